@@ -1,0 +1,33 @@
+# Everything a developer or a newcomer runs. Each target sets up what it needs.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test up down lint clean
+
+BIN := .venv/bin
+
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' Makefile
+
+setup: ## make .venv: pinned packages, Retable, Spark's jars
+	@PYTHON="$(PYTHON)" sh infra/setup.sh
+
+demo: setup ## replay a real MariaDB change log through Airflow, hour by hour, and compare with the truth
+	@$(BIN)/python infra/demo/demo.py
+
+test: lint ## every test that needs no server and no root
+	@$(BIN)/pytest
+
+up: setup ## start Airflow on 127.0.0.1
+	@$(BIN)/python infra/airflow/up.py
+
+down: ## stop it
+	@$(BIN)/python infra/airflow/down.py
+
+lint: setup ## ruff, mypy, import-linter
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+clean: ## remove what make made: .venv, the demo, Airflow's own files, caches
+	@if [ -x $(BIN)/python ]; then $(MAKE) --no-print-directory down; fi
+	@rm -rf .venv var/demo var/airflow .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist

@@ -1,0 +1,48 @@
+"""Run the demo's DAG once for each end of an interval given, in one process; demo.py starts this.
+
+Airflow's own words go to stderr; stdout tells one JSON line for every task that begins or ends.
+"""
+
+import json
+import os
+import sys
+from datetime import datetime
+from typing import Any
+
+PROGRESS = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+
+from airflow.dag_processing.dagbag import DagBag  # noqa: E402  # Airflow prints while it is imported
+from airflow.sdk import DAG  # noqa: E402
+
+
+def tell(event: str, task: str) -> None:
+    PROGRESS.write(json.dumps([event, task]) + "\n")
+    PROGRESS.flush()
+
+
+def watch(dag: DAG) -> None:
+    def begin(context: Any) -> None:
+        tell("began", context["ti"].task_id)
+
+    def end(context: Any) -> None:
+        tell("done", context["ti"].task_id)
+
+    for task in dag.tasks:
+        task.on_execute_callback = [begin]
+        task.on_success_callback = [end]
+        task.retries = 0
+
+
+def main() -> None:
+    dag_id, *ends = sys.argv[1:]
+    dag = DagBag(os.environ["AIRFLOW__CORE__DAGS_FOLDER"]).dags[dag_id]
+    watch(dag)
+    for end in ends:
+        run = dag.test(logical_date=datetime.fromisoformat(end))
+        if run.state != "success":
+            sys.exit(f"the run for {end} ended as {run.state}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""The demo's source: a genuine change log, cut at its checkpoints into objects of one hour each."""
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+STREAM = ROOT / "tests" / "captures" / "canal_mariadb.jsonl.gz"
+TRUTH = ROOT / "tests" / "captures" / "truth_mariadb"
+FOLDER = ROOT / "var" / "demo"
+SETTINGS = FOLDER / "retable.toml"
+SOURCE = "demo"
+
+HOURS = ("cp1_dml", "cp3_types", "cp4_tables", "final")
+"""The checkpoints at which an hour ends; the last hour also takes what follows its checkpoint."""
+
+
+def prepare() -> Path:
+    """Write the hours, the newest of them being the last full one, and the settings that read them; give the latter."""
+    if not SETTINGS.exists():
+        now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+        first = now - timedelta(hours=len(HOURS))
+        landing = FOLDER / "landing"
+        landing.mkdir(parents=True)
+        with gzip.open(STREAM, "rt", encoding="utf-8", newline="\n") as stream:
+            for number, lines in enumerate(cut(stream, HOURS)):
+                hour = first + timedelta(hours=number)
+                (landing / f"{hour:%Y-%m-%dT%H}.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")
+        template = (ROOT / "infra" / "settings" / "demo.toml").read_text(encoding="utf-8")
+        SETTINGS.write_text(template.replace("{start}", f"{first:%Y-%m-%dT%H:%MZ}"), encoding="utf-8")
+    return SETTINGS
+
+
+def cut(stream: Iterable[str], checkpoints: Iterable[str]) -> Iterator[list[str]]:
+    """Cut a stream behind each checkpoint's marker row; what follows the last one goes with it."""
+    lines = iter(stream)
+    *earlier, _ = checkpoints
+    for checkpoint in earlier:
+        part = []
+        for line in lines:
+            part.append(line)
+            if _marks(line, checkpoint):
+                break
+        yield part
+    yield list(lines)
+
+
+def _marks(line: str, checkpoint: str) -> bool:
+    if checkpoint not in line:
+        return False
+    change = json.loads(json.loads(line)["value"])
+    return change["table"] == "wl_marker" and any(row.get("label") == checkpoint for row in change["data"] or ())

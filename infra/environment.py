@@ -1,0 +1,159 @@
+"""Make `.venv`: the pinned packages, Retable itself, and Spark's pinned jars. Does nothing when all of it is there.
+
+infra/setup.sh runs it; it needs nothing but the standard library of any Python from 3.11 on.
+"""
+
+import hashlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+STAMP = VENV / "retable-setup"
+JARS_LIST = ROOT / "infra" / "jars.sha256"
+BUILD_TOOLS = ROOT / "infra" / "requirements-build.txt"
+PACKAGES = ROOT / "requirements.txt"
+
+NO_JAVA = """\
+Java 17 or newer is missing (found: {found}). Get it with:
+  Debian, Ubuntu   sudo apt install openjdk-17-jre-headless   (where that is gone: openjdk-21-jre-headless)
+  Fedora           sudo dnf install java-21-openjdk-headless
+  macOS            brew install openjdk@21
+Where several are installed, set JAVA_HOME to the right one."""
+
+NO_VENV = """\
+{python} cannot make virtual environments. Get that part with:
+  Debian, Ubuntu   sudo apt install python3-venv"""
+
+WRONG_JAR = """\
+{coordinates} is not the jar that infra/jars.sha256 pins, so none was kept.
+  pinned {pinned}
+  got    {found}
+Run `make setup` again. If it stays so, do not trust the place that the jars come from."""
+
+
+class SetupError(Exception):
+    """What is missing, and how to get it."""
+
+
+def java_version(banner: str) -> int:
+    """Read the major version that `java -version` prints, 0 if none; Java 8 calls itself 1.8."""
+    match = re.search(r'version "(?:1\.)?(\d+)', banner)
+    return int(match[1]) if match else 0
+
+
+def check_java(java_home: str | None, path: str | None) -> None:
+    """Look for Java where Spark does: JAVA_HOME first, and only without it the PATH."""
+    java = str(Path(java_home, "bin", "java")) if java_home else shutil.which("java", path=path)
+    banner = _java_banner(java) if java else ""
+    if java_version(banner) < 17:
+        raise SetupError(NO_JAVA.format(found=banner.partition("\n")[0] or (f"nothing at {java}" if java else "none")))
+
+
+def _java_banner(java: str) -> str:
+    try:
+        return subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    except OSError:
+        return ""
+
+
+def check_venv_module() -> None:
+    if importlib.util.find_spec("ensurepip") is None:
+        raise SetupError(NO_VENV.format(python=sys.executable))
+
+
+def read_pins(text: str) -> dict[str, str]:
+    """Read infra/jars.sha256: the sha256 of every jar by its Maven coordinates."""
+    return {coordinates: digest for digest, coordinates in (line.split() for line in text.splitlines())}
+
+
+def jar_name(coordinates: str) -> str:
+    """Name a jar's file as Spark's resolver does."""
+    group, artifact, version = coordinates.split(":")
+    return f"{group}_{artifact}-{version}.jar"
+
+
+def check_jars(folder: Path, pins: dict[str, str]) -> None:
+    """Compare every jar with its pin; if one differs, the whole folder goes."""
+    for coordinates, pinned in pins.items():
+        found = hashlib.sha256((folder / jar_name(coordinates)).read_bytes()).hexdigest()
+        if found != pinned:
+            shutil.rmtree(folder)
+            raise SetupError(WRONG_JAR.format(coordinates=coordinates, pinned=pinned, found=found))
+
+
+def fingerprint(files: list[Path], python: str) -> str:
+    """Digest what decides the environment's content, its place included: a moved one does not work."""
+    digest = hashlib.sha256(f"{VENV} {python}".encode())
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def make_venv() -> None:
+    if VENV.exists():
+        shutil.rmtree(VENV)
+    _run([sys.executable, "-m", "venv", str(VENV)], "The virtual environment could not be made.")
+
+
+def install_packages() -> None:
+    """Install by hash, builds included: nothing but pinned code runs, and nothing is resolved."""
+    pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps"]
+    hint = "A package could not be installed: pip's words stand above. It needs the network, or a mirror for pip."
+    _run([*pip, "--require-hashes", "--requirement", str(BUILD_TOOLS)], hint)
+    _run([*pip, "--require-hashes", "--no-build-isolation", "--requirement", str(PACKAGES)], hint)
+    _run([*pip, "--no-build-isolation", "--editable", str(ROOT)], "Retable itself could not be installed.")
+
+
+def install_jars() -> None:
+    """Let Spark's own resolver get the jars by coordinates, then keep them only if all are what the pins say."""
+    pins = read_pins(JARS_LIST.read_text())
+    with tempfile.TemporaryDirectory(dir=VENV) as work:
+        resolve = [str(VENV / "bin" / "python"), str(ROOT / "infra" / "resolve_jars.py"), work, *pins]
+        _run(resolve, "Spark could not get its jars: its words stand above. It needs the network.", quiet=True)
+        check_jars(Path(work) / "jars", pins)
+        shutil.rmtree(VENV / "jars", ignore_errors=True)
+        (Path(work) / "jars").rename(VENV / "jars")
+
+
+def _run(command: list[str], failure: str, quiet: bool = False) -> None:
+    """Run a step; a quiet one shows what it printed only when it fails."""
+    output = subprocess.STDOUT if quiet else None
+    result = subprocess.run(command, stdout=subprocess.PIPE if quiet else None, stderr=output, text=True, check=False)
+    if result.returncode:
+        print(result.stdout or "", file=sys.stderr)
+        raise SetupError(failure)
+
+
+def set_up() -> None:
+    check_java(os.environ.get("JAVA_HOME"), os.environ.get("PATH"))
+    wanted = fingerprint([BUILD_TOOLS, PACKAGES, JARS_LIST], sys.version)
+    if STAMP.exists() and STAMP.read_text() == wanted:
+        return
+    check_venv_module()
+    steps = [
+        ("a virtual environment in .venv", make_venv),
+        ("the pinned packages (a minute or two)", install_packages),
+        ("Spark's jars (60 MB)", install_jars),
+    ]
+    for number, (words, step) in enumerate(steps, 1):
+        print(f"setup {number}/{len(steps)}: {words} …", end=" ", flush=True)
+        started = time.monotonic()
+        step()
+        print(f"{time.monotonic() - started:.0f} s", flush=True)
+    STAMP.write_text(wanted)
+    print("setup is done: .venv/bin/retable --help")
+
+
+if __name__ == "__main__":
+    try:
+        set_up()
+    except SetupError as error:
+        sys.exit(f"\n{error}")

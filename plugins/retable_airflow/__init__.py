@@ -1,0 +1,1 @@
+"""Retable in Airflow: what the DAGs are made of."""

@@ -1,0 +1,58 @@
+"""What a run says while it runs: a line when a stage ends, and on a terminal the stage that is under way."""
+
+import sys
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.markup import escape
+from rich.status import Status
+
+from retable.cli.output import printable, say
+from retable.ledger.rows import StageReport
+
+_WIDTH = 6
+
+
+class Progress:
+    """Counts the windows of one command; without a terminal only whole lines are written."""
+
+    def __init__(self, windows: int) -> None:
+        self._windows = windows
+        self._number = 0
+        self._where = ""
+        self._live: Status | None = (
+            Status("starting Spark", console=Console(stderr=True)) if sys.stderr.isatty() else None
+        )
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def begin(self, number: int, window: str, stage: str) -> None:
+        """Say which stage of which window is under way."""
+        self._where = f"[{number}/{self._windows}] {window} {stage:{_WIDTH}}"
+        self.step("")
+
+    def step(self, what: str) -> None:
+        """Say where a stage is; only a terminal shows it."""
+        if self._live is not None:
+            self._live.update(escape(printable(f"{self._where} {what}")))
+
+    def done(self, report: StageReport) -> None:
+        """Say what a stage did, and what it did to each table."""
+        outcome = _counts(report.counts) if report.wrote else "nothing new"
+        say(f"{self._where or report.stage} {outcome} · {report.seconds:.1f} s")
+        if report.stage == "replay" and report.wrote:
+            for table, counts in sorted(report.tables.items()):
+                say(f"    {table}: {_counts(counts)}")
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count) or "nothing"

@@ -1,0 +1,152 @@
+"""Land, decode, replay: window by window, or one stage of one window."""
+
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from retable.cli.arguments import SourceName, WindowName, instant, lake_of
+from retable.cli.output import NeedsAttention, say
+from retable.cli.progress import Progress
+from retable.config import Settings, SourceSettings
+from retable.land.files import list_objects
+from retable.ledger.catalog import Lake
+from retable.ledger.read import read_ledger
+from retable.ledger.rows import Stage, StageReport
+from retable.ledger.windows import record_windows
+from retable.model.window import Window, window_start
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
+
+
+@dataclass(frozen=True, slots=True)
+class NewRun:
+    """The name of a run and the moment at which it began."""
+
+    id: str
+    now: datetime
+
+
+def new_run() -> NewRun:
+    """Name a run by its moment, and by chance where two begin at once."""
+    now = datetime.now(UTC)
+    return NewRun(f"{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}", now)
+
+
+@contextmanager
+def running_spark(settings: Settings) -> Iterator["SparkSession"]:
+    """Start Spark for as long as it is needed."""
+    # Loading PySpark takes longer than most commands that need none.
+    from retable.session import build_session, stop_session
+
+    spark = build_session(settings, "retable")
+    try:
+        yield spark
+    finally:
+        stop_session(spark)
+
+
+def run(
+    ctx: typer.Context,
+    source: SourceName,
+    start: Annotated[
+        datetime | None,
+        typer.Option(
+            "--from", metavar="T", parser=instant, help="Begin here; else at the first window not yet replayed."
+        ),
+    ] = None,
+    end: Annotated[
+        datetime | None, typer.Option("--to", metavar="T", parser=instant, help="End before here; else now.")
+    ] = None,
+) -> None:
+    """Land, decode and replay a source, window by window.
+
+    T is a time with its zone, as 2026-03-01T05:00:00Z. Without --to the window in progress is closed at once, and what
+    comes later belongs to the next one. Running a window again changes nothing.
+    """
+    if start is not None and end is not None and start >= end:
+        raise typer.BadParameter("--from is not before --to")
+    lake = lake_of(ctx)
+    found = lake.settings.source(source)
+    windows = _due(lake, found, start, end)
+    if not windows:
+        say(f"nothing to do: no window of {source} waits there; `retable status` shows the windows")
+        return
+    _run_stages(lake, found, [window.name for window in windows], STAGES)
+
+
+def land(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
+    """Record the windows that are due, and keep the messages of one as bytes in bronze."""
+    lake = lake_of(ctx)
+    found = lake.settings.source(source)
+    _record(lake, found, window_start(window) + found.every)
+    _run_stages(lake, found, [window], ("land",))
+
+
+def decode(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
+    """Decode one landed window into the change events of silver."""
+    lake = lake_of(ctx)
+    _run_stages(lake, lake.settings.source(source), [window], ("decode",))
+
+
+def replay(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
+    """Replay one decoded window into gold."""
+    lake = lake_of(ctx)
+    _run_stages(lake, lake.settings.source(source), [window], ("replay",))
+
+
+def _record(lake: Lake, source: SourceSettings, until: datetime) -> list[Window]:
+    return record_windows(lake, source, lambda: list_objects(source), until, datetime.now(UTC))
+
+
+def _due(lake: Lake, source: SourceSettings, start: datetime | None, end: datetime | None) -> list[Window]:
+    """The windows that overlap a range; without a start, from the first one that was not replayed."""
+    windows = _record(lake, source, end or datetime.now(UTC))
+    if start is not None:
+        return [window for window in windows if window.end > start]
+    rows = read_ledger(lake, source.name)
+    replayed = {row.window for row in rows if row.stage == "replay" and row.table is None}
+    first = next((at for at, window in enumerate(windows) if window.name not in replayed), len(windows))
+    return windows[first:]
+
+
+def _run_stages(lake: Lake, source: SourceSettings, windows: list[str], stages: tuple[Stage, ...]) -> None:
+    reports: list[StageReport] = []
+    with Progress(len(windows)) as progress, running_spark(lake.settings) as spark:
+        doors = _doors(progress.step)
+        for number, window in enumerate(windows, start=1):
+            for stage in stages:
+                progress.begin(number, window, stage)
+                now_run = new_run()
+                reports.append(doors[stage](spark, lake, source, window, now_run.id, now_run.now))
+                progress.done(reports[-1])
+    _call_attention(reports)
+
+
+def _doors(step: Callable[[str], None]) -> dict[Stage, Callable[..., StageReport]]:
+    from functools import partial
+
+    from retable.decode.spark import decode as decode_window
+    from retable.gold.spark import replay as replay_window
+    from retable.land.spark import land as land_window
+
+    return {"land": land_window, "decode": decode_window, "replay": partial(replay_window, step=step)}
+
+
+def _call_attention(reports: list[StageReport]) -> None:
+    held = sorted({table for report in reports for table in report.held})
+    waiting = sum(report.counts.get(count, 0) for report in reports for count in ("quarantined", "rejected"))
+    words = []
+    if held:
+        words.append(f"held: {', '.join(held)}; `retable hold list` says why")
+    if waiting:
+        words.append(f"quarantined: {waiting:,} messages or rows; `retable quarantine list` says which")
+    if words:
+        raise NeedsAttention("done, but " + "; ".join(words))

@@ -1,0 +1,1 @@
+"""Statements to schema changes: the source's DDL text is read, and never executed."""

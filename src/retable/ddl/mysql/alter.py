@@ -1,0 +1,277 @@
+"""ALTER TABLE of MySQL: any number of actions, understood all or not at all."""
+
+from retable.ddl.mysql.columns import ColumnDefinition, read_charset, read_column, read_place
+from retable.ddl.mysql.cursor import Cursor
+from retable.ddl.mysql.elements import read_elements, read_key
+from retable.ddl.mysql.names import Names, skip_wait
+from retable.ddl.mysql.order import in_order
+from retable.errors import UnsupportedChange
+from retable.model.event import TableName
+from retable.model.schema import ColumnSpec
+from retable.model.schema_change import (
+    AddColumn,
+    ChangeColumn,
+    DropColumn,
+    NoChange,
+    Place,
+    RenameTable,
+    SchemaChange,
+)
+
+_PARTITION_WORDS = frozenset(
+    {"PARTITION", "REMOVE", "COALESCE", "REORGANIZE", "ANALYZE", "CHECK", "OPTIMIZE", "REBUILD", "REPAIR"}
+)
+_OPTIONS_WITHOUT_SIGN = frozenset(
+    {"ENGINE", "TYPE", "COMMENT", "AUTO_INCREMENT", "ROW_FORMAT", "COLLATE", "ALGORITHM", "LOCK", "KEY_BLOCK_SIZE"}
+    | {"AVG_ROW_LENGTH", "CHECKSUM", "MAX_ROWS", "MIN_ROWS", "PACK_KEYS", "DELAY_KEY_WRITE", "COMPRESSION"}
+    | {"ENCRYPTION", "CONNECTION", "INSERT_METHOD", "PASSWORD", "UNION", "SECONDARY_ENGINE", "ENGINE_ATTRIBUTE"}
+    | {"SECONDARY_ENGINE_ATTRIBUTE", "STATS_AUTO_RECALC", "STATS_PERSISTENT", "STATS_SAMPLE_PAGES", "TABLESPACE"}
+    | {"STORAGE", "TABLE_CHECKSUM", "PAGE_CHECKSUM", "TRANSACTIONAL"}
+)
+_KEY_CHANGES = "the primary key changes"
+
+
+def read_alter_table(cursor: Cursor, names: Names, ignoring: bool) -> tuple[SchemaChange, ...]:
+    """Read what follows ALTER TABLE. `ignoring`: under ALTER IGNORE a new unique index deletes rows."""
+    cursor.take("IF", "EXISTS")
+    table = names.read(cursor)
+    skip_wait(cursor)
+    changes: list[SchemaChange] = []
+    more = not _at_end(cursor)
+    while more:
+        cursor.begin_clause()
+        changes += _read_action(cursor, table, names)
+        more = cursor.take(",") or _at_partitioning(cursor)
+    if ignoring and NoChange("unique index") in changes:
+        raise UnsupportedChange("ALTER IGNORE with a unique index takes rows away without an event")
+    return in_order(changes)
+
+
+def _at_end(cursor: Cursor) -> bool:
+    return cursor.ended or cursor.sees(";")
+
+
+def _at_partitioning(cursor: Cursor) -> bool:
+    """Partitions follow the last action without a comma."""
+    return cursor.sees("PARTITION", "BY") or cursor.sees("REMOVE", "PARTITIONING")
+
+
+def _read_action(cursor: Cursor, table: TableName, names: Names) -> list[SchemaChange]:
+    match cursor.word:
+        case "ADD":
+            return _read_add(cursor, table)
+        case "DROP":
+            return _read_drop(cursor, table)
+        case "CHANGE" | "MODIFY":
+            return [_read_change(cursor, table)]
+        case "RENAME":
+            return [_read_rename(cursor, table, names)]
+        case "ALTER":
+            return [_read_alter(cursor)]
+        case "TRUNCATE" | "EXCHANGE" | "DISCARD" | "IMPORT":
+            raise _moves_rows(cursor)
+        case "CONVERT":
+            return [_read_convert(cursor)]
+        case word if word in _PARTITION_WORDS:
+            return [_skip_partitions(cursor)]
+        case "ENABLE" | "DISABLE":
+            cursor.next()
+            cursor.expect("KEYS")
+            return [NoChange("keys")]
+        case "FORCE" | "SECONDARY_LOAD" | "SECONDARY_UNLOAD":
+            return [NoChange(cursor.next().text.lower())]
+        case "WITH" | "WITHOUT":
+            cursor.next()
+            cursor.expect("VALIDATION")
+            return [NoChange("validation")]
+        case "ORDER":
+            return [_skip_order(cursor)]
+    return _read_options(cursor)
+
+
+def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
+    cursor.expect("ADD")
+    if cursor.sees("PARTITION"):
+        return [_skip_partitions(cursor)]
+    if cursor.sees("SYSTEM", "VERSIONING"):
+        raise UnsupportedChange("a table with system versioning keeps rows that its events delete")
+    if key := read_key(cursor):
+        if key.columns:
+            raise UnsupportedChange(_KEY_CHANGES)
+        return [NoChange(key.what)]
+    cursor.take("COLUMN")
+    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    if cursor.sees("("):
+        elements = read_elements(cursor)
+        if elements.primary:
+            raise UnsupportedChange(_KEY_CHANGES)
+        return [_added(table, column, Place(), if_not_exists) for column in elements.columns]
+    column = read_column(cursor, cursor.name())
+    return [_added(table, column, read_place(cursor) or Place(), if_not_exists)]
+
+
+def _added(table: TableName, column: ColumnDefinition, place: Place, if_not_exists: bool) -> AddColumn:
+    if column.numbered and not column.primary:
+        raise UnsupportedChange(f"the source numbers its rows in column {column.name!r} without an event")
+    if column.has_default and not column.tells_default:
+        raise UnsupportedChange(f"the default of column {column.name!r} is bytes that are no text")
+    return AddColumn(table, _changed_spec(column), place, if_not_exists)
+
+
+def _changed_spec(column: ColumnDefinition) -> ColumnSpec:
+    if column.primary:
+        raise UnsupportedChange(_KEY_CHANGES)
+    if column.generated:
+        raise UnsupportedChange(f"the source computes column {column.name!r} of its rows without an event")
+    return column.spec()
+
+
+def _read_drop(cursor: Cursor, table: TableName) -> list[SchemaChange]:
+    if cursor.sees("DROP", "PARTITION"):
+        raise _moves_rows(cursor)
+    cursor.expect("DROP")
+    if cursor.sees("SYSTEM", "VERSIONING") or cursor.sees("PERIOD", "FOR"):
+        raise cursor.unknown()
+    if cursor.take("PRIMARY", "KEY"):
+        raise UnsupportedChange(_KEY_CHANGES)
+    if cursor.word in ("INDEX", "KEY", "CONSTRAINT", "CHECK", "FOREIGN"):
+        return [_read_drop_key(cursor)]
+    cursor.take("COLUMN")
+    if_exists = cursor.take("IF", "EXISTS")
+    name = cursor.name()
+    cursor.take_any({"RESTRICT", "CASCADE"})
+    return [DropColumn(table, name, if_exists)]
+
+
+def _read_drop_key(cursor: Cursor) -> NoChange:
+    """Read `DROP INDEX x` and its kin; the primary key is an index, too, whose name is PRIMARY."""
+    what = "foreign key" if cursor.take("FOREIGN") else cursor.word.lower()
+    cursor.next()
+    cursor.take("IF", "EXISTS")
+    if cursor.name().upper() == "PRIMARY":
+        raise UnsupportedChange(_KEY_CHANGES)
+    return NoChange("index" if what == "key" else what)
+
+
+def _read_change(cursor: Cursor, table: TableName) -> ChangeColumn:
+    renames = cursor.sees("CHANGE")
+    cursor.next()
+    cursor.take("COLUMN")
+    if_exists = cursor.take("IF", "EXISTS")
+    name = cursor.name()
+    column = read_column(cursor, cursor.name() if renames else name)
+    return ChangeColumn(table, name, _changed_spec(column), read_place(cursor), if_exists)
+
+
+def _read_rename(cursor: Cursor, table: TableName, names: Names) -> SchemaChange:
+    cursor.expect("RENAME")
+    if cursor.take("COLUMN"):
+        if_exists = cursor.take("IF", "EXISTS")
+        name = cursor.name()
+        cursor.expect("TO")
+        return ChangeColumn(table, name, ColumnSpec(cursor.name(), ""), None, if_exists)
+    if cursor.take_any({"INDEX", "KEY"}):
+        cursor.take("IF", "EXISTS")
+        cursor.name()
+        cursor.expect("TO")
+        cursor.name()
+        return NoChange("index")
+    cursor.take_any({"TO", "AS", "="})
+    return RenameTable(table, names.read(cursor, changes=False))
+
+
+def _read_alter(cursor: Cursor) -> NoChange:
+    """Read `ALTER [COLUMN] … SET DEFAULT`: a default is for rows to come, which arrive with their values."""
+    cursor.expect("ALTER")
+    if cursor.word in ("INDEX", "KEY", "CHECK", "CONSTRAINT"):
+        what = cursor.next().text.lower()
+        cursor.skip_to(",")
+        return NoChange(what)
+    cursor.take("COLUMN")
+    cursor.take("IF", "EXISTS")
+    cursor.name()
+    if not (cursor.sees("SET") or cursor.sees("DROP", "DEFAULT")):
+        raise cursor.unknown()
+    cursor.next()
+    if cursor.word not in ("DEFAULT", "VISIBLE", "INVISIBLE"):
+        raise cursor.unknown()
+    cursor.skip_to(",")
+    return NoChange("default")
+
+
+def _read_convert(cursor: Cursor) -> NoChange:
+    if cursor.sees("CONVERT", "PARTITION") or cursor.sees("CONVERT", "TABLE"):
+        raise _moves_rows(cursor)
+    cursor.expect("CONVERT", "TO")
+    charset = read_charset(cursor)
+    if charset is None:
+        raise cursor.unknown()
+    if charset == "BINARY":
+        raise UnsupportedChange("CONVERT TO CHARACTER SET binary makes bytes of all text columns")
+    if cursor.take("COLLATE"):
+        cursor.take("=")
+        cursor.next()
+    return NoChange("character set")
+
+
+def _moves_rows(cursor: Cursor) -> UnsupportedChange:
+    what = f"{cursor.next().text} {cursor.word}".strip().upper()
+    return UnsupportedChange(f"{what} takes rows away, or brings rows in, without an event")
+
+
+def _skip_partitions(cursor: Cursor) -> NoChange:
+    """Step to the statement's end: nothing follows an action on partitions."""
+    if not cursor.take("REMOVE", "PARTITIONING"):
+        if not cursor.sees("PARTITION"):
+            cursor.next()
+        cursor.expect("PARTITION")
+        cursor.skip_to()
+    return NoChange("partitions")
+
+
+def _skip_order(cursor: Cursor) -> NoChange:
+    """Step over `ORDER BY a, b DESC`, whose commas are not those between actions."""
+    cursor.expect("ORDER", "BY")
+    while True:
+        cursor.name()
+        while cursor.take("."):
+            cursor.name(after_dot=True)
+        cursor.take_any({"ASC", "DESC"})
+        comma = cursor.mark
+        if not (cursor.take(",") and _at_order_column(cursor)):
+            cursor.rewind(comma)
+            return NoChange("order")
+
+
+def _at_order_column(cursor: Cursor) -> bool:
+    start = cursor.mark
+    cursor.next()
+    alone = _at_end(cursor) or cursor.word in (".", ",", "ASC", "DESC")
+    cursor.rewind(start)
+    return alone
+
+
+def _read_options(cursor: Cursor) -> list[SchemaChange]:
+    options: list[SchemaChange] = []
+    while not (_at_end(cursor) or cursor.sees(",") or _at_partitioning(cursor)):
+        cursor.take("DEFAULT")
+        if read_charset(cursor) is None:
+            options.append(NoChange(_read_option(cursor)))
+        else:
+            options.append(NoChange("character set"))
+    if not options:
+        raise cursor.unknown()
+    return options
+
+
+def _read_option(cursor: Cursor) -> str:
+    directory = cursor.sees("DATA", "DIRECTORY") or cursor.sees("INDEX", "DIRECTORY")
+    start = cursor.mark
+    if directory:
+        cursor.next()
+    name = cursor.name()
+    if not (cursor.take("=") or directory or name.upper() in _OPTIONS_WITHOUT_SIGN) or cursor.word in (",", ";", ")"):
+        cursor.rewind(start)
+        raise cursor.unknown()
+    cursor.skip()
+    return name.lower()

@@ -1,0 +1,231 @@
+"""A column as MySQL's CREATE TABLE and ALTER TABLE declare it."""
+
+from dataclasses import dataclass, field
+
+from retable.ddl.mysql.cursor import Cursor
+from retable.ddl.mysql.defaults import read_default, skip_expression
+from retable.ddl.types import gold_type, mysql_type_name
+from retable.model.schema import ColumnSpec
+from retable.model.schema_change import Place
+
+_TYPE_CONTINUES = frozenset({"PRECISION", "VARYING", "CHAR", "CHARACTER", "VARCHAR", "VARCHARACTER", "VARBINARY"})
+_TYPE_ATTRIBUTES = frozenset({"UNSIGNED", "SIGNED", "ZEROFILL"})
+_LONGEST_NUMBER = 8
+_AS_BINARY = {
+    "char": "binary",
+    "varchar": "varbinary",
+    "tinytext": "tinyblob",
+    "text": "blob",
+    "mediumtext": "mediumblob",
+    "longtext": "longblob",
+}
+
+
+@dataclass(slots=True)
+class ColumnDefinition:
+    """What one definition says, while it is read. `numbered` by AUTO_INCREMENT; `charset` in upper case."""
+
+    name: str
+    base: str = ""
+    arguments: str = ""
+    attributes: list[str] = field(default_factory=list)
+    not_null: bool = False
+    has_default: bool = False
+    default: str | bytes | None = None
+    comment: str | None = None
+    primary: bool = False
+    numbered: bool = False
+    generated: bool = False
+    charset: str | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """Say whether the character set `binary` would make it another type."""
+        return self.base.lower() in _AS_BINARY
+
+    @property
+    def source_type(self) -> str:
+        base = _AS_BINARY.get(self.base.lower(), self.base) if self.charset == "BINARY" else self.base
+        return " ".join([base + self.arguments, *self.attributes])
+
+    @property
+    def tells_default(self) -> bool:
+        """Say whether there is a constant default that text can hold."""
+        return self.has_default and (self.default is None or self._default_text() is not None)
+
+    def spec(self) -> ColumnSpec:
+        told = self.tells_default
+        default = self._default_text() if told else None
+        return ColumnSpec(self.name, self.source_type, self.not_null, told, default, self.comment)
+
+    def _default_text(self) -> str | None:
+        """The default's text, a number for a bit or hexadecimal literal in a number's column; None: NULL, or no text.
+
+        What stands in a column of bytes is told in ASCII only: no statement says the encoding of the rest.
+        """
+        value = self.default
+        kind = gold_type("mysql", self.source_type)
+        if isinstance(value, bytes) and kind is not None and kind.kind not in ("string", "binary"):
+            return str(int.from_bytes(value)) if len(value) <= _LONGEST_NUMBER else None
+        if value is not None and kind is not None and kind.kind == "binary" and not value.isascii():
+            return None
+        return _decoded(value) if isinstance(value, bytes) else value
+
+
+def read_column(cursor: Cursor, name: str) -> ColumnDefinition:
+    """Read type and options behind a column's name, up to FIRST, AFTER or what else is no option."""
+    column = ColumnDefinition(name)
+    _read_type(cursor, column)
+    while _read_option(cursor, column):
+        pass
+    return column
+
+
+def read_place(cursor: Cursor) -> Place | None:
+    if cursor.take("FIRST"):
+        return Place(first=True)
+    return Place(after=cursor.name()) if cursor.take("AFTER") else None
+
+
+def read_charset(cursor: Cursor) -> str | None:
+    """Read `CHARACTER SET x` in one of its spellings; the name in upper case, or None if it does not come next."""
+    if not (cursor.take("CHARSET") or cursor.take("CHARACTER", "SET") or cursor.take("CHAR", "SET")):
+        return None
+    cursor.take("=")
+    name = cursor.string()
+    return (cursor.name() if name is None else name).upper()
+
+
+def _read_type(cursor: Cursor, column: ColumnDefinition) -> None:
+    words = [cursor.unquoted()]
+    while cursor.word in _TYPE_CONTINUES and not (cursor.sees("CHARACTER", "SET") or cursor.sees("CHAR", "SET")):
+        words.append(cursor.unquoted())
+    written = " ".join(words)
+    column.base = mysql_type_name(written)
+    column.arguments = _read_arguments(cursor)
+    while cursor.word in _TYPE_ATTRIBUTES:
+        attribute = cursor.unquoted()
+        column.attributes += [] if attribute.upper() == "SIGNED" else [attribute]
+    column.not_null = column.numbered = written.upper() == "SERIAL"
+
+
+def _read_arguments(cursor: Cursor) -> str:
+    if not cursor.take("("):
+        return ""
+    arguments: list[str] = []
+    while not arguments or cursor.take(","):
+        text = cursor.verbatim(cursor.next())
+        arguments.append(_single_quoted(text) if text.startswith('"') else text)
+    cursor.expect(")")
+    return f"({','.join(arguments)})"
+
+
+def _single_quoted(label: str) -> str:
+    """The label of an ENUM or SET as MySQL shows it."""
+    inner = label[1:-1].replace('""', '"').replace("'", "''")
+    return f"'{inner}'"
+
+
+def _decoded(value: bytes) -> str | None:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
+    """Read the next option; False where none comes next."""
+    match cursor.word:
+        case "NOT":
+            cursor.expect("NOT", "NULL")
+            column.not_null = True
+        case "DEFAULT":
+            column.has_default, column.default = read_default(cursor)
+        case "AUTO_INCREMENT":
+            cursor.next()
+            column.numbered = True
+        case "SERIAL":
+            cursor.expect("SERIAL", "DEFAULT", "VALUE")
+            column.not_null = column.numbered = True
+        case "PRIMARY" | "KEY":
+            cursor.take("PRIMARY")
+            cursor.expect("KEY")
+            column.primary = True
+        case "COMMENT":
+            cursor.next()
+            column.comment = cursor.expect_string()
+        case "CHARSET" | "CHARACTER" | "CHAR":
+            column.charset = read_charset(cursor)
+        case "BYTE":
+            cursor.next()
+            column.charset = "BINARY"
+        case "GENERATED" | "AS":
+            _read_generated(cursor, column)
+        case _:
+            return _skip_option(cursor)
+    return True
+
+
+def _read_generated(cursor: Cursor, column: ColumnDefinition) -> None:
+    if cursor.take("GENERATED"):
+        cursor.expect("ALWAYS")
+    cursor.expect("AS")
+    if not cursor.skip_group():
+        raise cursor.unknown()
+    column.generated = True
+
+
+def _skip_option(cursor: Cursor) -> bool:
+    """Step over an option that says nothing of the column's values; False where none comes next."""
+    match cursor.word:
+        case "NULL" | "ASCII" | "UNICODE" | "BINARY" | "VISIBLE" | "INVISIBLE" | "VIRTUAL" | "STORED" | "PERSISTENT":
+            cursor.next()
+        case "UNIQUE":
+            cursor.next()
+            cursor.take("KEY")
+        case "COLLATE" | "COLUMN_FORMAT" | "STORAGE" | "SRID" | "REF_SYSTEM_ID":
+            cursor.next()
+            cursor.take("=")
+            cursor.next()
+        case "ENGINE_ATTRIBUTE" | "SECONDARY_ENGINE_ATTRIBUTE":
+            cursor.next()
+            cursor.take("=")
+            cursor.expect_string()
+        case "COMPRESSED":
+            cursor.next()
+            if cursor.take("="):
+                cursor.next()
+        case "ON":
+            cursor.expect("ON", "UPDATE")
+            skip_expression(cursor)
+        case "CONSTRAINT":
+            cursor.next()
+            if not cursor.sees("CHECK"):
+                cursor.name()
+        case "CHECK":
+            cursor.next()
+            if not cursor.skip_group():
+                raise cursor.unknown()
+            cursor.take("NOT", "ENFORCED")
+            cursor.take("ENFORCED")
+        case "REFERENCES":
+            _skip_reference(cursor)
+        case _:
+            return False
+    return True
+
+
+def _skip_reference(cursor: Cursor) -> None:
+    cursor.expect("REFERENCES")
+    cursor.name()
+    if cursor.take("."):
+        cursor.name(after_dot=True)
+    cursor.skip_group()
+    while True:
+        if cursor.take("MATCH"):
+            cursor.next()
+        elif cursor.take("ON", "DELETE") or cursor.take("ON", "UPDATE"):
+            if not (cursor.take("SET", "NULL") or cursor.take("SET", "DEFAULT") or cursor.take("NO", "ACTION")):
+                cursor.next()
+        else:
+            return

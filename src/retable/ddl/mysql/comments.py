@@ -1,0 +1,46 @@
+"""Comments of a MySQL statement: blanks, but for those whose inside a server executes."""
+
+import re
+
+from retable.errors import UnsupportedChange
+
+_QUOTED = r"""(?P<quoted>'(?:[^'\\]|\\.)*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)|`[^`]*(?:`|\Z))"""
+_COMMENT = r"(?P<comment>\#[^\n]*|--(?=[\x00-\x20]|\Z)[^\n]*|/\*(?!M?!).*?(?:(?P<closed>\*/)|\Z))"
+_OPENING = r"(?P<opening>/\*(?P<mariadb>M?)!(?P<version>\d{5,6})?)"
+_CLOSING = r"(?P<closing>\*/)"
+_OUTSIDE = re.compile(f"{_QUOTED}|{_COMMENT}|{_OPENING}", re.DOTALL)
+_INSIDE = re.compile(f"{_QUOTED}|{_CLOSING}|{_COMMENT}", re.DOTALL)
+
+_FIRST_SKIPPED_BY_MARIADB = 50700
+
+
+def readings(statement: str) -> set[str]:
+    """The texts without comments that a server may have executed: one, or two where its version decides.
+
+    `/*!40005 TEMPORARY */` is executed by every server alive. From 50700 on MariaDB skips what MySQL executes,
+    a server skips what is newer than itself, and `/*M! … */` is MariaDB's own.
+    """
+    return {_executed(statement, newest=True), _executed(statement, newest=False)}
+
+
+def _executed(statement: str, newest: bool) -> str:
+    kept: list[str] = []
+    position, inside, skipping = 0, False, False
+    while piece := (_INSIDE if inside else _OUTSIDE).search(statement, position):
+        if not skipping:
+            kept += statement[position : piece.start()], piece["quoted"] or " "
+        match piece.lastgroup:
+            case "opening":
+                inside, skipping = True, not (newest or _everywhere(piece))
+            case "closing":
+                inside = skipping = False
+            case "comment" if piece[0].startswith("/*") and not piece["closed"]:
+                raise UnsupportedChange("a comment in the statement is broken off")
+        position = piece.end()
+    if inside:
+        raise UnsupportedChange("a comment in the statement is broken off")
+    return "".join([*kept, statement[position:]])
+
+
+def _everywhere(opening: re.Match[str]) -> bool:
+    return not opening["mariadb"] and int(opening["version"] or 0) < _FIRST_SKIPPED_BY_MARIADB

@@ -1,0 +1,67 @@
+"""CREATE TABLE of MySQL."""
+
+from dataclasses import replace
+
+from retable.ddl.mysql.columns import ColumnDefinition, read_charset
+from retable.ddl.mysql.cursor import Cursor
+from retable.ddl.mysql.elements import read_elements
+from retable.ddl.mysql.names import Names
+from retable.errors import UnsupportedChange
+from retable.model.schema import ColumnSpec
+from retable.model.schema_change import CreateTable, CreateTableLike, DropTable, SchemaChange
+
+_QUERY_WORDS = ("SELECT", "WITH", "VALUES", "TABLE")
+
+
+def read_create_table(cursor: Cursor, names: Names, replacing: bool) -> tuple[SchemaChange, ...]:
+    """Read what follows CREATE TABLE. MariaDB's OR REPLACE (`replacing`) drops what was there."""
+    if_not_exists = cursor.take("IF", "NOT", "EXISTS")
+    table = names.read(cursor)
+    dropped = (DropTable(table, if_exists=True),) if replacing else ()
+    cursor.begin_clause()
+    if cursor.take("LIKE"):
+        return *dropped, CreateTableLike(table, names.read(cursor, changes=False), if_not_exists)
+    if cursor.take("(", "LIKE"):
+        like = names.read(cursor, changes=False)
+        cursor.expect(")")
+        return *dropped, CreateTableLike(table, like, if_not_exists)
+    declared = cursor.sees("(") and not _at_query(cursor)
+    elements = read_elements(cursor) if declared else None
+    columns = elements.columns if elements else ()
+    keys = elements.primary if elements else ()
+    queried = _skip_options(cursor, columns)
+    if not (declared or queried):
+        raise UnsupportedChange("the statement declares no column")
+    specs = tuple(_spec(column, keys) for column in columns)
+    return *dropped, CreateTable(table, specs, _as_declared(keys, specs), not queried, if_not_exists)
+
+
+def _at_query(cursor: Cursor) -> bool:
+    return cursor.word in _QUERY_WORDS or cursor.sees("(", "(") or any(cursor.sees("(", word) for word in _QUERY_WORDS)
+
+
+def _skip_options(cursor: Cursor, columns: tuple[ColumnDefinition, ...]) -> bool:
+    """Step over options, partitions and a query; say whether there is a query."""
+    while not (cursor.ended or cursor.sees(";") or cursor.sees(")")):
+        if cursor.sees("WITH", "SYSTEM"):
+            raise UnsupportedChange("a table with system versioning keeps rows that its events delete")
+        if cursor.take("AS") or _at_query(cursor):
+            cursor.skip_to()
+            return True
+        charset = read_charset(cursor)
+        if charset is None:
+            cursor.skip()
+        elif charset == "BINARY" and any(column.is_text and column.charset is None for column in columns):
+            raise UnsupportedChange("the table's character set `binary` makes bytes of its text columns")
+    return False
+
+
+def _spec(column: ColumnDefinition, keys: tuple[str, ...]) -> ColumnSpec:
+    in_key = column.name.lower() in {key.lower() for key in keys}
+    return replace(column.spec(), not_null=column.not_null or in_key)
+
+
+def _as_declared(keys: tuple[str, ...], columns: tuple[ColumnSpec, ...]) -> tuple[str, ...]:
+    """The key's columns in the spelling of their definitions."""
+    spelling = {column.name.lower(): column.name for column in columns}
+    return tuple(spelling.get(key.lower(), key) for key in keys)

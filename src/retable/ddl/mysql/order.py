@@ -1,0 +1,63 @@
+"""The actions of one ALTER TABLE in an order in which they can be applied one by one.
+
+MySQL takes them all at once: old names are those before the statement, and `AFTER` means names after it. So
+drops come first, then changes that stay at their place, then what is placed or added, as written, and last the
+table's new name.
+"""
+
+from dataclasses import replace
+
+from retable.model.schema import ColumnSpec
+from retable.model.schema_change import (
+    AddColumn,
+    ChangeColumn,
+    DropColumn,
+    NoChange,
+    RenameTable,
+    SchemaChange,
+)
+
+ColumnChange = AddColumn | ChangeColumn | DropColumn
+
+
+def in_order(changes: list[SchemaChange]) -> tuple[SchemaChange, ...]:
+    """Order the actions of one statement; one NoChange says what they are if none changes the table."""
+    columns = sorted((change for change in changes if isinstance(change, ColumnChange)), key=_rank)
+    renames = [change for change in changes if isinstance(change, RenameTable)]
+    if columns or renames:
+        return (*_without_collisions(columns), *renames[-1:])
+    words = dict.fromkeys(change.what for change in changes if isinstance(change, NoChange))
+    return (NoChange(f"ALTER TABLE: {', '.join(words) or 'no action'}"),)
+
+
+def _rank(change: ColumnChange) -> int:
+    match change:
+        case DropColumn():
+            return 0
+        case ChangeColumn(place=None):
+            return 1
+    return 2
+
+
+def _without_collisions(changes: list[ColumnChange]) -> list[ColumnChange]:
+    """Set columns aside whose old name another takes before they leave it, as in `CHANGE a b …, CHANGE b a …`.
+
+    The name aside ends in a blank, which no name of MySQL's can.
+    """
+    drops = [change for change in changes if isinstance(change, DropColumn)]
+    aside: list[ColumnChange] = []
+    ordered: list[ColumnChange] = []
+    taken: set[str] = set()
+    for change in changes[len(drops) :]:
+        if isinstance(change, ChangeColumn) and change.name.lower() in taken:
+            step = ChangeColumn(change.table, change.name, ColumnSpec(f"{change.name} ", ""), None, change.if_exists)
+            aside.append(step)
+            ordered.append(replace(change, name=step.column.name))
+        else:
+            ordered.append(change)
+        taken.add(_new_name(change))
+    return [*drops, *aside, *ordered]
+
+
+def _new_name(change: ColumnChange) -> str:
+    return "" if isinstance(change, DropColumn) else change.column.name.lower()

@@ -1,0 +1,224 @@
+"""MySQL and MariaDB: the DDL of their binlogs, as Canal, DTS and Debezium pass it on.
+
+A statement is read by hand on sqlglot's tokens, not by sqlglot's parser: of RENAME TABLE, `ADD (…)`, CONVERT TO and
+most partition clauses that one makes plain text, SERIAL, INET6, `FULLTEXT KEY` in CREATE TABLE and DROP PARTITION it
+refuses, `DROP /*!40005 TEMPORARY */ TABLE` is the drop of a real table to it, and types lose their spelling.
+"""
+
+from retable.ddl.mysql.alter import read_alter_table
+from retable.ddl.mysql.comments import readings
+from retable.ddl.mysql.create import read_create_table
+from retable.ddl.mysql.cursor import Cursor
+from retable.ddl.mysql.names import Names, skip_wait
+from retable.errors import UnsupportedChange
+from retable.model.event import TableName
+from retable.model.schema_change import (
+    DropDatabase,
+    DropTable,
+    NoChange,
+    RenameTable,
+    SchemaChange,
+    TruncateTable,
+    Unsupported,
+)
+
+LONGEST_STATEMENT = 200_000
+"""Characters, read in about a second; a table of MySQL's thousand columns takes half of them."""
+
+_PROGRAMS = frozenset({"TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "PACKAGE"})
+_OBJECTS = _PROGRAMS | frozenset(
+    {"DATABASE", "SCHEMA", "VIEW", "INDEX", "USER", "ROLE", "SERVER", "TABLESPACE", "LOGFILE", "RESOURCE"}
+    | {"SEQUENCE", "INSTANCE", "REFERENCE", "PREPARE", "LIBRARY"}
+)
+_OBJECT_PREFIXES = frozenset(
+    {"ALGORITHM", "DEFINER", "SQL", "AGGREGATE", "UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR", "UNDO", "ONLINE", "OFFLINE"}
+)
+_SESSION_WORDS = frozenset(
+    {"GRANT", "REVOKE", "SET", "USE", "FLUSH", "OPTIMIZE", "CHECK", "REPAIR", "CHECKSUM", "LOCK", "UNLOCK", "BEGIN"}
+    | {"START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "XA", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "HELP"}
+    | {"INSTALL", "UNINSTALL", "CACHE", "KILL", "RESET", "PURGE", "CHANGE", "STOP"}
+)
+
+
+def parse(statement: str, database: str | None, held: TableName | None) -> tuple[SchemaChange, ...]:
+    """Read one statement of a binlog; what is not understood is Unsupported for the tables that it names.
+
+    `database` is the message's, `held` the table of its fields: it is held where the statement names none.
+    """
+    if not statement.strip(" \t\r\n;"):
+        return (Unsupported(held, "the statement is empty"),)
+    if len(statement) > LONGEST_STATEMENT:
+        return (_too_long(statement, held),)
+    try:
+        texts = readings(statement)
+    except UnsupportedChange as error:
+        return (Unsupported(held, error.message),)
+    if sum(map(len, texts)) > LONGEST_STATEMENT:
+        return (_too_long(statement, held),)
+    found = {_parse_reading(text, database, held) for text in texts}
+    if len(found) > 1:
+        return (Unsupported(held, "the meaning of its version comments depends on the server's version"),)
+    return found.pop()
+
+
+def _too_long(statement: str, held: TableName | None) -> Unsupported:
+    return Unsupported(
+        held, f"the statement has {len(statement)} characters; more than {LONGEST_STATEMENT} are not read"
+    )
+
+
+def _parse_reading(text: str, database: str | None, held: TableName | None) -> tuple[SchemaChange, ...]:
+    names = Names(database)
+    try:
+        cursor = Cursor(text)
+        if cursor.ended:
+            return (NoChange("only a comment"),)
+        changes = _read_only_statement(cursor, names)
+        names.check_database(about=1 if any(isinstance(change, RenameTable) for change in changes) else 0)
+    except UnsupportedChange as error:
+        return tuple(Unsupported(table, error.message) for table in names.held or (held,))
+    return changes
+
+
+def _read_only_statement(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
+    """Read a text that holds one statement; of several, every one is read for the tables to hold."""
+    changes = _read_statement(cursor, names)
+    several = False
+    while not cursor.finish():
+        several = True
+        cursor.begin_clause()
+        _read_statement(cursor, names)
+    if several:
+        raise UnsupportedChange("the text holds several statements")
+    return changes
+
+
+def _read_statement(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
+    if cursor.take("SET", "STATEMENT"):
+        cursor.skip_to("FOR")
+        cursor.expect("FOR")
+    match cursor.word:
+        case "CREATE":
+            return _read_create(cursor, names)
+        case "ALTER":
+            return _read_alter(cursor, names)
+        case "DROP":
+            return _read_drop(cursor, names)
+        case "RENAME":
+            return _read_rename(cursor, names)
+        case "TRUNCATE":
+            return _read_truncate(cursor, names)
+        case "ANALYZE":
+            return _read_analyze(cursor)
+        case word if word in _SESSION_WORDS:
+            cursor.skip_to()
+            return (NoChange(word),)
+    raise cursor.unknown()
+
+
+def _read_create(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
+    cursor.expect("CREATE")
+    replacing = cursor.take("OR", "REPLACE")
+    if cursor.sees("TEMPORARY"):
+        return _skip_object(cursor, "CREATE")
+    if cursor.take("TABLE"):
+        return read_create_table(cursor, names, replacing)
+    return _skip_object(cursor, "CREATE")
+
+
+def _read_alter(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
+    cursor.expect("ALTER")
+    start = cursor.mark
+    cursor.take_any({"ONLINE", "OFFLINE"})
+    ignoring = cursor.take("IGNORE")
+    if cursor.take("TABLE"):
+        return read_alter_table(cursor, names, ignoring)
+    cursor.rewind(start)
+    return _skip_object(cursor, "ALTER")
+
+
+def _read_drop(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
+    cursor.expect("DROP")
+    if cursor.take_any({"TABLE", "TABLES"}):
+        return _read_drop_tables(cursor, names)
+    if cursor.take_any({"DATABASE", "SCHEMA"}):
+        cursor.take("IF", "EXISTS")
+        return (DropDatabase(cursor.name()),)
+    if cursor.sees("INDEX"):
+        return _read_drop_index(cursor, names)
+    return _skip_object(cursor, "DROP")
+
+
+def _read_drop_tables(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
+    if_exists = cursor.take("IF", "EXISTS")
+    tables = [names.read(cursor)]
+    while cursor.take(","):
+        tables.append(names.read(cursor))
+    skip_wait(cursor)
+    cursor.take_any({"RESTRICT", "CASCADE"})
+    return tuple(DropTable(table, if_exists) for table in tables)
+
+
+def _read_drop_index(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
+    """Read `DROP INDEX x ON t`; the index PRIMARY is the primary key."""
+    cursor.expect("INDEX")
+    cursor.take("IF", "EXISTS")
+    index = cursor.name()
+    cursor.expect("ON")
+    names.read(cursor)
+    if index.upper() == "PRIMARY":
+        raise UnsupportedChange("the primary key changes")
+    cursor.skip_to()
+    return (NoChange("DROP INDEX"),)
+
+
+def _read_rename(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
+    cursor.expect("RENAME")
+    if cursor.sees("USER"):
+        return _skip_object(cursor, "RENAME")
+    if not cursor.take_any({"TABLE", "TABLES"}):
+        raise cursor.unknown()
+    unsure = cursor.take("IF", "EXISTS")
+    changes: list[SchemaChange] = []
+    while not changes or cursor.take(","):
+        table = names.read(cursor)
+        skip_wait(cursor)
+        cursor.expect("TO")
+        changes.append(RenameTable(table, names.read(cursor)))
+    if unsure:
+        raise UnsupportedChange("RENAME TABLE IF EXISTS does not tell which tables there were to rename")
+    return tuple(changes)
+
+
+def _read_truncate(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
+    cursor.expect("TRUNCATE")
+    cursor.take("TABLE")
+    table = names.read(cursor)
+    skip_wait(cursor)
+    return (TruncateTable(table),)
+
+
+def _read_analyze(cursor: Cursor) -> tuple[SchemaChange, ...]:
+    """Read `ANALYZE TABLE`; MariaDB's ANALYZE of another statement executes that statement."""
+    cursor.expect("ANALYZE")
+    cursor.take_any({"LOCAL", "NO_WRITE_TO_BINLOG"})
+    if not cursor.take_any({"TABLE", "TABLES"}):
+        raise cursor.unknown()
+    cursor.skip_to()
+    return (NoChange("ANALYZE"),)
+
+
+def _skip_object(cursor: Cursor, verb: str) -> tuple[SchemaChange, ...]:
+    """Step over a statement about what is no table; the body of a program may hold semicolons."""
+    if cursor.take("TEMPORARY"):
+        cursor.skip_to()
+        return (NoChange(f"{verb} TEMPORARY"),)
+    if cursor.word in _OBJECT_PREFIXES:
+        cursor.skip_to(*_OBJECTS)
+    kind = cursor.word
+    if kind not in _OBJECTS:
+        raise cursor.unknown()
+    if kind in _PROGRAMS:
+        cursor.skip_all()
+    cursor.skip_to()
+    return (NoChange(f"{verb} {kind}"),)

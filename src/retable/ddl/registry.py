@@ -1,0 +1,65 @@
+"""The door of this room: one line per dialect."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+from retable.ddl.mysql.statement import parse as parse_mysql
+from retable.errors import InvalidSetting
+from retable.model.event import TableName
+from retable.model.schema_change import (
+    AddColumn,
+    ChangeColumn,
+    CreateTable,
+    CreateTableLike,
+    DropColumn,
+    DropDatabase,
+    DropTable,
+    NoChange,
+    RenameTable,
+    SchemaChange,
+    TruncateTable,
+    Unsupported,
+)
+
+Dialect = Callable[[str, str | None, TableName | None], tuple[SchemaChange, ...]]
+
+DIALECTS: dict[str, Dialect] = {
+    "mysql": parse_mysql,
+    "mariadb": parse_mysql,
+}
+
+_KINDS: dict[type[SchemaChange], str] = {
+    CreateTable: "create_table",
+    CreateTableLike: "create_table_like",
+    AddColumn: "add_column",
+    DropColumn: "drop_column",
+    ChangeColumn: "change_column",
+    TruncateTable: "truncate_table",
+    DropTable: "drop_table",
+    RenameTable: "rename_table",
+    DropDatabase: "drop_database",
+    NoChange: "no_change",
+    Unsupported: "unsupported",
+}
+
+
+def parse_statement(
+    dialect: str, statement: str, database: str | None, schema: str | None, table: str | None
+) -> tuple[SchemaChange, ...]:
+    """Read what a DDL statement means, in the order in which its changes apply; at least one change comes back.
+
+    Names that the statement does not qualify are of `database`. The statement's own text decides which tables
+    change: `table` (a rename's message carries the new name, several tables' only the first) is held where the
+    text cannot be understood. No text raises: what is not understood is Unsupported, the whole statement at once.
+    InvalidSetting for a dialect that is not in DIALECTS.
+    """
+    parse = DIALECTS.get(dialect.lower())
+    if parse is None:
+        raise InvalidSetting(f"there is no DDL dialect {dialect!r}; there are {', '.join(sorted(DIALECTS))}")
+    held = TableName(database, schema, table) if database and table else None
+    return parse(statement, database, held)
+
+
+def describe(change: SchemaChange) -> dict[str, object]:
+    """Show a schema change as JSON can hold it: `kind`, then its fields under their own names."""
+    return {"kind": _KINDS[type(change)], **asdict(change)}

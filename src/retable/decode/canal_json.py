@@ -1,0 +1,320 @@
+"""canal_json: row changes and DDL of MySQL and MariaDB, as Canal and Alibaba's DTS write them ("Canal JSON").
+
+Written by Canal's `FlatMessage` (1.1.x; seen: 1.1.7 on MariaDB 10.11) and by DTS instances created or restarted since
+2022-03-20. One message is one binlog event: several rows of one table and one kind of change, or one DDL statement.
+
+    {"data":[{"id":"1","c":"x"}],"database":"shop","es":1700000000000,"gtid":"","id":7,"isDdl":false,
+     "mysqlType":{"id":"bigint","c":"varchar(9)"},"old":[{"c":null}],"pkNames":["id"],"sql":"",
+     "sqlType":{"id":-5,"c":12},"table":"t","ts":1700000000123,"type":"UPDATE"}
+
+`data` is the row after the change, for DELETE the row before it. `old` lists old values of changed columns: a null
+there is an old value, a column that is not there is unchanged. Order is the offset alone: `id`, `es` and `ts` repeat
+and go back. Users' side: docs/formats.md.
+"""
+
+import re
+from collections.abc import Sequence as Rows
+from functools import lru_cache
+from typing import Annotated
+
+import msgspec
+from msgspec import Raw
+
+from retable.decode.context import DecodeContext
+from retable.decode.image_text import write_image
+from retable.decode.json_text import read_json
+from retable.decode.wire import (
+    Bits,
+    ClockTime,
+    Day,
+    Enum,
+    Exact,
+    Instant,
+    LabelSet,
+    Latin1Text,
+    Octets,
+    Real,
+    Text,
+    Untyped,
+    WallClock,
+    Whole,
+    WireForm,
+    Year,
+)
+from retable.errors import Malformed, MessageError, UnknownOperation
+from retable.model.event import Address, ChangeEvent, KeysOrigin, Op, TableName
+from retable.model.message import RawMessage
+from retable.model.sequence import Sequence
+
+NAME = "canal_json"
+VERSION = "canal_json/1"
+
+_ROW_IDS = ("__#alibaba_rds_row_id#__", "#alibaba_rds_row_id#")
+_OPS: dict[str, Op] = {"INSERT": "INSERT", "UPDATE": "UPDATE", "DELETE": "DELETE", "INIT": "READ"}
+_BLOB = 2004
+_TEXT_CODES = frozenset({-16, -15, -9, -1, 1, 12, 2005, 2011})
+"""The codes of java.sql.Types that stand for text."""
+
+_Row = dict[str, Raw]
+_Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class _Envelope(msgspec.Struct, rename="camel", gc=False):
+    """The fields that are read; a field that may be missing may be null as well, and means the same."""
+
+    type: str
+    is_ddl: bool
+    database: str
+    es: _Long
+    table: str | None = None
+    ts: _Long | None = None
+    gtid: str | None = None
+    sql: str | None = None
+    pk_names: tuple[str, ...] | None = None
+    data: list[_Row] | None = None
+    old: list[_Row] | None = None
+    mysql_type: Raw = Raw(b"null")
+    sql_type: Raw = Raw(b"null")
+
+
+_ENVELOPE = msgspec.json.Decoder(_Envelope)
+_MYSQL_TYPES = msgspec.json.Decoder(dict[str, str | None] | None)
+_SQL_TYPES = msgspec.json.Decoder(dict[str, int | None] | None)
+
+
+def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
+    """Decode one message: one event a row, or one statement."""
+    if message.value is None:
+        raise Malformed("the message has no value, and Canal writes none without")
+    envelope = read_json(message.value, _ENVELOPE)
+    if envelope.is_ddl:
+        return [_statement(envelope, message, context)]
+    op = _OPS.get(envelope.type)
+    if op is None:
+        raise _refused(
+            UnknownOperation, envelope, f"the operation {envelope.type[:40]!r} is not one of Canal's", "type"
+        )
+    return _row_changes(envelope, op, message, context)
+
+
+def _statement(envelope: _Envelope, message: RawMessage, context: DecodeContext) -> ChangeEvent:
+    return ChangeEvent(
+        source_format=NAME,
+        source_system=context.source_system or "mysql",
+        op="TRUNCATE" if envelope.type == "TRUNCATE" else "DDL",
+        op_raw=envelope.type,
+        address=Address(message.topic, message.partition, message.offset),
+        database=envelope.database or None,
+        table=envelope.table or None,
+        sequence=Sequence(context.source_epoch, message.offset, 0),
+        sequence_scope="partition",
+        tx_id=envelope.gtid or None,
+        event_time_ms=_time(envelope.es),
+        process_time_ms=_time(envelope.ts),
+        ddl_text=envelope.sql or None,
+    )
+
+
+def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
+    rows = _rows(envelope, op)
+    keys, origin = _keys(envelope, rows[0], context)
+    types = _column_types(bytes(envelope.mysql_type), bytes(envelope.sql_type))
+    common = _problems(envelope, op, keys, types)
+    needed = frozenset(keys or ())
+    events = []
+    for index, row in enumerate(rows):
+        before, after = _images(envelope, op, index, row)
+        events.append(
+            ChangeEvent(
+                source_format=NAME,
+                source_system=context.source_system or "mysql",
+                op=op,
+                op_raw=envelope.type,
+                address=Address(message.topic, message.partition, message.offset, index),
+                database=envelope.database or None,
+                table=envelope.table or None,
+                image="full",
+                keys=keys,
+                keys_origin=origin,
+                before=before,
+                after=after,
+                partial_before="OLD_DATA_MISALIGNED" in common,
+                sequence=Sequence(context.source_epoch, message.offset, index),
+                sequence_scope="partition",
+                tx_id=envelope.gtid or None,
+                event_time_ms=_time(envelope.es),
+                process_time_ms=_time(envelope.ts),
+                column_types=types,
+                problems=common if row.keys() >= needed else (*common, "KEY_NOT_IN_IMAGE"),
+            )
+        )
+    return events
+
+
+def _rows(envelope: _Envelope, op: Op) -> Rows[_Row]:
+    """The row after the change, or a DELETE's before it: a single image stands in `data`, else in `old`."""
+    rows = envelope.data if op == "UPDATE" else envelope.data or envelope.old
+    if not rows:
+        raise _refused(Malformed, envelope, f"{envelope.type} without a row", "data")
+    if not all(rows):
+        raise _refused(Malformed, envelope, "a row without any column", f"data[{rows.index({})}]")
+    return rows
+
+
+def _images(envelope: _Envelope, op: Op, index: int, row: _Row) -> tuple[str | None, str | None]:
+    image = write_image(row)
+    if op != "UPDATE":
+        return (image, None) if op == "DELETE" else (None, image)
+    if envelope.old is None:
+        # Older versions leave out the `old` of rows in which nothing changed.
+        return image, image
+    if _is_misaligned(envelope):
+        return None, image
+    old = envelope.old[index]
+    if strange := old.keys() - row.keys():
+        text = f"`old` names the column {min(strange)[:100]!r}, which `data` does not have"
+        raise _refused(Malformed, envelope, text, f"old[{index}]")
+    return write_image(row | old), image
+
+
+def _is_misaligned(envelope: _Envelope) -> bool:
+    """Say whether `old` skips rows, so that nothing tells which row an old image belongs to."""
+    return envelope.old is not None and len(envelope.old) != len(envelope.data or ())
+
+
+def _keys(
+    envelope: _Envelope, row: _Row, context: DecodeContext
+) -> tuple[tuple[str, ...], KeysOrigin] | tuple[None, None]:
+    if envelope.pk_names:
+        return envelope.pk_names, "message"
+    for name in _ROW_IDS:
+        if name in row:
+            return (name,), "hidden_row_id"
+    keys = context.keys_of(TableName(envelope.database, None, envelope.table)) if envelope.table else ()
+    return (keys, "registry") if keys else (None, None)
+
+
+def _problems(
+    envelope: _Envelope, op: Op, keys: tuple[str, ...] | None, types: dict[str, str] | None
+) -> tuple[str, ...]:
+    found = []
+    if not envelope.database or not envelope.table:
+        found.append("TABLE_UNKNOWN")
+    if op == "UPDATE" and _is_misaligned(envelope):
+        found.append("OLD_DATA_MISALIGNED")
+    if op != "UPDATE" and envelope.old and (envelope.data or op == "DELETE"):
+        # A row in `old` is the other dialect's, of DTS instances that nobody restarted since 2022-03-20.
+        found.append("DIALECT_MISMATCH")
+    if keys is None:
+        found.append("KEYS_UNKNOWN")
+    if not types:
+        found.append("TYPES_UNKNOWN")
+    return tuple(found)
+
+
+def _time(milliseconds: int | None) -> int | None:
+    return milliseconds if milliseconds is not None and milliseconds > 0 else None
+
+
+def _refused(kind: type[MessageError], envelope: _Envelope, text: str, place: str) -> MessageError:
+    known = TableName(envelope.database, None, envelope.table) if envelope.table else None
+    return kind(text, place=place, table=known)
+
+
+@lru_cache(maxsize=4096)
+def _column_types(mysql_type: bytes, sql_type: bytes) -> dict[str, str] | None:
+    """The wire type of each column; neighbours of one table share the very same map."""
+    try:
+        declared, codes = _MYSQL_TYPES.decode(mysql_type), _SQL_TYPES.decode(sql_type) or {}
+    except msgspec.ValidationError as error:
+        raise Malformed(f"the types of the columns are unreadable: {error}", place="mysqlType, sqlType") from error
+    if not declared:
+        return None
+    return {name: _wire_type(text, codes.get(name)) for name, text in declared.items() if text is not None}
+
+
+def _wire_type(declared: str, code: int | None) -> str:
+    """The declared type, and how the value stands where the type alone does not tell.
+
+    `code` changes with the value (a number that fits, null), so only "text or not" is read from it; in a message of
+    many rows it speaks of the last one.
+    """
+    match _base(declared):
+        case "enum" if code is not None and code not in _TEXT_CODES:
+            return f"{declared}#index"
+        case "set" if code is not None and code not in _TEXT_CODES:
+            return f"{declared}#bits"
+        case "json" if code == _BLOB:
+            return f"{declared}#latin1"
+    return declared
+
+
+_BASE = re.compile(r"\s*([a-z0-9_]*)", re.IGNORECASE)
+_ARGUMENTS = re.compile(r"\((.*)\)", re.DOTALL)
+_LABEL = re.compile(r"'((?:[^']|'')*)'")
+_HOW = re.compile(r"#(index|bits|latin1)\Z")
+
+
+def _base(declared: str) -> str:
+    found = _BASE.match(declared)
+    return found[1].lower() if found else ""
+
+
+def wire_form(wire_type: str | None) -> WireForm:
+    """Tell how values of a wire type stand in a message; a DDL statement's type will do as well.
+
+    DTS leaves out precision, scale, length and labels: what depends on them is then taken as it comes.
+    """
+    if wire_type is None:
+        return Untyped()
+    found = _ARGUMENTS.search(wire_type)
+    arguments = found[1] if found else ""
+    numbers = [int(text) for text in arguments.split(",") if text.strip().isdecimal()]
+    match _base(wire_type):
+        case "tinyint" | "smallint" | "mediumint" | "int" | "integer" | "bigint" | "bool" | "boolean" | "serial":
+            return Whole()
+        case "year":
+            return Year()
+        case "bit":
+            return Bits(numbers[0] if numbers else None)
+        case "decimal" | "numeric" | "dec" | "fixed":
+            return Exact([*numbers, 0][1] if numbers else None)
+        case "float":
+            return Real(64 if len(numbers) == 1 and numbers[0] > 24 else 32)
+        case "double" | "real":
+            return Real(64)
+        case "date":
+            return Day()
+        case "datetime":
+            return WallClock()
+        case "timestamp":
+            return Instant()
+        case "time":
+            return ClockTime()
+        case "enum":
+            return Enum(_labels(arguments), wire_type.endswith("#index"))
+        case "set":
+            return LabelSet(_labels(arguments), wire_type.endswith("#bits"))
+        case "json":
+            return Latin1Text() if wire_type.endswith("#latin1") else Text()
+        case "binary":
+            return Octets(numbers[0] if numbers else None)
+        case base if base in _OCTETS:
+            return Octets(None)
+        case base if base in _TEXTS:
+            return Text()
+    return Untyped()
+
+
+_TEXTS = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "nchar", "nvarchar", "character"})
+_OCTETS = frozenset(
+    {
+        *("varbinary", "tinyblob", "blob", "mediumblob", "longblob"),
+        *("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon"),
+        *("geometrycollection", "geomcollection"),
+    }
+)
+
+
+def _labels(arguments: str) -> tuple[str, ...]:
+    return tuple(label.replace("''", "'") for label in _LABEL.findall(arguments))

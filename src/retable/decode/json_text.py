@@ -1,0 +1,124 @@
+"""Strict JSON: a text is taken only if every reader would understand the same by it.
+
+Refused, with the place: bytes that are not UTF-8, a name that stands twice in one object (most readers take the
+last one in silence), NaN and Infinity, half of a surrogate pair, bare control characters, text behind the document,
+and what is larger than any message needs to be. A byte order mark is dropped.
+"""
+
+import json
+from collections import Counter
+from typing import NoReturn, TypeVar
+
+import msgspec
+
+from retable.errors import Malformed, TooLarge
+
+MAX_DEPTH = 200
+MAX_DIGITS = 1_000
+MAX_NAMES = 100_000
+MAX_NAME_LENGTH = 50_000
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_NUMBER_SIGNS = bytes(0x30 if chr(sign) in "0123456789+-.eE" else sign for sign in range(256))
+_NO_BRACKETS = bytes(sign for sign in range(256) if chr(sign) not in "{}[]")
+_LONG_NUMBER = b"0" * (MAX_DIGITS + 1)
+
+_T = TypeVar("_T")
+
+
+def read_json(value: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
+    """Decode one strict JSON document to the decoder's type; Malformed or TooLarge say what is wrong and where."""
+    value = value.removeprefix(_BYTE_ORDER_MARK)
+    text = _utf8(value)
+    if not _is_plain(value):
+        check_json(text)
+    try:
+        return decoder.decode(value)
+    except msgspec.DecodeError as error:
+        raise Malformed(f"not the message that this format describes: {error}") from error
+
+
+def check_json(text: str) -> None:
+    """Refuse what is not strict JSON: slower than `_is_plain`, and it says why."""
+    if not text.strip(" \t\r\n"):
+        raise Malformed("the message is empty")
+    _check_depth(text)
+    try:
+        document = _STRICT.decode(text)
+        if "\\u" in text:
+            json.dumps(document, ensure_ascii=False).encode()
+    except json.JSONDecodeError as error:
+        raise Malformed(f"not JSON: {error.msg}", place=f"character {error.pos}") from error
+    except UnicodeEncodeError as error:
+        raise Malformed("a string holds half of a surrogate pair, which is no character") from error
+
+
+def _utf8(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise Malformed(f"not UTF-8: {error.reason}", place=f"byte {error.start}") from error
+
+
+def _is_plain(value: bytes) -> bool:
+    """Prove in a few passes of C that nothing in this UTF-8 text is refused; False proves nothing.
+
+    The last one of equal names wins in `_LOOSE`, so a repeated name loses its quotation marks on the way there and
+    back, and a document that keeps all of them repeats none. Only this one escape could hide a quotation mark.
+    """
+    if b"\\u0022" in value or value.count(b"{") + value.count(b"[") > MAX_DEPTH or len(value) > MAX_NAME_LENGTH:
+        return False
+    if len(value) > MAX_DIGITS and _LONG_NUMBER in value.translate(_NUMBER_SIGNS):
+        return False
+    try:
+        return msgspec.json.encode(_LOOSE.decode(value)).count(b'"') == value.count(b'"')
+    except msgspec.DecodeError:
+        return False
+
+
+def _without_digits(_: str) -> int:
+    return 0
+
+
+_LOOSE = msgspec.json.Decoder(float_hook=_without_digits)
+
+
+def _check_depth(text: str) -> None:
+    """Count brackets outside strings, without recursion; a text that is no JSON at all is left to the parser."""
+    if text.count("{") + text.count("[") <= MAX_DEPTH:
+        return
+    depth = 0
+    for bracket in _brackets(text):
+        depth += 1 if bracket in b"{[" else -1
+        if depth > MAX_DEPTH:
+            raise TooLarge(f"objects and arrays lie more than {MAX_DEPTH} deep in each other")
+
+
+def _brackets(text: str) -> bytes:
+    """Give the brackets outside strings; inside one, a quotation mark follows an odd run of backslashes."""
+    outside = text.replace("\\\\", "").replace('\\"', "").split('"')[::2]
+    return "".join(outside).encode().translate(None, delete=_NO_BRACKETS)
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    document = dict(pairs)
+    if len(pairs) > MAX_NAMES:
+        raise TooLarge(f"an object has {len(pairs)} names; the most is {MAX_NAMES}")
+    if max(map(len, document), default=0) > MAX_NAME_LENGTH:
+        raise TooLarge(f"a name is longer than {MAX_NAME_LENGTH} characters")
+    if len(document) != len(pairs):
+        name = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise Malformed(f"the name {name[:100]!r} stands twice in one object", place=name[:100])
+    return document
+
+
+def _number(lexeme: str) -> None:
+    if len(lexeme) > MAX_DIGITS:
+        raise TooLarge(f"a number has {len(lexeme)} digits; the most is {MAX_DIGITS}", place=f"number {lexeme[:20]}…")
+
+
+def _no_number(name: str) -> NoReturn:
+    raise Malformed(f"{name} is no JSON number", place=name)
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_object, parse_int=_number, parse_float=_number, parse_constant=_no_number)

@@ -1,0 +1,73 @@
+"""What the tables' own metadata say of a window, and the ledger's rows of a decoded one."""
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime
+
+from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, Reference
+from pyiceberg.expressions.literals import literal
+from pyiceberg.table import Table
+
+from retable.decode.tally import TableTally
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import explained
+from retable.ledger.rows import LedgerRow
+from retable.ledger.write import append_rows
+
+
+def count_rows(lake: Lake, table: Table, values: Mapping[str, str]) -> int:
+    """Count the rows that have these values in the table's partition columns, from its metadata alone."""
+    condition: BooleanExpression = AlwaysTrue()
+    for column, value in values.items():
+        condition = And(condition, EqualTo(term=Reference(column), value=literal(value)))
+    with explained(lake.settings.lake):
+        return sum(task.file.record_count for task in table.scan(row_filter=condition).plan_files())
+
+
+def record_decode(
+    lake: Lake,
+    recorded: list[LedgerRow],
+    landed: LedgerRow,
+    counts: dict[str, int],
+    tables: Mapping[str, TableTally],
+    run_id: str,
+    seconds: float,
+    now: datetime,
+) -> None:
+    """Append to the ledger, in one commit, unless it says all this already; a table that is gone counts nothing."""
+    snapshot = _snapshot(lake, landed.source, landed.window)
+    known = {row.table: row for row in recorded if row.stage == "decode"}
+    gone = {name: TableTally() for name in known if name is not None and name not in tables}
+
+    def row(table: str | None, tally: TableTally) -> LedgerRow:
+        return LedgerRow(
+            source=landed.source,
+            window=landed.window,
+            stage="decode",
+            table=table,
+            counts=dict(tally.counts),
+            lowest={part: str(sequence) for part, sequence in tally.lowest.items()},
+            highest={part: str(sequence) for part, sequence in tally.highest.items()},
+            snapshot_id=snapshot,
+            identity=None,
+            run_id=run_id,
+            seconds=seconds,
+            bytes=landed.bytes if table is None else 0,
+            recorded_at=now,
+        )
+
+    rows = [row(None, TableTally(Counter(counts))), *(row(name, each) for name, each in {**gone, **tables}.items())]
+    if any(_facts(each) != _facts(known.get(each.table)) for each in rows):
+        append_rows(lake, rows)
+
+
+def _facts(row: LedgerRow | None) -> tuple[object, ...] | None:
+    return None if row is None else (row.counts, row.lowest, row.highest, row.snapshot_id)
+
+
+def _snapshot(lake: Lake, source: str, window: str) -> int | None:
+    """The snapshot of silver that wrote this window last; None where it never held anything."""
+    for snapshot in reversed(lake.load(f"silver.{source}").snapshots()):
+        if snapshot.summary and snapshot.summary.additional_properties.get("retable.window") == window:
+            return snapshot.snapshot_id
+    return None

@@ -1,0 +1,68 @@
+"""Values of row images to values of gold columns: exactly, or not at all.
+
+A format tells the wire form of its types (`wire`); what a form can become is told once for all formats, in
+`number_values`, `time_values` and `text_values`.
+"""
+
+from collections.abc import Callable
+
+from retable.decode.image_text import read_image as read_image
+from retable.decode.number_values import number_converter
+from retable.decode.registry import find_format
+from retable.decode.text_values import text_converter
+from retable.decode.time_values import ValueRules as ValueRules
+from retable.decode.time_values import time_converter
+from retable.decode.wire import Bits, ClockTime, Convert, Day, Exact, Instant, Real, WallClock, Whole, WireForm, Year
+from retable.decode.wire import Value as Value
+from retable.errors import BadValue
+from retable.model.schema import GoldType
+
+_SHOWN = 80
+
+
+def value_reader(
+    source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules
+) -> Callable[[str | None], Value]:
+    """Compile the reader of one column: lexemes of a wire type to values of a gold type, null to null.
+
+    A date is days, a timestamp microseconds since 1970. The reader raises BadValue for what the gold type does not
+    hold exactly, and ZeroDate for a date with a zero in it where the rules hold it.
+    """
+    convert = _converter(find_format(source_format).wire_form(wire_type), gold, rules)
+
+    def read(lexeme: str | None) -> Value:
+        if lexeme is None:
+            return None
+        try:
+            return convert(lexeme)
+        except (ValueError, ArithmeticError) as error:
+            raise _bad_value(lexeme, wire_type, gold, error) from error
+
+    return read
+
+
+def _converter(form: WireForm, gold: GoldType, rules: ValueRules) -> Convert:
+    match form:
+        case Whole() | Year() | Bits() | Exact() | Real():
+            return number_converter(form, gold)
+        case Day() | WallClock() | Instant() | ClockTime():
+            return time_converter(form, gold, rules)
+        case _:
+            return text_converter(form, gold, rules)
+
+
+def _bad_value(lexeme: str, wire_type: str | None, gold: GoldType, error: Exception) -> BadValue:
+    shown = repr(lexeme) if len(lexeme) <= _SHOWN else f"{lexeme[:_SHOWN]!r}…"
+    match error:
+        case UnicodeEncodeError():
+            reason = "it has a character above U+00FF, so it is no sequence of bytes"
+        case UnicodeDecodeError():
+            reason = "its bytes are not UTF-8"
+        case _:
+            reason = str(error)
+    return BadValue(
+        f"{shown} of wire type {wire_type or 'unknown'} is no {gold}: {reason}",
+        value=shown,
+        wire_type=wire_type,
+        gold=str(gold),
+    )

@@ -1,0 +1,155 @@
+"""Every error that Retable raises; the class is the remedy.
+
+    RetableError
+    ├─ MessageError        QUARANTINE  one message cannot be decoded, or one row cannot be applied
+    │  ├─ Malformed            not the declared format: truncated, not UTF-8, a required field missing
+    │  ├─ UnknownOperation     an operation that the format does not list
+    │  ├─ BadValue             a value that is not what its type says
+    │  ├─ TooLarge             over the cap on size, depth or digits
+    │  └─ Blocked              decoded, but a blocking problem of docs/formats.md stands on it
+    ├─ TableError          HOLD        one table stops at a position; the others go on
+    │  ├─ UnsupportedChange    a schema change that Retable does not replay
+    │  ├─ LateChange           a schema change older than one already applied
+    │  ├─ OrderUndefined       two changes whose order nothing tells
+    │  ├─ ZeroDate             a zero or partial date, which no date can hold
+    │  ├─ NameClash            two source names that become one gold name
+    │  └─ KeyUnknown           a row without its whole key
+    ├─ ConflictError       RETRY       somebody else committed first, or the catalog is busy
+    │  └─ Fenced               gold moved under this run: another run is the writer now
+    ├─ SettingsError       STOP        nothing was written; a person must change something
+    │  ├─ UnknownSetting       a name that no setting has, with the nearest one
+    │  ├─ InvalidSetting       a value that a setting cannot take
+    │  ├─ NotFound             a file, source, table or window that is not there
+    │  ├─ PositionsLost        a recorded range that the source no longer has
+    │  ├─ NotReady             an earlier stage has not run for this window
+    │  └─ EnvironmentFault     Java, a jar or the disk: what is missing and how to get it
+    └─ Unbalanced          BUG         the ledger's equations do not hold: a bug of ours
+
+A message says what, where, and what to do next. `code` is stored in tables, so it never changes.
+"""
+
+from typing import ClassVar
+
+
+class RetableError(Exception):
+    """Something that a user must know. `facts` survive pickling between Spark's processes."""
+
+    code: ClassVar[str] = "ERROR"
+    remedy: ClassVar[str] = "STOP"
+
+    def __init__(self, message: str, **facts: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.facts = facts
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.message, self.facts)
+
+
+def _rebuild(kind: type[RetableError], message: str, facts: dict[str, object]) -> RetableError:
+    return kind(message, **facts)
+
+
+class MessageError(RetableError):
+    """One message or row: it goes to quarantine with this code and reason, the others go on."""
+
+    code = "MESSAGE"
+    remedy = "QUARANTINE"
+
+
+class Malformed(MessageError):
+    code = "MALFORMED"
+
+
+class UnknownOperation(MessageError):
+    code = "OP_UNKNOWN"
+
+
+class BadValue(MessageError):
+    code = "BAD_VALUE"
+
+
+class TooLarge(MessageError):
+    code = "TOO_LARGE"
+
+
+class Blocked(MessageError):
+    """The message is decoded, but one of its events has a blocking problem; facts name it."""
+
+    code = "BLOCKED"
+
+
+class TableError(RetableError):
+    """One table stops at a position with this code and reason, the others go on."""
+
+    code = "TABLE"
+    remedy = "HOLD"
+
+
+class UnsupportedChange(TableError):
+    code = "UNSUPPORTED_CHANGE"
+
+
+class LateChange(TableError):
+    code = "LATE_CHANGE"
+
+
+class OrderUndefined(TableError):
+    code = "ORDER_UNDEFINED"
+
+
+class ZeroDate(TableError):
+    code = "ZERO_DATE"
+
+
+class NameClash(TableError):
+    code = "NAME_CLASH"
+
+
+class KeyUnknown(TableError):
+    code = "KEY_UNKNOWN"
+
+
+class ConflictError(RetableError):
+    """Nothing is wrong: try again."""
+
+    code = "CONFLICT"
+    remedy = "RETRY"
+
+
+class Fenced(ConflictError):
+    code = "FENCED"
+
+
+class SettingsError(RetableError):
+    """A person must change something; nothing was written."""
+
+    code = "SETTINGS"
+
+
+class UnknownSetting(SettingsError):
+    code = "UNKNOWN_SETTING"
+
+
+class InvalidSetting(SettingsError):
+    code = "INVALID_SETTING"
+
+
+class NotFound(SettingsError):
+    code = "NOT_FOUND"
+
+
+class PositionsLost(SettingsError):
+    code = "POSITIONS_LOST"
+
+
+class NotReady(SettingsError):
+    code = "NOT_READY"
+
+
+class EnvironmentFault(SettingsError):
+    code = "ENVIRONMENT"
+
+
+class Unbalanced(RetableError):
+    code = "UNBALANCED"

@@ -1,0 +1,34 @@
+"""How a process of Retable ends: the exit codes that the command line and the jobs share.
+
+0 done · 1 the user's to solve · 2 done, but something is held or quarantined (the command line's own) ·
+3 try again · 4 verify found differences (its own) · 70 a bug of ours.
+"""
+
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from retable.errors import ConflictError, RetableError, Unbalanced
+
+
+@contextmanager
+def exiting() -> Iterator[None]:
+    """Turn an error into its words on stderr and its exit code; only a bug of ours shows a traceback."""
+    try:
+        yield
+    except RetableError as error:
+        sys.stderr.write(f"{error.code}: {error}\n")
+        sys.exit(_code(error))
+    except Exception:  # noqa: BLE001  # the outermost door: nothing above it could say more
+        traceback.print_exc()
+        sys.exit(70)
+
+
+def _code(error: RetableError) -> int:
+    match error:
+        case ConflictError():
+            return 3
+        case Unbalanced():
+            return 70
+    return 1

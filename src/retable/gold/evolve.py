@@ -1,0 +1,98 @@
+"""What must happen to gold's columns, decided without Iceberg: expand first, contract in the publishing transaction."""
+
+from dataclasses import dataclass
+
+from retable.gold.state import SEQUENCE_COLUMN, GoldColumn
+from retable.model.schema import GoldType
+from retable.replay.history import Column
+
+Field = tuple[int, str, GoldType | None]
+TEMPORARY = "_retable_new_"
+
+
+@dataclass(frozen=True, slots=True)
+class Evolution:
+    """The way from gold's columns to the final ones.
+
+    `expand`: columns to add under temporary names, and types to promote; a reader sees at most an extra null column.
+    `contract`: fields to drop, new names by present name, and the final order of present names.
+    """
+
+    adds: tuple[tuple[str, Column], ...]
+    promotions: tuple[tuple[str, GoldType], ...]
+    drops: tuple[str, ...]
+    renames: tuple[tuple[str, str], ...]
+    order: tuple[str, ...]
+    physical: tuple[str, ...]
+    leftovers: tuple[str, ...]
+
+    @property
+    def expands(self) -> bool:
+        return bool(self.adds or self.promotions or self.leftovers)
+
+    @property
+    def contracts(self) -> bool:
+        return bool(self.drops or self.renames or self.order)
+
+    @property
+    def changes(self) -> bool:
+        return self.expands or self.contracts
+
+
+def plan_evolution(
+    present: list[Field],
+    known: tuple[GoldColumn, ...],
+    final: tuple[Column, ...],
+    names: dict[str, str],
+    by_name: bool = False,
+) -> Evolution:
+    """Plan from the `present` fields (id, name, type, in order) to the `final` columns with their gold `names`.
+
+    `known` says which field is which column. `by_name`: a rebuild writes every row anew, so a field of the same
+    name and type may stand for a column of another identity. `physical` gives, for each final column, the name
+    that it has between expand and contract. Fields that a killed run left behind go first (`leftovers`).
+    """
+    fields = {field_id: (name, kind) for field_id, name, kind in present}
+    field_of = {column.id: column.field_id for column in known if column.field_id in fields}
+    if by_name:
+        _match_by_name(field_of, fields, final, names)
+    kept = {field_of[column.id] for column in final if column.id in field_of}
+    adds: list[tuple[str, Column]] = []
+    promotions: list[tuple[str, GoldType]] = []
+    renames: list[tuple[str, str]] = []
+    physical: list[str] = []
+    for number, column in enumerate(final):
+        if column.id in field_of:
+            name, kind = fields[field_of[column.id]]
+            if kind != column.type:
+                promotions.append((name, column.type))
+        else:
+            name = f"{TEMPORARY}{number}"
+            adds.append((name, column))
+        physical.append(name)
+        if name != names[column.id]:
+            renames.append((name, names[column.id]))
+    system = [name for _, name, _ in present if name == SEQUENCE_COLUMN]
+    gone = [name for field_id, name, _ in present if field_id not in kept and name not in system]
+    leftovers = tuple(name for name in gone if name.startswith(TEMPORARY))
+    drops = tuple(name for name in gone if name not in leftovers)
+    now = [name for _, name, _ in present if name not in gone and name not in system]
+    wanted = [*physical, *system]
+    order = tuple(wanted) if [*now, *system] != wanted else ()
+    return Evolution(tuple(adds), tuple(promotions), drops, tuple(renames), order, tuple(physical), leftovers)
+
+
+def _match_by_name(
+    field_of: dict[str, int],
+    fields: dict[int, tuple[str, GoldType | None]],
+    final: tuple[Column, ...],
+    names: dict[str, str],
+) -> None:
+    taken = {field_of[column.id] for column in final if column.id in field_of}
+    for column in final:
+        if column.id in field_of:
+            continue
+        for field_id, (name, kind) in fields.items():
+            if name == names[column.id] and kind is not None and kind.widens_to(column.type) and field_id not in taken:
+                field_of[column.id] = field_id
+                taken.add(field_id)

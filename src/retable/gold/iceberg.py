@@ -1,0 +1,280 @@
+"""One gold table through Iceberg's own API in Spark's JVM: what Spark SQL cannot do, or not in one transaction."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, cast
+
+from py4j.java_gateway import is_instance_of
+from py4j.protocol import Py4JJavaError
+
+from retable.decode.values import Value
+from retable.errors import ConflictError, Fenced
+from retable.gold.evolve import Evolution, Field
+from retable.gold.state import PREFIX, SEQUENCE_COLUMN
+from retable.model.schema import GoldType, parse_gold_type
+from retable.session import CATALOG
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MAIN = "main"
+BRANCH = "retable_"
+RUN_PROPERTY = f"{PREFIX}run"
+WINDOW_SUMMARY = f"{PREFIX}window"
+
+_EPOCH = datetime(1970, 1, 1)
+_FORMAT = {
+    "format-version": "3",
+    "write.delete.mode": "merge-on-read",
+    "write.merge.mode": "merge-on-read",
+    "write.parquet.compression-codec": "zstd",
+    "write.distribution-mode": "none",
+    "commit.retry.num-retries": "20",
+}
+
+
+class Catalog:
+    """Iceberg's catalog behind one Spark session."""
+
+    def __init__(self, spark: "SparkSession") -> None:
+        # A session loads its catalogs with the settings of the thread's active session, so a statement comes first.
+        spark.sql(f"USE {CATALOG}")
+        self.jvm = cast(Any, spark._jvm)
+        self._gateway: Any = spark.sparkContext._gateway
+        self._catalog: Any = self.jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(
+            spark._jsparkSession, CATALOG
+        )
+
+    def load(self, name: str) -> "GoldTable | None":
+        """Load `namespace.table`; None when it is not there."""
+        try:
+            return GoldTable(self, name, self._catalog.loadTable(self._identifier(name)))
+        except Py4JJavaError as error:
+            if _is(error, self._gateway, "org.apache.iceberg.exceptions.NoSuchTableException"):
+                return None
+            raise
+
+    def create(self, name: str, with_part: bool, location: str) -> "GoldTable":
+        """Create an empty table at `location`, never at a path made of its name; one that is there is loaded."""
+        schema = self.jvm.org.apache.iceberg.SchemaParser.fromJson(_schema_json(with_part))
+        properties = self.jvm.java.util.HashMap()
+        for key, value in _FORMAT.items():
+            properties.put(key, value)
+        identifier = self._identifier(name)
+        try:
+            self._ensure_namespace(name.rsplit(".", 1)[0])
+            builder = self._catalog.buildTable(identifier, schema).withLocation(location).withProperties(properties)
+            transaction = builder.createTransaction()
+            transaction.newFastAppend().commit()
+            transaction.commitTransaction()
+        except Py4JJavaError as error:
+            if not _is(error, self._gateway, "org.apache.iceberg.exceptions.AlreadyExistsException"):
+                raise
+        return GoldTable(self, name, self._catalog.loadTable(identifier))
+
+    def rename(self, name: str, to: str) -> None:
+        with self.conflicts(name):
+            self._ensure_namespace(to.rsplit(".", 1)[0])
+            self._catalog.renameTable(self._identifier(name), self._identifier(to))
+
+    def names(self, namespace: str) -> list[str]:
+        """The tables of a namespace, as `namespace.table`."""
+        try:
+            found = self._catalog.listTables(self._namespace(namespace))
+        except Py4JJavaError as error:
+            if _is(error, self._gateway, "org.apache.iceberg.exceptions.NoSuchNamespaceException"):
+                return []
+            raise
+        return [f"{namespace}.{identifier.name()}" for identifier in found]
+
+    @contextmanager
+    def conflicts(self, name: str) -> Iterator[None]:
+        """Turn a commit that lost its race, or a catalog that did not answer, into ConflictError."""
+        try:
+            yield
+        except Py4JJavaError as error:
+            if _is(error, self._gateway, "org.apache.iceberg.exceptions.CommitFailedException"):
+                raise Fenced(f"{name}: another writer committed first; run this window again", table=name) from error
+            if _is(error, self._gateway, "org.apache.iceberg.exceptions.CommitStateUnknownException") or _is(
+                error, self._gateway, "org.apache.iceberg.jdbc.UncheckedSQLException"
+            ):
+                raise ConflictError(f"{name}: the catalog did not answer; run this window again", table=name) from error
+            raise
+
+    def type_of(self, kind: GoldType) -> Any:
+        return self.jvm.org.apache.iceberg.types.Types.fromPrimitiveString(str(kind))
+
+    def literal(self, value: Value, kind: GoldType) -> Any:
+        """An Iceberg literal of a column's type, for its initial default."""
+        java: object = value
+        match value, kind.kind:
+            case Decimal(), _:
+                java = self.jvm.java.math.BigDecimal(str(value))
+            case bytes(), _:
+                java = self.jvm.java.nio.ByteBuffer.wrap(value)
+            case int(), "timestamp" | "timestamptz":
+                text = (_EPOCH + timedelta(microseconds=value)).isoformat()
+                java = f"{text}+00:00" if kind.kind == "timestamptz" else text
+        return self.jvm.org.apache.iceberg.expressions.Expressions.lit(java).to(self.type_of(kind))
+
+    def _ensure_namespace(self, namespace: str) -> None:
+        try:
+            self._catalog.createNamespace(self._namespace(namespace))
+        except Py4JJavaError as error:
+            if not _is(error, self._gateway, "org.apache.iceberg.exceptions.AlreadyExistsException"):
+                raise
+
+    def _namespace(self, namespace: str) -> Any:
+        levels = self._gateway.new_array(self.jvm.java.lang.String, 1)
+        levels[0] = namespace
+        return self.jvm.org.apache.iceberg.catalog.Namespace.of(levels)
+
+    def _identifier(self, name: str) -> Any:
+        namespace, table = name.split(".", 1)
+        return self.jvm.org.apache.iceberg.catalog.TableIdentifier.of(self._namespace(namespace), table)
+
+
+class GoldTable:
+    """A loaded gold table. `base` is the snapshot that this run decides on: publishing succeeds only on it."""
+
+    def __init__(self, catalog: Catalog, name: str, table: Any) -> None:
+        self.catalog = catalog
+        self.name = name
+        self._table = table
+        self.base: int = table.currentSnapshot().snapshotId()
+
+    @property
+    def location(self) -> str:
+        return str(self._table.location())
+
+    @property
+    def is_empty(self) -> bool:
+        return str(self._table.currentSnapshot().summary().get("total-records")) == "0"
+
+    @property
+    def snapshot_id(self) -> int:
+        return int(self._table.currentSnapshot().snapshotId())
+
+    def properties(self) -> dict[str, str]:
+        return {str(key): str(value) for key, value in self._table.properties().items()}
+
+    def fields(self) -> list[Field]:
+        """The columns in order: id, name, type (None for a type that no gold column has)."""
+        return [
+            (int(field.fieldId()), str(field.name()), parse_gold_type(str(field.type().toString())))
+            for field in self._table.schema().columns()
+        ]
+
+    def has_part(self) -> bool:
+        return self._table.schema().findField(f"{SEQUENCE_COLUMN}.part") is not None
+
+    def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
+        """Add and promote columns; what a killed run left behind goes first."""
+        with self.catalog.conflicts(self.name):
+            if evolution.leftovers:
+                cleaning = self._table.updateSchema()
+                for name in evolution.leftovers:
+                    cleaning.deleteColumn(name)
+                cleaning.commit()
+            update = self._table.updateSchema()
+            for name, column in evolution.adds:
+                kind, default = self.catalog.type_of(column.type), defaults.get(column.id)
+                if default is None:
+                    update.addColumn(name, kind)
+                else:
+                    update.addColumn(name, kind, None, self.catalog.literal(default, column.type))
+            for name, promoted in evolution.promotions:
+                update.updateColumn(name, self.catalog.type_of(promoted))
+            update.commit()
+
+    def branch(self, run_id: str) -> str:
+        """Open this run's branch at the base; branches of runs that died are removed."""
+        with self.catalog.conflicts(self.name):
+            refs = [str(ref) for ref in self._table.refs().keySet() if str(ref).startswith(BRANCH)]
+            for ref in refs:
+                self._table.manageSnapshots().removeBranch(ref).commit()
+            name = BRANCH + "".join(c if c.isalnum() else "_" for c in run_id)
+            manage = self._table.manageSnapshots().createBranch(name, self.base)
+            manage.setMaxRefAgeMs(name, 86_400_000).commit()
+        return name
+
+    def publish(
+        self,
+        branch: str | None,
+        evolution: Evolution | None,
+        properties: dict[str, str],
+        window: str,
+        step: Callable[[str], None],
+    ) -> None:
+        """Make the branch, the schema and the properties visible in one transaction, or nothing of them.
+
+        Fenced when main is not the base any more. Whether a commit whose reply was lost was applied is read from
+        the table itself: the run's name in its properties.
+        """
+        token = properties[RUN_PROPERTY]
+        self._table.refresh()
+        if self._table.currentSnapshot().snapshotId() != self.base:
+            raise Fenced(f"{self.name}: another writer committed first; run this window again", table=self.name)
+        try:
+            with self.catalog.conflicts(self.name):
+                transaction = self._transaction(branch, evolution, properties, window)
+                step(f"{self.name}: before publishing")
+                transaction.commitTransaction()
+        except ConflictError:
+            self._table.refresh()
+            if self.properties().get(RUN_PROPERTY) != token:
+                raise
+        self._table.refresh()
+        step(f"{self.name}: published")
+
+    def _transaction(
+        self, branch: str | None, evolution: Evolution | None, properties: dict[str, str], window: str
+    ) -> Any:
+        transaction = self._table.newTransaction()
+        if branch is not None:
+            transaction.manageSnapshots().fastForwardBranch(MAIN, branch).removeBranch(branch).commit()
+        if evolution is not None and evolution.contracts:
+            update = transaction.updateSchema()
+            for name in evolution.drops:
+                update.deleteColumn(name)
+            for name, new in evolution.renames:
+                update.renameColumn(name, new)
+            previous: str | None = None
+            for name in evolution.order:
+                update.moveFirst(name) if previous is None else update.moveAfter(name, previous)
+                previous = name
+            update.commit()
+        if evolution is not None and (evolution.contracts or evolution.expands):
+            transaction.newFastAppend().set(WINDOW_SUMMARY, window).set(RUN_PROPERTY, properties[RUN_PROPERTY]).commit()
+        change = transaction.updateProperties()
+        for key, value in properties.items():
+            change.set(key, value)
+        for key in self.properties():
+            if key.startswith(PREFIX) and key not in properties:
+                change.remove(key)
+        change.commit()
+        return transaction
+
+
+def _is(error: Py4JJavaError, gateway: Any, name: str) -> bool:
+    cause = error.java_exception
+    while cause is not None:
+        if is_instance_of(gateway, cause, name):
+            return True
+        cause = cause.getCause()
+    return False
+
+
+def _schema_json(with_part: bool) -> str:
+    """A table begins with its sequence alone; its columns come by the same way as every later one."""
+    members = [("epoch", "int"), ("hi", "decimal(38,0)"), ("lo", "long")] + ([("part", "string")] if with_part else [])
+    fields = [
+        {"id": number, "name": name, "required": False, "type": kind}
+        for number, (name, kind) in enumerate(members, start=2)
+    ]
+    struct = {"type": "struct", "fields": fields}
+    column = {"id": 1, "name": SEQUENCE_COLUMN, "required": False, "type": struct}
+    return json.dumps({"type": "struct", "schema-id": 0, "fields": [column]})

@@ -1,0 +1,74 @@
+"""The names that gold gives to namespaces, tables and columns.
+
+Letters and digits of any script, `_`, `$` and `-` stay; any other character becomes `_`, and then `__` and 8 hex
+digits of the SHA-256 of the source's spelling follow, so that `a.b` and `a b` stay two names. Lower case is the
+default because several engines see nothing else. No name is ever part of a path.
+"""
+
+import hashlib
+from typing import Literal
+
+from retable.config import LakeSettings
+from retable.model.event import TableName
+
+Case = Literal["lower", "source"]
+
+_MOST_BYTES = 255
+_SUFFIX_BYTES = len("__") + 8
+# Gold's own columns begin so, and readers leave them out.
+_RETABLE = "_retable_"
+_SYSTEM_NAMESPACES = frozenset({"bronze", "silver", "quarantine", "ops"})
+# What Iceberg's readers put beside a table's own columns; a column of such a name would be hidden, or refused.
+_ICEBERG = frozenset(
+    {
+        "_change_ordinal",
+        "_change_type",
+        "_commit_snapshot_id",
+        "_deleted",
+        "_file",
+        "_last_updated_sequence_number",
+        "_partition",
+        "_pos",
+        "_row_id",
+        "_spec_id",
+    }
+)
+
+
+def gold_namespace(lake: LakeSettings, table: TableName) -> str:
+    """Name the namespace of a source table: one level, the settings' `gold` pattern and `__<schema>` where there is one."""
+    source = lake.gold.format(database=table.database)
+    name = lake.gold.format(database=gold_column(table.database, lake.case))
+    if table.schema is not None:
+        source, name = f"{source}.{table.schema}", f"{name}__{gold_column(table.schema, lake.case)}"
+    return _marked(name, source) if name.lower() in _SYSTEM_NAMESPACES else _bounded(name, source)
+
+
+def gold_table(lake: LakeSettings, table: TableName) -> str:
+    """Name the gold table of a source table, as `gold_shop.orders`: what every command takes as TABLE."""
+    return f"{gold_namespace(lake, table)}.{gold_column(table.table, lake.case)}"
+
+
+def gold_column(spelling: str, case: Case = "lower") -> str:
+    """Name the gold column of a source column; a table's own name follows the same rule.
+
+    Names that differ only by case meet under `case` "lower", unless a suffix tells them apart.
+    """
+    folded = spelling.lower() if case == "lower" else spelling
+    name = "".join(char if char.isalpha() or char.isdecimal() or char in "_$-" else "_" for char in folded)
+    if name.lower().startswith(_RETABLE):
+        return _marked(name.removeprefix("_"), spelling)
+    if name != folded or not name or name.lower() in _ICEBERG:
+        return _marked(name, spelling)
+    return _bounded(name, spelling)
+
+
+def _bounded(name: str, spelling: str) -> str:
+    return name if len(name.encode()) <= _MOST_BYTES else _marked(name, spelling)
+
+
+def _marked(name: str, spelling: str) -> str:
+    """Add the suffix; the name before it is cut where both together would be too long."""
+    kept = name.encode()[: _MOST_BYTES - _SUFFIX_BYTES].decode(errors="ignore")
+    digest = hashlib.sha256(spelling.encode(errors="surrogatepass")).hexdigest()
+    return f"{kept}__{digest[:8]}"

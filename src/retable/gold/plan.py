@@ -1,0 +1,160 @@
+"""Which gold tables a run concerns: histories from the statements, owners for the rows, names for the tables."""
+
+import hashlib
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from retable.config import Settings, SourceSettings
+from retable.ddl.registry import describe
+from retable.ddl.types import gold_type
+from retable.ddl.widening import keeps_values
+from retable.errors import KeyUnknown, NameClash
+from retable.gold.names import gold_column, gold_table
+from retable.model.event import TableName
+from retable.model.schema import ColumnSpec, GoldType
+from retable.model.sequence import Sequence
+from retable.replay.fold import RowEvent
+from retable.replay.history import ChangeStatus, Hold, TableHistory
+from retable.replay.images import strange_columns
+from retable.replay.timeline import Dialect, ImplicitColumn, Statement, Timeline, trace
+
+# A format marks how a value stands behind the type of its message, as in `ENUM('a','b')#index`.
+_WIRE_FORM = re.compile(r"#[a-z0-9]+\Z")
+REMEDY_CLASH = (
+    "give one of the two another database or exclude it, then: retable hold release TABLE --rebuild --reason ..."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the settings and the dialect of one source say of types, names and keys."""
+
+    settings: Settings
+    source: SourceSettings
+    system: str
+
+    def dialect(self) -> Dialect:
+        return Dialect(self._declared, keeps_values, describe)
+
+    def _declared(self, table: TableName, spec: ColumnSpec) -> GoldType | None:
+        rules = self.settings.rules(table)
+        kind = rules.types.get(spec.name) or gold_type(self.system, spec.source_type)
+        dated = kind is not None and kind.kind in ("date", "timestamp", "timestamptz")
+        return GoldType("string") if dated and rules.zero_date == "string" else kind
+
+    def seen(self, table: TableName, name: str, wire: str | None) -> GoldType:
+        """The type of a column that no statement told of: by the message's type, else text."""
+        found = None if wire is None else self._declared(table, ColumnSpec(name, _WIRE_FORM.sub("", wire)))
+        return found or self.settings.rules(table).types.get(name) or GoldType("string")
+
+    def column_names(self, history: TableHistory) -> dict[str, str]:
+        """Gold names of the final columns by identity; NameClash where two meet."""
+        names = {column.id: gold_column(column.name, self.settings.lake.case) for column in history.final.columns}
+        taken: dict[str, str] = {}
+        for column in history.final.columns:
+            other = taken.setdefault(names[column.id].lower(), column.name)
+            if other != column.name:
+                raise NameClash(f"columns {other!r} and {column.name!r} both become {names[column.id]!r}")
+        return names
+
+    def keys(self, history: TableHistory, events: Iterable[RowEvent], known: tuple[str, ...]) -> tuple[str, ...]:
+        """The key columns: of the settings, else of the statements, else of the messages; () = none.
+
+        KeyUnknown where messages of one table name different keys and no statement says which.
+        """
+        told = self.settings.rules(history.name).keys or history.final.keys
+        if told:
+            return told
+        named = {self._final_names(history, event) for event in events if event.keys}
+        named |= {known} if known else set()
+        if len(named) > 1:
+            first, second = sorted(named)[:2]
+            raise KeyUnknown(f"messages of {history.name} name the key {first} and the key {second}; set keys for it")
+        return named.pop() if named else ()
+
+    @staticmethod
+    def _final_names(history: TableHistory, event: RowEvent) -> tuple[str, ...]:
+        epoch = history.epoch_of(event.sequence)
+        ids = [column.id if (column := epoch.column(name)) else None for name in event.keys or ()]
+        final = {column.id: column.name for column in history.final.columns}
+        return tuple(final.get(i or "", name) for i, name in zip(ids, event.keys or (), strict=True))
+
+
+class Tables:
+    """The tables of a source at one horizon, and to which of them each row belongs."""
+
+    def __init__(self, timeline: Timeline, rules: Rules) -> None:
+        self.rules = rules
+        self._timeline = timeline
+        self._histories = {history.identity: history for history in timeline.histories()}
+
+    @classmethod
+    def trace(cls, statements: list[Statement], rules: Rules, implicit: Iterable[ImplicitColumn]) -> "Tables":
+        return cls(trace(statements, rules.dialect(), implicit), rules)
+
+    def history(self, identity: str) -> TableHistory:
+        return self._histories[identity]
+
+    def histories(self) -> list[TableHistory]:
+        return list(self._histories.values())
+
+    def names_of(self, identity: str) -> set[TableName]:
+        """Every name that a table had; none for a table that no statement speaks of."""
+        history = self._histories.get(identity)
+        return set() if history is None else {span.name for span in history.spans}
+
+    @property
+    def recorded(self) -> list[tuple[Statement, ChangeStatus, str | None]]:
+        return list(self._timeline.recorded)
+
+    def split(self, rows: dict[TableName, list[RowEvent]]) -> dict[str, list[RowEvent]]:
+        """Row events by the identity of their table; a name that no statement told is a table of its own."""
+        owned: dict[str, list[RowEvent]] = defaultdict(list)
+        for name, events in rows.items():
+            spans = [(span, h.identity) for h in self._histories.values() for span in h.spans if span.name == name]
+            for event in events:
+                identity = next((i for span, i in reversed(spans) if span.covers(event.sequence)), None)
+                if identity is None:
+                    identity = self._timeline.owner(name, event.sequence)
+                    self._histories = {history.identity: history for history in self._timeline.histories()}
+                    spans = [(s, h.identity) for h in self._histories.values() for s in h.spans if s.name == name]
+                owned[identity].append(event)
+        return dict(owned)
+
+    def strange(self, owned: dict[str, list[RowEvent]]) -> list[ImplicitColumn]:
+        """The columns that rows bring though no statement told of them."""
+        found: list[ImplicitColumn] = []
+        for identity, events in owned.items():
+            history = self._histories[identity]
+            found += strange_columns(events, history, partial(self.rules.seen, history.name))
+        return found
+
+    def gold_names(self) -> dict[str, tuple[str, Hold | None]]:
+        """The gold name of each table; of two that meet the later one is held, under a name of its own.
+
+        A dropped table makes room for a live one that took its name.
+        """
+        names: dict[str, tuple[str, Hold | None]] = {}
+        taken: dict[str, TableName] = {}
+        for history in sorted(self._histories.values(), key=lambda history: history.dropped):
+            name = gold_table(self.rules.settings.lake, history.name)
+            other = taken.setdefault(name.lower(), history.name)
+            if other is history.name:
+                names[history.identity] = (name, None)
+                continue
+            apart = f"{name}__{hashlib.sha256(history.identity.encode()).hexdigest()[:8]}"
+            reason = f"{other} and {history.name} both become {name}"
+            hold = None if history.dropped else Hold("NAME_CLASH", reason, None, None, None, REMEDY_CLASH)
+            names[history.identity] = (apart, hold)
+        return names
+
+    def touched_by(self, positions: set[tuple[Sequence, str | None]]) -> set[str]:
+        """The tables on which statements at these positions have a bearing."""
+        return {
+            history.identity
+            for history in self._histories.values()
+            if any((change.position, change.part) in positions for change in history.changes)
+        }

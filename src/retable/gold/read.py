@@ -1,0 +1,139 @@
+"""What gold holds, read through pyiceberg: no JVM, so it is fast to start and safe in any process."""
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyiceberg.table import Table
+
+from retable.errors import NotFound, NotReady
+from retable.gold.state import SEQUENCE_COLUMN, GoldState, from_properties
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import explained
+from retable.ledger.read import read_cuts
+from retable.ledger.windows import find_window
+
+_OWN = "_retable_"
+_SYSTEM = frozenset({"bronze", "silver", "quarantine", "ops"})
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedColumn:
+    """A column that a reader of gold sees; `source_name` and `source_type` are the source's own spelling."""
+
+    name: str
+    type: str
+    source_name: str
+    source_type: str | None
+    default: str | None
+    is_key: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedTable:
+    """A gold table as a reader sees it now: `name` as `gold_shop.orders`, `rows` without deleted ones."""
+
+    name: str
+    rows: int
+    columns: tuple[PublishedColumn, ...]
+    state: GoldState
+
+
+def list_gold(lake: Lake) -> list[PublishedTable]:
+    """Give every gold table with its number of rows, by name."""
+    return [
+        PublishedTable(name, _count(lake, table), _columns(table, state), state) for name, table, state in _walk(lake)
+    ]
+
+
+def gold_states(lake: Lake) -> dict[str, GoldState]:
+    """Give what every gold table says of itself, by name; no data is read."""
+    return {name: state for name, _, state in _walk(lake)}
+
+
+def find_gold(lake: Lake, name: str) -> tuple[Table, GoldState]:
+    """Load a gold table; NotFound names the nearest one."""
+    levels = [level.strip() for level in name.split(".")]
+    table = lake.find(name) if len(levels) == 2 and all(levels) else None
+    state = from_properties(table.properties) if table is not None else None
+    if table is None or state is None:
+        raise _unknown(lake, name)
+    return table, state
+
+
+def columns(lake: Lake, name: str) -> tuple[PublishedColumn, ...]:
+    """Give the columns of a gold table, in order, without Retable's own."""
+    return _columns(*find_gold(lake, name))
+
+
+def snapshot_of_cut(lake: Lake, name: str, window: str) -> int | None:
+    """Give the snapshot that the newest cut of a window has for a gold table; None where it had none yet."""
+    _, state = find_gold(lake, name)
+    find_window(lake, state.source, window)
+    cut = read_cuts(lake, state.source, window)
+    if not cut:
+        raise NotReady(
+            f"the window {window} of {state.source} has no cut: it was not replayed, or only after a later one; "
+            f"`retable status` shows the replayed windows",
+            window=window,
+        )
+    mine = [row for row in cut if row.identity == state.identity]
+    if not mine:
+        raise NotFound(f"{name} is not in the cut of {window}: it came later", table=name, window=window)
+    return max(mine, key=lambda row: row.revision).snapshot_id
+
+
+def read_rows(
+    lake: Lake, name: str, snapshot_id: int | None = None, limit: int | None = None, all_columns: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """Give the rows of a gold table, now or as a snapshot holds them, with the columns that they had there.
+
+    Retable's own columns are left out unless `all_columns`. Which rows a `limit` takes is not defined.
+    """
+    table, _ = find_gold(lake, name)
+    if snapshot_id is not None and table.metadata.snapshot_by_id(snapshot_id) is None:
+        raise NotFound(f"{name}: the snapshot {snapshot_id} has expired", table=name, snapshot=snapshot_id)
+    scan = table.scan(snapshot_id=snapshot_id, limit=limit)
+    names = [field.name for field in scan.projection().fields]
+    with explained(lake.settings.lake):
+        yield from scan.select(*(n for n in names if all_columns or not n.startswith(_OWN))).to_arrow_batch_reader()
+
+
+def _walk(lake: Lake) -> Iterator[tuple[str, Table, GoldState]]:
+    """Every table of Retable's outside the system's namespaces; one that goes meanwhile is left out."""
+    with explained(lake.settings.lake):
+        namespaces = [levels for levels in lake.catalog.list_namespaces() if levels[0] not in _SYSTEM]
+        names = sorted(".".join(name) for levels in namespaces for name in lake.catalog.list_tables(levels))
+    for name in names:
+        table = lake.find(name)
+        if table is not None and (state := from_properties(table.properties)) is not None:
+            yield name, table, state
+
+
+def _unknown(lake: Lake, name: str) -> NotFound:
+    states = gold_states(lake)
+    if not states:
+        return NotFound(f"there is no gold table {name!r}: the lake has none yet; `retable run SOURCE` fills it")
+    spellings = {spelling.lower(): gold for gold, state in states.items() for spelling in (str(state.table), gold)}
+    near = difflib.get_close_matches(name.lower(), spellings, 1)
+    hint = f"did you mean {spellings[near[0]]!r}? " if near else ""
+    return NotFound(f"there is no gold table {name!r}; {hint}`retable tables` lists all {len(states)}", table=name)
+
+
+def _columns(table: Table, state: GoldState) -> tuple[PublishedColumn, ...]:
+    known = {column.field_id: column for column in state.columns}
+    keys = {key.lower() for key in state.keys}
+    return tuple(
+        PublishedColumn(
+            field.name, str(field.field_type), own.name, own.source_type, own.default, own.name.lower() in keys
+        )
+        for field in table.schema().fields
+        if (own := known.get(field.field_id)) is not None
+    )
+
+
+def _count(lake: Lake, table: Table) -> int:
+    """Count the rows: of a file with deleted ones only the narrowest column is read."""
+    with explained(lake.settings.lake):
+        return table.scan(selected_fields=(f"{SEQUENCE_COLUMN}.epoch",)).count()

@@ -1,0 +1,233 @@
+"""What a replay leaves behind for people: quarantine, ledger, schema changes, tables, the cut."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+import pyarrow as pa
+from pyiceberg.expressions import AlwaysFalse, And, BooleanExpression, EqualTo, Or, Reference
+from pyiceberg.expressions.literals import literal
+
+from retable.gold.state import GoldState, hold_json
+from retable.gold.table import Outcome
+from retable.ledger.catalog import Lake
+from retable.ledger.counts import check_rows
+from retable.ledger.faults import explained
+from retable.ledger.read import read_cuts, read_schema_changes, scan
+from retable.ledger.rows import CutRow, LedgerRow, SchemaChangeRow, TableRow, TableState
+from retable.ledger.tables import QUARANTINE
+from retable.model.window import Window
+from retable.replay.fold import Reject, RowEvent
+from retable.replay.history import ChangeStatus, TableHistory
+from retable.replay.timeline import Statement
+
+REPLAY_VERSION = "replay 1"
+
+
+def quarantine_rejects(
+    lake: Lake, source: str, window: Window, replayed: Iterable[tuple[TableHistory, list[Reject]]], now: datetime
+) -> None:
+    """Replace what quarantine holds of these tables for this window; equal rows write nothing."""
+    tables = list(replayed)
+    rows = [_quarantined(history, reject, window, now) for history, rejects in tables for reject in rejects]
+    found = lake.find(f"quarantine.{source}")
+    names = {(span.name.database, span.name.table) for history, _ in tables for span in history.spans}
+    old = [
+        row
+        for row in scan(lake, found, stage="replay", window=window.name).to_pylist()
+        if (row["database"], row["table"]) in names
+    ]
+    if sorted(map(_place, old)) == sorted(map(_place, rows)):
+        return
+    of_tables: BooleanExpression = AlwaysFalse()
+    for database, table in names:
+        of_tables = Or(of_tables, And(_equal("database", database), _equal("table", table)))
+    condition = And(And(_equal("stage", "replay"), _equal("window", window.name)), of_tables)
+    quarantine = lake.ensure(f"quarantine.{source}")
+    with explained(lake.settings.lake):
+        quarantine.overwrite(pa.Table.from_pylist(rows, schema=QUARANTINE.columns), overwrite_filter=condition)
+
+
+def _quarantined(history: TableHistory, reject: Reject, window: Window, now: datetime) -> dict[str, object]:
+    event = reject.event
+    name = next((span.name for span in history.spans if span.covers(event.sequence)), history.name)
+    return {
+        "stage": "replay",
+        "window": window.name,
+        "topic": event.topic,
+        "partition": event.partition,
+        "offset": event.offset,
+        "row_index": event.row_index,
+        "code": reject.code,
+        "reason": reject.reason,
+        "place": None,
+        "decoder_version": REPLAY_VERSION,
+        "database": name.database,
+        "schema": name.schema,
+        "table": name.table,
+        "keys": None,
+        "quarantined_at": now,
+    }
+
+
+def _equal(column: str, value: str) -> BooleanExpression:
+    return EqualTo(term=Reference(column), value=literal(value))
+
+
+def _place(row: Mapping[str, object]) -> tuple[str, ...]:
+    return tuple(str(row[name]) for name in ("topic", "partition", "offset", "row_index", "code", "reason"))
+
+
+def ledger_rows(
+    source: str,
+    windows: Mapping[int, Window],
+    outcome: Outcome,
+    events: list[RowEvent],
+    run_id: str,
+    now: datetime,
+    seconds: float,
+) -> list[LedgerRow]:
+    """One row per window that the table has events in; the equation of each is checked."""
+    rows = []
+    for ordinal in sorted({event.ordinal for event in events if event.counted}):
+        mine = [event for event in events if event.counted and event.ordinal == ordinal]
+        counts = {"rows": len(mine)}
+        counts |= {verdict: n for (where, verdict), n in sorted(outcome.verdicts.items()) if where == ordinal and n}
+        check_rows(counts)
+        lowest: dict[str, str] = {}
+        highest: dict[str, str] = {}
+        for part in {event.part for event in mine}:
+            sequences = [event.sequence for event in mine if event.part == part]
+            lowest[part or ""], highest[part or ""] = str(min(sequences)), str(max(sequences))
+        window = windows[ordinal].name
+        rows.append(
+            LedgerRow(
+                source,
+                window,
+                "replay",
+                outcome.gold,
+                counts,
+                lowest,
+                highest,
+                outcome.snapshot,
+                outcome.state.applied.get(window),
+                run_id,
+                round(seconds, 3),
+                0,
+                now,
+            )
+        )
+    return rows
+
+
+def table_row(source: str, gold: str, state: GoldState, now: datetime) -> TableRow:
+    hold = None if state.hold is None else json.dumps(hold_json(state.hold), ensure_ascii=False)
+    name = state.table
+    return TableRow(
+        source,
+        state.identity,
+        gold,
+        name.database,
+        name.schema,
+        name.table,
+        state.state,
+        hold,
+        now,
+    )
+
+
+def change_rows(
+    lake: Lake,
+    source: str,
+    windows: Mapping[Statement, str],
+    outcomes: Iterable[Outcome],
+    now: datetime,
+    told: Iterable[tuple[Statement, ChangeStatus, str | None]],
+) -> list[SchemaChangeRow]:
+    """What became of the statements of these windows, table by table; what is recorded already is left out.
+
+    A statement that concerns no table (an index, a database, a grant) is recorded under the name that it gives.
+    """
+    statements = {(statement.position, statement.part): statement for statement in windows}
+    rows: list[SchemaChangeRow] = []
+    concerned: set[Statement] = set()
+    for outcome in outcomes:
+        columns = json.dumps({column.name: column.field_id for column in outcome.state.columns}, ensure_ascii=False)
+        for change in outcome.history.changes:
+            statement = statements.get((change.position, change.part))
+            if statement is None:
+                continue
+            concerned.add(statement)
+            meaning = json.dumps(change.meaning, ensure_ascii=False, default=str)
+            rows.append(
+                SchemaChangeRow(
+                    source,
+                    outcome.state.identity,
+                    outcome.gold,
+                    str(change.position),
+                    change.part or "",
+                    statement.event_time_ms,
+                    windows[statement],
+                    change.statement,
+                    meaning,
+                    change.status,
+                    change.reason,
+                    columns,
+                    now,
+                )
+            )
+    for statement, status, reason in told:
+        if statement in windows and statement not in concerned and status != "applied":
+            rows.append(
+                SchemaChangeRow(
+                    source,
+                    "",
+                    str(statement.table or ""),
+                    str(statement.position),
+                    statement.part or "",
+                    statement.event_time_ms,
+                    windows[statement],
+                    statement.text,
+                    "[]",
+                    status,
+                    reason,
+                    None,
+                    now,
+                )
+            )
+    known = {_record(row) for row in read_schema_changes(lake, source)}
+    return [row for row in rows if _record(row) not in known]
+
+
+def _record(row: SchemaChangeRow) -> tuple[str | None, ...]:
+    return (row.identity, row.table, row.position, row.part, row.status, row.reason)
+
+
+def cut_rows(
+    lake: Lake,
+    source: str,
+    window: str,
+    snapshots: Mapping[str, tuple[str, int | None, TableState]],
+    wrote: bool,
+    now: datetime,
+) -> list[CutRow]:
+    """The cut of a window: every table of the source at its snapshot; a new revision only where something changed."""
+    cuts = read_cuts(lake, source)
+    mine = [cut for cut in cuts if cut.window == window]
+    if mine and not wrote:
+        return []
+    revision = max((cut.revision for cut in mine), default=-1) + 1
+    last: dict[str, CutRow] = {}
+    for cut in sorted(cuts, key=lambda cut: cut.recorded_at):
+        last[cut.identity] = cut
+    rows = [
+        CutRow(source, window, revision, gold, identity, snapshot, state, now)
+        for identity, (gold, snapshot, state) in snapshots.items()
+    ]
+    rows += [
+        replace(cut, window=window, revision=revision, recorded_at=now)
+        for identity, cut in last.items()
+        if identity not in snapshots
+    ]
+    return sorted(rows, key=lambda row: row.table)

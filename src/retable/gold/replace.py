@@ -1,0 +1,56 @@
+"""Which rows of gold go and which come, decided on values alone."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from retable.errors import OrderUndefined
+from retable.gold.store import Standing
+from retable.replay.fold import Folded, Key, Values, Winner
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """`deletes` are keys (or, without a key, whole rows) whose rows go; `rows` come, each with where it is from."""
+
+    deletes: list[Key]
+    rows: list[tuple[Values, Winner]]
+
+
+def replace_keys(folded: Folded, key_columns: list[int], standing: list[Standing]) -> Replacement:
+    """Replace the touched keys whose last state is not what gold holds.
+
+    OrderUndefined where gold's row of a key was written by another partition: their sequences do not compare.
+    """
+    present: dict[Key, list[Standing]] = defaultdict(list)
+    for row in standing:
+        present[tuple(row.values[index] for index in key_columns)].append(row)
+    deletes: list[Key] = []
+    rows: list[tuple[Values, Winner]] = []
+    for key in folded.touched:
+        winner, old = folded.winners[key], present.get(key, [])
+        if any(row.part != winner.part and row.sequence.epoch == winner.sequence.epoch for row in old):
+            raise OrderUndefined(f"partitions {old[0].part} and {winner.part} both write one key")
+        if winner.row is not None and [(row.values, row.sequence) for row in old] == [(winner.row, winner.sequence)]:
+            continue
+        if old:
+            deletes.append(key)
+        if winner.row is not None:
+            rows.append((winner.row, winner))
+    return Replacement(deletes, rows)
+
+
+def replace_bag(folded: Folded, standing: list[Standing]) -> Replacement:
+    """Bring the number of each touched row to its count; a debt leaves none."""
+    present: dict[Values, int] = defaultdict(int)
+    for row in standing:
+        present[row.values] += 1
+    deletes: list[Key] = []
+    rows: list[tuple[Values, Winner]] = []
+    for image in folded.touched:
+        wanted, found = max(folded.counts[image], 0), present.get(image, 0)
+        if wanted == found:
+            continue
+        if found:
+            deletes.append(image)
+        rows += [(image, folded.latest[image])] * wanted
+    return Replacement(deletes, rows)

@@ -1,0 +1,64 @@
+"""Rows of gold as Arrow, and back to the values that they are compared by."""
+
+from collections.abc import Sequence as Seq
+from decimal import Decimal
+
+import pyarrow as pa
+
+from retable.gold.state import SEQUENCE_COLUMN
+from retable.model.schema import GoldType
+from retable.replay.fold import Values, Winner
+
+_ARROW: dict[str, pa.DataType] = {
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "timestamptz": pa.timestamp("us", "UTC"),
+    "string": pa.string(),
+    "binary": pa.binary(),
+}
+_STORED = {"date": pa.int32(), "timestamp": pa.int64(), "timestamptz": pa.int64()}
+
+
+def arrow_type(kind: GoldType) -> pa.DataType:
+    return pa.decimal128(kind.precision, kind.scale) if kind.kind == "decimal" else _ARROW[kind.kind]
+
+
+def sequence_type(with_part: bool) -> pa.DataType:
+    members = [("epoch", pa.int32()), ("hi", pa.decimal128(38, 0)), ("lo", pa.int64())]
+    return pa.struct([*members, ("part", pa.string())] if with_part else members)
+
+
+def to_column(values: Seq[object], kind: GoldType) -> pa.Array:
+    """One column of values; dates are days and timestamps microseconds since the epoch."""
+    stored = _STORED.get(kind.kind)
+    if stored is None:
+        return pa.array(values, arrow_type(kind))
+    return pa.array(values, stored).cast(arrow_type(kind))
+
+
+def to_table(winners: Seq[tuple[Values, Winner]], columns: Seq[tuple[str, GoldType]], with_part: bool) -> pa.Table:
+    """Rows with their sequences, under the physical names of `columns`."""
+    arrays = [to_column([row[i] for row, _ in winners], kind) for i, (_, kind) in enumerate(columns)]
+    sequences = [
+        {"epoch": w.sequence.epoch, "hi": Decimal(w.sequence.hi), "lo": w.sequence.lo, "part": w.part}
+        for _, w in winners
+    ]
+    arrays.append(pa.array(sequences, sequence_type(with_part)))
+    return pa.Table.from_arrays(arrays, names=[*(name for name, _ in columns), SEQUENCE_COLUMN])
+
+
+def to_values(table: pa.Table) -> list[Values]:
+    """Every row as a tuple of comparable values: days, microseconds, exact decimals."""
+    columns = []
+    for column in table.columns:
+        if pa.types.is_date32(column.type):
+            column = column.cast(pa.int32())
+        elif pa.types.is_timestamp(column.type):
+            column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
+        columns.append(column.to_pylist())
+    return list(zip(*columns, strict=True)) if columns else []

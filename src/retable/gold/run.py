@@ -1,0 +1,349 @@
+"""One window through all of its tables: statements to histories, rows to their owners, then the cut and the ledger."""
+
+import time
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from retable.config import SourceSettings
+from retable.decode.values import ValueRules
+from retable.errors import KeyUnknown, NotFound, NotReady
+from retable.gold import record
+from retable.gold.iceberg import Catalog
+from retable.gold.plan import Rules, Tables
+from retable.gold.silver import by_name, silver_files, to_event, to_statement
+from retable.gold.state import GoldState, from_properties
+from retable.gold.store import RowStore
+from retable.gold.table import Outcome, TableReplay, Work
+from retable.ledger.catalog import Lake
+from retable.ledger.read import read_ledger, read_tables
+from retable.ledger.rows import LedgerRow, Row, StageReport, TableRow
+from retable.ledger.windows import find_window, read_windows
+from retable.ledger.write import append_rows
+from retable.model.event import TableName
+from retable.replay.fold import REMEDY_REBUILD, RowEvent
+from retable.replay.history import Hold, TableHistory
+from retable.replay.timeline import ImplicitColumn, Statement
+
+EMPTY = "empty"
+Named = dict[TableName, list[RowEvent]]
+Owned = dict[str, list[RowEvent]]
+
+
+@dataclass(slots=True)
+class Found:
+    """A gold table as it stands: its name and what it says of itself."""
+
+    gold: str
+    state: GoldState | None
+
+
+class Run:
+    """Replays one window of one source, or rebuilds one table, once."""
+
+    def __init__(
+        self,
+        rows: RowStore,
+        catalog: Catalog,
+        lake: Lake,
+        source: SourceSettings,
+        run_id: str,
+        now: datetime,
+        step: Callable[[str], None],
+    ) -> None:
+        self._rows = rows
+        self._catalog = catalog
+        self._lake = lake
+        self._source = source
+        self._run_id = run_id
+        self._now = now
+        self._step = step
+        self._began = time.perf_counter()
+        self._windows = {window.ordinal: window for window in read_windows(lake, source.name)}
+        self._ordinals = {window.name: ordinal for ordinal, window in self._windows.items()}
+        self._ledger = read_ledger(lake, source.name)
+        self._rules = Rules(lake.settings, source, source.source_system or "mysql")
+        self._registry = {row.identity: row for row in read_tables(lake, source.name)}
+
+    # --- entrances -----------------------------------------------------------------------------------------------
+    def replay(self, name: str) -> StageReport:
+        """Replay a decoded window; the report says whether gold or the record changed."""
+        window = find_window(self._lake, self._source.name, name)
+        if name not in self._stage("decode"):
+            raise NotReady(f"window {name} is not decoded; run `retable decode {self._source.name} --window {name}`")
+        visible = self._visible(window.ordinal)
+        statements = self._statements(visible)
+        replayed = self._stage("replay")
+        pending = {s for s, where in statements.items() if where == name or where not in replayed}
+        events = self._read([name], None)
+        tables, owned, implicit, found = self._trace(list(statements), events, pending)
+        applied = {name: silver_files(self._lake, self._source.name, name).get(name, EMPTY)}
+        self._rename(tables, found)
+        outcomes: list[tuple[Outcome, list[RowEvent]]] = []
+        for identity in sorted(found):
+            work = self._work(tables, identity, found, owned, implicit, applied, visible)
+            if work is not None:
+                outcomes.append((self._replayer(name).replay(work, self._location), work.events))
+                self._step(f"{work.gold}: done")
+        return self._record(name, tables, statements, outcomes)
+
+    def rebuild(self, gold: str) -> StageReport:
+        """Build a table anew from all of silver up to the last replayed window, and swap it in."""
+        row = next((row for row in self._registry.values() if row.gold == gold), None)
+        if row is None:
+            raise NotFound(f"the source {self._source.name} has no table {gold}", table=gold)
+        replayed = self._stage("replay")
+        window = self._windows[max(self._ordinals[name] for name in replayed)]
+        visible = self._visible(window.ordinal)
+        statements = self._statements(visible)
+        names = Tables.trace(list(statements), self._rules, []).names_of(row.identity)
+        names = names or {TableName(row.database, row.schema, row.table)}
+        events = self._read(visible, names)
+        tables, owned, implicit, found = self._trace(list(statements), events, set(), stored=False)
+        files = silver_files(self._lake, self._source.name)
+        applied = {name: files.get(name, EMPTY) for name in visible if name in replayed}
+        found.setdefault(row.identity, self._find(row.identity, gold))
+        work = self._work(tables, row.identity, found, owned, implicit, applied, visible, rebuilds=True)
+        if work is None:
+            raise NotFound(f"{gold} has neither rows nor columns in silver", table=gold)
+        outcome = self._replayer(window.name).replay(work, self._location)
+        return self._record(window.name, tables, statements, [(outcome, work.events)])
+
+    # --- what there is -------------------------------------------------------------------------------------------
+    def _stage(self, stage: str) -> set[str]:
+        return {row.window for row in self._ledger if row.stage == stage}
+
+    def _visible(self, ordinal: int) -> list[str]:
+        """The decoded windows up to the highest that was ever replayed: what gold may know of."""
+        replayed = [self._ordinals[name] for name in self._stage("replay") if name in self._ordinals]
+        horizon = max([ordinal, *replayed])
+        decoded = self._stage("decode")
+        return [w.name for o, w in sorted(self._windows.items()) if o <= horizon and w.name in decoded]
+
+    def _statements(self, visible: list[str]) -> dict[Statement, str]:
+        wanted = set(visible)
+        records = [r for r in self._rows.statements() if r["window"] in wanted]
+        records.sort(key=lambda r: self._ordinals[str(r["window"])], reverse=True)
+        system = self._source.source_system
+        return {to_statement(r, system): str(r["window"]) for r in records}
+
+    def _read(self, windows: list[str], names: Iterable[TableName] | None) -> Named:
+        records = by_name(self._rows.rows(windows, names))
+        return {name: [to_event(r, self._ordinals, counted=True) for r in found] for name, found in records.items()}
+
+    def _trace(
+        self, statements: list[Statement], events: Named, pending: set[Statement], stored: bool = True
+    ) -> tuple[Tables, Owned, list[ImplicitColumn], dict[str, Found]]:
+        """Trace until every column that rows bring is known: told, remembered by gold, or seen just now."""
+        implicit: list[ImplicitColumn] = []
+        found: dict[str, Found] = {}
+        while True:
+            tables = Tables.trace(statements, self._rules, implicit)
+            owned = tables.split(events)
+            names = tables.gold_names()
+            touched = set(owned) | tables.touched_by({(s.position, s.part) for s in pending})
+            touched |= {i for i, row in self._registry.items() if i in names and names[i][0] != row.gold}
+            fresh = touched - set(found)
+            found |= {identity: self._find(identity, names[identity][0]) for identity in fresh}
+            remembered = [c for i in fresh if stored and (state := found[i].state) for c in state.implicit]
+            strange = [column for column in tables.strange(owned) if column not in implicit]
+            if not strange and not remembered:
+                return tables, owned, implicit, found
+            implicit += remembered + [column for column in strange if column not in remembered]
+
+    def _find(self, identity: str, desired: str) -> Found:
+        """Find a table's gold: under its recorded name, the one it should have, or, after a crash, anywhere near."""
+        row = self._registry.get(identity)
+        candidates = [desired] if row is None else [row.gold, desired]
+        if row is not None:
+            spaces = {name.split(".", 1)[0] for name in candidates}
+            candidates += [name for space in sorted(spaces) for name in self._catalog.names(space)]
+        for name in dict.fromkeys(candidates):
+            table = self._catalog.load(name)
+            state = None if table is None else from_properties(table.properties())
+            if state is not None and state.identity == identity and state.source == self._source.name:
+                return Found(name, state)
+        return Found(desired, None)
+
+    def _rename(self, tables: Tables, found: dict[str, Found]) -> None:
+        """Give tables their names; a circle of names is broken by a name in between."""
+        names = tables.gold_names()
+        moves = {i: names[i][0] for i, f in found.items() if f.state is not None and f.gold != names[i][0]}
+        while moves:
+            free = next((i for i, to in moves.items() if self._catalog.load(to) is None), None)
+            identity = free or next(iter(moves))
+            to = moves[identity] if free else f"{moves[identity]}__moving_{uuid.uuid4().hex[:8]}"
+            self._catalog.rename(found[identity].gold, to)
+            self._step(f"{to}: renamed")
+            found[identity].gold = to
+            if free:
+                del moves[identity]
+            elif all("__moving_" in found[i].gold for i in moves):
+                raise NotFound(f"{moves[identity]} is taken by a table that Retable does not know; move it away")
+
+    # --- work ----------------------------------------------------------------------------------------------------
+    def _work(
+        self,
+        tables: Tables,
+        identity: str,
+        found: Mapping[str, Found],
+        owned: Owned,
+        implicit: list[ImplicitColumn],
+        silver: Mapping[str, str],
+        visible: list[str],
+        rebuilds: bool = False,
+    ) -> Work | None:
+        """What to do for one table; None where gold and the record say it already, or there is nothing to say."""
+        history, events = tables.history(identity), owned.get(identity, [])
+        gold, state = found[identity].gold, found[identity].state
+        empty = history.dropped or not history.final.columns
+        if state is None and not events and empty and history.hold is None:
+            return None
+        name = history.name
+        applied = {
+            w: f"{files}:{self._lake.settings.fingerprint(self._source.name, name)}" for w, files in silver.items()
+        }
+        if not rebuilds and state is not None and self._is_done(state, history, events, gold, applied):
+            return None
+        hold = tables.gold_names()[identity][1]
+        keys: tuple[str, ...] = ()
+        try:
+            keys = self._rules.keys(history, events, () if state is None or rebuilds else state.keys)
+        except KeyUnknown as error:
+            hold = Hold(error.code, error.message, None, None, None, REMEDY_REBUILD)
+        rules = self._lake.settings.rules(name)
+        return Work(
+            source=self._source.name,
+            gold=gold,
+            history=history,
+            state=state,
+            implicit=tuple(column for column in implicit if column.identity == identity),
+            events=events,
+            older=lambda hashes: self._older(tables, history, visible, set(silver), hashes),
+            keys=keys,
+            names=self._rules.column_names,
+            source_format=self._source.format,
+            rules=ValueRules(self._source.time_zone, self._source.timestamp_zone, rules.zero_date),
+            applied=applied,
+            horizon=max(self._ordinals[window] for window in visible),
+            clash=hold,
+            rebuilds=rebuilds,
+        )
+
+    def _is_done(
+        self, state: GoldState, history: TableHistory, events: list[RowEvent], gold: str, applied: Mapping[str, str]
+    ) -> bool:
+        """Whether gold says that it holds all this, and the ledger has the counts."""
+        told = {str(change.position) for change in history.changes if change.status == "applied"}
+        same = all(state.applied.get(window) == identity for window, identity in applied.items())
+        counted = {row.window for row in self._ledger if row.stage == "replay" and row.table == gold}
+        stopped = state.hold is not None or history.hold is None
+        return (
+            same
+            and stopped
+            and (state.hold is not None or told == set(state.changes))
+            and (not events or set(applied) <= counted)
+        )
+
+    def _older(
+        self, tables: Tables, history: TableHistory, visible: list[str], own: set[str], hashes: Iterable[int] | None
+    ) -> list[RowEvent]:
+        """The table's events in the other windows; what those windows call by its name may be another table."""
+        windows = [window for window in visible if window not in own]
+        if not windows:
+            return []
+        records = by_name(self._rows.rows(windows, {span.name for span in history.spans}, hashes))
+        events = {n: [to_event(r, self._ordinals, counted=False) for r in found] for n, found in records.items()}
+        return tables.split(events).get(history.identity, [])
+
+    def _replayer(self, window: str) -> TableReplay:
+        return TableReplay(self._catalog, self._rows, self._run_id, window, self._step)
+
+    def _location(self) -> str:
+        return self._lake.new_location("gold")
+
+    # --- record --------------------------------------------------------------------------------------------------
+    def _record(
+        self,
+        window: str,
+        tables: Tables,
+        statements: Mapping[Statement, str],
+        outcomes: list[tuple[Outcome, list[RowEvent]]],
+    ) -> StageReport:
+        """Leave the record of the run; the ledger comes last, because it says that all the rest is done."""
+        source, now = self._source.name, self._now
+        seconds = time.perf_counter() - self._began
+        for ordinal in {e.ordinal for _, events in outcomes for e in events} | {self._ordinals[window]}:
+            rejects = [(o.history, [r for r in o.rejects if r.event.ordinal == ordinal]) for o, _ in outcomes]
+            record.quarantine_rejects(self._lake, source, self._windows[ordinal], rejects, now)
+        wrote = any(outcome.wrote for outcome, _ in outcomes)
+        rows: list[Row] = list(
+            record.change_rows(self._lake, source, statements, [o for o, _ in outcomes], now, tables.recorded)
+        )
+        states = [record.table_row(source, o.gold, o.state, now) for o, _ in outcomes]
+        rows += [row for row in states if _facts(row) != _facts(self._registry.get(row.identity))]
+        snapshots = {o.state.identity: (o.gold, o.snapshot, o.state.state) for o, _ in outcomes}
+        latest = max([window, *(row.window for row in self._ledger if row.stage == "replay")])
+        rows += record.cut_rows(self._lake, source, latest, snapshots, wrote, now)
+        append_rows(self._lake, rows)
+        self._step("recorded but for the ledger")
+        counted = [
+            row
+            for outcome, events in outcomes
+            for row in record.ledger_rows(source, self._windows, outcome, events, self._run_id, now, seconds)
+        ]
+        append_rows(self._lake, [*counted, *self._window_rows(window, counted, seconds)])
+        held = sorted({o.gold for o, _ in outcomes if o.state.hold} | self._held_before(snapshots))
+        total: Counter[str] = Counter()
+        for row in counted:
+            total.update(row.counts)
+        return StageReport(
+            source,
+            window,
+            "replay",
+            dict(total),
+            {row.table or "": row.counts for row in counted if row.window == window},
+            wrote,
+            tuple(held),
+            round(seconds, 3),
+        )
+
+    def _held_before(self, now: Mapping[str, object]) -> set[str]:
+        return {row.gold for i, row in self._registry.items() if row.state == "held" and i not in now}
+
+    def _window_rows(self, window: str, counted: list[LedgerRow], seconds: float) -> list[LedgerRow]:
+        """The rows that say of whole windows that they are replayed, with the sums over their tables."""
+        done = {row.window: row for row in self._ledger if row.stage == "replay" and row.table is None}
+        rows = []
+        for name in {window, *(row.window for row in counted)}:
+            mine = [row for row in (*self._ledger, *counted) if (row.stage, row.window) == ("replay", name)]
+            newest = {row.table: row for row in mine if row.table is not None}
+            total: Counter[str] = Counter()
+            for row in newest.values():
+                total.update(row.counts)
+            if name in done and done[name].counts == dict(total):
+                continue
+            rows.append(
+                LedgerRow(
+                    self._source.name,
+                    name,
+                    "replay",
+                    None,
+                    dict(total),
+                    {},
+                    {},
+                    None,
+                    None,
+                    self._run_id,
+                    round(seconds, 3),
+                    0,
+                    self._now,
+                )
+            )
+        return rows
+
+
+def _facts(row: TableRow | None) -> tuple[object, ...] | None:
+    return None if row is None else (row.gold, row.database, row.schema, row.table, row.state, row.hold)

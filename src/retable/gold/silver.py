@@ -1,0 +1,92 @@
+"""What silver holds for a replay: which files a window is made of, its statements, its row events."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+from pyiceberg.expressions import AlwaysTrue, BooleanExpression, EqualTo, Reference
+from pyiceberg.expressions.literals import literal
+
+from retable.ddl.registry import parse_statement
+from retable.gold.store import Record
+from retable.ledger.catalog import Lake
+from retable.model.event import TableName
+from retable.model.schema_change import SchemaChange, TruncateTable, Unsupported
+from retable.model.sequence import Sequence
+from retable.replay.fold import RowEvent
+from retable.replay.timeline import Statement
+
+
+def silver_files(lake: Lake, source: str, window: str | None = None) -> dict[str, str]:
+    """Digest, per window, the data files that silver holds for it: another digest means another content."""
+    table = lake.find(f"silver.{source}")
+    if table is None:
+        return {}
+    wanted: BooleanExpression = (
+        AlwaysTrue() if window is None else EqualTo(term=Reference("window"), value=literal(window))
+    )
+    files: dict[str, list[str]] = defaultdict(list)
+    for task in table.scan(row_filter=wanted, selected_fields=("window",)).plan_files():
+        files[str(task.file.partition[0])].append(task.file.file_path)
+    return {name: hashlib.sha256("\n".join(sorted(paths)).encode()).hexdigest()[:16] for name, paths in files.items()}
+
+
+def to_statement(record: Record, default_system: str | None) -> Statement:
+    """Read a schema event of silver; what its text means is decided under its source's dialect."""
+    name = table_name(record)
+    text = cast(str | None, record["ddl_text"]) or ""
+    changes: tuple[SchemaChange, ...]
+    if not text and record["op"] == "TRUNCATE" and name is not None:
+        changes = (TruncateTable(name),)
+    elif not text:
+        changes = (Unsupported(name, "the message carries no statement"),)
+    else:
+        database, schema, table = (cast(str | None, record[part]) for part in ("database", "schema", "table"))
+        dialect = cast(str | None, record["source_system"]) or default_system or "mysql"
+        changes = parse_statement(dialect, text, database, schema, table or None)
+    part, event_time = cast(str | None, record["part"]), cast(int | None, record["event_time_ms"])
+    return Statement(sequence_of(record), part, name, text, changes, event_time)
+
+
+def to_event(record: Record, ordinals: Mapping[str, int], counted: bool) -> RowEvent:
+    """Read a row event of silver."""
+    fields = cast(dict[str, Any], record)
+    types = fields["column_types"]
+    return RowEvent(
+        fields["op"],
+        fields["before"],
+        fields["after"],
+        None if types is None else dict(types),
+        None if fields["keys"] is None else tuple(fields["keys"]),
+        sequence_of(record),
+        fields["part"],
+        ordinals[fields["window"]],
+        fields["topic"],
+        fields["partition"],
+        fields["offset"],
+        fields["row_index"],
+        fields["key_hash"],
+        fields["old_key_hash"],
+        counted,
+    )
+
+
+def sequence_of(record: Record) -> Sequence:
+    sequence = cast(dict[str, Any], record["sequence"])
+    return Sequence(int(sequence["epoch"]), int(sequence["hi"]), int(sequence["lo"]))
+
+
+def table_name(record: Record) -> TableName | None:
+    database, schema, table = (cast(str | None, record[part]) for part in ("database", "schema", "table"))
+    return TableName(database, schema, table) if database is not None and table else None
+
+
+def by_name(records: Iterable[Record]) -> dict[TableName, list[Record]]:
+    """Row records by the name that their messages gave."""
+    found: dict[TableName, list[Record]] = defaultdict(list)
+    for record in records:
+        name = table_name(record)
+        if name is not None:
+            found[name].append(record)
+    return found

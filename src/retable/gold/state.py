@@ -1,0 +1,180 @@
+"""What a gold table says of itself, in the properties that are committed together with its rows."""
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from retable.ledger.rows import TableState
+from retable.model.event import TableName
+from retable.model.schema import GoldType, parse_gold_type
+from retable.model.sequence import Sequence, parse_sequence
+from retable.replay.history import Hold
+from retable.replay.timeline import ImplicitColumn
+
+PREFIX = "retable."
+SEQUENCE_COLUMN = "_retable_sequence"
+KEEP_APPLIED = 400
+
+
+@dataclass(frozen=True, slots=True)
+class GoldColumn:
+    """A column of gold: `id` is its identity in the history, `field_id` Iceberg's, `gold` its name in the table."""
+
+    id: str
+    field_id: int
+    name: str
+    gold: str
+    source_type: str | None
+    type: GoldType
+    default: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class GoldState:
+    """The state of one gold table. `applied` gives, per window, the identity of what was replayed.
+
+    `changes` are the positions of the statements that its schema stands on; `horizon` is the highest window whose
+    statements were looked at; `mark` is the greatest sequence replayed, per partition.
+    """
+
+    source: str
+    identity: str
+    table: TableName
+    state: TableState = "live"
+    columns: tuple[GoldColumn, ...] = ()
+    keys: tuple[str, ...] = ()
+    mark: dict[str, Sequence] = field(default_factory=dict)
+    applied: dict[str, str] = field(default_factory=dict)
+    changes: tuple[str, ...] = ()
+    implicit: tuple[ImplicitColumn, ...] = ()
+    void: Sequence | None = None
+    hold: Hold | None = None
+    horizon: int = -1
+
+    def with_applied(self, window: str, identity: str) -> "GoldState":
+        """Remember a window as replayed; the oldest beyond a bound are forgotten and then replayed as if new."""
+        applied = {**self.applied, window: identity}
+        kept = sorted(applied)[-KEEP_APPLIED:]
+        return replace(self, applied={name: applied[name] for name in kept})
+
+    def with_mark(self, part: str | None, sequence: Sequence) -> "GoldState":
+        """Raise the mark of a partition; it never goes back."""
+        mark = self.mark.get(part or "")
+        if mark is not None and sequence <= mark:
+            return self
+        return replace(self, mark={**self.mark, part or "": sequence})
+
+
+def to_properties(state: GoldState) -> dict[str, str]:
+    """Render a state as table properties; a property that is absent there must be removed from the table."""
+    table = [state.table.database, state.table.schema, state.table.table]
+    properties = {
+        "source": state.source,
+        "identity": state.identity,
+        "table": _json(table),
+        "state": state.state,
+        "columns": _json([_column_json(column) for column in state.columns]),
+        "keys": _json(state.keys),
+        "mark": _json({part: str(sequence) for part, sequence in state.mark.items()}),
+        "applied": _json(state.applied),
+        "changes": _json(state.changes),
+        "implicit": _json([_implicit_json(column) for column in state.implicit]),
+        "horizon": str(state.horizon),
+    }
+    if state.void is not None:
+        properties["void"] = str(state.void)
+    if state.hold is not None:
+        properties["hold"] = _json(hold_json(state.hold))
+    return {PREFIX + name: value for name, value in properties.items()}
+
+
+def from_properties(properties: dict[str, str]) -> GoldState | None:
+    """Read a state; None when the table is not one of Retable's."""
+    own = {name.removeprefix(PREFIX): value for name, value in properties.items() if name.startswith(PREFIX)}
+    if "identity" not in own:
+        return None
+    database, schema, table = json.loads(own["table"])
+    return GoldState(
+        own["source"],
+        own["identity"],
+        TableName(database, schema, table),
+        cast(TableState, own["state"]),
+        tuple(_column(item) for item in json.loads(own["columns"])),
+        tuple(json.loads(own["keys"])),
+        {part: parse_sequence(text) for part, text in json.loads(own["mark"]).items()},
+        json.loads(own["applied"]),
+        tuple(json.loads(own["changes"])),
+        tuple(_implicit(own["identity"], item) for item in json.loads(own["implicit"])),
+        parse_sequence(own["void"]) if "void" in own else None,
+        _hold(json.loads(own["hold"])) if "hold" in own else None,
+        int(own["horizon"]),
+    )
+
+
+def hold_json(hold: Hold) -> dict[str, str | None]:
+    """A hold as facts: what `hold list` shows."""
+    return {
+        "code": hold.code,
+        "reason": hold.reason,
+        "position": None if hold.position is None else str(hold.position),
+        "part": hold.part,
+        "statement": hold.statement,
+        "remedy": hold.remedy,
+    }
+
+
+def _hold(facts: dict[str, str | None]) -> Hold:
+    position = facts["position"]
+    return Hold(
+        facts["code"] or "",
+        facts["reason"] or "",
+        parse_sequence(position) if position else None,
+        facts["part"],
+        facts["statement"],
+        facts["remedy"] or "",
+    )
+
+
+def _column_json(column: GoldColumn) -> dict[str, object]:
+    return {
+        "id": column.id,
+        "field_id": column.field_id,
+        "name": column.name,
+        "gold": column.gold,
+        "source_type": column.source_type,
+        "type": str(column.type),
+        "default": column.default,
+    }
+
+
+def _column(item: dict[str, object]) -> GoldColumn:
+    kind = parse_gold_type(str(item["type"]))
+    if kind is None:
+        raise ValueError(f"the property retable.columns has an unknown type {item['type']!r}")
+    source_type, default = item["source_type"], item["default"]
+    return GoldColumn(
+        str(item["id"]),
+        int(str(item["field_id"])),
+        str(item["name"]),
+        str(item["gold"]),
+        None if source_type is None else str(source_type),
+        kind,
+        None if default is None else str(default),
+    )
+
+
+def _implicit_json(column: ImplicitColumn) -> list[str | None]:
+    start = None if column.epoch_start is None else str(column.epoch_start)
+    return [start, column.name, column.source_type, str(column.type)]
+
+
+def _implicit(identity: str, item: list[str | None]) -> ImplicitColumn:
+    start, name, source_type, kind = item
+    gold_type = parse_gold_type(kind or "")
+    if gold_type is None or name is None:
+        raise ValueError(f"the property retable.implicit has an unknown type {kind!r}")
+    return ImplicitColumn(identity, parse_sequence(start) if start else None, name, source_type, gold_type)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,50 @@
+"""What a table's replay needs of whoever holds the rows. Spark is one such; a test may bring another."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from retable.model.event import TableName
+from retable.model.schema import GoldType
+from retable.model.sequence import Sequence
+from retable.replay.fold import Values
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A row of gold with the sequence and the partition that it came from."""
+
+    values: Values
+    sequence: Sequence
+    part: str | None
+
+
+Columns = list[tuple[str, GoldType]]
+Record = dict[str, object]
+
+
+class RowStore(Protocol):
+    """Rows of silver and gold. `gold` is `namespace.table`; `on` are indices into `columns`."""
+
+    def statements(self) -> list[Record]:
+        """Every schema event of the source, with the window it came in."""
+
+    def rows(
+        self, windows: Iterable[str], names: Iterable[TableName] | None = None, hashes: Iterable[int] | None = None
+    ) -> list[Record]:
+        """Row events of some windows: of all tables or some, of all keys or those with some hashes."""
+
+    def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[Standing]:
+        """Gold's rows whose columns `on` equal one of `keys` (each a value per `on`), null-safe."""
+
+    def delete_all(self, gold: str, branch: str) -> None: ...
+
+    def delete_below(self, gold: str, branch: str, void: Sequence) -> None:
+        """Delete the rows of a lower sequence."""
+
+    def delete_keys(self, gold: str, branch: str, columns: Columns, on: list[int], keys: list[Values]) -> None:
+        """Delete the rows whose columns `on` equal one of `keys` (each a value per `on`), null-safe."""
+
+    def append(self, gold: str, branch: str, rows: pa.Table, run_id: str, window: str) -> None: ...

@@ -1,0 +1,1 @@
+"""Keep everything, understand nothing: objects to bronze."""

@@ -1,0 +1,99 @@
+"""What a line of an object is: a raw message, with the address by which it is found again."""
+
+import base64
+import binascii
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from retable.config import SourceSettings
+from retable.land.lines import Line, read_content, read_lines
+from retable.model.message import RawMessage
+from retable.model.window import SourceObject
+
+_BOM = b"\xef\xbb\xbf"
+_LINES_PER_OBJECT = 1 << 40
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+_Text = str | msgspec.UnsetType | None
+
+
+class DumpedRecord(msgspec.Struct, frozen=True):
+    """A Kafka record as one line of JSON; fields that are not here are skipped."""
+
+    topic: Annotated[str, msgspec.Meta(min_length=1)]
+    partition: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+    offset: _Count
+    timestamp: Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | None = None
+    key: _Text = msgspec.UNSET
+    key_base64: _Text = msgspec.UNSET
+    value: _Text = msgspec.UNSET
+    value_base64: _Text = msgspec.UNSET
+    headers: list[tuple[str, str | None]] | dict[str, str | None] | None = None
+
+
+_decode = msgspec.json.Decoder(DumpedRecord).decode
+
+
+def read_messages(source: SourceSettings, item: SourceObject) -> Iterator[RawMessage | None]:
+    """Give the messages of an object, in order; None stands for an empty line that is no message.
+
+    What cannot be read as the layout says becomes a message with a problem, so every line and every byte that an
+    object still has is accounted for.
+    """
+    read = _read_dumped if source.layout == "kafka_dump" else _read_line
+    path = Path(source.path, item.key)
+    with path.open("rb") as file:
+        for line in read_lines(read_content(file, item.size), source.max_message):
+            yield read(source, item, line)
+
+
+def _read_line(source: SourceSettings, item: SourceObject, line: Line) -> RawMessage:
+    problem = line.problem and f"{item.key}: {line.problem}"
+    offset = item.number * _LINES_PER_OBJECT + line.number
+    return RawMessage(source.name, 0, offset, None, None, line.value, container_problem=problem)
+
+
+def _read_dumped(source: SourceSettings, item: SourceObject, line: Line) -> RawMessage | None:
+    problem = line.problem
+    if problem is None:
+        text = line.value.removeprefix(_BOM) if line.number == 0 else line.value
+        if not text.strip():
+            return None
+        try:
+            return _raw_message(_decode(text))
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            problem = f"the line is no dumped record: {error}"
+    offset = item.number * _LINES_PER_OBJECT + line.number
+    where = f"{item.key}, line {line.number + 1}: {problem}"
+    return RawMessage(source.name, -1, offset, None, None, line.value, container_problem=where)
+
+
+def _raw_message(record: DumpedRecord) -> RawMessage:
+    value = _bytes("value", record.value, record.value_base64)
+    if value is msgspec.UNSET:
+        raise ValueError("it has neither value nor value_base64")
+    key = _bytes("key", record.key, record.key_base64)
+    pairs = record.headers.items() if isinstance(record.headers, dict) else record.headers or ()
+    return RawMessage(
+        record.topic,
+        record.partition,
+        record.offset,
+        record.timestamp,
+        None if key is msgspec.UNSET else key,
+        value,
+        tuple((name, None if text is None else text.encode()) for name, text in pairs),
+    )
+
+
+def _bytes(name: str, text: _Text, packed: _Text) -> bytes | msgspec.UnsetType | None:
+    if text is not msgspec.UNSET and packed is not msgspec.UNSET:
+        raise ValueError(f"it has both {name} and {name}_base64")
+    if isinstance(packed, str):
+        try:
+            return base64.b64decode(packed, validate=True)
+        except binascii.Error as error:
+            raise ValueError(f"{name}_base64: {error}") from error
+    return text.encode() if isinstance(text, str) else (packed if text is msgspec.UNSET else text)

@@ -1,0 +1,103 @@
+"""The lake: its catalog, which Spark reads too, and its system tables."""
+
+import sqlite3
+import uuid
+from contextlib import closing, suppress
+from dataclasses import dataclass
+
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import (
+    CommitFailedException,
+    NamespaceAlreadyExistsError,
+    NoSuchTableError,
+    TableAlreadyExistsError,
+)
+from pyiceberg.table import Table
+from sqlalchemy.exc import IntegrityError, OperationalError
+
+from retable.config import BUSY_SECONDS, CATALOG, LakeSettings, Settings
+from retable.errors import EnvironmentFault, NotFound
+from retable.ledger.faults import explained
+from retable.ledger.tables import SystemTable, system_table
+
+_PROPERTIES = {"format-version": "2", "write.metadata.delete-after-commit.enabled": "true"}
+
+
+@dataclass(frozen=True, slots=True)
+class Lake:
+    """An open lake: its settings and its catalog."""
+
+    settings: Settings
+    catalog: SqlCatalog
+
+    def find(self, name: str) -> Table | None:
+        """Load a table as it is now, or None where there is no such table."""
+        with explained(self.settings.lake):
+            try:
+                return self.catalog.load_table(name)
+            except NoSuchTableError:
+                return None
+
+    def load(self, name: str) -> Table:
+        """Load a table as it is now; NotFound where there is no such table."""
+        table = self.find(name)
+        if table is None:
+            raise NotFound(f"the lake has no table {name}", table=name)
+        return table
+
+    def ensure(self, name: str) -> Table:
+        """Load a system table, and make it first where it is missing; two processes may do so at once."""
+        table = self.find(name)
+        if table is None:
+            shape = system_table(name)
+            with explained(self.settings.lake), suppress(TableAlreadyExistsError, CommitFailedException):
+                self._create(name, shape)
+            table = self.load(name)
+        return table
+
+    def new_location(self, layer: str) -> str:
+        """Give a new table its folder; no name is part of it, and no two tables ever share one."""
+        return f"{self.settings.lake.warehouse}/{layer}/{uuid.uuid4()}"
+
+    def _create(self, name: str, shape: SystemTable) -> None:
+        layer = name.partition(".")[0]
+        with suppress(NamespaceAlreadyExistsError, IntegrityError):
+            self.catalog.create_namespace(layer)
+        with (
+            self.catalog.create_table_transaction(
+                name, shape.columns, self.new_location(layer), properties={**_PROPERTIES, **shape.properties}
+            ) as transaction,
+            transaction.update_spec() as spec,
+        ):
+            for column in shape.partitions:
+                spec.add_identity(column)
+
+
+def open_lake(settings: Settings) -> Lake:
+    """Open the lake of these settings; an empty catalog and the folders are made where they are missing."""
+    with explained(settings.lake):
+        _prepare(settings.lake)
+        return Lake(settings, _connect(settings.lake))
+
+
+def _prepare(lake: LakeSettings) -> None:
+    """Make the folders, and switch the catalog to WAL, in which readers do not block a writer."""
+    lake.warehouse.mkdir(parents=True, exist_ok=True)
+    lake.catalog_file.parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(lake.catalog_file, timeout=BUSY_SECONDS)) as connection:
+        (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+    if mode != "wal":
+        raise EnvironmentFault(
+            f"the catalog {lake.catalog_file} cannot use a write-ahead log (SQLite says {mode!r}); "
+            f"put it on a local disk, not on a network one"
+        )
+
+
+def _connect(lake: LakeSettings) -> SqlCatalog:
+    try:
+        return SqlCatalog(CATALOG, uri=lake.pyiceberg_uri, warehouse=str(lake.warehouse))
+    except OperationalError as error:
+        # Another process made the catalog's own tables between our look and our CREATE.
+        if "already exists" not in str(error):
+            raise
+        return SqlCatalog(CATALOG, uri=lake.pyiceberg_uri, warehouse=str(lake.warehouse))

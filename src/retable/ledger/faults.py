@@ -1,0 +1,77 @@
+"""What can go wrong with the catalog and the warehouse, in the words of the error tree."""
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyiceberg.exceptions import CommitFailedException
+from sqlalchemy.exc import DBAPIError
+
+from retable.config import BUSY_SECONDS, LakeSettings
+from retable.errors import ConflictError, EnvironmentFault, RetableError
+
+_REMEDIES = {
+    "SQLITE_FULL": "its disk is full; free some space and run again",
+    "SQLITE_READONLY": "it cannot be written; check who owns it and its folder, and that the disk is not read-only",
+    "SQLITE_CANTOPEN": "it cannot be opened; check that its folder exists and that this user may read and write there",
+    "SQLITE_IOERR": "its disk reports an error; check the disk, then run again",
+    "SQLITE_CORRUPT": "it is damaged; restore the file from a backup",
+    "SQLITE_NOTADB": "it is no SQLite file; check `[lake] catalog`, or restore the file from a backup",
+}
+_CONFLICTS = ("CommitFailedException", "CommitStateUnknownException", "ValidationException")
+_DISK = re.compile(
+    r"No space left on device|Read-only file system|Permission denied|Mkdirs failed|Input/output error"
+    r"|Too many open files|Disk quota exceeded|[Nn]ot a directory|FileNotFoundException|NotFoundException: File"
+)
+
+
+@contextmanager
+def explained(lake: LakeSettings) -> Iterator[None]:
+    """Turn a failure of the catalog or of its files into the error that says what to do."""
+    try:
+        yield
+    except RetableError:
+        raise
+    except CommitFailedException as error:
+        raise _conflict(str(error)) from error
+    except DBAPIError as error:
+        raise _catalog_fault(lake, getattr(error.orig, "sqlite_errorname", ""), str(error.orig)) from error
+    except sqlite3.Error as error:
+        raise _catalog_fault(lake, error.sqlite_errorname, str(error)) from error
+    except OSError as error:
+        raise _disk_fault(lake, str(error)) from error
+
+
+def explain_spark(lake: LakeSettings, failure: Exception) -> Exception:
+    """Give the error that a failure of Spark stands for, told by its text; the failure itself where that is unknown."""
+    text = str(failure)
+    if sqlite := re.search(r"SQLITE_[A-Z]+", text):
+        return _catalog_fault(lake, sqlite[0], text)
+    if any(name in text for name in _CONFLICTS):
+        return _conflict(_line_with("|".join(_CONFLICTS), text))
+    return _disk_fault(lake, _line_with(_DISK.pattern, text)) if _DISK.search(text) else failure
+
+
+def _line_with(pattern: str, text: str) -> str:
+    return next(line.strip() for line in text.splitlines() if re.search(pattern, line))
+
+
+def _conflict(what: str) -> ConflictError:
+    return ConflictError(f"another run committed first: {what}; try again")
+
+
+def _disk_fault(lake: LakeSettings, what: str) -> EnvironmentFault:
+    return EnvironmentFault(
+        f"the lake at {lake.warehouse} cannot be read or written: {what}; check that its disk has space and is not "
+        f"read-only, that this user may write there, and that no file was removed; then run again"
+    )
+
+
+def _catalog_fault(lake: LakeSettings, name: str, what: str) -> RetableError:
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return ConflictError(
+            f"the catalog {lake.catalog_file} is busy: another process kept it locked for {BUSY_SECONDS} s; try again"
+        )
+    remedy = next((text for code, text in _REMEDIES.items() if name.startswith(code)), f"SQLite says: {what}")
+    return EnvironmentFault(f"the catalog {lake.catalog_file}: {remedy}", sqlite=name)

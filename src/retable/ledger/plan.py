@@ -1,0 +1,127 @@
+"""Which objects go into which window: pure, so that its laws can be tried."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from retable.config import SourceSettings
+from retable.errors import InvalidSetting
+from retable.model.window import SourceObject, Window
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_WINDOWS = 100_000
+_CLOCKS_APART = timedelta(hours=1)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundObject:
+    """An object as a `files` source lists it.
+
+    `modified` is the time its writer gave it, `changed` the time at which its storage last saw it change. `etag`
+    digests its first `size` bytes when called; the same key with another etag is another object.
+    """
+
+    key: str
+    size: int
+    modified: datetime
+    changed: datetime
+    etag: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    hour: datetime
+    item: FoundObject
+
+
+def plan_windows(
+    source: SourceSettings, recorded: Sequence[Window], found: Iterable[FoundObject], due: datetime, now: datetime
+) -> list[Window]:
+    """Continue `recorded` by the windows that start before `due`: with them, every object is in exactly one window.
+
+    A window takes the objects of no earlier window whose hour is before its end: a late object goes to the next one.
+    The first window is that of the earliest object, or of `start`.
+    """
+    waiting = _waiting(source, recorded, found)
+    begin = _begin(source, recorded, waiting)
+    if begin is None or begin >= due:
+        return []
+    groups: dict[int, list[_Waiting]] = defaultdict(list)
+    for one in waiting:
+        groups[max(0, (one.hour - begin) // source.every)].append(one)
+    windows: list[Window] = []
+    number = sum(len(window.objects) for window in recorded)
+    for step in range(_count(source, begin, due, waiting)):
+        items = [one.item for one in sorted(groups[step], key=lambda one: one.item.key)]
+        objects = tuple(SourceObject(number + at, item.key, item.etag(), item.size) for at, item in enumerate(items))
+        start = begin + step * source.every
+        windows.append(Window(source.name, len(recorded) + step, start, start + source.every, objects, now))
+        number += len(objects)
+    return windows
+
+
+def _waiting(source: SourceSettings, recorded: Sequence[Window], found: Iterable[FoundObject]) -> list[_Waiting]:
+    versions: dict[str, list[tuple[SourceObject, datetime]]] = defaultdict(list)
+    for window in recorded:
+        for item in window.objects:
+            versions[item.key].append((item, window.recorded_at))
+    new = [_Waiting(_hour(source, item), item) for item in found if not _is_recorded(item, versions[item.key])]
+    return [one for one in new if source.start is None or one.hour >= _floor(source, source.start)]
+
+
+def _is_recorded(item: FoundObject, versions: Sequence[tuple[SourceObject, datetime]]) -> bool:
+    """Say whether a window has this object; one that nothing touched since it was recorded is not read for it."""
+    if not versions:
+        return False
+    newest, recorded_at = versions[-1]
+    if newest.size == item.size and item.changed < recorded_at - _CLOCKS_APART:
+        return True
+    etag = item.etag()
+    return any(version.etag == etag for version, _ in versions)
+
+
+def _begin(source: SourceSettings, recorded: Sequence[Window], waiting: Collection[_Waiting]) -> datetime | None:
+    if recorded:
+        every = recorded[-1].end - recorded[-1].start
+        if every != source.every:
+            raise InvalidSetting(
+                f"sources.{source.name}.every is {source.every}, but its windows are recorded as {every} long, which "
+                f"never changes; set it back, or give the source a new name"
+            )
+        return recorded[-1].end
+    first = source.start or min((one.hour for one in waiting), default=None)
+    return first and _floor(source, first)
+
+
+def _floor(source: SourceSettings, time: datetime) -> datetime:
+    return time - (time - _EPOCH) % source.every
+
+
+def _count(source: SourceSettings, begin: datetime, due: datetime, waiting: Collection[_Waiting]) -> int:
+    count = -((begin - due) // source.every)
+    if count > _MOST_WINDOWS:
+        oldest = min(waiting, key=lambda one: one.hour, default=None)
+        why = f" because of {oldest.item.key!r}" if oldest else ""
+        raise InvalidSetting(
+            f"the source {source.name} would begin at {begin:%Y-%m-%dT%H:%MZ}{why}, {count} windows ago; set "
+            f"sources.{source.name}.start to the time where it really begins, or correct `hour`"
+        )
+    return count
+
+
+def _hour(source: SourceSettings, item: FoundObject) -> datetime:
+    """Give the time of an object: what its name says in UTC, else its modification time."""
+    match = re.search(source.hour, item.key) if source.hour else None
+    text = match[1] if match else None
+    if text is None:
+        return item.modified
+    digits = re.sub(r"\D", "", text)
+    try:
+        return datetime.strptime(digits.ljust(12, "0")[:12], "%Y%m%d%H%M").replace(tzinfo=UTC)
+    except ValueError:
+        raise InvalidSetting(
+            f"sources.{source.name}.hour finds {text!r} in the name {item.key!r}, which is no hour such as "
+            f"2026-03-01T05; correct the pattern, or rename the object"
+        ) from None

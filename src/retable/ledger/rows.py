@@ -1,0 +1,125 @@
+"""What the ops tables hold, one frozen row each, and what a stage reports."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+Stage = Literal["land", "decode", "replay"]
+TableState = Literal["live", "held", "dropped"]
+ChangeStatus = Literal["applied", "nothing", "refused", "waiting"]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """What a stage did with a window; with `table` set, with one table of it (its gold name).
+
+    `lowest` and `highest` give, by part ("" where the sequence compares across the stream), the first and last
+    sequence as text. `identity` says what was applied. A row is a report: no decision reads it that the table's own
+    metadata can answer.
+    """
+
+    source: str
+    window: str
+    stage: Stage
+    table: str | None
+    counts: dict[str, int]
+    lowest: dict[str, str]
+    highest: dict[str, str]
+    snapshot_id: int | None
+    identity: str | None
+    run_id: str
+    seconds: float
+    bytes: int
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChangeRow:
+    """A DDL statement and what became of it.
+
+    `identity` is the gold table's own, `position` the sequence as text. `meaning` is what the statement meant, and
+    `columns` the map of names to field ids after it, both as JSON text.
+    """
+
+    source: str
+    identity: str
+    table: str
+    position: str
+    part: str
+    event_time_ms: int | None
+    window: str
+    statement: str
+    meaning: str
+    status: ChangeStatus
+    reason: str | None
+    columns: str | None
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class CutRow:
+    """The snapshot of one gold table in a consistent cut; a late window writes a higher `revision`."""
+
+    source: str
+    window: str
+    revision: int
+    table: str
+    identity: str
+    snapshot_id: int | None
+    state: TableState
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A gold table: its name, the source's spelling, its state; `hold` is JSON text, or None."""
+
+    source: str
+    identity: str
+    gold: str
+    database: str
+    schema: str | None
+    table: str
+    state: TableState
+    hold: str | None
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ActionRow:
+    """What a person did by hand, to what, and why."""
+
+    source: str
+    action: str
+    target: str
+    reason: str
+    who: str
+    recorded_at: datetime
+
+
+Row = LedgerRow | SchemaChangeRow | CutRow | TableRow | ActionRow
+
+OPS_TABLES: dict[type[Row], str] = {
+    LedgerRow: "ops.ledger",
+    SchemaChangeRow: "ops.schema_changes",
+    CutRow: "ops.cuts",
+    TableRow: "ops.tables",
+    ActionRow: "ops.actions",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StageReport:
+    """What one run of a stage did to one window; `tables` has the counts of each table, `held` names the held ones.
+
+    `wrote` is False where everything was there already.
+    """
+
+    source: str
+    window: str
+    stage: Stage
+    counts: dict[str, int]
+    tables: dict[str, dict[str, int]] = field(default_factory=dict)
+    wrote: bool = True
+    held: tuple[str, ...] = ()
+    seconds: float = 0.0

@@ -1,0 +1,87 @@
+"""The windows of a source: which positions each run takes, recorded once and for ever."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import UTC, datetime
+
+import pyarrow as pa
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+
+from retable.config import SourceSettings
+from retable.errors import ConflictError, NotFound
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import explained
+from retable.ledger.plan import FoundObject, plan_windows
+from retable.ledger.read import scan
+from retable.ledger.tables import OPS
+from retable.model.window import SourceObject, Window, window_start
+
+_TABLE = "ops.windows"
+_ATTEMPTS = 20
+
+
+def read_windows(lake: Lake, source: str) -> list[Window]:
+    """Give all recorded windows of a source, in order."""
+    return _windows(lake, lake.find(_TABLE), source)
+
+
+def find_window(lake: Lake, source: str, name: str) -> Window:
+    """Give a recorded window; NotFound says which ones there are."""
+    window_start(name)
+    windows = read_windows(lake, source)
+    for window in windows:
+        if window.name == name:
+            return window
+    known = f"recorded are {windows[0].name} to {windows[-1].name}" if windows else "none is recorded yet"
+    raise NotFound(
+        f"the source {source} has no window {name}: {known}; `retable run {source}` records what is due",
+        source=source,
+        window=name,
+    )
+
+
+def record_windows(
+    lake: Lake, source: SourceSettings, list_objects: Callable[[], list[FoundObject]], until: datetime, now: datetime
+) -> list[Window]:
+    """Record every window that starts before `until` and is not recorded; give all that start before it, in order.
+
+    A window that has not begun by `now` is not recorded: what it will hold has not arrived. Of two processes that
+    record at once one wins, and the other one looks again and finds the winner's windows.
+    """
+    lake.ensure(_TABLE)
+    due = min(until, now)
+    for _ in range(_ATTEMPTS):
+        table = lake.load(_TABLE)
+        recorded = _windows(lake, table, source.name)
+        covered = bool(recorded) and recorded[-1].end >= due
+        planned = [] if covered else plan_windows(source, recorded, list_objects(), due, now)
+        if not planned or _append(lake, table, planned):
+            return [window for window in (*recorded, *planned) if window.start < until]
+    raise ConflictError(f"the windows of {source.name}: other runs recorded first, {_ATTEMPTS} times; try again")
+
+
+def _append(lake: Lake, table: Table, windows: list[Window]) -> bool:
+    """Append to the table as it was loaded; False where somebody else has committed since."""
+    rows = [{**asdict(window), "window": window.name} for window in windows]
+    with explained(lake.settings.lake):
+        try:
+            table.append(pa.Table.from_pylist(rows, schema=OPS[_TABLE].columns))
+        except CommitFailedException:
+            return False
+    return True
+
+
+def _windows(lake: Lake, table: Table | None, source: str) -> list[Window]:
+    windows = [
+        Window(
+            source,
+            row["ordinal"],
+            row["start"].astimezone(UTC),
+            row["end"].astimezone(UTC),
+            tuple(SourceObject(**item) for item in row["objects"]),
+            row["recorded_at"].astimezone(UTC),
+        )
+        for row in scan(lake, table, source=source).to_pylist()
+    ]
+    return sorted(windows, key=lambda window: window.ordinal)

@@ -1,0 +1,108 @@
+"""One decoded fact: a row change, a DDL statement, a heartbeat."""
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from retable.model.sequence import Sequence
+
+Op = Literal["INSERT", "UPDATE", "DELETE", "READ", "TRUNCATE", "DDL", "HEARTBEAT", "TRANSACTION", "OTHER"]
+Image = Literal["full", "before_half", "after_half"]
+KeysOrigin = Literal["message", "message_key", "hidden_row_id", "hbase_row", "registry"]
+Scope = Literal["stream", "partition"]
+Kind = Literal["row", "schema", "note"]
+
+ROW_OPS: frozenset[str] = frozenset({"INSERT", "UPDATE", "DELETE", "READ"})
+SCHEMA_OPS: frozenset[str] = frozenset({"TRUNCATE", "DDL"})
+OPS: tuple[str, ...] = get_args(Op)
+
+BLOCKING_PROBLEMS: frozenset[str] = frozenset(
+    {
+        "TABLE_UNKNOWN",
+        "KEY_NOT_IN_IMAGE",
+        "OP_UNKNOWN",
+        "DIALECT_MISMATCH",
+        "OLD_DATA_MISALIGNED",
+        "NUMERIC_OVERFLOW",
+        "BAD_VALUE",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """A table as its source spells it; never case-folded."""
+
+    database: str
+    schema: str | None
+    table: str
+
+    def __str__(self) -> str:
+        return ".".join(part for part in (self.database, self.schema, self.table) if part is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where an event's message stands in bronze; `row_index` counts the rows of one message from 0."""
+
+    topic: str
+    partition: int
+    offset: int
+    row_index: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.partition}@{self.offset}+{self.row_index}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeEvent:
+    """A change event in the one shape that all formats decode to (docs/formats.md).
+
+    `before` and `after` are JSON objects as text, with the source's own tokens: no digit went through a float.
+    `partial_after` False: a column missing in `after` is NULL. True: it is unchanged.
+    `column_types` gives the wire type of each column where the message carries types. Times are epoch
+    milliseconds. `sequence` is None for an event that has no place in the order (a heartbeat, a note).
+    """
+
+    source_format: str
+    source_system: str | None
+    op: Op
+    op_raw: str
+    address: Address
+    database: str | None = None
+    schema: str | None = None
+    table: str | None = None
+    image: Image | None = None
+    keys: tuple[str, ...] | None = None
+    keys_origin: KeysOrigin | None = None
+    before: str | None = None
+    after: str | None = None
+    table_changes: str | None = None
+    partial_before: bool = False
+    partial_after: bool = False
+    sequence: Sequence | None = None
+    sequence_scope: Scope | None = None
+    tx_id: str | None = None
+    event_time_ms: int | None = None
+    process_time_ms: int | None = None
+    ddl_text: str | None = None
+    column_types: dict[str, str] | None = None
+    problems: tuple[str, ...] = field(default=())
+
+    @property
+    def kind(self) -> Kind:
+        """Rows change a table's rows, schema events its shape or all of its rows; notes change nothing."""
+        if self.op in ROW_OPS:
+            return "row"
+        return "schema" if self.op in SCHEMA_OPS else "note"
+
+    @property
+    def table_name(self) -> TableName | None:
+        """The table that the message names, or None where it names none (heartbeats, some DDL)."""
+        if self.database is None or not self.table:
+            return None
+        return TableName(self.database, self.schema, self.table)
+
+    @property
+    def part(self) -> str | None:
+        """The partition inside which `sequence` compares, or None where it compares across the stream."""
+        return f"{self.address.topic}/{self.address.partition}" if self.sequence_scope == "partition" else None

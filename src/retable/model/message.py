@@ -1,0 +1,22 @@
+"""A message as it was landed."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RawMessage:
+    """One message of a queue or a file: bytes, and the address by which it is found again.
+
+    `topic`, `partition` and `offset` are its address; `timestamp_ms` is the broker's stamp, epoch milliseconds.
+    `value` is None for a tombstone, which is not the same as b"". `container_problem` says what was wrong with
+    the line of a dump that held the message; then `value` is that whole line.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
+    container_problem: str | None = None

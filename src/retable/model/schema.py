@@ -1,0 +1,74 @@
+"""Columns and types of a gold table."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+TypeKind = Literal[
+    "boolean", "int", "long", "float", "double", "decimal", "date", "timestamp", "timestamptz", "string", "binary"
+]
+
+_DECIMAL = re.compile(r"decimal\((\d{1,2}),(\d{1,2})\)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class GoldType:
+    """An Iceberg primitive type; `str` gives Iceberg's own spelling, such as `decimal(10,2)`."""
+
+    kind: TypeKind
+    precision: int = 0
+    scale: int = 0
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})" if self.kind == "decimal" else self.kind
+
+    def widens_to(self, other: "GoldType") -> bool:
+        """Say whether Iceberg can promote a column of this type to `other` without touching its files."""
+        if self == other:
+            return True
+        match self.kind, other.kind:
+            case ("int", "long") | ("float", "double"):
+                return True
+            case ("decimal", "decimal"):
+                return self.scale == other.scale and self.precision <= other.precision
+        return False
+
+
+_KINDS: dict[str, TypeKind] = {
+    "boolean": "boolean",
+    "int": "int",
+    "long": "long",
+    "float": "float",
+    "double": "double",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamptz": "timestamptz",
+    "string": "string",
+    "binary": "binary",
+}
+
+
+def parse_gold_type(text: str) -> GoldType | None:
+    """Read an Iceberg type's spelling; None when it is not one of a gold column's types."""
+    if decimal := _DECIMAL.match(text.replace(" ", "")):
+        precision, scale = int(decimal[1]), int(decimal[2])
+        return GoldType("decimal", precision, scale) if 0 < precision <= 38 and scale <= precision else None
+    kind = _KINDS.get(text)
+    return GoldType(kind) if kind else None
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSpec:
+    """A column as a DDL statement declares it.
+
+    `source_type` is the source's type text without the column's options, such as `BIGINT unsigned` or
+    `ENUM('a','b')`. `default` is a constant default as the text of its value (never an expression); `has_default`
+    tells NULL and "no constant default" apart. `not_null` is recorded, never enforced in gold.
+    """
+
+    name: str
+    source_type: str
+    not_null: bool = False
+    has_default: bool = False
+    default: str | None = None
+    comment: str | None = None

@@ -1,0 +1,112 @@
+"""What a DDL statement means for a table: a closed set, one class each."""
+
+from dataclasses import dataclass
+
+from retable.model.event import TableName
+from retable.model.schema import ColumnSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a column goes: `first`, or behind the column `after`; neither = the end (or where it stands)."""
+
+    first: bool = False
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """A new table. `complete` is False where the statement does not tell all columns (CREATE … AS SELECT)."""
+
+    table: TableName
+    columns: tuple[ColumnSpec, ...]
+    keys: tuple[str, ...]
+    complete: bool = True
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTableLike:
+    table: TableName
+    like: TableName
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumn:
+    table: TableName
+    column: ColumnSpec
+    place: Place = Place()
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumn:
+    table: TableName
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeColumn:
+    """MODIFY, CHANGE and RENAME COLUMN: `name` becomes `column.name`; an empty `source_type` keeps the type."""
+
+    table: TableName
+    name: str
+    column: ColumnSpec
+    place: Place | None = None
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TruncateTable:
+    """Everything before this position is void."""
+
+    table: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable:
+    table: TableName
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTable:
+    table: TableName
+    to: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class DropDatabase:
+    database: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoChange:
+    """The statement changes neither rows nor columns of gold: index, comment, view, grant, charset, engine."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """The statement changes `table` in a way that Retable does not replay; it holds there."""
+
+    table: TableName | None
+    reason: str
+
+
+SchemaChange = (
+    CreateTable
+    | CreateTableLike
+    | AddColumn
+    | DropColumn
+    | ChangeColumn
+    | TruncateTable
+    | DropTable
+    | RenameTable
+    | DropDatabase
+    | NoChange
+    | Unsupported
+)

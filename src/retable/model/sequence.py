@@ -1,0 +1,25 @@
+"""Where a change stands in the order of its source."""
+
+from typing import NamedTuple
+
+
+class Sequence(NamedTuple):
+    """A position in the source database's order, compared as integers, left to right.
+
+    `epoch` is the source epoch of the settings, `hi` and `lo` are the format's own two numbers (docs/formats.md).
+    Two sequences of different `part` do not compare where the scope is the partition: whoever compares them
+    must hold the table instead (docs/flow.md, order across partitions).
+    """
+
+    epoch: int
+    hi: int
+    lo: int
+
+    def __str__(self) -> str:
+        return f"{self.epoch}.{self.hi}.{self.lo}"
+
+
+def parse_sequence(text: str) -> Sequence:
+    """Read what `str(sequence)` wrote."""
+    epoch, hi, lo = text.split(".")
+    return Sequence(int(epoch), int(hi), int(lo))

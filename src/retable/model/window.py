@@ -1,0 +1,50 @@
+"""A window: the range of positions that one run takes."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from retable.errors import InvalidSetting
+
+_WINDOW = re.compile(r"\d{8}T\d{4}Z\Z")
+
+
+def window_name(start: datetime) -> str:
+    """Name a window by its start in UTC: `20260301T0500Z`."""
+    return start.astimezone(UTC).strftime("%Y%m%dT%H%MZ")
+
+
+def window_start(name: str) -> datetime:
+    """Read a window's name; InvalidSetting says how one looks."""
+    if not _WINDOW.match(name):
+        raise InvalidSetting(f"{name!r} is not a window; a window is named by its start in UTC, as 20260301T0500Z")
+    try:
+        return datetime.strptime(name, "%Y%m%dT%H%MZ").replace(tzinfo=UTC)
+    except ValueError as error:
+        raise InvalidSetting(f"{name!r} is not a window: no such time") from error
+
+
+@dataclass(frozen=True, slots=True)
+class SourceObject:
+    """One object of a `files` source: `number` is its place in recorded order, from 0 over all windows."""
+
+    number: int
+    key: str
+    etag: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A recorded window of a source: it never changes. `ordinal` counts from 0 and leaves no gap."""
+
+    source: str
+    ordinal: int
+    start: datetime
+    end: datetime
+    objects: tuple[SourceObject, ...]
+    recorded_at: datetime
+
+    @property
+    def name(self) -> str:
+        return window_name(self.start)

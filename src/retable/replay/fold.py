@@ -1,0 +1,172 @@
+"""Row events of one table to the last state of every key.
+
+A key's state is decided by the highest sequence among its events, so neither the order of arrival nor repetition
+matters. A row that cannot be read falls out before the comparison: the state before it stands.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from retable.errors import MessageError, TableError
+from retable.model.sequence import Sequence
+from retable.replay.history import Hold
+
+Values = tuple[object, ...]
+Key = tuple[object, ...]
+REMEDY_REBUILD = "correct the settings or the source, then: retable hold release TABLE --rebuild --reason ..."
+
+
+class RowEvent(NamedTuple):
+    """A row change as silver has it. `counted` is False for rows of other windows that a late key needs."""
+
+    op: str
+    before: str | None
+    after: str | None
+    types: dict[str, str] | None
+    keys: tuple[str, ...] | None
+    sequence: Sequence
+    part: str | None
+    ordinal: int
+    topic: str
+    partition: int
+    offset: int
+    row_index: int
+    key_hash: int | None
+    old_key_hash: int | None
+    counted: bool
+
+    @property
+    def arrival(self) -> tuple[Sequence, int, str, int, int, int]:
+        """Total order: by sequence; the same sequence again (a redelivery) by where it arrived."""
+        return (self.sequence, self.ordinal, self.topic, self.partition, self.offset, self.row_index)
+
+
+class Read(NamedTuple):
+    """What one event does: the key (or, without a key, the image) that goes and the row that comes."""
+
+    gone: Key | None
+    key: Key | None
+    row: Values | None
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """The last state of a key: its row, or None for a tombstone."""
+
+    sequence: Sequence
+    part: str | None
+    row: Values | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A row that cannot be applied, with why; it goes to quarantine."""
+
+    event: RowEvent
+    code: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Folded:
+    """The outcome of a fold. `verdicts` counts, per window ordinal, the counted events: each has exactly one.
+
+    `touched` are the keys (or, without a key, the rows) that counted events speak of.
+    """
+
+    winners: dict[Key, Winner] = field(default_factory=dict)
+    counts: dict[Values, int] = field(default_factory=dict)
+    latest: dict[Values, Winner] = field(default_factory=dict)
+    touched: set[tuple[object, ...]] = field(default_factory=set)
+    verdicts: Counter[tuple[int, str]] = field(default_factory=Counter)
+    rejects: list[Reject] = field(default_factory=list)
+    hold: Hold | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where a table's rows count: not below `void`, and not at or above the position of `hold`."""
+
+    void: Sequence | None
+    hold: Hold | None
+
+    def verdict(self, event: RowEvent) -> str | None:
+        if self.hold is not None and (self.hold.position is None or event.sequence >= self.hold.position):
+            return "held"
+        return "voided" if self.void is not None and event.sequence < self.void else None
+
+
+def fold_keys(events: Iterable[RowEvent], read: Callable[[RowEvent], Read], bounds: Bounds) -> Folded:
+    """Reduce events to the last state of every key; a key deleted last stays as a tombstone.
+
+    A key change is a delete of the old key and an upsert of the new one, at one sequence. Two partitions that
+    both write a key, where sequences compare only inside a partition, hold the table.
+    """
+    folded = Folded()
+    owner: dict[Key, RowEvent] = {}
+    applied: list[tuple[RowEvent, Key]] = []
+    for event, action in _readable(events, read, bounds, folded):
+        for key, row in ((action.gone, None), (action.key, action.row)):
+            if key is None:
+                continue
+            before = folded.winners.get(key)
+            if before is not None and before.part != event.part:
+                _stop(folded, event, "ORDER_UNDEFINED", f"partitions {before.part} and {event.part} both write one key")
+            folded.winners[key] = Winner(event.sequence, event.part, row)
+            owner[key] = event
+            if event.counted:
+                folded.touched.add(key)
+        last = action.key if action.key is not None else action.gone
+        if event.counted and last is not None:
+            applied.append((event, last))
+    for event, key in applied:
+        folded.verdicts[event.ordinal, "applied" if owner[key] is event else "superseded"] += 1
+    return folded
+
+
+def fold_bag(events: Iterable[RowEvent], read: Callable[[RowEvent], Read], bounds: Bounds) -> Folded:
+    """Count equal rows of a table without a key: inserts minus deletes. A count below zero is a debt, and stays."""
+    folded = Folded()
+    for event, action in _readable(events, read, bounds, folded):
+        for image, change in ((action.gone, -1), (action.row, 1)):
+            if image is None:
+                continue
+            folded.counts[image] = folded.counts.get(image, 0) + change
+            folded.latest[image] = Winner(event.sequence, event.part, image)
+            if event.counted:
+                folded.touched.add(image)
+        if event.counted:
+            folded.verdicts[event.ordinal, "applied"] += 1
+    return folded
+
+
+def _readable(
+    events: Iterable[RowEvent], read: Callable[[RowEvent], Read], bounds: Bounds, folded: Folded
+) -> Iterable[tuple[RowEvent, Read]]:
+    """Events in order that count and can be read; every other one gets its verdict here."""
+    last: tuple[Sequence, str | None] | None = None
+    for event in sorted(events, key=lambda event: event.arrival):
+        verdict = bounds.verdict(event)
+        if verdict is None and last == (event.sequence, event.part):
+            verdict = "duplicate"
+        if verdict is not None:
+            folded.verdicts[event.ordinal, verdict] += event.counted
+            continue
+        last = (event.sequence, event.part)
+        try:
+            yield event, read(event)
+        except MessageError as error:
+            folded.verdicts[event.ordinal, "rejected"] += event.counted
+            folded.rejects.append(Reject(event, error.code, error.message))
+        except TableError as error:
+            folded.verdicts[event.ordinal, "held"] += event.counted
+            _stop(folded, event, error.code, error.message)
+
+
+def _stop(folded: Folded, event: RowEvent, code: str, reason: str) -> None:
+    """Remember the lowest position at which the rows themselves stop the table."""
+    if folded.hold is None or (folded.hold.position is not None and event.sequence < folded.hold.position):
+        row = (event.after or event.before or "")[:500]
+        folded.hold = Hold(code, reason, event.sequence, event.part, row, REMEDY_REBUILD)

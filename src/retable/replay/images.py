@@ -1,0 +1,148 @@
+"""Row images of any epoch to rows of the final schema: by column identity, never by today's name."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from retable.decode.values import Value, ValueRules, read_image, value_reader
+from retable.errors import BadValue, KeyUnknown, OrderUndefined
+from retable.model.schema import GoldType
+from retable.model.sequence import Sequence
+from retable.replay.fold import Key, Read, RowEvent, Values
+from retable.replay.history import AppliedChange, Column, Epoch, TableHistory
+from retable.replay.timeline import ImplicitColumn
+
+_Types = tuple[tuple[str, str | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """How one column of the final schema is read: from `name` of the image, or the default of older rows."""
+
+    name: str | None
+    read: Callable[[str | None], Value]
+    default: Value
+
+
+@dataclass(slots=True)
+class TableReader:
+    """Reads the row events of one table.
+
+    `keys` are source column names of the final schema; empty = the table has no key and whole rows stand for it.
+    """
+
+    history: TableHistory
+    keys: tuple[str, ...]
+    source_format: str
+    rules: ValueRules
+    defaults: dict[str, Value] = field(default_factory=dict)
+    key_columns: list[int] = field(default_factory=list)
+    _plans: dict[tuple[Sequence | None, _Types], list[_Cell]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.key_columns = key_columns(self.history, self.keys)
+        for column in self.history.final.columns:
+            self.defaults[column.id] = default_value(column, self.source_format, self.rules)
+
+    def read(self, event: RowEvent) -> Read:
+        """What the event does. MessageError rejects this row, TableError holds the table here."""
+        self._check_order(event)
+        after = None if event.op == "DELETE" else self._row(event, event.after)
+        if not self.keys:
+            return Read(None if event.op in ("INSERT", "READ") else self._row(event, event.before), None, after)
+        if after is None:
+            return Read(self._key(self._row(event, event.before)), None, None)
+        key = self._key(after)
+        if event.op != "UPDATE" or event.before is None:
+            return Read(None, key, after)
+        old = self._key(self._row(event, event.before))
+        return Read(old if old != key else None, key, after)
+
+    def key_of(self, row: Values) -> Key:
+        """The key's values of a row of the final schema."""
+        return tuple(row[index] for index in self.key_columns)
+
+    def _key(self, row: Values) -> Key:
+        key = self.key_of(row)
+        if None in key:
+            raise BadValue(f"key column {self.keys[key.index(None)]!r} is null")
+        return key
+
+    def _check_order(self, event: RowEvent) -> None:
+        clash = ordering_clash(self.history.changes, event.part)
+        if clash is not None:
+            raise OrderUndefined(
+                f"a row of partition {event.part} and a statement of partition {clash.part} at {clash.position}:"
+                f" nothing tells which came first ({clash.statement[:200]})"
+            )
+
+    def _row(self, event: RowEvent, image: str | None) -> Values:
+        if image is None:
+            raise BadValue(f"{event.op} without the row image that it needs")
+        lexemes = read_image(image)
+        types: _Types = tuple(event.types.items()) if event.types is not None else tuple((n, None) for n in lexemes)
+        epoch = self.history.epoch_of(event.sequence)
+        plan = self._plans.get((epoch.start, types))
+        if plan is None:
+            plan = self._plans[(epoch.start, types)] = self._compile(epoch, types)
+        row: list[Value] = []
+        for cell in plan:
+            try:
+                row.append(cell.default if cell.name is None else cell.read(lexemes.get(cell.name)))
+            except BadValue as error:
+                raise BadValue(f"column {cell.name!r}: {error.message}", **error.facts) from error
+        return tuple(row)
+
+    def _compile(self, epoch: Epoch, types: _Types) -> list[_Cell]:
+        known = {name: epoch.column(name) for name, _ in types}
+        strange = [name for name, column in known.items() if column is None]
+        if strange:
+            raise BadValue(f"column {strange[0]!r} is not one of {self.history.name}")
+        wire = {column.id: (name, dict(types)[name]) for name, column in known.items() if column is not None}
+        here = {column.id for column in epoch.columns}
+        cells = []
+        for column in self.history.final.columns:
+            name, wire_type = wire.get(column.id, (None, None))
+            default = None if column.id in here else self.defaults[column.id]
+            reader = value_reader(self.source_format, wire_type or column.source_type, column.type, self.rules)
+            cells.append(_Cell(name, reader, default))
+        return cells
+
+
+def key_columns(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
+    """Where the key's columns stand in the final schema; KeyUnknown when one is not there."""
+    names = [column.name.lower() for column in history.final.columns]
+    missing = [key for key in keys if key.lower() not in names]
+    if missing:
+        raise KeyUnknown(f"key column {missing[0]!r} is not a column of {history.name}")
+    return [names.index(key.lower()) for key in keys]
+
+
+def default_value(column: Column, source_format: str, rules: ValueRules) -> Value:
+    """What rows older than the column show; ZeroDate where that is a date that no date can hold."""
+    if column.default is None:
+        return None
+    return value_reader(source_format, column.source_type, column.type, rules)(column.default)
+
+
+def ordering_clash(changes: Iterable[AppliedChange], part: str | None) -> AppliedChange | None:
+    """The first change that orders rows but came in another partition than `part`, so that nothing orders them."""
+    return next((change for change in changes if change.orders_rows and change.part != part), None)
+
+
+def strange_columns(
+    events: Iterable[RowEvent], history: TableHistory, type_of: Callable[[str, str | None], GoldType]
+) -> list[ImplicitColumn]:
+    """The columns that images bring though no statement told of them, each once, at the start of its epoch."""
+    found: dict[tuple[Sequence | None, str], ImplicitColumn] = {}
+    seen: set[tuple[Sequence | None, tuple[str, ...]]] = set()
+    for event in events:
+        epoch = history.epoch_of(event.sequence)
+        types = event.types or dict.fromkeys(read_image(event.after or event.before or "{}"))
+        if (epoch.start, tuple(types)) in seen:
+            continue
+        seen.add((epoch.start, tuple(types)))
+        for name, wire in types.items():
+            place = (epoch.start, name.lower())
+            if epoch.column(name) is None and place not in found:
+                found[place] = ImplicitColumn(history.identity, epoch.start, name, wire, type_of(name, wire))
+    return list(found.values())

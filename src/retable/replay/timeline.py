@@ -1,0 +1,411 @@
+"""Statements in order to table histories: who a name meant at a position, and under which columns.
+
+A RENAME ends one span of a history and begins the next; a name that is free again belongs to a new history; a table
+that was dropped and created again goes on with new columns, because gold keeps it as one table that was emptied.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from retable.model.event import TableName
+from retable.model.schema import ColumnSpec, GoldType
+from retable.model.schema_change import (
+    AddColumn,
+    ChangeColumn,
+    CreateTable,
+    CreateTableLike,
+    DropColumn,
+    DropDatabase,
+    DropTable,
+    NoChange,
+    Place,
+    RenameTable,
+    SchemaChange,
+    TruncateTable,
+    Unsupported,
+)
+from retable.model.sequence import Sequence
+from retable.replay.history import AppliedChange, ChangeStatus, Column, Epoch, Hold, NameSpan, TableHistory
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What the timeline asks of a source's dialect and settings.
+
+    `type_of` gives a declared column's gold type (None: unknown). `keeps_values(old, new)` says whether a change of
+    source type leaves every stored value as it is. `describe` gives a change as JSON-able facts for the record.
+    """
+
+    type_of: Callable[[TableName, ColumnSpec], GoldType | None]
+    keeps_values: Callable[[str | None, str], bool]
+    describe: Callable[[SchemaChange], dict[str, object]]
+
+
+_FIRST_LABEL = re.compile(r"enum\s*\(\s*'((?:[^']|'')*)'", re.IGNORECASE)
+
+REMEDY_STATEMENT = (
+    "this kind of statement is not replayed yet; after a version that replays it: "
+    "retable hold release TABLE --rebuild --reason ..."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One schema event of silver with what its text means."""
+
+    position: Sequence
+    part: str | None
+    table: TableName | None
+    text: str
+    changes: tuple[SchemaChange, ...]
+    event_time_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImplicitColumn:
+    """A column that images bring though no statement told of it; it stands from the start of its first epoch."""
+
+    identity: str
+    epoch_start: Sequence | None
+    name: str
+    source_type: str | None
+    type: GoldType
+
+
+@dataclass(slots=True)
+class _Table:
+    """A history while it is being traced. `left` counts how often a column name was dropped or renamed away."""
+
+    identity: str
+    spans: list[NameSpan]
+    epochs: list[Epoch]
+    implicit: dict[Sequence | None, list[ImplicitColumn]]
+    voids: list[tuple[Sequence, bool]] = field(default_factory=list)
+    hold: Hold | None = None
+    changes: list[AppliedChange] = field(default_factory=list)
+    left: Counter[str] = field(default_factory=Counter)
+    saved: tuple[Sequence, list[Epoch], list[tuple[Sequence, bool]], list[AppliedChange]] | None = None
+
+    @property
+    def dropped(self) -> bool:
+        return bool(self.voids) and self.voids[-1][1]
+
+    def save(self, position: Sequence) -> None:
+        """Remember the table as it is before a statement, which is taken wholly or not at all."""
+        if self.saved is None or self.saved[0] != position:
+            self.saved = (position, list(self.epochs), list(self.voids), list(self.changes))
+
+    def undo(self, position: Sequence) -> None:
+        if self.saved is not None and self.saved[0] == position:
+            _, self.epochs, self.voids, self.changes = self.saved
+
+    def begin(self, epoch: Epoch) -> None:
+        """Start an epoch; the columns that images are known to bring in it stand behind the told ones."""
+        for seen in self.implicit.get(epoch.start, []):
+            if epoch.column(seen.name) is None:
+                name = seen.name.lower()
+                column = Column(f"i:{name}:{self.left[name]}", seen.name, seen.source_type, seen.type)
+                epoch = replace(epoch, columns=(*epoch.columns, column))
+        if self.epochs and self.epochs[-1].start == epoch.start:
+            self.epochs[-1] = epoch
+        else:
+            self.epochs.append(epoch)
+
+    def freeze(self) -> TableHistory:
+        return TableHistory(
+            self.identity,
+            tuple(self.spans),
+            tuple(self.epochs),
+            tuple(self.voids),
+            self.hold,
+            tuple(self.changes),
+        )
+
+
+class Timeline:
+    """The tables of one source up to the last statement that it was given."""
+
+    def __init__(self, dialect: "Dialect", implicit: Iterable[ImplicitColumn] = ()) -> None:
+        self._type_of = dialect.type_of
+        self._describe = dialect.describe
+        self._keeps_values = dialect.keeps_values
+        self._implicit: dict[str, dict[Sequence | None, list[ImplicitColumn]]] = {}
+        for column in implicit:
+            self._implicit.setdefault(column.identity, {}).setdefault(column.epoch_start, []).append(column)
+        self._live: dict[TableName, _Table] = {}
+        self._all: list[_Table] = []
+        self._dropped_databases: dict[str, Sequence] = {}
+        self.recorded: list[tuple[Statement, ChangeStatus, str | None]] = []
+
+    # --- reading -------------------------------------------------------------------------------------------------
+    def histories(self) -> list[TableHistory]:
+        return [table.freeze() for table in self._all]
+
+    def owner(self, name: TableName, sequence: Sequence) -> str:
+        """The identity of the table that `name` meant at `sequence`; a name without a statement is a table too."""
+        for table in reversed(self._all):
+            if any(span.name == name and span.covers(sequence) for span in table.spans):
+                return table.identity
+        return self._open(name, None).identity
+
+    # --- tracing -------------------------------------------------------------------------------------------------
+    def apply(self, statement: Statement) -> None:
+        """Take the next statement. One that names no table and changes nothing is recorded and that is all."""
+        status: ChangeStatus = "nothing"
+        reason: str | None = None
+        for number, change in enumerate(statement.changes):
+            outcome = self._apply_one(statement, change, number)
+            if outcome is not None:
+                reason = outcome
+                status = "refused"
+            elif not isinstance(change, NoChange) and status == "nothing":
+                status = "applied"
+        self.recorded.append((statement, status, reason))
+
+    def _apply_one(self, at: Statement, change: SchemaChange, number: int) -> str | None:
+        match change:
+            case NoChange():
+                return None
+            case DropDatabase(database):
+                self._dropped_databases[database] = at.position
+                for name in [name for name in self._live if name.database == database]:
+                    if self._live[name].hold is None:
+                        self._live[name].save(at.position)
+                        self._drop(self._live[name], at, change)
+                return None
+            case Unsupported(table, reason):
+                stopped = table or at.table
+                if stopped is None:
+                    return f"{reason}; the statement names no table, so no table is held"
+                return self._hold(self._table(stopped), at, reason)
+            case CreateTable() | CreateTableLike():
+                return self._create(at, change, number)
+            case RenameTable(name, to):
+                return self._rename(self._table(name), to, at, change)
+            case TruncateTable(name) | DropTable(name):
+                target = self._table(name)
+                if target.hold is None:
+                    target.save(at.position)
+                    if isinstance(change, DropTable):
+                        self._drop(target, at, change)
+                    else:
+                        target.voids.append((at.position, False))
+                        self._note(target, at, change)
+                return None
+            case AddColumn() | DropColumn() | ChangeColumn():
+                target = self._table(change.table)
+                if target.hold is not None:
+                    return None
+                target.save(at.position)
+                return self._columns(target, at, change, number)
+            case _:
+                assert_never(change)
+
+    def _table(self, name: TableName) -> _Table:
+        return self._live.get(name) or self._open(name, None)
+
+    def _open(self, name: TableName, start: Sequence | None) -> _Table:
+        """Begin a history for a name that nobody has; before the first statement about it, from the beginning."""
+        if start is None and any(span.name == name for table in self._all for span in table.spans):
+            start = max(span.end for table in self._all for span in table.spans if span.name == name and span.end)
+        identity = f"{name}@{'base' if start is None else start}"
+        table = _Table(identity, [NameSpan(name, start, None)], [], self._implicit.get(identity, {}))
+        table.begin(Epoch(None, (), None, complete=False))
+        if name.database in self._dropped_databases:
+            table.voids.append((self._dropped_databases[name.database], False))
+        self._live[name] = table
+        self._all.append(table)
+        return table
+
+    def _create(self, at: Statement, change: CreateTable | CreateTableLike, number: int) -> str | None:
+        table = self._live.get(change.table)
+        if table is not None and not table.dropped and table.changes:
+            return None if change.if_not_exists else self._hold(table, at, "the table is there already")
+        table = table or self._open(change.table, None)
+        if table.hold is not None:
+            return None
+        table.save(at.position)
+        columns, keys, complete, reason = self._created_columns(at, change, number)
+        if reason is not None:
+            return self._hold(table, at, reason)
+        table.voids.append((at.position, False))
+        table.begin(Epoch(at.position, columns, keys, complete))
+        self._note(table, at, change)
+        return None
+
+    def _created_columns(
+        self, at: Statement, change: CreateTable | CreateTableLike, number: int
+    ) -> tuple[tuple[Column, ...], tuple[str, ...] | None, bool, str | None]:
+        def identify(index: int) -> str:
+            return f"{at.position}:{number}.{index}"
+
+        if isinstance(change, CreateTableLike):
+            like = self._live.get(change.like)
+            if like is None or not like.epochs[-1].complete:
+                return (), None, False, None
+            model = like.epochs[-1]
+            copied = tuple(replace(column, id=identify(i), default=None) for i, column in enumerate(model.columns))
+            return copied, model.keys, True, None
+        columns: list[Column] = []
+        for index, spec in enumerate(change.columns):
+            kind = self._type_of(change.table, spec)
+            if kind is None:
+                return (), None, False, f"column {spec.name!r} has the type {spec.source_type!r}, which is not known"
+            columns.append(Column(identify(index), spec.name, spec.source_type, kind))
+        keys = change.keys if change.keys or change.complete else None
+        return tuple(columns), keys, change.complete, None
+
+    def _rename(self, table: _Table, to: TableName, at: Statement, change: RenameTable) -> str | None:
+        if table.hold is not None and table.spans[-1].name == to:
+            return None
+        occupant = self._live.get(to)
+        if occupant is not None and not occupant.dropped and occupant is not table:
+            return self._hold(table, at, f"{to} is another live table")
+        del self._live[table.spans[-1].name]
+        table.spans[-1] = replace(table.spans[-1], end=at.position)
+        if occupant is not None:
+            occupant.spans[-1] = replace(occupant.spans[-1], end=at.position)
+        table.spans.append(NameSpan(to, at.position, None))
+        self._live[to] = table
+        if table.hold is None:
+            self._note(table, at, change)
+        return None
+
+    def _drop(self, table: _Table, at: Statement, change: SchemaChange) -> None:
+        table.voids.append((at.position, True))
+        self._note(table, at, change)
+
+    def _columns(
+        self, table: _Table, at: Statement, change: AddColumn | DropColumn | ChangeColumn, number: int
+    ) -> str | None:
+        outcome = self._evolve(table, at, change, number)
+        if isinstance(outcome, str):
+            return self._hold(table, at, outcome)
+        table.begin(replace(outcome, start=at.position))
+        self._note(table, at, change)
+        return None
+
+    def _evolve(
+        self, table: _Table, at: Statement, change: AddColumn | DropColumn | ChangeColumn, number: int
+    ) -> Epoch | str:
+        """The epoch after one column change, or why it cannot be replayed."""
+        epoch = table.epochs[-1]
+        columns = list(epoch.columns)
+        match change:
+            case AddColumn(name, spec, place, if_not_exists):
+                if epoch.column(spec.name) is not None:
+                    return epoch if if_not_exists else f"it adds column {spec.name!r}, which is there already"
+                kind = self._type_of(name, spec)
+                if kind is None:
+                    return f"column {spec.name!r} has the type {spec.source_type!r}, which is not known"
+                added = Column(f"{at.position}:{number}", spec.name, spec.source_type, kind, _old_rows_show(spec, kind))
+                return replace(epoch, columns=_placed(columns, added, place))
+            case DropColumn(_, name, if_exists):
+                table.left[name.lower()] += 1
+                gone = epoch.column(name)
+                if gone is None:
+                    known = epoch.complete and not if_exists
+                    return f"it drops column {name!r}, which is not there" if known else epoch
+                if epoch.keys and name.lower() in {key.lower() for key in epoch.keys}:
+                    return f"it drops the key column {name!r}"
+                columns.remove(gone)
+                return replace(epoch, columns=tuple(columns))
+            case ChangeColumn(_, name, spec, place, if_exists):
+                table.left[name.lower()] += name.lower() != spec.name.lower()
+                old = epoch.column(name)
+                if old is None:
+                    known = epoch.complete and not if_exists
+                    return f"it changes column {name!r}, which is not there" if known else epoch
+                return self._changed(epoch, change.table, old, spec, place)
+            case _:
+                assert_never(change)
+
+    def _changed(
+        self, epoch: Epoch, table: TableName, old: Column, spec: ColumnSpec, place: Place | None
+    ) -> Epoch | str:
+        taken = epoch.column(spec.name)
+        if taken is not None and taken != old:
+            return f"it renames column {old.name!r} to {spec.name!r}, which is there already"
+        kind = self._type_of(table, spec) if spec.source_type else old.type
+        if kind is None:
+            return f"column {spec.name!r} has the type {spec.source_type!r}, which is not known"
+        if not (old.type.widens_to(kind) and self._keeps_values(old.source_type, spec.source_type)):
+            return (
+                f"column {old.name!r} changes from {old.source_type or old.type} to {spec.source_type}: not a widening"
+            )
+        new = replace(old, name=spec.name, source_type=spec.source_type or old.source_type, type=kind)
+        columns = tuple(new if column == old else column for column in epoch.columns)
+        if place is not None and place != Place():
+            columns = _placed([column for column in columns if column != new], new, place)
+        keys = epoch.keys and tuple(spec.name if key.lower() == old.name.lower() else key for key in epoch.keys)
+        return replace(epoch, columns=columns, keys=keys)
+
+    # --- recording -----------------------------------------------------------------------------------------------
+    def _note(self, table: _Table, at: Statement, change: SchemaChange) -> None:
+        orders = not isinstance(change, AddColumn | CreateTable | CreateTableLike)
+        self._record(table, at, (self._describe(change),), "applied", None, orders)
+
+    def _hold(self, table: _Table, at: Statement, reason: str) -> str:
+        if table.hold is None:
+            table.undo(at.position)
+            table.hold = Hold("UNSUPPORTED_CHANGE", reason, at.position, at.part, at.text, REMEDY_STATEMENT)
+            self._record(table, at, (), "refused", reason, orders=True)
+        return reason
+
+    @staticmethod
+    def _record(
+        table: _Table,
+        at: Statement,
+        meaning: tuple[dict[str, object], ...],
+        status: ChangeStatus,
+        reason: str | None,
+        orders: bool,
+    ) -> None:
+        last = table.changes[-1] if table.changes else None
+        if last is not None and last.position == at.position and last.part == at.part:
+            joined = replace(last, meaning=(*last.meaning, *meaning), orders_rows=last.orders_rows or orders)
+            table.changes[-1] = joined if status == last.status else replace(joined, status=status, reason=reason)
+        else:
+            table.changes.append(AppliedChange(at.position, at.part, at.text, meaning, status, reason, orders))
+
+
+def trace(statements: Iterable[Statement], dialect: Dialect, implicit: Iterable[ImplicitColumn] = ()) -> Timeline:
+    """Trace statements in the order of their positions. The same statement twice (a redelivery) counts once."""
+    timeline = Timeline(dialect, implicit)
+    seen: set[tuple[Sequence, str | None]] = set()
+    for statement in sorted(statements, key=lambda s: (s.position, s.part or "")):
+        if (statement.position, statement.part) not in seen:
+            seen.add((statement.position, statement.part))
+            timeline.apply(statement)
+    return timeline
+
+
+def _placed(columns: list[Column], column: Column, place: Place) -> tuple[Column, ...]:
+    if place.first:
+        return (column, *columns)
+    if place.after is not None:
+        wanted = place.after.lower()
+        for index, other in enumerate(columns):
+            if other.name.lower() == wanted:
+                return (*columns[: index + 1], column, *columns[index + 1 :])
+    return (*columns, column)
+
+
+def _old_rows_show(spec: ColumnSpec, kind: GoldType) -> str | None:
+    """What rows older than an added column show: its constant default, or MySQL's own for NOT NULL without one.
+
+    A zero date, MySQL's own default of a NOT NULL date, is no date: such rows show null.
+    """
+    if spec.has_default or not spec.not_null:
+        return spec.default
+    if label := _FIRST_LABEL.match(spec.source_type):
+        return label[1].replace("''", "'")
+    match kind.kind:
+        case "boolean" | "int" | "long" | "float" | "double" | "decimal":
+            return "0"
+        case "string" if not spec.source_type.lower().startswith("json"):
+            return "00:00:00" if spec.source_type.lower().startswith("time") else ""
+    return None

@@ -1,0 +1,30 @@
+"""An Airflow of the tests' own, made before anything imports Airflow."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+_HOME = tempfile.TemporaryDirectory(prefix="retable-airflow-")
+
+for _name in [name for name in os.environ if name.startswith("AIRFLOW")]:
+    del os.environ[_name]
+os.environ.update(
+    AIRFLOW_HOME=_HOME.name,
+    AIRFLOW__CORE__DAGS_FOLDER=str(ROOT / "dags"),
+    AIRFLOW__CORE__PLUGINS_FOLDER=str(ROOT / "plugins"),
+    AIRFLOW__CORE__LOAD_EXAMPLES="False",
+    AIRFLOW__CORE__UNIT_TEST_MODE="True",
+)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def metadata() -> Iterator[None]:
+    from airflow.utils.db import initdb
+
+    initdb()
+    yield
+    _HOME.cleanup()

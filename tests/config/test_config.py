@@ -1,0 +1,232 @@
+"""The settings file, read by a person who mistypes."""
+
+import pickle
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from retable.config import Settings, jars_folder, load_settings
+from retable.errors import InvalidSetting, NotFound, SettingsError, UnknownSetting
+from retable.model.event import TableName
+from retable.model.schema import GoldType
+
+LAKE = '[lake]\ncatalog = "sqlite:///var/catalog.db"\nwarehouse = "var/lake"\n'
+SOURCE = '[sources.erp]\nkind = "files"\nformat = "canal_json"\npath = "in"\nlayout = "lines"\n'
+
+
+@pytest.fixture
+def load(tmp_path: Path):
+    def load(text: str) -> Settings:
+        file = tmp_path / "retable.toml"
+        file.write_text(text, encoding="utf-8")
+        return load_settings(file)
+
+    return load
+
+
+def test_relative_paths_start_at_the_settings_files_folder(load, tmp_path):
+    settings = load(LAKE + SOURCE)
+    assert settings.lake.warehouse == tmp_path / "var/lake"
+    assert settings.lake.catalog_file == tmp_path / "var/catalog.db"
+    assert settings.source("erp").path == tmp_path / "in"
+
+
+def test_spark_and_pyiceberg_read_the_same_catalog_file(load, tmp_path):
+    lake = load(LAKE).lake
+    assert lake.jdbc_uri == f"jdbc:sqlite:{tmp_path}/var/catalog.db?journal_mode=WAL&busy_timeout=30000"
+    assert lake.pyiceberg_uri == f"sqlite:///{tmp_path}/var/catalog.db?timeout=30"
+
+
+def test_what_is_not_set_has_its_default(load):
+    source = load(LAKE + SOURCE).source("erp")
+    assert (source.name, source.every, source.start) == ("erp", timedelta(hours=1), None)
+    assert (source.time_zone, source.timestamp_zone, source.source_epoch) == ("UTC", "UTC", 0)
+    assert (source.include, source.exclude, source.max_message) == (("*",), (), 32 << 20)
+
+
+def test_the_timestamp_zone_follows_the_time_zone(load):
+    assert load(LAKE + SOURCE + 'time_zone = "Asia/Shanghai"').source("erp").timestamp_zone == "Asia/Shanghai"
+
+
+@pytest.mark.parametrize("start", ['"2026-03-01T13:00:00+08:00"', "2026-03-01T05:00:00Z"])
+def test_a_start_is_a_time_with_its_zone(load, start):
+    assert load(LAKE + SOURCE + f"start = {start}").source("erp").start == datetime(2026, 3, 1, 5, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (LAKE + SOURCE + "evry = 1", "sources.erp.evry is no setting; did you mean 'every'?"),
+        (LAKE + SOURCE + "qqqq = 1", "sources.erp.qqqq is no setting; there are every, exclude, format"),
+        (LAKE + "[tabels.x]", "tabels is no setting; did you mean 'tables'?"),
+        (
+            LAKE + '[tables."shop.*"]\nzero_dates = "null"',
+            'tables."shop.*".zero_dates is no setting; did you mean \'zero_d',
+        ),
+        (LAKE + 'catalogue = ""', "lake.catalogue is no setting; did you mean 'catalog'?"),
+    ],
+)
+def test_an_unknown_key_is_an_error_that_names_the_nearest_one(load, tmp_path, text, said):
+    with pytest.raises(UnknownSetting) as caught:
+        load(text)
+    assert f"{tmp_path}/retable.toml: {said}" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            LAKE.replace("sqlite:///", "postgresql://"),
+            "lake.catalog: 'postgresql://var/catalog.db' is no catalog of this",
+        ),
+        (LAKE.replace("var/catalog", "v%61r/catalog"), "has a '?' or '%'"),
+        (LAKE.replace("var/lake", "s3://bucket"), "lake.warehouse: 's3://bucket' is no folder of this machine"),
+        (LAKE + 'gold = "all"', "lake.gold: 'all' is no namespace"),
+        (LAKE + 'case = "upper"', "lake.case: should be 'lower' or 'source', not 'upper'"),
+        ('[lake]\nwarehouse = "x"', "lake.catalog is missing"),
+        ("", "lake is missing"),
+        (LAKE + SOURCE.replace('"files"', '"kafka"'), "sources.erp.kind: should be 'files', not 'kafka'"),
+        (LAKE + SOURCE.replace("erp", "Erp"), "'Erp' is no name of a source"),
+        (LAKE + SOURCE + 'name = "other"', "sources.erp.name is no setting"),
+        (LAKE + SOURCE + 'every = "7h"', "sources.erp.every: '7h' is no interval"),
+        (LAKE + SOURCE + 'every = "2d"', "sources.erp.every: '2d' is no interval"),
+        (LAKE + SOURCE + 'start = "latest"', "sources.erp.start: 'latest' is no start"),
+        (LAKE + SOURCE + "start = 2026-03-01T05:00:00", "is no start"),
+        (LAKE + SOURCE + 'time_zone = "Asia/Shangai"', "did you mean 'Asia/Shanghai'?"),
+        (LAKE + SOURCE + "hour = '(['", "is no regular expression"),
+        (LAKE + SOURCE + "hour = 'T'", "'T' has no group"),
+        (LAKE + SOURCE + 'include = "shop.*"', "sources.erp.include: should be a valid tuple, not 'shop.*'"),
+        (LAKE + SOURCE + 'source_epoch = "1"', "sources.erp.source_epoch: should be a valid integer, not '1'"),
+        (LAKE + SOURCE + "max_message = 1", "sources.erp.max_message: should be greater than or equal to 1024"),
+        (LAKE + "sources = 3", "sources"),
+        (LAKE + '[tables.x]\ntypes = { a = "decimal(40,2)" }', "tables.x.types.a: 'decimal(40,2)' is no type"),
+        ("[lake", "is not TOML"),
+    ],
+)
+def test_a_value_that_a_setting_cannot_take_says_why(load, tmp_path, text, said):
+    with pytest.raises(SettingsError) as caught:
+        load(text)
+    assert caught.value.message.startswith(f"{tmp_path}/retable.toml")
+    assert said in caught.value.message
+
+
+def test_a_missing_file_says_how_to_name_or_write_one(tmp_path):
+    with pytest.raises(NotFound, match="--settings"):
+        load_settings(tmp_path / "none.toml")
+
+
+def test_the_environment_names_the_settings(monkeypatch, tmp_path):
+    (tmp_path / "mine.toml").write_text(LAKE)
+    monkeypatch.setenv("RETABLE_SETTINGS", str(tmp_path / "mine.toml"))
+    assert load_settings().lake.warehouse == tmp_path / "var/lake"
+
+
+def test_a_folder_of_files_is_one_set_of_settings(tmp_path):
+    (tmp_path / "lake.toml").write_text(LAKE)
+    (tmp_path / "erp.toml").write_text(SOURCE)
+    (tmp_path / "crm.toml").write_text(SOURCE.replace("erp", "crm"))
+    assert set(load_settings(tmp_path).sources) == {"erp", "crm"}
+
+
+def test_a_key_set_twice_in_a_folder_names_both_files(tmp_path):
+    (tmp_path / "a.toml").write_text(LAKE + SOURCE)
+    (tmp_path / "b.toml").write_text('[sources.erp]\nformat = "canal_json"\n')
+    with pytest.raises(InvalidSetting, match=r"sources.erp.format is set twice: in .*a.toml and in .*b.toml"):
+        load_settings(tmp_path)
+
+
+def test_an_unknown_key_in_a_folder_names_its_own_file(tmp_path):
+    (tmp_path / "a.toml").write_text(LAKE)
+    (tmp_path / "b.toml").write_text(SOURCE + "evry = 1")
+    with pytest.raises(UnknownSetting, match=r"b.toml: sources.erp.evry"):
+        load_settings(tmp_path)
+
+
+def test_an_empty_folder_is_not_found(tmp_path):
+    with pytest.raises(NotFound, match="no settings"):
+        load_settings(tmp_path)
+
+
+def test_an_unknown_source_names_the_nearest(load):
+    with pytest.raises(NotFound, match="did you mean 'erp'"):
+        load(LAKE + SOURCE).source("erq")
+
+
+@pytest.mark.parametrize(
+    ("table", "zero_date"),
+    [
+        (TableName("shop", None, "orders"), "string"),
+        (TableName("shop", None, "orders_1"), "null"),
+        (TableName("shop", None, "item"), "hold"),
+        (TableName("SHOP", None, "orders"), "hold"),
+        (TableName("hr", "dbo", "emp"), "string"),
+    ],
+)
+def test_the_most_specific_pattern_wins_case_sensitive(load, table, zero_date):
+    rules = {"shop.*": "hold", "shop.orders*": "null", "shop.orders": "string", "hr.dbo.*": "string"}
+    text = "".join(f'[tables."{glob}"]\nzero_date = "{rule}"\n' for glob, rule in rules.items())
+    assert load(LAKE + text).rules(table).zero_date == zero_date
+
+
+def test_two_equally_specific_patterns_are_an_error(load):
+    settings = load(LAKE + '[tables."shop.a*"]\n[tables."shop.*b"]\n')
+    with pytest.raises(InvalidSetting, match="equally specific"):
+        settings.rules(TableName("shop", None, "ab"))
+    assert settings.rules(TableName("shop", None, "ac")).keys == ()
+
+
+def test_types_are_those_of_a_gold_column(load):
+    rules = load(LAKE + '[tables."shop.t"]\nkeys = ["id"]\ntypes = { price = "decimal(18,4)" }').rules(
+        TableName("shop", None, "t")
+    )
+    assert rules.types == {"price": GoldType("decimal", 18, 4)}
+    assert rules.keys == ("id",)
+
+
+def test_include_and_exclude_are_globs_over_the_whole_name(load):
+    source = load(LAKE + SOURCE + 'include = ["shop.*", "hr.dbo.*"]\nexclude = ["*.tmp_*"]').source("erp")
+    assert source.takes(TableName("shop", None, "orders"))
+    assert source.takes(TableName("hr", "dbo", "emp"))
+    assert not source.takes(TableName("shop", None, "tmp_1"))
+    assert not source.takes(TableName("Shop", None, "orders"))
+
+
+TABLE = TableName("shop", None, "orders")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        'time_zone = "Asia/Tokyo"',
+        'timestamp_zone = "Asia/Tokyo"',
+        "source_epoch = 1",
+        'source_system = "mysql"',
+        'exclude = ["shop.orders"]',
+        '[tables."shop.orders"]\nkeys = ["id"]',
+        '[tables."shop.*"]\ntypes = { a = "long" }',
+        '[tables."shop.*"]\nzero_date = "null"',
+    ],
+)
+def test_what_changes_a_tables_values_changes_its_fingerprint(load, more):
+    before = load(LAKE + SOURCE).fingerprint("erp", TABLE)
+    assert load(LAKE + SOURCE + more).fingerprint("erp", TABLE) != before
+
+
+@pytest.mark.parametrize("more", ['every = "15m"', "max_message = 1024", '[tables."shop.other"]\nkeys = ["id"]'])
+def test_what_does_not_touch_a_tables_values_keeps_its_fingerprint(load, more):
+    before = load(LAKE + SOURCE).fingerprint("erp", TABLE)
+    assert len(before) == 16
+    assert load(LAKE + SOURCE + more).fingerprint("erp", TABLE) == before
+
+
+def test_settings_reach_sparks_workers(load):
+    settings = load(LAKE + SOURCE + '[tables."shop.*"]\ntypes = { a = "long" }')
+    assert pickle.loads(pickle.dumps(settings)) == settings
+
+
+def test_the_jars_are_in_the_environment_unless_it_says_otherwise(monkeypatch):
+    monkeypatch.setenv("RETABLE_JARS", "/jars")
+    assert jars_folder() == Path("/jars")
+    monkeypatch.delenv("RETABLE_JARS")
+    assert jars_folder().name == "jars"

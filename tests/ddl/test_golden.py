@@ -1,0 +1,135 @@
+"""Pairs of a statement and what it means, in tests/golden_ddl/<dialect>.sql.
+
+A pair is two lines: the statement (⏎ for a line break), and `-- => ` with its schema changes, parted by ` | `.
+`--- in shop.t` sets what the fields of the message say from there on; any other line that begins with `---` is a title.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple, assert_never
+
+import pytest
+
+from retable.ddl.registry import DIALECTS, parse_statement
+from retable.model.event import TableName
+from retable.model.schema import ColumnSpec
+from retable.model.schema_change import (
+    AddColumn,
+    ChangeColumn,
+    CreateTable,
+    CreateTableLike,
+    DropColumn,
+    DropDatabase,
+    DropTable,
+    NoChange,
+    Place,
+    RenameTable,
+    SchemaChange,
+    TruncateTable,
+    Unsupported,
+)
+
+GOLDEN = Path(__file__).parent.parent / "golden_ddl"
+FEWEST_PAIRS = 150
+ALIASES = {"mariadb": "mysql"}
+
+
+class Pair(NamedTuple):
+    line: int
+    database: str | None
+    table: str | None
+    statement: str
+    meaning: str
+
+
+def read_pairs(path: Path) -> Iterator[Pair]:
+    database: str | None = None
+    table: str | None = None
+    statement: str | None = None
+    for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+        if line.startswith("--- in "):
+            database, _, table = line.removeprefix("--- in ").partition(".")
+        elif line.startswith("-- => "):
+            assert statement is not None, f"{path.name}:{number}: a meaning without its statement"
+            yield Pair(number - 1, database or None, table or None, statement, line.removeprefix("-- => "))
+            statement = None
+        elif line and not line.startswith("---"):
+            assert statement is None, f"{path.name}:{number}: a statement behind one that has no meaning"
+            statement = line.replace("⏎", "\n")
+    assert statement is None, f"{path.name}: the last statement has no meaning"
+
+
+def name(text: str) -> str:
+    return text if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", text) else "`" + text.replace("`", "``") + "`"
+
+
+def table_name(table: TableName | None) -> str:
+    return "no table" if table is None else f"{name(table.database)}.{name(table.table)}"
+
+
+def column(spec: ColumnSpec) -> str:
+    words = [name(spec.name), spec.source_type or "as it is"]
+    if spec.not_null:
+        words.append("not null")
+    if spec.has_default:
+        words.append(f"default {'null' if spec.default is None else repr(spec.default)}")
+    if spec.comment is not None:
+        words.append(f"comment {spec.comment!r}")
+    return " ".join(words)
+
+
+def place(where: Place | None) -> str:
+    if where is None or where == Place():
+        return ""
+    return " first" if where.first else f" after {name(where.after or '')}"
+
+
+def render(change: SchemaChange) -> str:
+    match change:
+        case CreateTable(table, columns, keys, complete, if_not_exists):
+            parts = [column(spec) for spec in columns]
+            parts += [] if complete else ["…"]
+            key = f"; key {', '.join(map(name, keys))}" if keys else "; no key"
+            return f"create {table_name(table)}{' if not exists' * if_not_exists} ({', '.join(parts)}{key})"
+        case CreateTableLike(table, like, if_not_exists):
+            return f"create {table_name(table)}{' if not exists' * if_not_exists} like {table_name(like)}"
+        case AddColumn(table, spec, where, if_not_exists):
+            return f"add to {table_name(table)}{' if not exists' * if_not_exists}: {column(spec)}{place(where)}"
+        case DropColumn(table, old, if_exists):
+            return f"drop from {table_name(table)}{' if exists' * if_exists}: {name(old)}"
+        case ChangeColumn(table, old, spec, where, if_exists):
+            return (
+                f"change in {table_name(table)}{' if exists' * if_exists}: {name(old)} to {column(spec)}{place(where)}"
+            )
+        case TruncateTable(table):
+            return f"truncate {table_name(table)}"
+        case DropTable(table, if_exists):
+            return f"drop {table_name(table)}{' if exists' * if_exists}"
+        case RenameTable(table, to):
+            return f"rename {table_name(table)} to {table_name(to)}"
+        case DropDatabase(database):
+            return f"drop database {name(database)}"
+        case NoChange(what):
+            return f"nothing: {what}"
+        case Unsupported(table, reason):
+            return f"unsupported for {table_name(table)}: {reason}"
+        case _:
+            assert_never(change)
+
+
+def test_every_dialect_has_enough_golden_pairs() -> None:
+    for dialect in DIALECTS:
+        pairs = list(read_pairs(GOLDEN / f"{ALIASES.get(dialect, dialect)}.sql"))
+        assert len(pairs) >= FEWEST_PAIRS, f"{dialect} has {len(pairs)} pairs"
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.sql")), ids=lambda path: path.stem)
+def test_every_statement_means_what_its_golden_pair_says(path: Path) -> None:
+    wrong = []
+    for pair in read_pairs(path):
+        changes = parse_statement(path.stem, pair.statement, pair.database, None, pair.table)
+        found = " | ".join(render(change) for change in changes)
+        if found != pair.meaning:
+            wrong.append(f"{path.name}:{pair.line}: {pair.statement}\n  golden {pair.meaning}\n  found  {found}")
+    assert not wrong, "\n".join(wrong)

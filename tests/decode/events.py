@@ -1,0 +1,44 @@
+"""Change events as golden files spell them, and raw messages that tests make."""
+
+import json
+from typing import Any
+
+from retable.decode.context import DecodeContext
+from retable.decode.image_text import read_image
+from retable.model.event import ChangeEvent
+from retable.model.message import RawMessage
+
+CANAL = DecodeContext("canal_json")
+INSERT = {
+    "database": "shop",
+    "table": "t",
+    "type": "INSERT",
+    "isDdl": False,
+    "es": 1700000000000,
+    "pkNames": ["id"],
+    "mysqlType": {"id": "bigint", "c": "varchar(9)"},
+    "sqlType": {"id": -5, "c": 12},
+    "data": [{"id": "1", "c": "x"}],
+}
+
+
+def raw(value: bytes | None, offset: int = 7) -> RawMessage:
+    return RawMessage("erp", 0, offset, 1_700_000_000_000, None, value)
+
+
+def canal(offset: int = 7, **fields: object) -> RawMessage:
+    """An INSERT of Canal with some fields set otherwise."""
+    return raw(json.dumps({**INSERT, **fields}, ensure_ascii=False).encode(), offset)
+
+
+def spelled(event: ChangeEvent) -> dict[str, Any]:
+    """Spell an event: images as objects of lexemes, a sequence as text, and nothing that is null, false or empty."""
+    facts = {name: getattr(event, name) for name in ChangeEvent.__dataclass_fields__ if name != "address"}
+    facts["sequence"] = event.sequence and str(event.sequence)
+    for name in ("before", "after"):
+        facts[name] = facts[name] and read_image(facts[name])
+    for name in ("keys", "problems"):
+        facts[name] = facts[name] and list(facts[name])
+    return {name: fact for name, fact in facts.items() if fact not in (None, False, ())} | {
+        "row": event.address.row_index
+    }

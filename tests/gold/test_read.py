@@ -1,0 +1,198 @@
+"""Gold as a reader without a JVM sees it."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lakes import FreshLake
+from published import publish
+from retable.config import Settings
+from retable.errors import EnvironmentFault, NotFound, NotReady
+from retable.gold.read import PublishedColumn, columns, find_gold, list_gold, read_rows, snapshot_of_cut
+from retable.gold.render import json_rows
+from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.rows import CutRow
+from retable.ledger.tables import OPS
+from retable.ledger.write import append_rows
+from retable.model.event import TableName
+from retable.model.sequence import Sequence
+from retable.replay.history import Hold
+
+ORDERS = TableName("Shop", None, "Orders")
+NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)
+
+
+@pytest.fixture
+def lake(lake_settings: Settings) -> Lake:
+    return open_lake(lake_settings)
+
+
+def _rows(lake: Lake, name: str, **options: object) -> Iterator[dict[str, object]]:
+    for batch in read_rows(lake, name, **options):  # type: ignore[arg-type]
+        yield from map(json.loads, json_rows(batch))
+
+
+def test_rows_leave_out_what_is_retables_own(lake: Lake) -> None:
+    name = publish(lake, ORDERS, {"Id": "int", "a.b": "string"}, [(1, "x"), (2, None)], keys=("Id",))
+    assert list(_rows(lake, name)) == [{"id": 1, "a_b__2e7336dc": "x"}, {"id": 2, "a_b__2e7336dc": None}]
+    assert [list(row) for row in _rows(lake, name, all_columns=True)] == [
+        ["id", "a_b__2e7336dc", "_retable_sequence"]
+    ] * 2
+
+
+def test_a_limit_is_the_most_rows_that_come(lake: Lake) -> None:
+    name = publish(lake, ORDERS, {"id": "int"}, [(number,) for number in range(10)])
+    assert len(list(_rows(lake, name, limit=3))) == 3
+    assert len(list(_rows(lake, name, limit=30))) == 10
+
+
+def test_a_table_without_a_snapshot_has_no_rows(lake: Lake) -> None:
+    name = publish(lake, ORDERS, {"id": "int"}, [])
+    assert list(_rows(lake, name)) == []
+    assert [table.rows for table in list_gold(lake)] == [0]
+
+
+def test_a_snapshot_shows_its_rows_with_the_columns_of_its_time(lake: Lake) -> None:
+    name = publish(lake, ORDERS, {"id": "int"}, [(1,)])
+    table = lake.load(name)
+    before = table.current_snapshot()
+    assert before is not None
+    table.delete("id = 1")
+    with table.update_schema() as update:
+        update.rename_column("id", "number")
+    assert list(_rows(lake, name, snapshot_id=before.snapshot_id)) == [{"id": 1}]
+    assert list(_rows(lake, name)) == []
+
+
+def test_an_expired_snapshot_is_named(lake: Lake) -> None:
+    name = publish(lake, ORDERS, {"id": "int"}, [(1,)])
+    with pytest.raises(NotFound, match="the snapshot 12 has expired"):
+        list(read_rows(lake, name, snapshot_id=12))
+
+
+def test_the_list_of_gold_spells_tables_as_the_source_does(lake: Lake) -> None:
+    hold = Hold("UNSUPPORTED_CHANGE", "it drops a partition", Sequence(0, 7, 0), None, "ALTER …", "rebuild it")
+    publish(lake, TableName("shop", "Eu", "t"), {"id": "int"}, [], state="held", hold=hold)
+    publish(lake, ORDERS, {"Id": "int", "Note": "string"}, [(1, "x")], keys=("Id",))
+    lake.ensure("bronze.dump")
+    orders, held = list_gold(lake)
+    assert (orders.name, orders.rows, orders.state.table, orders.state.state) == ("gold_shop.orders", 1, ORDERS, "live")
+    assert orders.columns == (
+        PublishedColumn("id", "int", "Id", "source int", None, True),
+        PublishedColumn("note", "string", "Note", "source string", None, False),
+    )
+    assert orders.columns == columns(lake, "gold_shop.orders")
+    assert (held.name, held.state.hold) == ("gold_shop__eu.t", hold)
+
+
+def test_a_table_that_is_not_retables_is_no_gold(lake: Lake) -> None:
+    publish(lake, ORDERS, {"id": "int"}, [])
+    lake.load("gold_shop.orders").transaction().remove_properties("retable.identity").commit_transaction()
+    assert list_gold(lake) == []
+    with pytest.raises(NotFound, match="the lake has none yet; `retable run SOURCE` fills it"):
+        find_gold(lake, "gold_shop.orders")
+
+
+@pytest.mark.parametrize("name", ["gold_shop.order", "shop.orders", "Gold_Shop.Orders", "Shop.Orders"])
+def test_an_unknown_name_gives_the_nearest(lake: Lake, name: str) -> None:
+    publish(lake, ORDERS, {"id": "int"}, [])
+    with pytest.raises(NotFound, match="did you mean 'gold_shop.orders'?"):
+        find_gold(lake, name)
+
+
+@pytest.mark.parametrize("name", ["ops.windows", "orders", "a.b.c", "", ".", "gold_shop."])
+def test_what_is_no_name_of_gold_is_not_found(lake: Lake, name: str) -> None:
+    lake.ensure("ops.windows")
+    publish(lake, ORDERS, {"id": "int"}, [])
+    with pytest.raises(NotFound, match="`retable tables` lists all 1"):
+        find_gold(lake, name)
+
+
+def _cut(lake: Lake, window: str, revision: int, snapshot: int | None, identity: str = "Shop.Orders@base") -> None:
+    append_rows(lake, [CutRow("dump", window, revision, "gold_shop.orders", identity, snapshot, "live", NOW)])
+
+
+def _record_window(lake: Lake, start: datetime) -> None:
+    """Record the window of a source without objects, as `ops.windows` has it."""
+    row = {
+        "source": "dump",
+        "ordinal": 0,
+        "window": f"{start:%Y%m%dT%H%MZ}",
+        "start": start,
+        "end": start.replace(hour=start.hour + 1),
+        "objects": [],
+        "recorded_at": start,
+    }
+    table = lake.ensure("ops.windows")
+    table.append(pa.Table.from_pylist([row], schema=OPS["ops.windows"].columns))
+
+
+def test_the_newest_revision_of_a_cut_gives_the_snapshot(lake: Lake) -> None:
+    name = publish(lake, ORDERS, {"id": "int"}, [(1,)])
+    _record_window(lake, NOW)
+    with pytest.raises(NotReady, match="20260301T0500Z of dump has no cut"):
+        snapshot_of_cut(lake, name, "20260301T0500Z")
+    _cut(lake, "20260301T0500Z", 0, 11)
+    _cut(lake, "20260301T0500Z", 1, 12)
+    _cut(lake, "20260301T0500Z", 1, 99, identity="Shop.Other@base")
+    assert snapshot_of_cut(lake, name, "20260301T0500Z") == 12
+
+
+def test_a_table_that_came_after_the_cut_is_named(lake: Lake) -> None:
+    name = publish(lake, ORDERS, {"id": "int"}, [(1,)])
+    _record_window(lake, NOW)
+    _cut(lake, "20260301T0500Z", 0, 99, identity="Shop.Other@base")
+    with pytest.raises(NotFound, match="is not in the cut of 20260301T0500Z: it came later"):
+        snapshot_of_cut(lake, name, "20260301T0500Z")
+
+
+def test_a_cut_of_a_window_that_was_never_recorded_names_the_window(lake: Lake) -> None:
+    name = publish(lake, ORDERS, {"id": "int"}, [(1,)])
+    with pytest.raises(NotFound, match="the source dump has no window 20260301T0500Z"):
+        snapshot_of_cut(lake, name, "20260301T0500Z")
+
+
+def test_a_file_that_is_gone_is_explained(lake: Lake) -> None:
+    name = publish(lake, ORDERS, {"id": "int"}, [(1,)])
+    for file in Path(lake.load(name).location()).rglob("*.parquet"):
+        file.unlink()
+    with pytest.raises(EnvironmentFault, match="cannot be read or written"):
+        list(read_rows(lake, name))
+
+
+def test_what_spark_deleted_defaulted_and_widened_is_read_right_without_a_jvm(fresh_lake: FreshLake) -> None:
+    spark, lake, _ = fresh_lake
+    publish(lake, ORDERS, {"id": "int", "note": "string"}, [(number, "x") for number in range(100)])
+    told = lake.load("gold_shop.orders").properties
+    lake.catalog.drop_table("gold_shop.orders")
+    spark.sql(
+        "CREATE TABLE lake.gold_shop.orders (id int, note string,"
+        " `_retable_sequence` struct<epoch int, hi decimal(38,0), lo bigint>)"
+        " USING iceberg TBLPROPERTIES ('format-version'='3', 'write.delete.mode'='merge-on-read')"
+        f" LOCATION '{lake.new_location('gold')}'"
+    )
+    insert = "INSERT INTO lake.gold_shop.orders SELECT cast(id as int), 'x', struct(0, cast(id as decimal(38,0)), 0L)"
+    spark.sql(f"{insert} FROM range(100)")
+    spark.sql("DELETE FROM lake.gold_shop.orders WHERE id % 10 = 3")
+    spark.sql("DELETE FROM lake.gold_shop.orders WHERE id % 10 = 4")
+    jvm = spark._jvm
+    assert jvm is not None
+    iceberg = jvm.org.apache.iceberg
+    types, seven = iceberg.types.Types, iceberg.expressions.Expressions.lit(7)
+    table = iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, "lake.gold_shop.orders")
+    update = table.updateSchema().updateColumn("id", types.LongType.get())
+    update.addColumn("vip", types.IntegerType.get(), None, seven).commit()
+    spark.sql("INSERT INTO lake.gold_shop.orders SELECT 4294967296, 'y', struct(0, cast(1 as decimal(38,0)), 0L), null")
+    properties = table.updateProperties()
+    for key, value in told.items():
+        properties.set(key, value)
+    properties.commit()
+    rows = {row["id"]: row for row in _rows(lake, "gold_shop.orders")}
+    assert len(rows) == 81
+    assert rows[99] == {"id": 99, "note": "x", "vip": 7}
+    assert rows[2**32] == {"id": 2**32, "note": "y", "vip": None}
+    assert [table.rows for table in list_gold(lake)] == [81]

@@ -1,0 +1,20 @@
+"""The types of the fixtures in conftest.py, for tests that name them."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from pyspark.sql import SparkSession
+
+from retable.config import Settings
+from retable.ledger.catalog import Lake
+
+SettingsWriter = Callable[[str], Settings]
+"""Writes `retable.toml` with a lake in the test's own folder and the given TOML after it; loads it."""
+
+
+class FreshLake(NamedTuple):
+    """A lake nobody has written to, and a Spark session whose catalog it is."""
+
+    spark: SparkSession
+    lake: Lake
+    settings: Settings

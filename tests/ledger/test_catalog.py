@@ -1,0 +1,157 @@
+"""The catalog and the system tables, through pyiceberg alone."""
+
+import errno
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from retable.errors import ConflictError, EnvironmentFault, NotFound
+from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.faults import explain_spark, explained
+from retable.ledger.tables import OPS
+
+
+@pytest.fixture
+def lake(lake_settings) -> Lake:
+    return open_lake(lake_settings)
+
+
+@pytest.mark.parametrize(
+    ("name", "partitions"),
+    [
+        ("bronze.erp", ["window"]),
+        ("silver.erp", ["window", "kind"]),
+        ("quarantine.erp", ["stage", "window"]),
+        *((name, ["source"]) for name in OPS),
+    ],
+)
+def test_a_system_table_is_made_where_it_is_missing(lake, name, partitions):
+    table = lake.ensure(name)
+    assert [field.name for field in table.spec().fields] == partitions
+    assert table.metadata.format_version == 2
+    assert lake.ensure(name).metadata.table_uuid == table.metadata.table_uuid
+
+
+def test_no_name_is_part_of_a_path(lake, lake_settings):
+    table = lake.ensure("bronze.erp")
+    folder = Path(table.location())
+    assert folder.parent == lake_settings.lake.warehouse / "bronze"
+    assert "erp" not in folder.name
+
+
+def test_the_catalog_writes_ahead_and_has_the_columns_that_spark_asks_for(lake, lake_settings):
+    lake.ensure("ops.ledger")
+    with closing(sqlite3.connect(lake_settings.lake.catalog_file)) as catalog:
+        assert catalog.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        rows = catalog.execute("SELECT catalog_name, table_namespace, table_name, iceberg_type FROM iceberg_tables")
+        assert rows.fetchall() == [("lake", "ops", "ledger", "TABLE")]
+
+
+def test_only_the_table_of_windows_refuses_to_repeat_a_lost_commit(lake):
+    retries = {name: lake.ensure(name).properties["commit.retry.num-retries"] for name in OPS}
+    assert retries.pop("ops.windows") == "0"
+    assert set(retries.values()) == {"20"}
+
+
+def test_another_name_is_no_system_table(lake):
+    with pytest.raises(NotFound, match="no system table"):
+        lake.ensure("ops.nothing")
+
+
+def test_a_table_that_is_not_there_is_not_found(lake):
+    assert lake.find("gold_shop.orders") is None
+    with pytest.raises(NotFound, match="gold_shop.orders"):
+        lake.load("gold_shop.orders")
+
+
+def test_a_table_that_another_process_made_in_the_meantime_is_taken(lake, lake_settings, monkeypatch):
+    begin, winners = lake.catalog.create_table_transaction, []
+
+    def begin_second(*arguments: object, **named: object) -> object:
+        winners.append(open_lake(lake_settings).ensure("bronze.erp"))
+        return begin(*arguments, **named)
+
+    monkeypatch.setattr(lake.catalog, "create_table_transaction", begin_second)
+    assert lake.ensure("bronze.erp").metadata.table_uuid == winners[0].metadata.table_uuid
+
+
+def test_a_locked_catalog_says_to_try_again(lake_settings, monkeypatch):
+    monkeypatch.setattr("retable.config.BUSY_SECONDS", 0)
+    lake = open_lake(lake_settings)
+    with closing(sqlite3.connect(lake_settings.lake.catalog_file)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ConflictError, match=r"busy: another process .* try again"):
+            lake.ensure("ops.ledger")
+
+
+@pytest.mark.parametrize(("code", "said"), [(errno.ENOSPC, "has space"), (errno.EROFS, "not read-only")])
+def test_a_disk_that_fails_says_what_to_check(lake_settings, code, said):
+    with pytest.raises(EnvironmentFault, match=said), explained(lake_settings.lake):
+        raise OSError(code, "the disk fails")
+
+
+def test_a_full_catalog_says_to_free_space(lake_settings):
+    lake = open_lake(lake_settings)
+    with lake.catalog.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1")
+        with pytest.raises(EnvironmentFault, match="free some space"), explained(lake_settings.lake):
+            connection.exec_driver_sql("CREATE TABLE more AS SELECT randomblob(100000) AS filler")
+
+
+def test_a_read_only_catalog_says_to_check_who_may_write(lake_settings):
+    lake = open_lake(lake_settings)
+    with lake.catalog.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA query_only = 1")
+        with pytest.raises(EnvironmentFault, match="cannot be written"), explained(lake_settings.lake):
+            connection.exec_driver_sql("CREATE TABLE more (a)")
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "message"),
+    [
+        ("org.sqlite.SQLiteException: [SQLITE_BUSY] The database file is locked", ConflictError, "busy"),
+        ("org.sqlite.SQLiteException: [SQLITE_FULL] Insertion failed", EnvironmentFault, "free some space"),
+        (
+            "o.a.i.exceptions.CommitFailedException: Cannot commit: stale\n\tat x",
+            ConflictError,
+            "Cannot commit: stale; try",
+        ),
+        (
+            "job aborted\njava.io.IOException: No space left on device\n\tat x",
+            EnvironmentFault,
+            "No space left on device;",
+        ),
+    ],
+)
+def test_what_spark_says_of_the_lake_is_explained_too(lake_settings, said, kind, message):
+    error = explain_spark(lake_settings.lake, RuntimeError(said))
+    assert type(error) is kind
+    assert message in str(error)
+
+
+def test_what_spark_says_of_something_else_stays_as_it_is(lake_settings):
+    bug = RuntimeError("TypeError: a bug of ours")
+    assert explain_spark(lake_settings.lake, bug) is bug
+
+
+def test_a_file_that_is_no_catalog_says_so(lake_settings):
+    file = lake_settings.lake.catalog_file
+    file.parent.mkdir()
+    file.write_text("not a database, but long enough to look like one" * 100)
+    with pytest.raises(EnvironmentFault, match="no SQLite file"):
+        open_lake(lake_settings)
+
+
+def test_a_folder_in_the_catalogs_place_cannot_be_opened(lake_settings):
+    lake_settings.lake.catalog_file.mkdir(parents=True)
+    with pytest.raises(EnvironmentFault, match="cannot be opened"):
+        open_lake(lake_settings)
+
+
+def test_a_warehouse_that_cannot_be_written_says_what_to_check(lake_settings):
+    lake = open_lake(lake_settings)
+    (lake_settings.lake.warehouse / "ops").write_text("in the way")
+    with pytest.raises(EnvironmentFault, match="cannot be read or written"):
+        lake.ensure("ops.ledger")

@@ -1,0 +1,110 @@
+"""What is written to ops is what is read from it, and the newest row wins."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from retable.errors import ConflictError
+from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.read import read_actions, read_cuts, read_ledger, read_schema_changes, read_tables
+from retable.ledger.rows import ActionRow, CutRow, LedgerRow, SchemaChangeRow, TableRow
+from retable.ledger.write import append_rows
+
+NOW = datetime(2026, 3, 1, 6, 0, 0, 123456, tzinfo=UTC)
+W5, W6 = "20260301T0500Z", "20260301T0600Z"
+LEDGER = LedgerRow(
+    "erp", W5, "replay", "gold_shop.orders", {"rows": 3, "applied": 3}, {"t/0": "0.1.0"}, {"t/0": "0.9.2"},
+    2**62, "abc", "run 1", 1.25, 2**40, NOW,
+)  # fmt: skip
+CHANGE = SchemaChangeRow(
+    "erp", "id-1", "gold_shop.orders", "0.7.0", "t/0", None, W5, "ALTER TABLE `orders` ADD x int", "{}", "applied",
+    None, '{"x": 4}', NOW,
+)  # fmt: skip
+CUT = CutRow("erp", W5, 0, "gold_shop.orders", "id-1", 7, "live", NOW)
+TABLE = TableRow("erp", "id-1", "gold_shop.orders", "Shop", None, "Orders", "held", '{"code": "ZERO_DATE"}', NOW)
+ACTION = ActionRow("erp", "release", "gold_shop.orders", "because", "ann", NOW)
+
+
+@pytest.fixture
+def lake(lake_settings) -> Lake:
+    return open_lake(lake_settings)
+
+
+def test_every_kind_of_row_reads_back_as_it_was_written(lake):
+    append_rows(lake, [LEDGER, CHANGE, CUT, TABLE, ACTION])
+    assert read_ledger(lake, "erp") == [LEDGER]
+    assert read_schema_changes(lake, "erp", "gold_shop.orders") == [CHANGE]
+    assert read_cuts(lake, "erp", W5) == [CUT]
+    assert read_tables(lake) == [TABLE]
+    assert read_actions(lake, "erp") == [ACTION]
+
+
+def test_an_empty_lake_has_no_rows_and_reading_makes_no_tables(lake):
+    assert read_ledger(lake, "erp") == read_cuts(lake, "erp") == read_tables(lake) == read_schema_changes(lake) == []
+    assert lake.find("ops.ledger") is None
+
+
+def test_rows_of_one_kind_are_one_commit(lake):
+    append_rows(lake, [replace(LEDGER, window=W5), replace(LEDGER, window=W6), TABLE])
+    assert len(lake.load("ops.ledger").snapshots()) == len(lake.load("ops.tables").snapshots()) == 1
+
+
+def test_a_window_stage_and_table_has_its_newest_row_only(lake):
+    other_stage, other_table = replace(LEDGER, stage="decode"), replace(LEDGER, table=None)
+    append_rows(lake, [LEDGER, other_stage, other_table])
+    append_rows(lake, [replace(LEDGER, run_id="run 2", recorded_at=NOW + timedelta(seconds=1))])
+    append_rows(lake, [replace(LEDGER, run_id="late", recorded_at=NOW - timedelta(seconds=1))])
+    rows = {(row.stage, row.table): row.run_id for row in read_ledger(lake, "erp")}
+    assert rows == {
+        ("replay", "gold_shop.orders"): "run 2",
+        ("decode", "gold_shop.orders"): "run 1",
+        ("replay", None): "run 1",
+    }
+
+
+def test_of_rows_of_one_instant_the_last_written_wins(lake):
+    append_rows(lake, [replace(TABLE, state="live"), replace(TABLE, state="held")])
+    assert read_tables(lake)[0].state == "held"
+    for state in ("dropped", "live", "held", "live"):
+        append_rows(lake, [replace(TABLE, state=state)])
+        assert read_tables(lake)[0].state == state
+
+
+def test_a_source_reads_its_own_rows_only(lake):
+    append_rows(lake, [LEDGER, replace(LEDGER, source="crm' OR 1=1 --", window=W6)])
+    assert [row.window for row in read_ledger(lake, "erp")] == [W5]
+    assert [row.window for row in read_ledger(lake, "crm' OR 1=1 --")] == [W6]
+
+
+def test_a_cut_keeps_all_its_revisions(lake):
+    append_rows(lake, [CUT, replace(CUT, revision=1, snapshot_id=None)])
+    assert [(row.revision, row.snapshot_id) for row in read_cuts(lake, "erp")] == [(0, 7), (1, None)]
+
+
+def test_a_schema_change_shows_what_became_of_it_last(lake):
+    append_rows(lake, [replace(CHANGE, status="waiting"), replace(CHANGE, position="0.8.0")])
+    append_rows(lake, [replace(CHANGE, recorded_at=NOW + timedelta(hours=1))])
+    assert [(row.position, row.status) for row in read_schema_changes(lake)] == [
+        ("0.8.0", "applied"),
+        ("0.7.0", "applied"),
+    ]
+
+
+def test_eight_writers_at_once_lose_no_row(lake):
+    lake.ensure("ops.ledger")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda at: append_rows(lake, [replace(LEDGER, window=f"w{at}")]), range(16)))
+    assert len(read_ledger(lake, "erp")) == 16
+
+
+def test_a_commit_that_loses_every_race_says_to_try_again(lake):
+    table = lake.ensure("ops.ledger")
+    with table.transaction() as transaction:
+        transaction.set_properties({"commit.retry.num-retries": "0"})
+    stale = lake.load("ops.ledger")
+    append_rows(lake, [LEDGER])
+    lake.catalog.load_table = lambda name: stale  # type: ignore[method-assign]
+    with pytest.raises(ConflictError, match="another run committed first"):
+        append_rows(lake, [LEDGER])

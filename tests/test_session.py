@@ -1,0 +1,112 @@
+"""The one builder of Spark sessions."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from lakes import SettingsWriter
+from retable.config import Settings, load_settings
+from retable.errors import EnvironmentFault
+from retable.session import build_session, stop_session, submit_conf
+
+
+@pytest.fixture
+def other_settings(tmp_path: Path) -> Settings:
+    folder = tmp_path / "other"
+    folder.mkdir()
+    path = folder / "retable.toml"
+    path.write_text('[lake]\ncatalog = "sqlite:///catalog.db"\nwarehouse = "files"\n', encoding="utf-8")
+    return load_settings(path)
+
+
+def _lake_folder(settings: Settings) -> Settings:
+    settings.lake.catalog_file.parent.mkdir(parents=True, exist_ok=True)
+    return settings
+
+
+def _namespaces(session: SparkSession) -> list[str]:
+    return [str(row[0]) for row in session.sql("SHOW NAMESPACES IN lake").collect()]
+
+
+def test_two_sessions_of_one_spark_stand_on_two_lakes(
+    spark: SparkSession, lake_settings: Settings, other_settings: Settings
+) -> None:
+    here = build_session(_lake_folder(lake_settings), "test")
+    there = build_session(_lake_folder(other_settings), "test")
+    here.sql("CREATE NAMESPACE lake.only_here")
+    assert _namespaces(here) == ["only_here"]
+    assert _namespaces(there) == []
+
+
+def test_a_session_that_joined_leaves_spark_running(spark: SparkSession, lake_settings: Settings) -> None:
+    stop_session(build_session(lake_settings, "test"))
+    assert spark.range(1).count() == 1
+
+
+def test_a_session_counts_time_in_utc_and_refuses_what_does_not_fit(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+    assert spark.conf.get("spark.sql.ansi.enabled") == "true"
+
+
+def test_local_spark_listens_on_loopback_only(spark: SparkSession) -> None:
+    conf = spark.sparkContext.getConf()
+    assert conf.get("spark.driver.host") == conf.get("spark.driver.bindAddress") == "127.0.0.1"
+
+
+def test_missing_jars_name_the_command_that_gets_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RETABLE_JARS", str(tmp_path))
+    with pytest.raises(EnvironmentFault, match="make setup"):
+        submit_conf()
+
+
+_BUILD = """
+from pathlib import Path
+from retable.config import load_settings
+from retable.session import build_session
+build_session(load_settings(Path({settings!r})), "test")
+"""
+
+
+def test_missing_java_says_how_to_get_it(tmp_path: Path, write_settings: SettingsWriter) -> None:
+    write_settings("")
+    environment = {**os.environ, "JAVA_HOME": str(tmp_path / "no-java")}
+    program = _BUILD.format(settings=str(tmp_path / "retable.toml"))
+    result = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode != 0
+    assert "EnvironmentFault" in result.stderr
+    assert "openjdk-17" in result.stderr
+
+
+_SUBMITTED = """
+import json, sys
+from pathlib import Path
+from retable.config import load_settings
+from retable.session import build_session
+session = build_session(load_settings(Path(sys.argv[1])), "ours")
+session.sql("CREATE NAMESPACE lake.submitted")
+conf = session.sparkContext.getConf()
+print(json.dumps([conf.get("spark.master"), conf.get("spark.app.name")]))
+"""
+
+
+def test_under_spark_submit_its_master_and_name_win(tmp_path: Path, lake_settings: Settings) -> None:
+    _lake_folder(lake_settings)
+    program = tmp_path / "job.py"
+    program.write_text(_SUBMITTED, encoding="utf-8")
+    conf = [f"--conf={key}={value}" for key, value in submit_conf().items()]
+    spark_submit = Path(sys.executable).with_name("spark-submit")
+    result = subprocess.run(
+        [spark_submit, "--master", "local[1]", "--name", "theirs", *conf, program, tmp_path / "retable.toml"],
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(result.stdout) == ["local[1]", "theirs"]
