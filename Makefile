@@ -11,16 +11,16 @@ setup: ## make .venv: pinned packages, Retable, Spark's jars
 	@PYTHON="$(PYTHON)" sh infra/setup.sh
 
 demo: setup ## replay a real MariaDB change log through Airflow, hour by hour, and compare with the truth
-	@$(BIN)/python infra/demo/demo.py
+	@$(BIN)/python infra/demo.py
 
 test: lint ## every test that needs no server and no root
 	@$(BIN)/pytest
 
-up: setup ## start Airflow on 127.0.0.1
-	@$(BIN)/python infra/airflow/up.py
+up: setup ## start Airflow on 127.0.0.1 (another port: make up RETABLE_PORT=8081)
+	@$(BIN)/python infra/local_airflow.py up
 
 down: ## stop it
-	@$(BIN)/python infra/airflow/down.py
+	@[ ! -x $(BIN)/python ] || $(BIN)/python infra/local_airflow.py down
 
 lint: setup ## ruff, mypy, import-linter
 	@$(BIN)/ruff check
@@ -28,6 +28,5 @@ lint: setup ## ruff, mypy, import-linter
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
-clean: ## remove what make made: .venv, the demo, Airflow's own files, caches
-	@if [ -x $(BIN)/python ]; then $(MAKE) --no-print-directory down; fi
+clean: down ## remove what make made: .venv, the demo, Airflow's own files, caches
 	@rm -rf .venv var/demo var/airflow .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist

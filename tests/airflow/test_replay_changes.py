@@ -9,10 +9,10 @@ import pytest
 from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowFailException
-from retable_airflow.stage import schedule, window_of
 
 from lakes import SettingsWriter
 from retable.errors import InvalidSetting
+from retable_airflow.stage import schedule, window_of
 
 ROOT = Path(__file__).resolve().parents[2]
 

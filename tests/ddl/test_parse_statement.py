@@ -80,7 +80,7 @@ def test_every_meaning_is_json_with_its_kind_first(text: str) -> None:
         assert json.loads(json.dumps(facts))["kind"] == facts["kind"]
 
 
-@given(st.sampled_from([text for text in STATEMENTS if not set("'\"`#;") & set(text) and "--" not in text]))
+@given(st.sampled_from([text for text in STATEMENTS if not set("'\"`#;*") & set(text) and "--" not in text]))
 def test_comments_between_words_change_nothing(statement: str) -> None:
     """Where the statement is understood; a reason shows the text as it stands."""
     changes = parse(statement)
@@ -110,7 +110,7 @@ NASTY = {
     "many moved columns": numbered("ALTER TABLE t ", "CHANGE c{} c{} int"),
     "a long order": longest("ALTER TABLE t ORDER BY ", "a,"),
     "many statements": longest("", "DROP TABLE t;"),
-    "version comments": f"{'/*!80000 a*/' * 9_000}{'(' * 90_000}",
+    "version comments": f"{'/*!80000 a*/' * 2_000}{'(' * 80_000}",
     "open version comments": longest("", "/*!99999"),
     "open comments": longest("", "/*"),
     "quotes": longest("", "'\"`"),

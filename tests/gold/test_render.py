@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from retable.gold.render import json_column, json_rows
 
-EPOCH = datetime(1970, 1, 1)
+EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # wall clocks have no zone
 
 
 def _texts(values: list[Any], kind: pa.DataType) -> list[str]:

@@ -371,6 +371,8 @@ ALTER TABLE t ADD a INT,
 -- => unsupported for shop.t: 'ADD a INT,' is not understood at its end
 ALTER TABLE t DROP COLUMN a b
 -- => unsupported for shop.t: 'DROP COLUMN a b' is not understood at 'b'
+ALTER TABLE t ADD a INT(5) CHAR
+-- => unsupported for shop.t: 'ADD a INT(5) CHAR' is not understood at 'CHAR'
 ALTER TABLE t ADD INDEX i (a) FROB (b
 -- => unsupported for shop.t: 'ADD INDEX i (a) FROB (b' is not understood at its end
 ALTER TABLE t COMMENT 'a' 'b'

@@ -1,31 +1,34 @@
 """Tables that stopped at a position: which, why, and how they go on."""
 
-import getpass
-from datetime import UTC, datetime
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
 from retable.cli.arguments import Json, TableArgument, lake_of
-from retable.cli.output import NeedsAttention, print_json, print_table, say
-from retable.cli.run import new_run, running_spark
+from retable.cli.clock import new_run, user
+from retable.cli.output import NeedsAttention, print_facts, print_json, say
 from retable.cli.progress import Progress
+from retable.cli.run import running_spark
 from retable.errors import NotFound
 from retable.gold.read import find_gold, gold_states
-from retable.gold.state import GoldState, hold_json
-from retable.ledger.rows import ActionRow
+from retable.gold.state import hold_json
+from retable.ledger.rows import ActionRow, StageReport
 from retable.ledger.write import append_rows
 
 
 def list_holds(ctx: typer.Context, as_json: Json = False) -> None:
     """List the held tables, each with its reason, the statement and the remedy."""
-    held = {name: state for name, state in gold_states(lake_of(ctx)).items() if state.hold is not None}
+    held = [
+        {"name": name, "source": state.source, **hold_json(state.hold)}
+        for name, state in gold_states(lake_of(ctx)).items()
+        if state.hold is not None
+    ]
     if as_json:
-        print_json([{"name": name, "source": state.source, **_hold(state)} for name, state in held.items()])
+        print_json(held)
     elif held:
-        for name, state in held.items():
-            facts = _hold(state)
-            print_table([name, ""], ((f"  {what}", facts[what]) for what in facts if facts[what] is not None))
+        for facts in held:
+            print_facts(facts)
     else:
         say("nothing is held")
 
@@ -49,17 +52,18 @@ def release_hold(
     say(f"{table} is held at {state.hold.position or 'its first row'}: {state.hold.reason}")
     say("It will be built anew, beside itself, from all of silver up to the last replayed window, and swapped in")
     say("in one step; readers see the old rows until then. If its cause is still there, it will be held again.")
-    asked = datetime.now(UTC)
-    append_rows(lake, [ActionRow(source.name, "release --rebuild", table, reason, getpass.getuser(), asked)])
-    with running_spark(lake.settings) as spark, Progress(1) as progress:
-        from retable.gold.spark import rebuild as rebuild_table
-
-        run = new_run()
-        report = rebuild_table(spark, lake, source, table, run.id, run.now, progress.step)
+    this = new_run()
+    append_rows(lake, [ActionRow(source.name, "release --rebuild", table, reason, user(), this.now)])
+    with Progress(1) as progress, running_spark(lake.settings) as spark:
+        progress.begin(1, table, "rebuild")
+        report = _rebuild_door()(spark, lake, source, table, this.id, this.now, progress.step)
         progress.done(report)
     if table in report.held:
         raise NeedsAttention(f"{table} is held again: `retable hold list` says why")
 
 
-def _hold(state: GoldState) -> dict[str, str | None]:
-    return {} if state.hold is None else hold_json(state.hold)
+def _rebuild_door() -> Callable[..., StageReport]:
+    # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
+    from retable.gold.spark import rebuild
+
+    return rebuild

@@ -3,12 +3,13 @@
 import json
 import os
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from retable.cli.clock import now
 from retable.cli.output import say
 from retable.cli.sample import Sample, take_sample
 from retable.errors import EnvironmentFault, InvalidSetting
@@ -35,10 +36,9 @@ def init(
         raise _exists(target) from None
     except OSError as error:
         raise EnvironmentFault(f"{target} cannot be written: {error.strerror}; name another with --settings") from error
-    say(
-        f"{sample.decoded} of {sample.read} sampled messages are {sample.format}, as {sample.layout}: {_tables(sample)}"
-    )
-    say(f'{target} is written. Read what it says under "What the messages cannot tell", then:')
+    found = f"{sample.decoded} of {sample.read} sampled messages are {sample.format}, as {sample.layout}"
+    say(f"{found}: {_tables(sample)}")
+    say(f"{target} is written. Read in it what the messages cannot tell, then:")
     say(f"    retable {_option(target)}run {name}{_until(sample)}")
 
 
@@ -63,7 +63,7 @@ def _option(target: Path) -> str:
 
 def _until(sample: Sample) -> str:
     """Messages that end long ago need no windows up to now."""
-    if sample.hours is None or datetime.now(UTC) - sample.hours.end < _LONG_AGO:
+    if sample.hours is None or now() - sample.hours.end < _LONG_AGO:
         return ""
     return f" --to {sample.hours.end:%Y-%m-%dT%H:%M:%SZ}"
 
@@ -94,7 +94,7 @@ def _settings(name: str, path: str, sample: Sample) -> str:
         f"every  = {_quoted(hours.every if hours else '1h')}   # the length of a window; fixed with the first one",
         "",
         "# What the messages cannot tell, so please check:",
-        "# - The zone of wall-clock values without one (DATETIME is never shifted; it says how text with a zone was written).",
+        "# - The zone of the clock by which TIMESTAMP values were written as text; DATETIME is never shifted.",
         'time_zone = "UTC"',
     ]
     if hours:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -38,6 +38,15 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     right = [bool(values) and all(type(row[at]) is int for row in values) for at in range(len(headers))]
     for row in table:
         print_line("  ".join(map(_padded, row, widths, right)).rstrip())
+
+
+def print_facts(facts: Mapping[str, object]) -> None:
+    """Write one thing and what is known of it, a line each; an empty line parts it from the next."""
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        if value is not None:
+            print_line(f"{name:{width}}  {printable(str(value))}")
+    print_line("")
 
 
 def printable(text: str) -> str:

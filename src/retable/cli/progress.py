@@ -1,6 +1,5 @@
 """What a run says while it runs: a line when a stage ends, and on a terminal the stage that is under way."""
 
-import sys
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Self
@@ -20,11 +19,9 @@ class Progress:
 
     def __init__(self, windows: int) -> None:
         self._windows = windows
-        self._number = 0
         self._where = ""
-        self._live: Status | None = (
-            Status("starting Spark", console=Console(stderr=True)) if sys.stderr.isatty() else None
-        )
+        console = Console(stderr=True)
+        self._live = Status("starting Spark", console=console) if console.is_terminal else None
 
     def __enter__(self) -> Self:
         if self._live is not None:
@@ -48,7 +45,7 @@ class Progress:
     def done(self, report: StageReport) -> None:
         """Say what a stage did, and what it did to each table."""
         outcome = _counts(report.counts) if report.wrote else "nothing new"
-        say(f"{self._where or report.stage} {outcome} · {report.seconds:.1f} s")
+        say(f"{self._where} {outcome} · {report.seconds:.1f} s")
         if report.stage == "replay" and report.wrote:
             for table, counts in sorted(report.tables.items()):
                 say(f"    {table}: {_counts(counts)}")

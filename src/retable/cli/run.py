@@ -1,15 +1,15 @@
 """Land, decode, replay: window by window, or one stage of one window."""
 
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
 from retable.cli.arguments import SourceName, WindowName, instant, lake_of
+from retable.cli.clock import new_run, now
 from retable.cli.output import NeedsAttention, say
 from retable.cli.progress import Progress
 from retable.config import Settings, SourceSettings
@@ -20,37 +20,7 @@ from retable.ledger.rows import Stage, StageReport
 from retable.ledger.windows import record_windows
 from retable.model.window import Window, window_start
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
-
-
-@dataclass(frozen=True, slots=True)
-class NewRun:
-    """The name of a run and the moment at which it began."""
-
-    id: str
-    now: datetime
-
-
-def new_run() -> NewRun:
-    """Name a run by its moment, and by chance where two begin at once."""
-    now = datetime.now(UTC)
-    return NewRun(f"{now:%Y%m%dT%H%M%SZ}-{uuid.uuid4().hex[:8]}", now)
-
-
-@contextmanager
-def running_spark(settings: Settings) -> Iterator["SparkSession"]:
-    """Start Spark for as long as it is needed."""
-    # Loading PySpark takes longer than most commands that need none.
-    from retable.session import build_session, stop_session
-
-    spark = build_session(settings, "retable")
-    try:
-        yield spark
-    finally:
-        stop_session(spark)
+_STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 
 
 def run(
@@ -58,9 +28,7 @@ def run(
     source: SourceName,
     start: Annotated[
         datetime | None,
-        typer.Option(
-            "--from", metavar="T", parser=instant, help="Begin here; else at the first window not yet replayed."
-        ),
+        typer.Option("--from", metavar="T", parser=instant, help="Begin here; else at the first window to replay."),
     ] = None,
     end: Annotated[
         datetime | None, typer.Option("--to", metavar="T", parser=instant, help="End before here; else now.")
@@ -79,7 +47,7 @@ def run(
     if not windows:
         say(f"nothing to do: no window of {source} waits there; `retable status` shows the windows")
         return
-    _run_stages(lake, found, [window.name for window in windows], STAGES)
+    _run_stages(lake, found, [window.name for window in windows], _STAGES)
 
 
 def land(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
@@ -102,13 +70,26 @@ def replay(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
     _run_stages(lake, lake.settings.source(source), [window], ("replay",))
 
 
+@contextmanager
+def running_spark(settings: Settings) -> Iterator[Any]:
+    """Start Spark for as long as it is needed, and give its session."""
+    # Loading PySpark takes longer than most commands that need none, so no command but these loads it.
+    from retable.session import build_session, stop_session
+
+    spark = build_session(settings, "retable")
+    try:
+        yield spark
+    finally:
+        stop_session(spark)
+
+
 def _record(lake: Lake, source: SourceSettings, until: datetime) -> list[Window]:
-    return record_windows(lake, source, lambda: list_objects(source), until, datetime.now(UTC))
+    return record_windows(lake, source, lambda: list_objects(source), until, now())
 
 
 def _due(lake: Lake, source: SourceSettings, start: datetime | None, end: datetime | None) -> list[Window]:
-    """The windows that overlap a range; without a start, from the first one that was not replayed."""
-    windows = _record(lake, source, end or datetime.now(UTC))
+    """Give the windows that overlap a range; without a start, from the first one that was not replayed."""
+    windows = _record(lake, source, end or now())
     if start is not None:
         return [window for window in windows if window.end > start]
     rows = read_ledger(lake, source.name)
@@ -124,15 +105,14 @@ def _run_stages(lake: Lake, source: SourceSettings, windows: list[str], stages: 
         for number, window in enumerate(windows, start=1):
             for stage in stages:
                 progress.begin(number, window, stage)
-                now_run = new_run()
-                reports.append(doors[stage](spark, lake, source, window, now_run.id, now_run.now))
+                this = new_run()
+                reports.append(doors[stage](spark, lake, source, window, this.id, this.now))
                 progress.done(reports[-1])
     _call_attention(reports)
 
 
 def _doors(step: Callable[[str], None]) -> dict[Stage, Callable[..., StageReport]]:
-    from functools import partial
-
+    # The rooms' doors to Spark load PySpark, as above.
     from retable.decode.spark import decode as decode_window
     from retable.gold.spark import replay as replay_window
     from retable.land.spark import land as land_window

@@ -53,8 +53,15 @@ def as_float(number: float) -> float:
 
 def float_text(number: float) -> str:
     """Write the fewest digits that read back as this 32-bit float."""
-    texts = (f"{number:.{digits}g}" for digits in range(1, 10))
-    return repr(float(next(text for text in texts if as_float(float(text)) == number)))
+    candidates = (float(f"{number:.{digits}g}") for digits in range(1, 10))
+    return repr(next(candidate for candidate in candidates if _narrows_to(candidate, number)))
+
+
+def _narrows_to(number: float, narrow: float) -> bool:
+    try:
+        return as_float(number) == narrow
+    except OverflowError:
+        return False
 
 
 def exact_text(number: Decimal, scale: int | None) -> str:

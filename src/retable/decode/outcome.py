@@ -18,7 +18,7 @@ _FAULT = {name: pa.string() for name in ("code", "reason", "place")}
 COLUMNS = pa.schema([pa.field("outcome", pa.string()), *silver.COLUMNS, *(pa.field(*each) for each in _FAULT.items())])
 """Rows of silver, with what became of them; a message without events has its address, its table and its fault."""
 
-_ROWS, _BYTES = 10_000, 16 << 20
+_BYTES = 16 << 20
 _LONGEST_REASON = 2_000
 
 
@@ -29,26 +29,48 @@ def decode_batches(
 
     Schema events are always kept: a statement can touch more tables than the one that its message names.
     """
-    for batch in batches:
-        stored: list[ChangeEvent] = []
-        excluded: list[ChangeEvent] = []
-        refused: list[tuple[RawMessage, MessageError]] = []
-        size = 0
-        for message in _messages(batch):
-            try:
-                events = decode_message(message, context)
-            except MessageError as error:
-                refused.append((message, error))
-                continue
-            for event in events:
-                (stored if _is_wanted(event, takes) else excluded).append(event)
-            size += len(message.value or b"")
-            if len(stored) >= _ROWS or size >= _BYTES:
-                yield _rows(window, STORED, stored)
-                stored, size = [], 0
+    for messages in map(_messages, batches):
+        for some in _bounded(messages):
+            yield from _decode(some, window, context, takes)
+
+
+def _bounded(messages: Iterable[RawMessage]) -> Iterator[list[RawMessage]]:
+    """Cut messages into lists that are bounded in bytes: an event carries up to two images of its row."""
+    held: list[RawMessage] = []
+    size = 0
+    for message in messages:
+        held.append(message)
+        size += len(message.value or b"")
+        if size >= _BYTES:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def _decode(
+    messages: list[RawMessage], window: str, context: DecodeContext, takes: Callable[[TableName], bool]
+) -> Iterator[pa.RecordBatch]:
+    stored: list[ChangeEvent] = []
+    excluded: list[ChangeEvent] = []
+    faults: list[dict[str, object]] = []
+    for message in messages:
+        try:
+            events = decode_message(message, context)
+        except MessageError as error:
+            faults.append(_fault(window, message, error, takes))
+            continue
+        for event in events:
+            if _is_wanted(event, takes):
+                stored.append(event)
+            else:
+                excluded.append(replace(event, before=None, after=None))
+    if stored:
         yield _rows(window, STORED, stored)
-        yield _rows(window, EXCLUDED, [replace(event, before=None, after=None) for event in excluded])
-        yield _faults(window, refused, takes)
+    if excluded:
+        yield _rows(window, EXCLUDED, excluded)
+    if faults:
+        yield pa.RecordBatch.from_pylist(faults, schema=COLUMNS)
 
 
 def _messages(batch: pa.RecordBatch) -> Iterator[RawMessage]:
@@ -72,17 +94,11 @@ def _rows(window: str, outcome: str, events: list[ChangeEvent]) -> pa.RecordBatc
     return pa.RecordBatch.from_arrays(columns, schema=COLUMNS)
 
 
-def _faults(
-    window: str, refused: list[tuple[RawMessage, MessageError]], takes: Callable[[TableName], bool]
-) -> pa.RecordBatch:
-    """A message that names its table is not quarantined where nobody wants that table."""
-    return pa.RecordBatch.from_pylist([_fault(window, *each, takes) for each in refused], schema=COLUMNS)
-
-
 def _fault(
     window: str, message: RawMessage, error: MessageError, takes: Callable[[TableName], bool]
 ) -> dict[str, object]:
-    table, place = error.facts.get("table"), error.facts.get("place")
+    """A message that names its table is not quarantined where nobody wants that table."""
+    table = error.facts.get("table")
     named = table if isinstance(table, TableName) else None
     return {
         "outcome": IGNORED if named is not None and not takes(named) else QUARANTINED,
@@ -96,5 +112,5 @@ def _fault(
         "keys": error.facts.get("keys"),
         "code": error.facts.get("problem", error.code),
         "reason": error.message[:_LONGEST_REASON],
-        "place": place,
+        "place": error.facts.get("place"),
     }

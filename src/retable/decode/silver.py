@@ -77,7 +77,7 @@ def _sequences(sequences: list[order.Sequence | None]) -> pa.Array:
         for at in range(kind.num_fields)
     ]
     return pa.StructArray.from_arrays(
-        parts, fields=list(kind), mask=pa.array([sequence is None for sequence in sequences])
+        parts, fields=list(kind), mask=pa.array([sequence is None for sequence in sequences], pa.bool_())
     )
 
 

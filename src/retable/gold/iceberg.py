@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
@@ -25,7 +25,7 @@ BRANCH = "retable_"
 RUN_PROPERTY = f"{PREFIX}run"
 WINDOW_SUMMARY = f"{PREFIX}window"
 
-_EPOCH = datetime(1970, 1, 1)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FORMAT = {
     "format-version": "3",
     "write.delete.mode": "merge-on-read",
@@ -117,14 +117,17 @@ class Catalog:
                 java = self.jvm.java.nio.ByteBuffer.wrap(value)
             case int(), "timestamp" | "timestamptz":
                 text = (_EPOCH + timedelta(microseconds=value)).isoformat()
-                java = f"{text}+00:00" if kind.kind == "timestamptz" else text
+                java = text if kind.kind == "timestamptz" else text.removesuffix("+00:00")
         return self.jvm.org.apache.iceberg.expressions.Expressions.lit(java).to(self.type_of(kind))
 
     def _ensure_namespace(self, namespace: str) -> None:
+        """Make a namespace unless it is there; of two that make it at once one fails, and finds the other's."""
+        wanted = self._namespace(namespace)
         try:
-            self._catalog.createNamespace(self._namespace(namespace))
-        except Py4JJavaError as error:
-            if not _is(error, self._gateway, "org.apache.iceberg.exceptions.AlreadyExistsException"):
+            if not self._catalog.namespaceExists(wanted):
+                self._catalog.createNamespace(wanted)
+        except Py4JJavaError:
+            if not self._catalog.namespaceExists(wanted):
                 raise
 
     def _namespace(self, namespace: str) -> Any:

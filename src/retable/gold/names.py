@@ -36,7 +36,7 @@ _ICEBERG = frozenset(
 
 
 def gold_namespace(lake: LakeSettings, table: TableName) -> str:
-    """Name the namespace of a source table: one level, the settings' `gold` pattern and `__<schema>` where there is one."""
+    """Name the namespace of a source table: the settings' `gold` pattern, and `__<schema>` where there is one."""
     source = lake.gold.format(database=table.database)
     name = lake.gold.format(database=gold_column(table.database, lake.case))
     if table.schema is not None:

@@ -126,7 +126,12 @@ def _columns(table: Table, state: GoldState) -> tuple[PublishedColumn, ...]:
     keys = {key.lower() for key in state.keys}
     return tuple(
         PublishedColumn(
-            field.name, str(field.field_type), own.name, own.source_type, own.default, own.name.lower() in keys
+            field.name,
+            str(field.field_type).replace(" ", ""),
+            own.name,
+            own.source_type,
+            own.default,
+            own.name.lower() in keys,
         )
         for field in table.schema().fields
         if (own := known.get(field.field_id)) is not None

@@ -5,6 +5,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from datetime import date, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.types as arrow
@@ -35,13 +36,16 @@ def json_column(column: pa.Array | pa.ChunkedArray) -> list[str]:
         return _structs(column)
     if arrow.is_floating(kind):
         # Arrow writes the shortest digits at the column's own width; Python would widen a float first.
-        column, write = column.cast(pa.string()), _number
-    elif arrow.is_date32(kind):
-        column, write = column.cast(pa.int32()), _date
-    elif arrow.is_timestamp(kind):
-        column, write = column.cast(pa.timestamp("us", kind.tz)).cast(pa.int64()), _timestamp("Z" if kind.tz else "")
-    else:
-        write = json_text
+        return _written(column.cast(pa.string()), _number)
+    if arrow.is_date32(kind):
+        return _written(column.cast(pa.int32()), _date)
+    if arrow.is_timestamp(kind):
+        micros = column.cast(pa.timestamp("us", kind.tz)).cast(pa.int64())
+        return _written(micros, _timestamp("Z" if kind.tz else ""))
+    return _written(column, json_text)
+
+
+def _written(column: pa.Array | pa.ChunkedArray, write: Callable[[Any], str]) -> list[str]:
     return ["null" if value is None else write(value) for value in column.to_pylist()]
 
 

@@ -3,9 +3,11 @@
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
+from queue import SimpleQueue
 
 from retable.config import SourceSettings
 from retable.decode.values import ValueRules
@@ -15,7 +17,7 @@ from retable.gold.iceberg import Catalog
 from retable.gold.plan import Rules, Tables
 from retable.gold.silver import by_name, silver_files, to_event, to_statement
 from retable.gold.state import GoldState, from_properties
-from retable.gold.store import RowStore
+from retable.gold.store import Late, Record, RowStore
 from retable.gold.table import Outcome, TableReplay, Work
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_ledger, read_tables
@@ -28,8 +30,17 @@ from retable.replay.history import Hold, TableHistory
 from retable.replay.timeline import ImplicitColumn, Statement
 
 EMPTY = "empty"
+THREADS = 4
 Named = dict[TableName, list[RowEvent]]
 Owned = dict[str, list[RowEvent]]
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One Spark session's way to the rows and to the catalog; one thread uses it at a time."""
+
+    rows: RowStore
+    catalog: Catalog
 
 
 @dataclass(slots=True)
@@ -45,16 +56,15 @@ class Run:
 
     def __init__(
         self,
-        rows: RowStore,
-        catalog: Catalog,
+        lanes: Callable[[int], list[Lane]],
         lake: Lake,
         source: SourceSettings,
         run_id: str,
         now: datetime,
         step: Callable[[str], None],
     ) -> None:
-        self._rows = rows
-        self._catalog = catalog
+        self._lanes = lanes
+        self._rows, self._catalog = (first := lanes(1)[0]).rows, first.catalog
         self._lake = lake
         self._source = source
         self._run_id = run_id
@@ -77,16 +87,12 @@ class Run:
         statements = self._statements(visible)
         replayed = self._stage("replay")
         pending = {s for s, where in statements.items() if where == name or where not in replayed}
-        events = self._read([name], None)
+        events = self._events(self._rows.window_rows(name))
         tables, owned, implicit, found = self._trace(list(statements), events, pending)
         applied = {name: silver_files(self._lake, self._source.name, name).get(name, EMPTY)}
         self._rename(tables, found)
-        outcomes: list[tuple[Outcome, list[RowEvent]]] = []
-        for identity in sorted(found):
-            work = self._work(tables, identity, found, owned, implicit, applied, visible)
-            if work is not None:
-                outcomes.append((self._replayer(name).replay(work, self._location), work.events))
-                self._step(f"{work.gold}: done")
+        works = [self._work(tables, identity, found, owned, implicit, applied, visible) for identity in sorted(found)]
+        outcomes = self._replay_all(name, [work for work in works if work is not None])
         return self._record(name, tables, statements, outcomes)
 
     def rebuild(self, gold: str) -> StageReport:
@@ -100,7 +106,7 @@ class Run:
         statements = self._statements(visible)
         names = Tables.trace(list(statements), self._rules, []).names_of(row.identity)
         names = names or {TableName(row.database, row.schema, row.table)}
-        events = self._read(visible, names)
+        events = self._events(self._rows.table_rows(visible[-1], names))
         tables, owned, implicit, found = self._trace(list(statements), events, set(), stored=False)
         files = silver_files(self._lake, self._source.name)
         applied = {name: files.get(name, EMPTY) for name in visible if name in replayed}
@@ -108,8 +114,7 @@ class Run:
         work = self._work(tables, row.identity, found, owned, implicit, applied, visible, rebuilds=True)
         if work is None:
             raise NotFound(f"{gold} has neither rows nor columns in silver", table=gold)
-        outcome = self._replayer(window.name).replay(work, self._location)
-        return self._record(window.name, tables, statements, [(outcome, work.events)])
+        return self._record(window.name, tables, statements, self._replay_all(window.name, [work]))
 
     # --- what there is -------------------------------------------------------------------------------------------
     def _stage(self, stage: str) -> set[str]:
@@ -123,15 +128,15 @@ class Run:
         return [w.name for o, w in sorted(self._windows.items()) if o <= horizon and w.name in decoded]
 
     def _statements(self, visible: list[str]) -> dict[Statement, str]:
-        wanted = set(visible)
-        records = [r for r in self._rows.statements() if r["window"] in wanted]
+        records = self._rows.statements(visible[-1])
         records.sort(key=lambda r: self._ordinals[str(r["window"])], reverse=True)
         system = self._source.source_system
         return {to_statement(r, system): str(r["window"]) for r in records}
 
-    def _read(self, windows: list[str], names: Iterable[TableName] | None) -> Named:
-        records = by_name(self._rows.rows(windows, names))
-        return {name: [to_event(r, self._ordinals, counted=True) for r in found] for name, found in records.items()}
+    def _events(self, records: list[Record]) -> Named:
+        return {
+            name: [to_event(r, self._ordinals, counted=True) for r in found] for name, found in by_name(records).items()
+        }
 
     def _trace(
         self, statements: list[Statement], events: Named, pending: set[Statement], stored: bool = True
@@ -221,7 +226,7 @@ class Run:
             state=state,
             implicit=tuple(column for column in implicit if column.identity == identity),
             events=events,
-            older=lambda hashes: self._older(tables, history, visible, set(silver), hashes),
+            older=lambda late: self._older(tables, history, visible[-1], set(silver), late),
             keys=keys,
             names=self._rules.column_names,
             source_format=self._source.format,
@@ -232,34 +237,46 @@ class Run:
             rebuilds=rebuilds,
         )
 
+    def _replay_all(self, window: str, works: list[Work]) -> list[tuple[Outcome, list[RowEvent]]]:
+        """Replay tables side by side, each thread in a session of its own; all end before the first failure is told."""
+        lanes: SimpleQueue[Lane] = SimpleQueue()
+        for lane in self._lanes(min(len(works), THREADS)):
+            lanes.put(lane)
+
+        def replay(work: Work) -> Outcome:
+            lane = lanes.get()
+            try:
+                outcome = TableReplay(lane.catalog, lane.rows, self._run_id, window, self._step).replay(
+                    work, self._location
+                )
+                self._step(f"{work.gold}: done")
+                return outcome
+            finally:
+                lanes.put(lane)
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            return list(zip(pool.map(replay, works), (work.events for work in works), strict=True))
+
     def _is_done(
         self, state: GoldState, history: TableHistory, events: list[RowEvent], gold: str, applied: Mapping[str, str]
     ) -> bool:
         """Whether gold says that it holds all this, and the ledger has the counts."""
         told = {str(change.position) for change in history.changes if change.status == "applied"}
-        same = all(state.applied.get(window) == identity for window, identity in applied.items())
+        if state.hold is None and (history.hold is not None or told != set(state.changes)):
+            return False
         counted = {row.window for row in self._ledger if row.stage == "replay" and row.table == gold}
-        stopped = state.hold is not None or history.hold is None
-        return (
-            same
-            and stopped
-            and (state.hold is not None or told == set(state.changes))
-            and (not events or set(applied) <= counted)
+        return not events or all(
+            state.applied.get(window) == identity and window in counted for window, identity in applied.items()
         )
 
     def _older(
-        self, tables: Tables, history: TableHistory, visible: list[str], own: set[str], hashes: Iterable[int] | None
+        self, tables: Tables, history: TableHistory, until: str, own: set[str], late: Late | None
     ) -> list[RowEvent]:
         """The table's events in the other windows; what those windows call by its name may be another table."""
-        windows = [window for window in visible if window not in own]
-        if not windows:
-            return []
-        records = by_name(self._rows.rows(windows, {span.name for span in history.spans}, hashes))
-        events = {n: [to_event(r, self._ordinals, counted=False) for r in found] for n, found in records.items()}
+        found = self._rows.table_rows(until, {span.name for span in history.spans}, late)
+        records = by_name(record for record in found if record["window"] not in own)
+        events = {n: [to_event(r, self._ordinals, counted=False) for r in mine] for n, mine in records.items()}
         return tables.split(events).get(history.identity, [])
-
-    def _replayer(self, window: str) -> TableReplay:
-        return TableReplay(self._catalog, self._rows, self._run_id, window, self._step)
 
     def _location(self) -> str:
         return self._lake.new_location("gold")

@@ -1,32 +1,38 @@
 """Gold's door to Spark: reads silver and gold's own rows, writes deletes and appends on a branch."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from functools import reduce
 from operator import and_, or_
+from weakref import WeakKeyDictionary
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from retable.config import SourceSettings
 from retable.gold.iceberg import Catalog
 from retable.gold.rows import to_column, to_values
-from retable.gold.run import Run
+from retable.gold.run import Lane, Run
 from retable.gold.state import SEQUENCE_COLUMN
-from retable.gold.store import Columns, Record, Standing
+from retable.gold.store import Columns, Late, Record, Standing
 from retable.ledger.catalog import Lake
+from retable.ledger.faults import explain_spark
 from retable.ledger.rows import StageReport
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.fold import Values
-from retable.session import CATALOG
+from retable.session import CATALOG, build_session
 
 _TABLE = ("database", "schema", "table")
 _ADDRESS = ("window", "topic", "partition", "offset", "row_index")
 _STATEMENT_COLUMNS = (*_TABLE, "window", "source_system", "op", "ddl_text", "sequence", "part", "event_time_ms")
 _IMAGES = ("op", "before", "after", "column_types", "keys", "sequence", "part", "key_hash", "old_key_hash")
+_ROW_COLUMNS = (*_TABLE, *_ADDRESS, *_IMAGES)
 _KEY = "_retable_key_"
 
 
@@ -40,7 +46,8 @@ def replay(
     step: Callable[[str], None] = lambda _: None,
 ) -> StageReport:
     """Replay one decoded window into gold; a window that was replayed with the same outcome changes nothing."""
-    return Run(SparkRows(spark, source.name), Catalog(spark), lake, source, run_id, now, step).replay(window)
+    with _explained(lake):
+        return Run(lanes(spark, lake, source.name), lake, source, run_id, now, step).replay(window)
 
 
 def rebuild(
@@ -53,7 +60,33 @@ def rebuild(
     step: Callable[[str], None] = lambda _: None,
 ) -> StageReport:
     """Build one gold table anew from all of silver up to the last replayed window, and swap it in."""
-    return Run(SparkRows(spark, source.name), Catalog(spark), lake, source, run_id, now, step).rebuild(table)
+    with _explained(lake):
+        return Run(lanes(spark, lake, source.name), lake, source, run_id, now, step).rebuild(table)
+
+
+@contextmanager
+def _explained(lake: Lake) -> Iterator[None]:
+    """Turn what Spark and Iceberg say of a full disk, a busy catalog or a lost race into the error that helps."""
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        raise explain_spark(lake.settings.lake, error) from error
+
+
+def lanes(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[Lane]]:
+    """Give lanes as they are asked for: the given session's first, then of others, which live as long as it does."""
+    own, others = Lane(SparkRows(spark, source), Catalog(spark)), _BESIDE.setdefault(spark, [])
+
+    def take(count: int) -> list[Lane]:
+        while len(others) + 1 < count:
+            session = build_session(lake.settings, "retable")
+            others.append((session, Catalog(session)))
+        return [own, *(Lane(SparkRows(session, source), catalog) for session, catalog in others)][:count]
+
+    return take
+
+
+_BESIDE: WeakKeyDictionary[SparkSession, list[tuple[SparkSession, Catalog]]] = WeakKeyDictionary()
 
 
 class SparkRows:
@@ -64,29 +97,32 @@ class SparkRows:
         self._silver = _quoted(f"silver.{source}")
 
     # --- silver --------------------------------------------------------------------------------------------------
-    def statements(self) -> list[Record]:
-        silver = self.spark.table(self._silver).where(F.col("kind") == "schema")
-        return _pylist(silver.select(*_STATEMENT_COLUMNS))
+    def statements(self, until: str) -> list[Record]:
+        return _pylist(self._events("schema").where(sf.col("window") <= until).select(*_STATEMENT_COLUMNS))
 
-    def rows(
-        self, windows: Iterable[str], names: Iterable[TableName] | None = None, hashes: Iterable[int] | None = None
-    ) -> list[Record]:
-        silver = self.spark.table(self._silver).where((F.col("kind") == "row") & F.col("window").isin(list(windows)))
-        if names is not None:
-            silver = silver.where(reduce(or_, map(_is_table, names)))
-        if hashes is not None:
-            wanted = self.spark.createDataFrame(pa.table({"_hash": pa.array(list(hashes), pa.int64())}))
-            each = F.explode(F.array_compact(F.array("key_hash", "old_key_hash")))
-            silver = silver.withColumn("_hash", each).join(F.broadcast(wanted), "_hash", "left_semi")
-            silver = silver.dropDuplicates(list(_ADDRESS))
-        return _pylist(silver.select(*_TABLE, *_ADDRESS, *_IMAGES))
+    def window_rows(self, window: str) -> list[Record]:
+        return _pylist(self._events("row").where(sf.col("window") == window).select(*_ROW_COLUMNS))
+
+    def table_rows(self, until: str, names: Iterable[TableName], late: Late | None = None) -> list[Record]:
+        rows = self._events("row").where((sf.col("window") <= until) & reduce(or_, map(_is_table, names)))
+        if late is not None:
+            epoch, hi = sf.col("sequence.epoch"), sf.col("sequence.hi")
+            rows = rows.where((epoch > late.since.epoch) | ((epoch == late.since.epoch) & (hi >= late.since.hi)))
+            wanted = self.spark.createDataFrame(pa.table({"_hash": pa.array(late.hashes, pa.int64())}))
+            each = sf.explode(sf.array_compact(sf.array("key_hash", "old_key_hash")))
+            rows = rows.withColumn("_hash", each).join(sf.broadcast(wanted), "_hash", "left_semi")
+            rows = rows.dropDuplicates(list(_ADDRESS))
+        return _pylist(rows.select(*_ROW_COLUMNS))
+
+    def _events(self, kind: str) -> DataFrame:
+        return self.spark.table(self._silver).where(sf.col("kind") == kind)
 
     # --- gold ----------------------------------------------------------------------------------------------------
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[Standing]:
         table = self.spark.table(_quoted(gold))
         parts = [name for name in ("epoch", "hi", "lo", "part") if f"{SEQUENCE_COLUMN}.{name}" in _paths(table)]
-        found = table.join(F.broadcast(self._keys(columns, on, keys)), self._equal(columns, on), "left_semi")
-        sequence = [F.col(SEQUENCE_COLUMN)[name].alias(f"_retable_{name}") for name in parts]
+        found = table.join(sf.broadcast(self._keys(columns, on, keys)), self._equal(columns, on), "left_semi")
+        sequence = [sf.col(SEQUENCE_COLUMN)[name].alias(f"_retable_{name}") for name in parts]
         rows = to_values(found.select(*(_column(name) for name, _ in columns), *sequence).toArrow())
         width = len(columns)
         return [
@@ -106,7 +142,7 @@ class SparkRows:
 
     def delete_keys(self, gold: str, branch: str, columns: Columns, on: list[int], keys: list[Values]) -> None:
         # An inner join: only the key columns are read, and the target is not shuffled.
-        wanted = F.broadcast(self._keys(columns, on, keys))
+        wanted = sf.broadcast(self._keys(columns, on, keys))
         merge = wanted.mergeInto(_quoted(gold, branch), self._equal(columns, on))
         merge.whenMatched().delete().merge()
 
@@ -124,7 +160,7 @@ class SparkRows:
 
     @staticmethod
     def _equal(columns: Columns, on: list[int]) -> Column:
-        pairs = (_column(columns[index][0]).eqNullSafe(F.col(f"{_KEY}{i}")) for i, index in enumerate(on))
+        pairs = (_column(columns[index][0]).eqNullSafe(sf.col(f"{_KEY}{i}")) for i, index in enumerate(on))
         return reduce(and_, pairs)
 
 
@@ -148,12 +184,12 @@ def _pylist(frame: DataFrame) -> list[Record]:
 
 
 def _is_table(name: TableName) -> Column:
-    same = (F.col("database") == name.database) & (F.col("table") == name.table)
-    return same & (F.col("schema").isNull() if name.schema is None else F.col("schema") == name.schema)
+    same = (sf.col("database") == name.database) & (sf.col("table") == name.table)
+    return same & (sf.col("schema").isNull() if name.schema is None else sf.col("schema") == name.schema)
 
 
 def _column(name: str) -> Column:
-    return F.col("`" + name.replace("`", "``") + "`")
+    return sf.col("`" + name.replace("`", "``") + "`")
 
 
 def _quoted(table: str, branch: str | None = None) -> str:

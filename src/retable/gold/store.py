@@ -21,6 +21,14 @@ class Standing:
     part: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class Late:
+    """Keys, by hash, with an event that gold is ahead of: they need every event not below `since`."""
+
+    hashes: frozenset[int]
+    since: Sequence
+
+
 Columns = list[tuple[str, GoldType]]
 Record = dict[str, object]
 
@@ -28,13 +36,14 @@ Record = dict[str, object]
 class RowStore(Protocol):
     """Rows of silver and gold. `gold` is `namespace.table`; `on` are indices into `columns`."""
 
-    def statements(self) -> list[Record]:
-        """Every schema event of the source, with the window it came in."""
+    def statements(self, until: str) -> list[Record]:
+        """The schema events of the windows up to `until`."""
 
-    def rows(
-        self, windows: Iterable[str], names: Iterable[TableName] | None = None, hashes: Iterable[int] | None = None
-    ) -> list[Record]:
-        """Row events of some windows: of all tables or some, of all keys or those with some hashes."""
+    def window_rows(self, window: str) -> list[Record]:
+        """The row events of one window."""
+
+    def table_rows(self, until: str, names: Iterable[TableName], late: Late | None = None) -> list[Record]:
+        """The row events that these names stand for in the windows up to `until`: all, or what late keys need."""
 
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[Standing]:
         """Gold's rows whose columns `on` equal one of `keys` (each a value per `on`), null-safe."""

@@ -1,7 +1,7 @@
 """One table's replay: what its events come to, and the change of gold that follows."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from retable.gold.iceberg import RUN_PROPERTY, Catalog, GoldTable
 from retable.gold.replace import Replacement, replace_bag, replace_keys
 from retable.gold.rows import arrow_type, to_table
 from retable.gold.state import GoldColumn, GoldState, to_properties
-from retable.gold.store import RowStore, Standing
+from retable.gold.store import Late, RowStore, Standing
 from retable.model.sequence import Sequence
 from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, Reject, RowEvent, fold_bag, fold_keys
 from retable.replay.history import Hold, TableHistory
@@ -28,8 +28,8 @@ LATE_REASON = "a schema change arrived that is older than rows already replayed:
 class Work:
     """One table of one run: what the statements made of it, and the events to replay.
 
-    `older` fetches events of the same table in other windows, of some keys by hash or of all: the fold needs them
-    where an event is not newer than what gold holds. `applied` is what this run replays, by window; `clash` holds
+    `older` fetches events of the same table in other windows, of late keys or of all: the fold needs them where an
+    event is not newer than what gold holds. `applied` is what this run replays, by window; `clash` holds
     the table whatever its rows say. `names` are the
     gold names of the final columns, by column identity.
     """
@@ -40,7 +40,7 @@ class Work:
     state: GoldState | None
     implicit: tuple[ImplicitColumn, ...]
     events: list[RowEvent]
-    older: Callable[[Iterable[int] | None], list[RowEvent]]
+    older: Callable[[Late | None], list[RowEvent]]
     keys: tuple[str, ...]
     names: Callable[[TableHistory], dict[str, str]]
     source_format: str
@@ -154,8 +154,10 @@ class TableReplay:
             return [*work.events, *work.older(None)]
         again = self._window in work.state.applied
         late = [event for event in work.events if again or _is_late(work.state, event.part, event.sequence)]
-        hashes = {h for event in late for h in (event.key_hash, event.old_key_hash) if h is not None}
-        return [*work.events, *work.older(hashes)] if late else work.events
+        if not late:
+            return work.events
+        hashes = frozenset(h for event in late for h in (event.key_hash, event.old_key_hash) if h is not None)
+        return [*work.events, *work.older(Late(hashes, min(event.sequence for event in late)))]
 
     def _change(
         self,

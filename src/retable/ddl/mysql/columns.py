@@ -156,6 +156,7 @@ def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
             column.comment = cursor.expect_string()
         case "CHARSET" | "CHARACTER" | "CHAR":
             column.charset = read_charset(cursor)
+            return column.charset is not None
         case "BYTE":
             cursor.next()
             column.charset = "BINARY"

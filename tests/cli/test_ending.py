@@ -1,0 +1,154 @@
+"""How the command line ends: exit codes, and words that say what to do."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Never
+
+import pytest
+from typer.testing import Result
+
+from retable.cli import look
+from retable.config import Settings
+from retable.errors import BadValue, ConflictError, Fenced, NotFound, RetableError, Unbalanced
+
+Retable = Callable[..., Result]
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["ru"],
+        ["run"],
+        ["run", "dump", "--form", "x"],
+        ["rows", "gold_shop.t", "--format", "csv"],
+        ["rows", "gold_shop.t", "--limit", "-1"],
+        ["show-ddl", "ALTER"],
+        ["hold", "release", "gold_shop.t", "--reason", "x"],
+        ["hold"],
+        [],
+    ],
+)
+def test_an_error_of_usage_ends_with_1(retable: Retable, settings: Settings, args: list[str]) -> None:
+    result = retable(*args)
+    assert result.exit_code == 1
+    assert result.stderr or "Usage" in result.output
+
+
+def test_a_command_that_does_not_exist_gives_the_nearest(retable: Retable) -> None:
+    assert "Did you mean 'tables'?" in retable("table").stderr
+
+
+@pytest.mark.parametrize("time", ["2026-03-01T05:00", "2026-03-01", "20260301T0500"])
+def test_a_time_without_a_zone_is_refused_and_says_how_to_write_it(retable: Retable, time: str) -> None:
+    result = retable("run", "dump", "--from", time)
+    assert result.exit_code == 1
+    assert f"'{time}' has no zone; write {time}Z" in " ".join(re.sub("[│\n]", " ", result.stderr).split())
+
+
+def test_a_time_that_is_none_is_refused(retable: Retable) -> None:
+    assert "'noon' is no time; write it as" in retable("run", "dump", "--to", "noon").stderr
+
+
+def test_an_empty_range_is_refused(retable: Retable, settings: Settings) -> None:
+    result = retable("run", "dump", "--from", "2026-03-01T05:00Z", "--to", "2026-03-01T06:00+01:00")
+    assert result.exit_code == 1
+    assert "--from is not before --to" in result.stderr
+
+
+def test_missing_settings_say_how_to_write_them(retable: Retable) -> None:
+    result = retable("tables")
+    assert result.exit_code == 1
+    assert re.search(r"error: no settings at .*retable.toml\n +name them .* `retable init`\n", result.stderr)
+    assert result.stdout == ""
+
+
+def test_an_unknown_setting_names_the_nearest(retable: Retable, settings: Settings, tmp_path: Path) -> None:
+    path = tmp_path / "retable.toml"
+    path.write_text(path.read_text().replace("hour =", "huor ="))
+    result = retable("tables")
+    assert result.exit_code == 1
+    assert "sources.dump.huor is no setting\n       did you mean 'hour'?" in result.stderr
+
+
+@pytest.mark.parametrize("args", [("--settings", "other/s.toml", "tables"), ("tables", "--settings=other/s.toml")])
+def test_the_settings_may_be_named_before_or_behind_the_command(
+    retable: Retable, settings: Settings, tmp_path: Path, args: tuple[str, ...]
+) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "retable.toml").rename(tmp_path / "other" / "s.toml")
+    result = retable(*args, "--json")
+    assert (result.exit_code, result.stdout) == (0, "[]\n")
+
+
+def test_behind_two_dashes_nothing_is_an_option(retable: Retable) -> None:
+    assert "--settings" in retable("show-ddl", "--dialect", "mysql", "--", "--settings").stdout
+
+
+def _failing(error: Exception) -> Callable[[object], Never]:
+    def fail(_: object) -> Never:
+        raise error
+
+    return fail
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (NotFound("the lake is dry; fill it"), 1, "error: the lake is dry\n       fill it\n"),
+        (ConflictError("the catalog is busy"), 3, "error: the catalog is busy\n       try again\n"),
+        (Fenced("another run won"), 3, "error: another run won\n       try again\n"),
+        (BadValue("x is no number"), 1, "error: x is no number\n       in a run such a message goes to quarantine"),
+        (Unbalanced("1 is not 2; report it"), 70, "error: 1 is not 2\n       report it\n"),
+    ],
+)
+def test_an_error_ends_with_its_code_and_says_what_to_do(
+    retable: Retable,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    error: RetableError,
+    code: int,
+    words: str,
+) -> None:
+    monkeypatch.setattr(look, "list_gold", _failing(error))
+    result = retable("tables")
+    assert result.exit_code == code
+    assert result.stderr.startswith(words)
+    assert "Traceback" not in result.stderr
+    assert "Traceback" in retable("tables", "--debug").stderr
+
+
+def test_what_nobody_expected_ends_with_70_and_keeps_its_traceback_in_a_file(
+    retable: Retable, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(look, "list_gold", _failing(KeyError("a\x1b[2J\nb")))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    result = retable("tables")
+    assert result.exit_code == 70
+    assert "error: unexpected KeyError: 'a\\x1b[2J\\nb'" in result.stderr
+    assert "Traceback" not in result.stderr
+    (file,) = tmp_path.glob("retable-*.txt")
+    assert str(file) in result.stderr
+    assert "KeyError" in file.read_text()
+    assert "Traceback" in retable("--debug", "tables").stderr
+
+
+def test_a_traceback_that_fits_nowhere_is_printed(
+    retable: Retable, settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(look, "list_gold", _failing(KeyError("x")))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "not there"))
+    result = retable("tables")
+    assert result.exit_code == 70
+    assert "Traceback" in result.stderr
+
+
+def test_the_version_is_that_of_the_package(retable: Retable) -> None:
+    assert re.fullmatch(r"retable \d+\.\d+\.\d+\n", retable("--version").stdout)
+
+
+def test_a_command_that_needs_no_jvm_does_not_load_pyspark() -> None:
+    program = "import sys, retable.cli; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -1,0 +1,133 @@
+"""`retable init` writes settings that work, and says what it cannot know."""
+
+import gzip
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from retable.cli.sample import find_hours
+from retable.config import load_settings
+
+Retable = Callable[..., Result]
+
+
+def _message(table: str = "orders", keys: tuple[str, ...] | None = ("id",)) -> str:
+    fields = {"data": [{"id": "1"}], "database": "shop", "es": 1772323256000, "id": 1, "isDdl": False, "old": None}
+    types = {"mysqlType": {"id": "int"}, "sqlType": {"id": 4}, "pkNames": keys, "sql": "", "table": table}
+    return json.dumps({**fields, **types, "ts": 1772323256001, "type": "INSERT"})
+
+
+def _dumped(value: str, offset: int = 0) -> str:
+    return json.dumps({"topic": "canal", "partition": 0, "offset": offset, "timestamp": 1, "value": value})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "Canal Dump"
+    folder.mkdir()
+    return folder
+
+
+def test_a_dump_of_kafka_is_recognised_and_its_settings_load(retable: Retable, folder: Path, tmp_path: Path) -> None:
+    for hour in (5, 6):
+        text = "\n".join(_dumped(_message(), offset) for offset in range(3))
+        (folder / f"part-2026-03-01T{hour:02d}.jsonl").write_text(text)
+    result = retable("init", "--from-files", "Canal Dump")
+    assert result.exit_code == 0, result.stderr
+    source = load_settings(tmp_path / "retable.toml").source("canal_dump")
+    assert (source.path, source.layout, source.format) == (folder, "kafka_dump", "canal_json")
+    assert source.hour == r"(?<!\d)(\d{4}-\d{2}-\d{2}[T_ -]\d{2})"
+    assert "6 of 6 sampled messages are canal_json, as kafka_dump: shop.orders" in result.stderr
+    assert result.stderr.rstrip().endswith("retable run canal_dump --to 2026-03-01T07:00:00Z")
+
+
+def test_one_message_a_line_is_recognised_packed_or_not(retable: Retable, folder: Path, tmp_path: Path) -> None:
+    (folder / "a.gz").write_bytes(gzip.compress((_message() + "\n").encode()))
+    assert retable("init", "--from-files", str(folder)).exit_code == 0
+    source = load_settings(tmp_path / "retable.toml").source("canal_dump")
+    assert (source.layout, source.hour) == ("lines", None)
+
+
+def test_what_the_messages_cannot_tell_is_listed(retable: Retable, folder: Path, tmp_path: Path) -> None:
+    (folder / "20260301").write_text("\n".join([_message("orders"), _message("lo\ng", keys=None)]))
+    retable("init", "--from-files", str(folder))
+    text = (tmp_path / "retable.toml").read_text()
+    assert "time_zone" in text
+    assert "is taken as UTC" in text
+    assert 'every  = "1d"' in text
+    assert '# [tables."shop.lo?g"]\n' in text
+    assert "shop.orders" in text
+    load_settings(tmp_path / "retable.toml")
+
+
+def test_some_messages_that_do_not_decode_are_counted(retable: Retable, folder: Path) -> None:
+    (folder / "x").write_text("\n".join([_message(), _message(), "{"]))
+    assert "2 of 3 sampled messages are canal_json" in retable("init", "--from-files", str(folder)).stderr
+
+
+def test_settings_that_are_there_are_not_overwritten(retable: Retable, folder: Path, tmp_path: Path) -> None:
+    (folder / "x").write_text(_message())
+    (tmp_path / "retable.toml").write_text("mine")
+    result = retable("init", "--from-files", str(folder))
+    assert result.exit_code == 1
+    assert "retable.toml is there already\n       name another file with --settings" in result.stderr
+    assert (tmp_path / "retable.toml").read_text() == "mine"
+    assert retable("init", "--from-files", str(folder), "--settings", "other.toml").exit_code == 0
+    assert load_settings(tmp_path / "other.toml").source("canal_dump")
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "holds no objects yet"),
+        ("", "hold no messages yet"),
+        ("hello\nworld\n", "holds no format that this version knows (canal_json)"),
+    ],
+)
+def test_a_folder_without_messages_of_a_known_format_says_so(
+    retable: Retable, folder: Path, tmp_path: Path, content: str | None, words: str
+) -> None:
+    if content is not None:
+        (folder / "x").write_text(content)
+    result = retable("init", "--from-files", str(folder))
+    assert result.exit_code == 1
+    assert words in result.stderr
+    assert not (tmp_path / "retable.toml").exists()
+
+
+def test_a_folder_that_is_not_there_is_named(retable: Retable) -> None:
+    result = retable("init", "--from-files", "nope")
+    assert result.exit_code == 1
+    assert "there is no folder" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("names", "every", "last"),
+    [
+        (["a-2026-03-01T05.jsonl", "a-2026-03-01T06.jsonl"], "1h", 6),
+        (["20260301T0500Z.json"], "1h", 5),
+        (["x_2026030105.gz", "x_2026030104.gz"], "1h", 5),
+        (["2026/03/01/05/part-0", "2026/03/01/07/part-0"], "1h", 7),
+        (["dt=2026-03-01/hour=05/p"], "1h", 5),
+        (["year=2026/month=03/day=01/hour=05/p"], "1h", 5),
+        (["2026-03-01.jsonl"], "1d", 0),
+        (["2026-03-01_05-30.jsonl"], "1h", 5),
+    ],
+)
+def test_the_hour_in_names_is_found(names: list[str], every: str, last: int) -> None:
+    hours = find_hours(names)
+    assert hours is not None
+    assert (hours.every, hours.last) == (every, datetime(2026, 3, 1, last, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["part-0001", "part-0002"], ["1772323256.json"], ["2026-03-01T05.json", "rest.json"], ["2026-03-01T25"], []],
+)
+def test_names_that_tell_no_hour_are_not_believed(names: list[str]) -> None:
+    hours = find_hours(names)
+    assert hours is None or hours.every == "1d"

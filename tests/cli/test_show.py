@@ -1,0 +1,75 @@
+"""One message, one statement: what Retable makes of it, without Spark and without settings."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+Retable = Callable[..., Result]
+
+MESSAGE = (
+    b'{"data":[{"id":"1","price":"0.10","\xe5\x88\x97":null}],"database":"shop","es":1772323256000,"id":1,"isDdl":false,'
+    b'"mysqlType":{"id":"int","price":"decimal(9,2)","\xe5\x88\x97":"text"},"old":null,"pkNames":["id"],"sql":"",'
+    b'"sqlType":{"id":4,"price":3,"\xe5\x88\x97":12},"table":"t","ts":1772323256001,"type":"INSERT"}'
+)
+
+
+@pytest.mark.parametrize("origin", ["-", "message.json", None])
+def test_a_message_shows_its_events_digit_by_digit(retable: Retable, tmp_path: Path, origin: str | None) -> None:
+    (tmp_path / "message.json").write_bytes(MESSAGE)
+    result = retable("show-message", "--format", "canal_json", *([origin] if origin else []), input=MESSAGE)
+    assert result.exit_code == 0
+    (event,) = json.loads(result.stdout)
+    assert event["op"] == "INSERT"
+    assert event["keys"] == ["id"]
+    assert event["after"] == {"id": "1", "price": "0.10", "列": None}
+    assert '"price": "0.10"' in result.stdout
+    assert "列" in result.stdout
+    assert "address" not in event
+
+
+@pytest.mark.parametrize(
+    ("message", "words"), [(MESSAGE[:100], "error: "), (b"", "error: "), (b"\xff", "error: "), (b"[]", "error: ")]
+)
+def test_a_message_that_does_not_decode_says_why(retable: Retable, message: bytes, words: str) -> None:
+    result = retable("show-message", "--format", "canal_json", input=message)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.startswith(words)
+    assert "in a run such a message goes to quarantine" in result.stderr
+
+
+def test_a_message_that_is_not_there_is_named(retable: Retable) -> None:
+    result = retable("show-message", "--format", "canal_json", "nope.json")
+    assert result.exit_code == 1
+    assert "nope.json cannot be read: No such file or directory" in result.stderr
+
+
+def test_an_unknown_format_gives_the_nearest(retable: Retable) -> None:
+    result = retable("show-message", "--format", "canal", input=MESSAGE)
+    assert result.exit_code == 1
+    assert "did you mean 'canal_json'?" in result.stderr
+
+
+def test_a_statement_shows_its_schema_changes(retable: Retable) -> None:
+    result = retable("show-ddl", "--dialect", "mysql", "ALTER TABLE shop.t ADD COLUMN `列` INT DEFAULT 7 FIRST")
+    assert result.exit_code == 0
+    (change,) = json.loads(result.stdout)
+    assert change["kind"] == "add_column"
+    assert change["table"] == {"database": "shop", "schema": None, "table": "t"}
+    assert change["column"]["name"] == "列"
+    assert change["place"]["first"] is True
+
+
+def test_a_statement_that_is_not_replayed_says_why(retable: Retable) -> None:
+    result = retable("show-ddl", "--dialect", "mysql", "ALTER TABLE shop.t DROP PARTITION p0")
+    assert result.exit_code == 0
+    assert [change["kind"] for change in json.loads(result.stdout)] == ["unsupported"]
+
+
+def test_an_unknown_dialect_lists_the_known_ones(retable: Retable) -> None:
+    result = retable("show-ddl", "--dialect", "klingon", "DROP TABLE t")
+    assert result.exit_code == 1
+    assert "mysql" in result.stderr

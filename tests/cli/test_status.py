@@ -1,0 +1,98 @@
+"""How far each source is, in words and as JSON."""
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+import pytest
+from typer.testing import Result
+
+from published import publish
+from retable.ledger.catalog import Lake
+from retable.ledger.rows import LedgerRow
+from retable.ledger.tables import OPS, QUARANTINE
+from retable.ledger.write import append_rows
+from retable.model.event import TableName
+from retable.replay.history import Hold
+
+Retable = Callable[..., Result]
+
+NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)
+HOLD = Hold("ZERO_DATE", "a zero date", None, None, None, "set zero_date")
+
+
+@pytest.fixture
+def two_windows(lake: Lake) -> Lake:
+    rows = [
+        {
+            "source": "dump",
+            "ordinal": ordinal,
+            "window": f"{start:%Y%m%dT%H%MZ}",
+            "start": start,
+            "end": start + timedelta(hours=1),
+            "objects": [],
+            "recorded_at": NOW,
+        }
+        for ordinal in (0, 1)
+        for start in (NOW + timedelta(hours=ordinal),)
+    ]
+    lake.ensure("ops.windows").append(pa.Table.from_pylist(rows, schema=OPS["ops.windows"].columns))
+    rest = ({}, {}, {}, None, None, "run", 0.1, 0, NOW)
+    append_rows(
+        lake,
+        [
+            LedgerRow("dump", "20260301T0500Z", "land", None, *rest),
+            LedgerRow("dump", "20260301T0500Z", "decode", None, *rest),
+            LedgerRow("dump", "20260301T0500Z", "replay", "gold_shop.t", *rest),
+            LedgerRow("dump", "20260301T0500Z", "replay", None, *rest),
+            LedgerRow("dump", "20260301T0600Z", "land", None, *rest),
+        ],
+    )
+    return lake
+
+
+def test_a_status_counts_windows_by_what_is_done(retable: Retable, two_windows: Lake) -> None:
+    publish(two_windows, TableName("shop", None, "t"), {"id": "int"}, [])
+    assert json.loads(retable("status", "--json").stdout) == [
+        {
+            "source": "dump",
+            "windows": {
+                "recorded": 2,
+                "landed": 2,
+                "decoded": 1,
+                "replayed": 1,
+                "last_replayed": "20260301T0500Z",
+                "next": "20260301T0600Z",
+            },
+            "tables": {"live": 1, "held": 0, "dropped": 0},
+            "held": [],
+            "quarantined": 0,
+        }
+    ]
+    lines = retable("status").stdout.splitlines()
+    assert lines[1].split() == ["dump", "2", "1", "20260301T0500Z", "20260301T0600Z", "1", "0", "0"]
+    assert retable("status", "--check").exit_code == 0
+
+
+def test_a_source_that_never_ran_is_there_too(retable: Retable, lake: Lake) -> None:
+    (source,) = json.loads(retable("status", "--json").stdout)
+    assert source["windows"]["recorded"] == 0
+    assert source["windows"]["next"] is None
+
+
+def test_a_check_ends_with_2_when_a_table_is_held(retable: Retable, lake: Lake) -> None:
+    publish(lake, TableName("shop", None, "t"), {"id": "int"}, [], state="held", hold=HOLD)
+    assert retable("status").exit_code == 0
+    result = retable("status", "--check", "--json")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout)[0]["held"] == ["gold_shop.t"]
+    assert "1 tables are held" in result.stderr
+
+
+def test_a_check_ends_with_2_when_anything_is_quarantined(retable: Retable, lake: Lake) -> None:
+    row = {"stage": "decode", "window": "20260301T0500Z", "topic": "t", "partition": 0, "offset": 1}
+    lake.ensure("quarantine.dump").append(pa.Table.from_pylist([row], schema=QUARANTINE.columns))
+    result = retable("status", "--check")
+    assert result.exit_code == 2
+    assert "1 messages or rows quarantined" in result.stderr

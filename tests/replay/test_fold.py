@@ -1,0 +1,144 @@
+"""The laws of the fold, on the pure core."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retable.errors import BadValue, ZeroDate
+from retable.model.sequence import Sequence
+from retable.replay.fold import Bounds, Folded, Read, RowEvent, fold_bag, fold_keys
+
+FREE = Bounds(None, None)
+
+
+def event(position: int, op: str, before: str | None, after: str | None, ordinal: int = 0, part: str = "0") -> RowEvent:
+    sequence = Sequence(0, position, 0)
+    return RowEvent(op, before, after, None, ("k",), sequence, part, ordinal, "t", 0, position, 0, None, None, True)
+
+
+def read(change: RowEvent) -> Read:
+    """Images here are `key=value`; the whole image stands for the row."""
+
+    def key(image: str | None) -> tuple[object, ...] | None:
+        return None if image is None else (image.split("=")[0],)
+
+    if change.after is not None and change.after.endswith("=bad"):
+        raise BadValue("not a number")
+    if change.after is not None and change.after.endswith("=zero"):
+        raise ZeroDate("no date")
+    old, new = key(change.before), key(change.after)
+    row = None if change.after is None else (change.after,)
+    return Read(old if old != new else None, new, row)
+
+
+def read_bag(change: RowEvent) -> Read:
+    before = None if change.before is None else (change.before,)
+    return Read(before, None, None if change.after is None else (change.after,))
+
+
+@st.composite
+def changes(draw: st.DrawFn) -> list[RowEvent]:
+    """A history of a small keyed table: inserts, updates, key changes and deletes, in their order."""
+    rows: dict[str, str] = {}
+    events = []
+    for position in range(draw(st.integers(1, 25))):
+        key, value = draw(st.sampled_from("abcd")), str(position)
+        if key not in rows:
+            events.append(event(position, "INSERT", None, f"{key}={value}"))
+            rows[key] = value
+        elif draw(st.booleans()):
+            free = [other for other in "abcdef" if other not in rows or other == key]
+            new = draw(st.sampled_from(free))
+            events.append(event(position, "UPDATE", f"{key}={rows.pop(key)}", f"{new}={value}"))
+            rows[new] = value
+        else:
+            events.append(event(position, "DELETE", f"{key}={rows.pop(key)}", None))
+    return events
+
+
+def truth(events: Iterable[RowEvent]) -> set[str]:
+    """What the table holds after these changes, by a dict."""
+    rows: dict[str, str] = {}
+    for change in events:
+        if change.before is not None:
+            rows.pop(change.before.split("=")[0], None)
+        if change.after is not None:
+            rows[change.after.split("=")[0]] = change.after
+    return set(rows.values())
+
+
+def live(folded: Folded) -> set[str]:
+    return {str(winner.row[0]) for winner in folded.winners.values() if winner.row is not None}
+
+
+@given(changes(), st.randoms())
+def test_the_order_of_arrival_does_not_matter(events: list[RowEvent], chance: object) -> None:
+    shuffled = list(events)
+    chance.shuffle(shuffled)  # type: ignore[attr-defined]
+    folded = fold_keys(shuffled, read, FREE)
+    assert live(folded) == truth(events)
+    assert folded.verdicts.total() == len(events)
+
+
+@given(changes(), st.data())
+def test_redelivery_changes_nothing(events: list[RowEvent], data: st.DataObject) -> None:
+    again = [change._replace(ordinal=1) for change in data.draw(st.lists(st.sampled_from(events)))]
+    folded = fold_keys([*again, *events], read, FREE)
+    assert live(folded) == truth(events)
+    assert sum(n for (_, verdict), n in folded.verdicts.items() if verdict == "duplicate") == len(again)
+
+
+@given(changes(), st.lists(st.integers(0, 25)))
+def test_any_cut_into_windows_gives_the_same_winners(events: list[RowEvent], cuts: list[int]) -> None:
+    bounds = [0, *sorted(cut for cut in cuts if cut < len(events)), len(events)]
+    rows: dict[object, object] = {}
+    for start, end in pairwise(bounds):
+        for key, winner in fold_keys(events[start:end], read, FREE).winners.items():
+            rows[key] = winner.row
+    assert {str(row[0]) for row in rows.values() if isinstance(row, tuple)} == truth(events)
+
+
+@given(changes(), st.integers(0, 25))
+def test_what_a_truncate_voids_never_comes_back(events: list[RowEvent], void: int) -> None:
+    folded = fold_keys(events, read, Bounds(Sequence(0, void, -1), None))
+    assert live(folded) == truth(change for change in events if change.sequence.hi >= void)
+
+
+@given(changes())
+def test_a_bag_counts_inserts_minus_deletes(events: list[RowEvent]) -> None:
+    folded = fold_bag(events, read_bag, FREE)
+    assert {str(image[0]) for image, count in folded.counts.items() if count} == truth(events)
+    assert set(folded.counts.values()) <= {0, 1}
+
+
+def test_a_delete_before_its_insert_in_a_bag_is_a_debt_that_the_insert_settles() -> None:
+    delete, insert = event(2, "DELETE", "a=1", None), event(1, "INSERT", None, "a=1")
+    assert fold_bag([delete], read_bag, FREE).counts == {("a=1",): -1}
+    assert fold_bag([delete, insert], read_bag, FREE).counts == {("a=1",): 0}
+
+
+def test_a_row_that_cannot_be_read_leaves_the_state_before_it() -> None:
+    events = [event(1, "INSERT", None, "a=1"), event(2, "UPDATE", "a=1", "a=bad")]
+    folded = fold_keys(events, read, FREE)
+    assert live(folded) == {"a=1"}
+    assert [reject.code for reject in folded.rejects] == ["BAD_VALUE"]
+    assert folded.verdicts == {(0, "applied"): 1, (0, "rejected"): 1}
+
+
+def test_the_lowest_row_that_stops_the_table_is_where_it_holds() -> None:
+    events = [event(3, "INSERT", None, "c=zero"), event(1, "INSERT", None, "a=1"), event(2, "INSERT", None, "b=zero")]
+    hold = fold_keys(events, read, FREE).hold
+    assert hold is not None
+    assert hold.position == Sequence(0, 2, 0)
+    held = fold_keys(events, read, Bounds(None, hold))
+    assert live(held) == {"a=1"}
+    assert held.verdicts == {(0, "applied"): 1, (0, "held"): 2}
+
+
+def test_a_key_that_two_partitions_write_holds_the_table() -> None:
+    events = [event(1, "INSERT", None, "a=1"), event(1, "UPDATE", None, "a=2", part="1")]
+    hold = fold_keys(events, read, FREE).hold
+    assert hold is not None
+    assert hold.code == "ORDER_UNDEFINED"

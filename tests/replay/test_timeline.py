@@ -1,0 +1,193 @@
+"""Statements in order to table histories."""
+
+from retable.ddl.registry import describe, parse_statement
+from retable.ddl.types import gold_type
+from retable.ddl.widening import keeps_values
+from retable.model.event import TableName
+from retable.model.schema import GoldType
+from retable.model.sequence import Sequence
+from retable.replay.history import TableHistory
+from retable.replay.timeline import Dialect, ImplicitColumn, Statement, Timeline, trace
+
+MYSQL = Dialect(lambda _, column: gold_type("mysql", column.source_type), keeps_values, describe)
+
+
+def at(position: int) -> Sequence:
+    return Sequence(0, position, 0)
+
+
+def statements(*texts: str) -> list[Statement]:
+    """Statements at positions 10, 20, 30 …"""
+    return [
+        Statement(at(10 * number), "t/0", None, text, parse_statement("mysql", text, "shop", None, None))
+        for number, text in enumerate(texts, start=1)
+    ]
+
+
+def run(*texts: str, implicit: tuple[ImplicitColumn, ...] = ()) -> Timeline:
+    return trace(statements(*texts), MYSQL, implicit)
+
+
+def only(timeline: Timeline) -> TableHistory:
+    (history,) = timeline.histories()
+    return history
+
+
+def names(history: TableHistory) -> list[str]:
+    return [column.name for column in history.final.columns]
+
+
+def test_a_renamed_column_keeps_its_identity() -> None:
+    before = only(run("CREATE TABLE t (id INT PRIMARY KEY, a INT)"))
+    after = only(run("CREATE TABLE t (id INT PRIMARY KEY, a INT)", "ALTER TABLE t CHANGE a b BIGINT"))
+    assert names(after) == ["id", "b"]
+    assert after.final.columns[1].id == before.final.columns[1].id
+    assert after.final.columns[1].type == GoldType("long")
+
+
+def test_a_column_dropped_and_added_again_is_another_column() -> None:
+    history = only(
+        run("CREATE TABLE t (id INT PRIMARY KEY, a INT)", "ALTER TABLE t DROP a", "ALTER TABLE t ADD a TEXT FIRST")
+    )
+    assert names(history) == ["a", "id"]
+    assert history.final.columns[0].id not in {column.id for column in history.epochs[1].columns}
+
+
+def test_columns_swap_through_a_third_name() -> None:
+    history = only(
+        run(
+            "CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT)",
+            "ALTER TABLE t CHANGE a x INT",
+            "ALTER TABLE t CHANGE b a INT",
+            "ALTER TABLE t CHANGE x b INT",
+        )
+    )
+    first = {column.name: column.id for column in history.epochs[1].columns}
+    last = {column.name: column.id for column in history.final.columns}
+    assert (last["a"], last["b"]) == (first["b"], first["a"])
+
+
+def test_a_statement_is_replayed_wholly_or_not_at_all() -> None:
+    history = only(
+        run("CREATE TABLE t (id INT PRIMARY KEY, a INT)", "ALTER TABLE t ADD b INT, DROP PRIMARY KEY", "TRUNCATE t")
+    )
+    assert names(history) == ["id", "a"]
+    assert history.hold is not None
+    assert history.hold.position == at(20)
+    assert "DROP PRIMARY KEY" in (history.hold.statement or "")
+    assert history.void == at(10)
+
+
+def test_a_narrowing_holds_though_gold_has_one_type_for_both() -> None:
+    for change in ("a SMALLINT", "a INT UNSIGNED", "b DATETIME", "c VARCHAR(5)", "d ENUM('x')"):
+        history = only(
+            run(
+                "CREATE TABLE t (id INT PRIMARY KEY, a INT, b DATETIME(6), c VARCHAR(9), d ENUM('x','y'))",
+                f"ALTER TABLE t MODIFY {change}",
+            )
+        )
+        assert history.hold is not None, change
+
+
+def test_a_renamed_table_is_the_same_table_and_its_old_name_is_free() -> None:
+    timeline = run(
+        "CREATE TABLE a (id INT PRIMARY KEY)",
+        "RENAME TABLE a TO b",
+        "CREATE TABLE a LIKE b",
+        "ALTER TABLE b RENAME TO other.c",
+    )
+    moved, new = timeline.histories()
+    assert moved.name == TableName("other", None, "c")
+    assert new.name == TableName("shop", None, "a")
+    assert timeline.owner(TableName("shop", None, "a"), at(15)) == moved.identity
+    assert timeline.owner(TableName("shop", None, "b"), at(25)) == moved.identity
+    assert timeline.owner(TableName("shop", None, "a"), at(35)) == new.identity
+    assert timeline.owner(TableName("other", None, "c"), at(45)) == moved.identity
+
+
+def test_two_tables_swap_names_in_one_statement() -> None:
+    timeline = run(
+        "CREATE TABLE a (id INT PRIMARY KEY)",
+        "CREATE TABLE b (id INT PRIMARY KEY, x INT)",
+        "RENAME TABLE a TO t, b TO a, t TO b",
+    )
+    by_name = {str(history.name): history for history in timeline.histories()}
+    assert names(by_name["shop.b"]) == ["id"]
+    assert names(by_name["shop.a"]) == ["id", "x"]
+
+
+def test_a_table_dropped_and_created_again_is_emptied_and_goes_on_with_new_columns() -> None:
+    history = only(
+        run("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "DROP TABLE t", "CREATE TABLE t (id TEXT, v INT)")
+    )
+    assert history.void == at(30)
+    assert not history.dropped
+    assert {column.id for column in history.final.columns}.isdisjoint(
+        column.id for column in history.epochs[1].columns
+    )
+
+
+def test_dropping_a_database_drops_its_tables_and_voids_those_that_no_statement_named() -> None:
+    timeline = run("CREATE TABLE t (id INT PRIMARY KEY)", "DROP DATABASE shop")
+    assert only(timeline).dropped
+    identity = timeline.owner(TableName("shop", None, "untold"), at(5))
+    untold = next(history for history in timeline.histories() if history.identity == identity)
+    assert untold.void == at(20)
+
+
+def test_a_redelivered_statement_counts_once() -> None:
+    texts = ("CREATE TABLE t (id INT PRIMARY KEY)", "ALTER TABLE t ADD a INT")
+    once = trace(statements(*texts), MYSQL)
+    twice = trace([*statements(*texts), *statements(*texts)], MYSQL)
+    assert twice.histories() == once.histories()
+
+
+def test_a_statement_that_cannot_be_read_holds_its_table_and_no_other() -> None:
+    timeline = run(
+        "CREATE TABLE a (id INT PRIMARY KEY)",
+        "CREATE TABLE b (id INT PRIMARY KEY)",
+        "ALTER TABLE a FROBNICATE THE COLUMNS",
+        "ALTER TABLE b ADD x INT",
+    )
+    held, fine = timeline.histories()
+    assert held.hold is not None
+    assert held.hold.statement == "ALTER TABLE a FROBNICATE THE COLUMNS"
+    assert fine.hold is None
+    assert names(fine) == ["id", "x"]
+
+
+def test_what_is_no_change_is_recorded_and_changes_nothing() -> None:
+    timeline = run("CREATE TABLE t (id INT PRIMARY KEY)", "CREATE INDEX i ON t (id)", "CREATE DATABASE x")
+    assert len(only(timeline).changes) == 1
+    assert [status for _, status, _ in timeline.recorded] == ["applied", "nothing", "nothing"]
+
+
+def test_old_rows_show_the_default_of_a_new_column() -> None:
+    history = only(
+        run(
+            "CREATE TABLE t (id INT PRIMARY KEY)",
+            "ALTER TABLE t ADD a INT NOT NULL DEFAULT 7, ADD b INT NOT NULL, ADD c INT, ADD d ENUM('x','y') NOT NULL",
+        )
+    )
+    assert [column.default for column in history.final.columns] == [None, "7", "0", None, "x"]
+
+
+def test_a_column_that_only_images_tell_keeps_its_identity_wherever_it_is_seen_first() -> None:
+    texts = ("ALTER TABLE t ADD a INT", "ALTER TABLE t ADD b INT")
+    name, text = TableName("shop", None, "t"), GoldType("string")
+    late = ImplicitColumn(f"{name}@base", at(10), "seen", "text", text)
+    early = ImplicitColumn(f"{name}@base", None, "seen", "text", text)
+
+    def identity(*implicit: ImplicitColumn) -> str:
+        return next(c.id for c in only(run(*texts, implicit=implicit)).final.columns if c.name == "seen")
+
+    assert identity(late) == identity(early) == identity(early, late)
+
+
+def test_a_hold_on_a_row_cuts_the_history_there() -> None:
+    history = only(run("CREATE TABLE t (id INT PRIMARY KEY)", "ALTER TABLE t ADD a INT", "DROP TABLE t"))
+    held = only(run("CREATE TABLE t (id INT PRIMARY KEY)", "ALTER TABLE t DROP PRIMARY KEY"))
+    assert held.hold is not None
+    cut = history.until(held.hold)
+    assert names(cut) == ["id"]
+    assert not cut.dropped
