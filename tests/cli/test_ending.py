@@ -1,5 +1,7 @@
 """How the command line ends: exit codes, and words that say what to do."""
 
+import errno
+import os
 import re
 import subprocess
 import sys
@@ -143,6 +145,31 @@ def test_a_traceback_that_fits_nowhere_is_printed(
     result = retable("tables")
     assert result.exit_code == 70
     assert "Traceback" in result.stderr
+
+
+def test_a_full_disk_is_no_bug_whoever_finds_it(
+    retable: Retable, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    monkeypatch.setattr(look, "list_gold", _failing(RuntimeError(f"An error occurred while calling o9.sql: {full}")))
+    result = retable("tables")
+    assert result.exit_code == 1
+    assert result.stderr == "error: a disk is full\n       free some space, then run again\n"
+
+
+def test_a_reader_that_goes_away_ends_the_command_without_a_word(settings: Settings, tmp_path: Path) -> None:
+    """As in `retable show-ddl … | head -1`, where the pipe closes before the last line."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    program = [sys.executable, "-c", "from retable.cli import main; main()"]
+    result = subprocess.run(
+        [*program, "show-ddl", "--dialect", "mysql", "DROP TABLE t"],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(writing)
+    assert (result.returncode, result.stderr) == (1, b"")
 
 
 def test_the_version_is_that_of_the_package(retable: Retable) -> None:

@@ -1,5 +1,7 @@
 """How the command line reads its options and how it ends: exit codes, and the words of an error."""
 
+import errno
+import os
 import sys
 import tempfile
 import traceback
@@ -8,10 +10,11 @@ from typing import Any
 from typer.core import TyperGroup
 
 from retable.cli.output import NeedsAttention, say
-from retable.errors import ConflictError, RetableError, Unbalanced
+from retable.errors import ConflictError, EnvironmentFault, RetableError, Unbalanced
 
 _USAGE = 2
 _LONGEST_SURPRISE = 300
+_DISK_FULL = os.strerror(errno.ENOSPC)
 _ANYWHERE = {"--settings": 2, "--debug": 1}
 _NEXT_STEP = {
     "QUARANTINE": "in a run such a message goes to quarantine with this reason, and the others go on",
@@ -34,7 +37,9 @@ class CommandLine(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         self.debug = ctx.params["debug"]
-        return super().invoke(ctx)
+        result = super().invoke(ctx)
+        sys.stdout.flush()
+        return result
 
     def main(self, *args: Any, **options: Any) -> Any:
         try:
@@ -48,6 +53,9 @@ class CommandLine(TyperGroup):
             _explain(error, self.debug)
             sys.exit(_exit_code(error))
         except Exception as error:  # noqa: BLE001  # the outermost door: nothing above it could say more
+            if _DISK_FULL in str(error):
+                _explain(EnvironmentFault("a disk is full; free some space, then run again"), self.debug)
+                sys.exit(1)
             _confess(error, self.debug)
             sys.exit(70)
 
