@@ -19,13 +19,14 @@ def exiting() -> Iterator[None]:
         yield
     except RetableError as error:
         sys.stderr.write(f"{error.code}: {error}\n")
-        sys.exit(_code(error))
+        sys.exit(exit_code(error))
     except Exception:  # noqa: BLE001  # the outermost door: nothing above it could say more
         traceback.print_exc()
         sys.exit(70)
 
 
-def _code(error: RetableError) -> int:
+def exit_code(error: RetableError) -> int:
+    """Give the exit code that says what a person can do about this error."""
     match error:
         case ConflictError():
             return 3

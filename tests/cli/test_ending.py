@@ -157,7 +157,7 @@ def test_a_full_disk_is_no_bug_whoever_finds_it(
     assert result.stderr == "error: a disk is full\n       free some space, then run again\n"
 
 
-def test_a_reader_that_goes_away_ends_the_command_without_a_word(settings: Settings, tmp_path: Path) -> None:
+def test_a_reader_that_goes_away_ends_the_command_without_a_word() -> None:
     """As in `retable show-ddl … | head -1`, where the pipe closes before the last line."""
     reading, writing = os.pipe()
     os.close(reading)

@@ -169,6 +169,7 @@ def test_a_described_change_names_its_kind_and_its_fields() -> None:
             "has_default": True,
             "default": "7",
             "comment": "n",
+            "computed": False,
         },
         "place": {"first": False, "after": "b"},
         "if_not_exists": False,

@@ -45,6 +45,12 @@ def test_a_renamed_column_keeps_its_identity() -> None:
     assert after.final.columns[1].type == GoldType("long")
 
 
+def test_a_rename_without_a_type_keeps_the_type() -> None:
+    history = only(run("CREATE TABLE t (id INT PRIMARY KEY, a INT)", "ALTER TABLE t RENAME COLUMN a TO b"))
+    assert history.hold is None
+    assert [(column.name, column.source_type) for column in history.final.columns] == [("id", "INT"), ("b", "INT")]
+
+
 def test_a_column_dropped_and_added_again_is_another_column() -> None:
     history = only(
         run("CREATE TABLE t (id INT PRIMARY KEY, a INT)", "ALTER TABLE t DROP a", "ALTER TABLE t ADD a TEXT FIRST")
@@ -117,14 +123,10 @@ def test_two_tables_swap_names_in_one_statement() -> None:
 
 
 def test_a_table_dropped_and_created_again_is_emptied_and_goes_on_with_new_columns() -> None:
-    history = only(
-        run("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "DROP TABLE t", "CREATE TABLE t (id TEXT, v INT)")
-    )
+    history = only(run("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "DROP TABLE t", "CREATE TABLE t (id TEXT, v INT)"))
     assert history.void == at(30)
     assert not history.dropped
-    assert {column.id for column in history.final.columns}.isdisjoint(
-        column.id for column in history.epochs[1].columns
-    )
+    assert {column.id for column in history.final.columns}.isdisjoint(column.id for column in history.epochs[1].columns)
 
 
 def test_dropping_a_database_drops_its_tables_and_voids_those_that_no_statement_named() -> None:
@@ -167,9 +169,10 @@ def test_old_rows_show_the_default_of_a_new_column() -> None:
         run(
             "CREATE TABLE t (id INT PRIMARY KEY)",
             "ALTER TABLE t ADD a INT NOT NULL DEFAULT 7, ADD b INT NOT NULL, ADD c INT, ADD d ENUM('x','y') NOT NULL",
+            "ALTER TABLE t ADD e CHAR(36) NOT NULL DEFAULT (uuid())",
         )
     )
-    assert [column.default for column in history.final.columns] == [None, "7", "0", None, "x"]
+    assert [column.default for column in history.final.columns] == [None, "7", "0", None, "x", None]
 
 
 def test_a_column_that_only_images_tell_keeps_its_identity_wherever_it_is_seen_first() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 from decode.events import INSERT
 from lakes import FreshLake, SettingsWriter
@@ -140,9 +141,18 @@ def test_other_settings_replace_exactly_the_window(erp: Erp) -> None:
     assert report.tables["crm.t"] == {"events": 1, "rows": 1, "excluded": 1}
     assert sorted(erp.rows("silver")["database"].to_pylist()) == ["shop"] * 3
     assert sorted(erp.rows("quarantine")["window"].to_pylist()) == [W5, W5, W6]
+    erp.configure('exclude = ["crm.*"]\nsource_system = "mariadb"')
+    assert erp.decode(W5).wrote
+    assert set(erp.rows("silver")["source_system"].to_pylist()) == {"mariadb"}
     erp.configure('exclude = ["*"]')
     assert erp.decode(W5).counts["ignored:excluded"] == 1
     assert erp.rows("silver")["kind"].to_pylist() == ["schema"]
+
+
+def test_a_value_that_moved_to_another_column_is_a_difference(spark: SparkSession) -> None:
+    before, after = (spark.createDataFrame([row], "before string, after string") for row in (("x", None), (None, "x")))
+    assert door._digest(before) != door._digest(after)
+    assert door._digest(before.union(after)) == door._digest(after.union(before))
 
 
 def test_a_window_of_nothing_writes_nothing(erp: Erp) -> None:

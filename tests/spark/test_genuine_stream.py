@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from pyspark.sql import SparkSession
@@ -20,6 +21,7 @@ from retable.land.spark import land
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.read import read_ledger
 from retable.ledger.windows import record_windows
+from retable.model.sequence import Sequence
 from retable.session import build_session
 from streams import CHECKPOINTS, SOURCE, TRUTH, canal_lines, checkpoint_cuts, write_objects
 from truth import differences
@@ -27,12 +29,12 @@ from truth import differences
 NOW = datetime(2026, 4, 1, tzinfo=UTC)
 LAKE = '[lake]\ncatalog = "sqlite:///catalog.db"\nwarehouse = "{warehouse}"\n'
 
-# Held by statements that are not replayed yet, and zero_dates by dates that no date can hold.
-MAY_BE_HELD = {
-    "gold_shop.customers",
-    "gold_shop.orders",
-    "gold_shop.part_t",
-    "gold_shop.zero_dates",
+# Where each table is held: by a statement that is not replayed yet, and zero_dates by a date that no date can hold.
+HELD_AT = {
+    "gold_shop.customers": 589,
+    "gold_shop.orders": 618,
+    "gold_shop.part_t": 689,
+    "gold_shop.zero_dates": 298,
 }
 
 
@@ -91,10 +93,17 @@ def release(settings: Settings, lake: Lake) -> None:
             rebuild(session, lake, settings.source("erp"), table.name, "release", NOW)
 
 
-def content(lake: Lake) -> dict[str, object]:
-    """Every gold table's state and rows, without what Retable itself adds; a table that is gone and empty is none."""
+class Content(NamedTuple):
+    """What a reader sees of a table, and where it is held."""
+
+    hold: tuple[str, Sequence | None] | None
+    lines: list[str]
+
+
+def content(lake: Lake) -> dict[str, Content]:
+    """Every gold table's hold and rows, without what Retable itself adds; a table that is gone and empty is none."""
     return {
-        table.name: (
+        table.name: Content(
             table.state.hold and (table.state.hold.code, table.state.hold.position),
             sorted(line for batch in read_rows(lake, table.name) for line in json_rows(batch)),
         )
@@ -116,19 +125,26 @@ def assert_balanced(lake: Lake) -> None:
 
 
 def test_at_every_checkpoint_gold_is_what_the_source_held(prepare: Callable[[Iterable[int]], Stream]) -> None:
-    stream = prepare(checkpoint_cuts(canal_lines()))
+    cuts = checkpoint_cuts(canal_lines())
+    ends = sorted({*cuts, *HELD_AT.values()})
+    stream = prepare(ends)
     settings = stream.fresh("checkpoints")
-    held: set[str] = set()
-    for window, checkpoint in zip(stream.windows, CHECKPOINTS, strict=False):
+    before_hold: dict[str, Content] = {}
+    for window, end in zip(stream.windows, ends, strict=False):
         lake = replay_all(settings, [window])
         tables = {table.name: table for table in list_gold(lake)}
-        held = {name for name, table in tables.items() if table.state.hold is not None}
-        assert held <= MAY_BE_HELD
-        assert all(tables[name].state.hold.statement for name in held)  # type: ignore[union-attr]
-        unequal = differences(lake, TRUTH, checkpoint)
-        assert set(unequal) <= held, unequal
+        held = {name: table.state.hold for name, table in tables.items() if table.state.hold is not None}
+        assert held.keys() == {name for name, line in HELD_AT.items() if line < end}
+        assert all(hold.position == Sequence(0, HELD_AT[name], 0) and hold.statement for name, hold in held.items())
+        if end in cuts:
+            unequal = differences(lake, TRUTH, CHECKPOINTS[cuts.index(end)])
+            assert set(unequal) <= held.keys(), unequal
+        before_hold |= {name: content(lake)[name] for name, line in HELD_AT.items() if line == end and name in tables}
         assert_balanced(lake)
-    assert held == MAY_BE_HELD
+    assert held.keys() == HELD_AT.keys()
+    assert {name: content(lake)[name].lines for name in HELD_AT} == {
+        name: before.lines for name, before in before_hold.items()
+    }
 
 
 @pytest.mark.parametrize(("pieces", "seed"), [(7, 1), (40, 2)])
@@ -139,7 +155,7 @@ def test_any_cut_and_any_order_of_replay_give_the_same_rows(
     stream = prepare(sorted(chance.sample(range(1, len(canal_lines())), pieces - 1)))
     in_order = stream.fresh("in-order")
     lake = replay_all(in_order, stream.windows)
-    assert set(differences(lake, TRUTH, "final")) <= MAY_BE_HELD
+    assert set(differences(lake, TRUTH, "final")) <= HELD_AT.keys()
     assert_balanced(lake)
     expected, before = content(lake), snapshots(lake)
 

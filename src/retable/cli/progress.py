@@ -1,6 +1,6 @@
 """What a run says while it runs: a line when a stage ends, and on a terminal the stage that is under way."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -10,6 +10,7 @@ from rich.status import Status
 
 from retable.cli.output import printable, say
 from retable.ledger.rows import StageReport
+from retable.model.window import Window
 
 _WIDTH = 6
 
@@ -36,6 +37,13 @@ class Progress:
         """Say which stage of which window is under way."""
         self._where = f"[{number}/{self._windows}] {window} {stage:{_WIDTH}}"
         self.step("")
+
+    def skip(self, number: int, windows: Sequence[Window]) -> None:
+        """Say which windows are passed over, because nothing arrived in them."""
+        last = number + len(windows) - 1
+        numbers = str(number) if number == last else f"{number}-{last}"
+        names = windows[0].name if number == last else f"{windows[0].name} to {windows[-1].name}"
+        say(f"[{numbers}/{self._windows}] {names} nothing arrived")
 
     def step(self, what: str) -> None:
         """Say where a stage is; only a terminal shows it."""

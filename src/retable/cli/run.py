@@ -1,9 +1,10 @@
 """Land, decode, replay: window by window, or one stage of one window."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import partial
+from itertools import groupby
 from typing import Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from retable.cli.progress import Progress
 from retable.config import Settings, SourceSettings
 from retable.land.files import list_objects
 from retable.ledger.catalog import Lake
+from retable.ledger.empty import close_empty
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import Stage, StageReport
 from retable.ledger.windows import record_windows
@@ -47,7 +49,7 @@ def run(
     if not windows:
         say(f"nothing to do: no window of {source} waits there; `retable status` shows the windows")
         return
-    _run_stages(lake, found, [window.name for window in windows], _STAGES)
+    _run_windows(lake, found, windows)
 
 
 def land(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
@@ -55,19 +57,19 @@ def land(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
     lake = lake_of(ctx)
     found = lake.settings.source(source)
     _record(lake, found, window_start(window) + found.every)
-    _run_stages(lake, found, [window], ("land",))
+    _run_stages(lake, found, window, ("land",))
 
 
 def decode(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
     """Decode one landed window into the change events of silver."""
     lake = lake_of(ctx)
-    _run_stages(lake, lake.settings.source(source), [window], ("decode",))
+    _run_stages(lake, lake.settings.source(source), window, ("decode",))
 
 
 def replay(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
     """Replay one decoded window into gold."""
     lake = lake_of(ctx)
-    _run_stages(lake, lake.settings.source(source), [window], ("replay",))
+    _run_stages(lake, lake.settings.source(source), window, ("replay",))
 
 
 @contextmanager
@@ -98,17 +100,50 @@ def _due(lake: Lake, source: SourceSettings, start: datetime | None, end: dateti
     return windows[first:]
 
 
-def _run_stages(lake: Lake, source: SourceSettings, windows: list[str], stages: tuple[Stage, ...]) -> None:
+def _run_windows(lake: Lake, source: SourceSettings, windows: list[Window]) -> None:
+    """Run all stages of windows in order; a stretch in which nothing arrived costs one commit, and no Spark."""
     reports: list[StageReport] = []
-    with Progress(len(windows)) as progress, running_spark(lake.settings) as spark:
-        doors = _doors(progress.step)
-        for number, window in enumerate(windows, start=1):
-            for stage in stages:
-                progress.begin(number, window, stage)
-                this = new_run()
-                reports.append(doors[stage](spark, lake, source, window, this.id, this.now))
-                progress.done(reports[-1])
+    with ExitStack() as stack:
+        progress = stack.enter_context(Progress(len(windows)))
+        spark: Any = None
+        number = 0
+        for is_empty, stretch in groupby(windows, key=lambda window: not window.objects):
+            found = list(stretch)
+            this = new_run()
+            if is_empty:
+                progress.skip(number + 1, found)
+                close_empty(lake, found, this.id, this.now)
+            else:
+                spark = spark or stack.enter_context(running_spark(lake.settings))
+                for at, window in enumerate(found, start=number + 1):
+                    reports += _run_window(lake, source, at, window.name, _STAGES, spark, progress)
+            number += len(found)
     _call_attention(reports)
+
+
+def _run_stages(lake: Lake, source: SourceSettings, window: str, stages: tuple[Stage, ...]) -> None:
+    with Progress(1) as progress, running_spark(lake.settings) as spark:
+        reports = _run_window(lake, source, 1, window, stages, spark, progress)
+    _call_attention(reports)
+
+
+def _run_window(
+    lake: Lake,
+    source: SourceSettings,
+    number: int,
+    window: str,
+    stages: tuple[Stage, ...],
+    spark: Any,
+    progress: Progress,
+) -> list[StageReport]:
+    doors = _doors(progress.step)
+    reports = []
+    for stage in stages:
+        progress.begin(number, window, stage)
+        this = new_run()
+        reports.append(doors[stage](spark, lake, source, window, this.id, this.now))
+        progress.done(reports[-1])
+    return reports
 
 
 def _doors(step: Callable[[str], None]) -> dict[Stage, Callable[..., StageReport]]:

@@ -51,6 +51,7 @@ VERSION = "canal_json/1"
 
 _ROW_IDS = ("__#alibaba_rds_row_id#__", "#alibaba_rds_row_id#")
 _OPS: dict[str, Op] = {"INSERT": "INSERT", "UPDATE": "UPDATE", "DELETE": "DELETE", "INIT": "READ"}
+_LONG_TYPES = 64 * 1024
 _BLOB = 2004
 _TEXT_CODES = frozenset({-16, -15, -9, -1, 1, 12, 2005, 2011})
 """The codes of java.sql.Types that stand for text."""
@@ -118,7 +119,7 @@ def _statement(envelope: _Envelope, message: RawMessage, context: DecodeContext)
 def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     rows = _rows(envelope, op)
     keys, origin = _keys(envelope, rows[0], context)
-    types = _column_types(bytes(envelope.mysql_type), bytes(envelope.sql_type))
+    types = _column_types(envelope)
     common = _problems(envelope, op, keys, types)
     needed = frozenset(keys or ())
     events = []
@@ -221,9 +222,15 @@ def _refused(kind: type[MessageError], envelope: _Envelope, text: str, place: st
     return kind(text, place=place, table=known)
 
 
-@lru_cache(maxsize=4096)
-def _column_types(mysql_type: bytes, sql_type: bytes) -> dict[str, str] | None:
+def _column_types(envelope: _Envelope) -> dict[str, str] | None:
     """The wire type of each column; neighbours of one table share the very same map."""
+    mysql_type, sql_type = bytes(envelope.mysql_type), bytes(envelope.sql_type)
+    if len(mysql_type) + len(sql_type) > _LONG_TYPES:
+        return _read_types(mysql_type, sql_type)
+    return _remembered_types(mysql_type, sql_type)
+
+
+def _read_types(mysql_type: bytes, sql_type: bytes) -> dict[str, str] | None:
     try:
         declared, codes = _MYSQL_TYPES.decode(mysql_type), _SQL_TYPES.decode(sql_type) or {}
     except msgspec.ValidationError as error:
@@ -231,6 +238,9 @@ def _column_types(mysql_type: bytes, sql_type: bytes) -> dict[str, str] | None:
     if not declared:
         return None
     return {name: _wire_type(text, codes.get(name)) for name, text in declared.items() if text is not None}
+
+
+_remembered_types = lru_cache(maxsize=1024)(_read_types)
 
 
 def _wire_type(declared: str, code: int | None) -> str:
@@ -252,7 +262,7 @@ def _wire_type(declared: str, code: int | None) -> str:
 _BASE = re.compile(r"\s*([a-z0-9_]*)", re.IGNORECASE)
 _ARGUMENTS = re.compile(r"\((.*)\)", re.DOTALL)
 _LABEL = re.compile(r"'((?:[^']|'')*)'")
-_HOW = re.compile(r"#(index|bits|latin1)\Z")
+_NUMBER = re.compile(r"\s*[0-9]{1,3}\s*\Z")
 
 
 def _base(declared: str) -> str:
@@ -269,7 +279,7 @@ def wire_form(wire_type: str | None) -> WireForm:
         return Untyped()
     found = _ARGUMENTS.search(wire_type)
     arguments = found[1] if found else ""
-    numbers = [int(text) for text in arguments.split(",") if text.strip().isdecimal()]
+    numbers = [int(text) for text in arguments.split(",") if _NUMBER.match(text)]
     match _base(wire_type):
         case "tinyint" | "smallint" | "mediumint" | "int" | "integer" | "bigint" | "bool" | "boolean" | "serial":
             return Whole()

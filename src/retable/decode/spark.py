@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import and_
 from time import perf_counter
 
@@ -33,6 +33,8 @@ from retable.model.sequence import Sequence
 _ORDER = ("window", "kind", "database", "schema", "table", "key_hash", "sequence")
 _PLACE = ("stage", "window", "topic", "partition", "offset")
 _STAMP = "quarantined_at"
+_TABLES = 4096
+"""Of so many tables a worker remembers what the settings say."""
 _GROUP = ("outcome", "op", "database", "schema", "table", "part")
 
 
@@ -91,16 +93,11 @@ def decode(
 
 def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: str) -> DataFrame:
     settings = lake.settings
-    context = DecodeContext(
-        source.format,
-        source.source_epoch,
-        source.source_system,
-        source.max_message,
-        lambda table: settings.rules(table).keys,
-    )
 
     def decode_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return decode_batches(batches, window, context, source.takes)
+        keys_of = lru_cache(_TABLES)(lambda table: settings.rules(table).keys)
+        context = DecodeContext(source.format, source.source_epoch, source.source_system, source.max_message, keys_of)
+        return decode_batches(batches, window, context, lru_cache(_TABLES)(source.takes))
 
     bronze = spark.table(f"{CATALOG}.bronze.{source.name}").where(sf.col("window") == window)
     return bronze.mapInArrow(decode_partition, from_arrow_schema(COLUMNS))
@@ -178,7 +175,7 @@ def _digest(rows: DataFrame) -> Row | None:
     A hash passes over nulls, so it is told of each.
     """
     values = [
-        sf.array_sort(sf.map_entries(field.name)) if isinstance(field.dataType, MapType) else sf.col(field.name)
+        sf.map_entries(field.name) if isinstance(field.dataType, MapType) else sf.col(field.name)
         for field in rows.drop(_STAMP).schema
     ]
     digest = sf.xxhash64(*(part for value in values for part in (value, value.isNull())))

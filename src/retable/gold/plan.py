@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,7 +16,7 @@ from retable.gold.names import gold_column, gold_table
 from retable.model.event import TableName
 from retable.model.schema import ColumnSpec, GoldType
 from retable.model.sequence import Sequence
-from retable.replay.fold import RowEvent
+from retable.replay.fold import Bounds, RowEvent
 from retable.replay.history import ChangeStatus, Hold, TableHistory
 from retable.replay.images import strange_columns
 from retable.replay.timeline import Dialect, ImplicitColumn, Statement, Timeline, trace
@@ -124,11 +124,13 @@ class Tables:
                 owned[identity].append(event)
         return dict(owned)
 
-    def strange(self, owned: dict[str, list[RowEvent]]) -> list[ImplicitColumn]:
-        """The columns that rows bring though no statement told of them."""
+    def strange(self, owned: dict[str, list[RowEvent]], holds: Mapping[str, Hold | None]) -> list[ImplicitColumn]:
+        """The columns that rows below a hold bring though no statement told of them."""
         found: list[ImplicitColumn] = []
         for identity, events in owned.items():
             history = self._histories[identity]
+            for hold in (history.hold, holds.get(identity)):
+                events = [event for event in events if Bounds(None, hold).verdict(event) is None]
             found += strange_columns(events, history, partial(self.rules.seen, history.name))
         return found
 

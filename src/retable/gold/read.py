@@ -11,7 +11,7 @@ from retable.errors import NotFound, NotReady
 from retable.gold.state import SEQUENCE_COLUMN, GoldState, from_properties
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
-from retable.ledger.read import read_cuts
+from retable.ledger.read import read_cuts, read_ledger
 from retable.ledger.windows import find_window
 
 _OWN = "_retable_"
@@ -68,10 +68,19 @@ def columns(lake: Lake, name: str) -> tuple[PublishedColumn, ...]:
 
 
 def snapshot_of_cut(lake: Lake, name: str, window: str) -> int | None:
-    """Give the snapshot that the newest cut of a window has for a gold table; None where it had none yet."""
+    """Give the snapshot that the newest cut of a window has for a gold table; None where it had none yet.
+
+    A window in which nothing arrived shares the cut of the one before it.
+    """
     _, state = find_gold(lake, name)
     find_window(lake, state.source, window)
-    cut = read_cuts(lake, state.source, window)
+    replayed = {
+        row.window: row for row in read_ledger(lake, state.source) if (row.stage, row.table) == ("replay", None)
+    }
+    cuts = [row for row in read_cuts(lake, state.source) if row.window <= window]
+    last = max((row.window for row in cuts), default="")
+    between = [row.counts.get("rows", 0) for name, row in replayed.items() if last < name <= window]
+    cut = [row for row in cuts if row.window == last] if window in replayed and not any(between) else []
     if not cut:
         raise NotReady(
             f"the window {window} of {state.source} has no cut: it was not replayed, or only after a later one; "

@@ -153,7 +153,8 @@ class Run:
             fresh = touched - set(found)
             found |= {identity: self._find(identity, names[identity][0]) for identity in fresh}
             remembered = [c for i in fresh if stored and (state := found[i].state) for c in state.implicit]
-            strange = [column for column in tables.strange(owned) if column not in implicit]
+            holds = {identity: f.state.hold for identity, f in found.items() if stored and f.state is not None}
+            strange = [column for column in tables.strange(owned, holds) if column not in implicit]
             if not strange and not remembered:
                 return tables, owned, implicit, found
             implicit += remembered + [column for column in strange if column not in remembered]

@@ -63,7 +63,8 @@ class ColumnSpec:
 
     `source_type` is the source's type text without the column's options, such as `BIGINT unsigned` or
     `ENUM('a','b')`. `default` is a constant default as the text of its value (never an expression); `has_default`
-    tells NULL and "no constant default" apart. `not_null` is recorded, never enforced in gold.
+    tells NULL and "no constant default" apart, `computed` that the default is an expression, whose value nothing
+    tells. `not_null` is recorded, never enforced in gold.
     """
 
     name: str
@@ -72,3 +73,4 @@ class ColumnSpec:
     has_default: bool = False
     default: str | None = None
     comment: str | None = None
+    computed: bool = False

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from retable.decode.values import Value, ValueRules, read_image, value_reader
-from retable.errors import BadValue, KeyUnknown, OrderUndefined
+from retable.errors import BadValue, KeyUnknown, OrderUndefined, UnsupportedChange
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.replay.fold import Key, Read, RowEvent, Values
@@ -118,10 +118,13 @@ def key_columns(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
 
 
 def default_value(column: Column, source_format: str, rules: ValueRules) -> Value:
-    """What rows older than the column show; ZeroDate where that is a date that no date can hold."""
+    """What rows older than the column show; UnsupportedChange or ZeroDate where the column cannot hold that."""
     if column.default is None:
         return None
-    return value_reader(source_format, column.source_type, column.type, rules)(column.default)
+    try:
+        return value_reader(source_format, column.source_type, column.type, rules)(column.default)
+    except BadValue as error:
+        raise UnsupportedChange(f"the default of column {column.name!r}: {error.message}") from error
 
 
 def ordering_clash(changes: Iterable[AppliedChange], part: str | None) -> AppliedChange | None:

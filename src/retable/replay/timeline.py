@@ -332,7 +332,8 @@ class Timeline:
         kind = self._type_of(table, spec) if spec.source_type else old.type
         if kind is None:
             return f"column {spec.name!r} has the type {spec.source_type!r}, which is not known"
-        if not (old.type.widens_to(kind) and self._keeps_values(old.source_type, spec.source_type)):
+        keeps = not spec.source_type or self._keeps_values(old.source_type, spec.source_type)
+        if not (old.type.widens_to(kind) and keeps):
             return (
                 f"column {old.name!r} changes from {old.source_type or old.type} to {spec.source_type}: not a widening"
             )
@@ -397,9 +398,9 @@ def _placed(columns: list[Column], column: Column, place: Place) -> tuple[Column
 def _old_rows_show(spec: ColumnSpec, kind: GoldType) -> str | None:
     """What rows older than an added column show: its constant default, or MySQL's own for NOT NULL without one.
 
-    A zero date, MySQL's own default of a NOT NULL date, is no date: such rows show null.
+    A zero date, MySQL's own default of a NOT NULL date, is no date: such rows show null, as with `now()`.
     """
-    if spec.has_default or not spec.not_null:
+    if spec.has_default or spec.computed or not spec.not_null:
         return spec.default
     if label := _FIRST_LABEL.match(spec.source_type):
         return label[1].replace("''", "'")

@@ -31,6 +31,7 @@ class ColumnDefinition:
     attributes: list[str] = field(default_factory=list)
     not_null: bool = False
     has_default: bool = False
+    computed: bool = False
     default: str | bytes | None = None
     comment: str | None = None
     primary: bool = False
@@ -56,7 +57,7 @@ class ColumnDefinition:
     def spec(self) -> ColumnSpec:
         told = self.tells_default
         default = self._default_text() if told else None
-        return ColumnSpec(self.name, self.source_type, self.not_null, told, default, self.comment)
+        return ColumnSpec(self.name, self.source_type, self.not_null, told, default, self.comment, self.computed)
 
     def _default_text(self) -> str | None:
         """The default's text, a number for a bit or hexadecimal literal in a number's column; None: NULL, or no text.
@@ -141,6 +142,7 @@ def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
             column.not_null = True
         case "DEFAULT":
             column.has_default, column.default = read_default(cursor)
+            column.computed = not column.has_default
         case "AUTO_INCREMENT":
             cursor.next()
             column.numbered = True
