@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 CAPTURES = Path(__file__).parent / "captures"
@@ -41,7 +42,7 @@ def write_objects(lines: Sequence[str], cuts: Sequence[int], folder: Path) -> li
     folder.mkdir(parents=True, exist_ok=True)
     bounds = [0, *[cut for cut in cuts if 0 < cut < len(lines)], len(lines)]
     names = []
-    for hour, (start, end) in enumerate(zip(bounds, bounds[1:], strict=False)):
+    for hour, (start, end) in enumerate(pairwise(bounds)):
         day, of_day = divmod(hour, 24)
         stamp = f"2026-03-{day + 1:02}T{of_day:02}"
         (folder / f"erp-{stamp}.jsonl").write_text("".join(f"{line}\n" for line in lines[start:end]), encoding="utf-8")

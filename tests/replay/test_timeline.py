@@ -6,8 +6,9 @@ from retable.ddl.widening import keeps_values
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
+from retable.replay.columns import Dialect
 from retable.replay.history import TableHistory
-from retable.replay.timeline import Dialect, ImplicitColumn, Statement, Timeline, trace
+from retable.replay.timeline import ImplicitColumn, Statement, Timeline, trace
 
 MYSQL = Dialect(lambda _, column: gold_type("mysql", column.source_type), keeps_values, describe)
 

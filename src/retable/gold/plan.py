@@ -16,10 +16,11 @@ from retable.gold.names import gold_column, gold_table
 from retable.model.event import TableName
 from retable.model.schema import ColumnSpec, GoldType
 from retable.model.sequence import Sequence
+from retable.replay.columns import Dialect
 from retable.replay.fold import Bounds, RowEvent
 from retable.replay.history import ChangeStatus, Hold, TableHistory
 from retable.replay.images import strange_columns
-from retable.replay.timeline import Dialect, ImplicitColumn, Statement, Timeline, trace
+from retable.replay.timeline import ImplicitColumn, Statement, Timeline, trace
 
 # A format marks how a value stands behind the type of its message, as in `ENUM('a','b')#index`.
 _WIRE_FORM = re.compile(r"#[a-z0-9]+\Z")

@@ -1,7 +1,6 @@
 """One window through all of its tables: statements to histories, rows to their owners, then the cut and the ledger."""
 
 import time
-import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -14,13 +13,14 @@ from retable.decode.values import ValueRules
 from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.gold import record
 from retable.gold.iceberg import Catalog
+from retable.gold.places import Found, Places
 from retable.gold.plan import Rules, Tables
-from retable.gold.silver import by_name, silver_files, to_event, to_statement
-from retable.gold.state import GoldState, from_properties
+from retable.gold.silver import by_name, silver_files, taken, to_event, to_statement
+from retable.gold.state import GoldState
 from retable.gold.store import Late, Record, RowStore
 from retable.gold.table import Outcome, TableReplay, Work
 from retable.ledger.catalog import Lake
-from retable.ledger.read import read_ledger, read_tables
+from retable.ledger.read import read_ledger
 from retable.ledger.rows import LedgerRow, Row, StageReport, TableRow
 from retable.ledger.windows import find_window, read_windows
 from retable.ledger.write import append_rows
@@ -41,14 +41,6 @@ class Lane:
 
     rows: RowStore
     catalog: Catalog
-
-
-@dataclass(slots=True)
-class Found:
-    """A gold table as it stands: its name and what it says of itself."""
-
-    gold: str
-    state: GoldState | None
 
 
 class Run:
@@ -75,7 +67,8 @@ class Run:
         self._ordinals = {window.name: ordinal for ordinal, window in self._windows.items()}
         self._ledger = read_ledger(lake, source.name)
         self._rules = Rules(lake.settings, source, source.source_system or "mysql")
-        self._registry = {row.identity: row for row in read_tables(lake, source.name)}
+        self._places = Places(self._catalog, lake, source.name, step)
+        self._registry = self._places.recorded
 
     # --- entrances -----------------------------------------------------------------------------------------------
     def replay(self, name: str) -> StageReport:
@@ -90,7 +83,7 @@ class Run:
         events = self._events(self._rows.window_rows(name))
         tables, owned, implicit, found = self._trace(list(statements), events, pending)
         applied = {name: silver_files(self._lake, self._source.name, name).get(name, EMPTY)}
-        self._rename(tables, found)
+        self._places.rename({i: name for i, (name, _) in tables.gold_names().items()}, found)
         works = [self._work(tables, identity, found, owned, implicit, applied, visible) for identity in sorted(found)]
         outcomes = self._replay_all(name, [work for work in works if work is not None])
         return self._record(name, tables, statements, outcomes)
@@ -110,7 +103,7 @@ class Run:
         tables, owned, implicit, found = self._trace(list(statements), events, set(), stored=False)
         files = silver_files(self._lake, self._source.name)
         applied = {name: files.get(name, EMPTY) for name in visible if name in replayed}
-        found.setdefault(row.identity, self._find(row.identity, gold))
+        found.setdefault(row.identity, self._places.find(row.identity, gold))
         work = self._work(tables, row.identity, found, owned, implicit, applied, visible, rebuilds=True)
         if work is None:
             raise NotFound(f"{gold} has neither rows nor columns in silver", table=gold)
@@ -131,7 +124,7 @@ class Run:
         records = self._rows.statements(visible[-1])
         records.sort(key=lambda r: self._ordinals[str(r["window"])], reverse=True)
         system = self._source.source_system
-        return {to_statement(r, system): str(r["window"]) for r in records}
+        return {taken(to_statement(r, system), self._source.takes): str(r["window"]) for r in records}
 
     def _events(self, records: list[Record]) -> Named:
         return {
@@ -151,43 +144,13 @@ class Run:
             touched = set(owned) | tables.touched_by({(s.position, s.part) for s in pending})
             touched |= {i for i, row in self._registry.items() if i in names and names[i][0] != row.gold}
             fresh = touched - set(found)
-            found |= {identity: self._find(identity, names[identity][0]) for identity in fresh}
+            found |= {identity: self._places.find(identity, names[identity][0]) for identity in fresh}
             remembered = [c for i in fresh if stored and (state := found[i].state) for c in state.implicit]
             holds = {identity: f.state.hold for identity, f in found.items() if stored and f.state is not None}
             strange = [column for column in tables.strange(owned, holds) if column not in implicit]
             if not strange and not remembered:
                 return tables, owned, implicit, found
             implicit += remembered + [column for column in strange if column not in remembered]
-
-    def _find(self, identity: str, desired: str) -> Found:
-        """Find a table's gold: under its recorded name, the one it should have, or, after a crash, anywhere near."""
-        row = self._registry.get(identity)
-        candidates = [desired] if row is None else [row.gold, desired]
-        if row is not None:
-            spaces = {name.split(".", 1)[0] for name in candidates}
-            candidates += [name for space in sorted(spaces) for name in self._catalog.names(space)]
-        for name in dict.fromkeys(candidates):
-            table = self._catalog.load(name)
-            state = None if table is None else from_properties(table.properties())
-            if state is not None and state.identity == identity and state.source == self._source.name:
-                return Found(name, state)
-        return Found(desired, None)
-
-    def _rename(self, tables: Tables, found: dict[str, Found]) -> None:
-        """Give tables their names; a circle of names is broken by a name in between."""
-        names = tables.gold_names()
-        moves = {i: names[i][0] for i, f in found.items() if f.state is not None and f.gold != names[i][0]}
-        while moves:
-            free = next((i for i, to in moves.items() if self._catalog.load(to) is None), None)
-            identity = free or next(iter(moves))
-            to = moves[identity] if free else f"{moves[identity]}__moving_{uuid.uuid4().hex[:8]}"
-            self._catalog.rename(found[identity].gold, to)
-            self._step(f"{to}: renamed")
-            found[identity].gold = to
-            if free:
-                del moves[identity]
-            elif all("__moving_" in found[i].gold for i in moves):
-                raise NotFound(f"{moves[identity]} is taken by a table that Retable does not know; move it away")
 
     # --- work ----------------------------------------------------------------------------------------------------
     def _work(

@@ -2,7 +2,8 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression, EqualTo, Reference
@@ -12,7 +13,7 @@ from retable.ddl.registry import parse_statement
 from retable.gold.store import Record
 from retable.ledger.catalog import Lake
 from retable.model.event import TableName
-from retable.model.schema_change import SchemaChange, TruncateTable, Unsupported
+from retable.model.schema_change import DropDatabase, NoChange, RenameTable, SchemaChange, TruncateTable, Unsupported
 from retable.model.sequence import Sequence
 from retable.replay.fold import RowEvent
 from retable.replay.timeline import Statement
@@ -47,6 +48,24 @@ def to_statement(record: Record, default_system: str | None) -> Statement:
         changes = parse_statement(dialect, text, database, schema, table or None)
     part, event_time = cast(str | None, record["part"]), cast(int | None, record["event_time_ms"])
     return Statement(sequence_of(record), part, name, text, changes, event_time)
+
+
+def taken(statement: Statement, takes: Callable[[TableName], bool]) -> Statement:
+    """The statement without what it does to tables that the source leaves out."""
+    kept = tuple(change for change in statement.changes if any(map(takes, _tables(change))) or not _tables(change))
+    return statement if kept == statement.changes else replace(statement, changes=kept or (NoChange("left out"),))
+
+
+def _tables(change: SchemaChange) -> tuple[TableName, ...]:
+    match change:
+        case NoChange() | DropDatabase():
+            return ()
+        case RenameTable(table, to):
+            return (table, to)
+        case Unsupported(table):
+            return () if table is None else (table,)
+        case _:
+            return (change.table,)
 
 
 def to_event(record: Record, ordinals: Mapping[str, int], counted: bool) -> RowEvent:

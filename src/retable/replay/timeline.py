@@ -4,14 +4,13 @@ A RENAME ends one span of a history and begins the next; a name that is free aga
 that was dropped and created again goes on with new columns, because gold keeps it as one table that was emptied.
 """
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from retable.model.event import TableName
-from retable.model.schema import ColumnSpec, GoldType
+from retable.model.schema import GoldType
 from retable.model.schema_change import (
     AddColumn,
     ChangeColumn,
@@ -21,30 +20,14 @@ from retable.model.schema_change import (
     DropDatabase,
     DropTable,
     NoChange,
-    Place,
     RenameTable,
     SchemaChange,
     TruncateTable,
     Unsupported,
 )
 from retable.model.sequence import Sequence
+from retable.replay.columns import Dialect, evolve, unknown_type
 from retable.replay.history import AppliedChange, ChangeStatus, Column, Epoch, Hold, NameSpan, TableHistory
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """What the timeline asks of a source's dialect and settings.
-
-    `type_of` gives a declared column's gold type (None: unknown). `keeps_values(old, new)` says whether a change of
-    source type leaves every stored value as it is. `describe` gives a change as JSON-able facts for the record.
-    """
-
-    type_of: Callable[[TableName, ColumnSpec], GoldType | None]
-    keeps_values: Callable[[str | None, str], bool]
-    describe: Callable[[SchemaChange], dict[str, object]]
-
-
-_FIRST_LABEL = re.compile(r"enum\s*\(\s*'((?:[^']|'')*)'", re.IGNORECASE)
 
 REMEDY_STATEMENT = (
     "this kind of statement is not replayed yet; after a version that replays it: "
@@ -128,10 +111,8 @@ class _Table:
 class Timeline:
     """The tables of one source up to the last statement that it was given."""
 
-    def __init__(self, dialect: "Dialect", implicit: Iterable[ImplicitColumn] = ()) -> None:
-        self._type_of = dialect.type_of
-        self._describe = dialect.describe
-        self._keeps_values = dialect.keeps_values
+    def __init__(self, dialect: Dialect, implicit: Iterable[ImplicitColumn] = ()) -> None:
+        self._dialect = dialect
         self._implicit: dict[str, dict[Sequence | None, list[ImplicitColumn]]] = {}
         for column in implicit:
             self._implicit.setdefault(column.identity, {}).setdefault(column.epoch_start, []).append(column)
@@ -251,9 +232,9 @@ class Timeline:
             return copied, model.keys, True, None
         columns: list[Column] = []
         for index, spec in enumerate(change.columns):
-            kind = self._type_of(change.table, spec)
+            kind = self._dialect.type_of(change.table, spec)
             if kind is None:
-                return (), None, False, f"column {spec.name!r} has the type {spec.source_type!r}, which is not known"
+                return (), None, False, unknown_type(spec)
             columns.append(Column(identify(index), spec.name, spec.source_type, kind))
         keys = change.keys if change.keys or change.complete else None
         return tuple(columns), keys, change.complete, None
@@ -281,73 +262,22 @@ class Timeline:
     def _columns(
         self, table: _Table, at: Statement, change: AddColumn | DropColumn | ChangeColumn, number: int
     ) -> str | None:
-        outcome = self._evolve(table, at, change, number)
+        match change:
+            case DropColumn(_, name):
+                table.left[name.lower()] += 1
+            case ChangeColumn(_, name, spec):
+                table.left[name.lower()] += name.lower() != spec.name.lower()
+        outcome = evolve(table.epochs[-1], change, f"{at.position}:{number}", self._dialect)
         if isinstance(outcome, str):
             return self._hold(table, at, outcome)
         table.begin(replace(outcome, start=at.position))
         self._note(table, at, change)
         return None
 
-    def _evolve(
-        self, table: _Table, at: Statement, change: AddColumn | DropColumn | ChangeColumn, number: int
-    ) -> Epoch | str:
-        """The epoch after one column change, or why it cannot be replayed."""
-        epoch = table.epochs[-1]
-        columns = list(epoch.columns)
-        match change:
-            case AddColumn(name, spec, place, if_not_exists):
-                if epoch.column(spec.name) is not None:
-                    return epoch if if_not_exists else f"it adds column {spec.name!r}, which is there already"
-                kind = self._type_of(name, spec)
-                if kind is None:
-                    return f"column {spec.name!r} has the type {spec.source_type!r}, which is not known"
-                added = Column(f"{at.position}:{number}", spec.name, spec.source_type, kind, _old_rows_show(spec, kind))
-                return replace(epoch, columns=_placed(columns, added, place))
-            case DropColumn(_, name, if_exists):
-                table.left[name.lower()] += 1
-                gone = epoch.column(name)
-                if gone is None:
-                    known = epoch.complete and not if_exists
-                    return f"it drops column {name!r}, which is not there" if known else epoch
-                if epoch.keys and name.lower() in {key.lower() for key in epoch.keys}:
-                    return f"it drops the key column {name!r}"
-                columns.remove(gone)
-                return replace(epoch, columns=tuple(columns))
-            case ChangeColumn(_, name, spec, place, if_exists):
-                table.left[name.lower()] += name.lower() != spec.name.lower()
-                old = epoch.column(name)
-                if old is None:
-                    known = epoch.complete and not if_exists
-                    return f"it changes column {name!r}, which is not there" if known else epoch
-                return self._changed(epoch, change.table, old, spec, place)
-            case _:
-                assert_never(change)
-
-    def _changed(
-        self, epoch: Epoch, table: TableName, old: Column, spec: ColumnSpec, place: Place | None
-    ) -> Epoch | str:
-        taken = epoch.column(spec.name)
-        if taken is not None and taken != old:
-            return f"it renames column {old.name!r} to {spec.name!r}, which is there already"
-        kind = self._type_of(table, spec) if spec.source_type else old.type
-        if kind is None:
-            return f"column {spec.name!r} has the type {spec.source_type!r}, which is not known"
-        keeps = not spec.source_type or self._keeps_values(old.source_type, spec.source_type)
-        if not (old.type.widens_to(kind) and keeps):
-            return (
-                f"column {old.name!r} changes from {old.source_type or old.type} to {spec.source_type}: not a widening"
-            )
-        new = replace(old, name=spec.name, source_type=spec.source_type or old.source_type, type=kind)
-        columns = tuple(new if column == old else column for column in epoch.columns)
-        if place is not None and place != Place():
-            columns = _placed([column for column in columns if column != new], new, place)
-        keys = epoch.keys and tuple(spec.name if key.lower() == old.name.lower() else key for key in epoch.keys)
-        return replace(epoch, columns=columns, keys=keys)
-
     # --- recording -----------------------------------------------------------------------------------------------
     def _note(self, table: _Table, at: Statement, change: SchemaChange) -> None:
         orders = not isinstance(change, AddColumn | CreateTable | CreateTableLike)
-        self._record(table, at, (self._describe(change),), "applied", None, orders)
+        self._record(table, at, (self._dialect.describe(change),), "applied", None, orders)
 
     def _hold(self, table: _Table, at: Statement, reason: str) -> str:
         if table.hold is None:
@@ -382,31 +312,3 @@ def trace(statements: Iterable[Statement], dialect: Dialect, implicit: Iterable[
             seen.add((statement.position, statement.part))
             timeline.apply(statement)
     return timeline
-
-
-def _placed(columns: list[Column], column: Column, place: Place) -> tuple[Column, ...]:
-    if place.first:
-        return (column, *columns)
-    if place.after is not None:
-        wanted = place.after.lower()
-        for index, other in enumerate(columns):
-            if other.name.lower() == wanted:
-                return (*columns[: index + 1], column, *columns[index + 1 :])
-    return (*columns, column)
-
-
-def _old_rows_show(spec: ColumnSpec, kind: GoldType) -> str | None:
-    """What rows older than an added column show: its constant default, or MySQL's own for NOT NULL without one.
-
-    A zero date, MySQL's own default of a NOT NULL date, is no date: such rows show null, as with `now()`.
-    """
-    if spec.has_default or spec.computed or not spec.not_null:
-        return spec.default
-    if label := _FIRST_LABEL.match(spec.source_type):
-        return label[1].replace("''", "'")
-    match kind.kind:
-        case "boolean" | "int" | "long" | "float" | "double" | "decimal":
-            return "0"
-        case "string" if not spec.source_type.lower().startswith("json"):
-            return "00:00:00" if spec.source_type.lower().startswith("time") else ""
-    return None

@@ -1,0 +1,63 @@
+"""Where each table's gold is, and the names that it should have."""
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from retable.errors import NameClash
+from retable.gold.iceberg import Catalog
+from retable.gold.state import GoldState, from_properties
+from retable.ledger.catalog import Lake
+from retable.ledger.read import read_tables
+
+
+@dataclass(slots=True)
+class Found:
+    """A table's gold as it stands: its name and what it says of itself; no state where there is none yet."""
+
+    gold: str
+    state: GoldState | None
+
+
+class Places:
+    """The gold tables of one source. `recorded` is what ops.tables says; what a table itself says decides."""
+
+    def __init__(self, catalog: Catalog, lake: Lake, source: str, step: Callable[[str], None]) -> None:
+        self.recorded = {row.identity: row for row in read_tables(lake, source)}
+        self._catalog = catalog
+        self._source = source
+        self._step = step
+
+    def find(self, identity: str, desired: str) -> Found:
+        """Find a table's gold under its recorded name, the one it should have, or, after a crash, anywhere near."""
+        for name in dict.fromkeys(self._candidates(identity, desired)):
+            table = self._catalog.load(name)
+            state = None if table is None else from_properties(table.properties())
+            if state is not None and state.identity == identity and state.source == self._source:
+                return Found(name, state)
+        return Found(desired, None)
+
+    def rename(self, wanted: Mapping[str, str], found: Mapping[str, Found]) -> None:
+        """Give tables their names; a circle of names is broken by a name in between."""
+        moves = {i: wanted[i] for i, f in found.items() if f.state is not None and f.gold != wanted[i]}
+        while moves:
+            free = next((i for i, to in moves.items() if self._catalog.load(to) is None), None)
+            identity = free or next((i for i in moves if "__moving_" not in found[i].gold), None)
+            if identity is None:
+                taken = min(moves.values())
+                raise NameClash(f"{taken} is a table that Retable does not know; move it away, then replay again")
+            to = moves[identity] if free else f"{moves[identity]}__moving_{uuid.uuid4().hex[:8]}"
+            self._catalog.rename(found[identity].gold, to)
+            self._step(f"{to}: renamed")
+            found[identity].gold = to
+            if free:
+                del moves[identity]
+
+    def _candidates(self, identity: str, desired: str) -> Iterator[str]:
+        row = self.recorded.get(identity)
+        if row is not None:
+            yield row.gold
+        yield desired
+        if row is not None:
+            for namespace in sorted({name.split(".", 1)[0] for name in (row.gold, desired)}):
+                yield from self._catalog.names(namespace)
