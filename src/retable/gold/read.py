@@ -74,13 +74,10 @@ def snapshot_of_cut(lake: Lake, name: str, window: str) -> int | None:
     """
     _, state = find_gold(lake, name)
     find_window(lake, state.source, window)
-    replayed = {
-        row.window: row for row in read_ledger(lake, state.source) if (row.stage, row.table) == ("replay", None)
-    }
     cuts = [row for row in read_cuts(lake, state.source) if row.window <= window]
     last = max((row.window for row in cuts), default="")
-    between = [row.counts.get("rows", 0) for name, row in replayed.items() if last < name <= window]
-    cut = [row for row in cuts if row.window == last] if window in replayed and not any(between) else []
+    holds = last == window or _changed_nothing(lake, state, last, window)
+    cut = [row for row in cuts if row.window == last] if holds else []
     if not cut:
         raise NotReady(
             f"the window {window} of {state.source} has no cut: it was not replayed, or only after a later one; "
@@ -91,6 +88,13 @@ def snapshot_of_cut(lake: Lake, name: str, window: str) -> int | None:
     if not mine:
         raise NotFound(f"{name} is not in the cut of {window}: it came later", table=name, window=window)
     return max(mine, key=lambda row: row.revision).snapshot_id
+
+
+def _changed_nothing(lake: Lake, state: GoldState, after: str, window: str) -> bool:
+    """Whether the windows behind `after` up to `window` are replayed and had no row."""
+    rows = [row for row in read_ledger(lake, state.source) if (row.stage, row.table) == ("replay", None)]
+    later = {row.window: row.counts.get("rows", 0) for row in rows if after < row.window <= window}
+    return window in later and not any(later.values())
 
 
 def read_rows(
