@@ -234,8 +234,6 @@ def test_what_the_binlog_reader_loses_is_excused_and_nothing_more(
     lake: Lake, publish_truth: Callable[..., None]
 ) -> None:
     def as_canal(row: dict[str, Any]) -> None:
-        cut = base64.b64decode(row["c_bin"] or "").rstrip(b"\0")
-        row["c_bin"] = row["c_bin"] and base64.b64encode(cut).decode()
         if row["id"] == 1:
             row["c_vbin"] = "AA=="
 
@@ -247,4 +245,4 @@ def test_what_the_binlog_reader_loses_is_excused_and_nothing_more(
     found = differences(lake, CAPTURE, "cp1_dml")
     assert found["gold_shop.all_types"] == ['id 1: c_vbin: gold "AA==", truth ""']
     assert len(found["gold_shop.legacy_gbk"]) == 1
-    assert {item.table for item in KNOWN} == {"shop.all_types", "shop.legacy_gbk", "shop.wl_marker"}
+    assert {item.table for item in KNOWN} == {"shop.legacy_gbk", "shop.wl_marker"}

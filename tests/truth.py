@@ -8,7 +8,6 @@ order or case. Retable's own columns do not count.
 import gzip
 import json
 import struct
-from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,16 +40,11 @@ class Known:
     excuses: Callable[[Any, Any], bool]
 
 
-def _zero_bytes_cut(gold: str | None, truth: str | None) -> bool:
-    return gold is not None and truth is not None and b64decode(gold) == b64decode(truth).rstrip(b"\0")
-
-
 def _replaced(gold: str | None, truth: str | None) -> bool:
     return gold is not None and truth is not None and "\ufffd" in gold and not truth.isascii()
 
 
 KNOWN = (
-    Known("shop.all_types", "c_bin", "Canal cuts the trailing zero bytes of BINARY(n)", _zero_bytes_cut),
     Known("shop.legacy_gbk", "memo", "Canal destroys text of a gbk column", _replaced),
     Known("shop.legacy_gbk", "lat", "Canal destroys text of a latin1 column", _replaced),
     Known("shop.wl_marker", None, "the stream ends behind the last checkpoint", lambda row, _: row["id"] == 999999),
