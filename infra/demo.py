@@ -27,7 +27,7 @@ HOME = demo_source.FOLDER / "airflow"
 LOG = demo_source.FOLDER / "airflow.log"
 STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 
-console = Console()
+console = Console(soft_wrap=True)
 
 
 def main() -> None:
@@ -93,7 +93,7 @@ def _show_windows(lake: Lake) -> None:
 
 
 def _spell(counts: dict[str, int]) -> str:
-    return "\n".join(f"{count} {name}" for name, count in counts.items() if count)
+    return "\n".join(f"{count:,} {name}" for name, count in counts.items() if count)
 
 
 def _show_gold(lake: Lake) -> bool:
@@ -105,7 +105,7 @@ def _show_gold(lake: Lake) -> bool:
     published = list_gold(lake)
     table = Table("gold table", "rows", "state", "against the source's own table", title="\nGold")
     for gold in published:
-        table.add_row(escape(gold.name), str(gold.rows), gold.state.state, _verdict(gold, found.get(gold.name, [])))
+        table.add_row(escape(gold.name), f"{gold.rows:,}", gold.state.state, _verdict(gold, found.get(gold.name, [])))
     console.print(table)
     held = {gold.name for gold in published if gold.state.hold}
     _show_held(published)
@@ -126,15 +126,20 @@ def _show_held(published: list[PublishedTable]) -> None:
             console.print(f"[yellow]{escape(gold.name)} is held[/] ({hold.code}): {escape(hold.reason)}")
             if hold.statement:
                 console.print(f"  {escape(hold.statement)}")
+            console.print(f"  Next: {escape(hold.remedy)}")
 
 
 def _show_next_steps() -> None:
     console.print(
-        "\n[bold]Next[/]\n"
+        "\n[bold]Look around[/]\n"
+        "  export RETABLE_SETTINGS=var/demo/retable.toml\n"
+        "  .venv/bin/retable status                      or tables, rows, schema, history, hold list: see --help\n"
         "  make up                                       the same in Airflow's UI, on this machine only\n"
-        "  .venv/bin/retable --help                      look around: status, tables, rows, history, hold list\n"
-        "  .venv/bin/retable init --from-files FOLDER    write settings for your own messages, then:\n"
-        "  .venv/bin/retable run SOURCE                  replay them\n"
+        "[bold]Your own messages[/]\n"
+        "  unset RETABLE_SETTINGS\n"
+        "  .venv/bin/retable init --from-files FOLDER    recognises the format and writes retable.toml\n"
+        "  .venv/bin/retable run SOURCE                  lands, decodes and replays them, window by window\n"
+        "  RETABLE_SETTINGS=retable.toml make up         the same by the hour\n"
     )
 
 

@@ -13,7 +13,7 @@ FOLDER = ROOT / "var" / "demo"
 SETTINGS = FOLDER / "retable.toml"
 SOURCE = "demo"
 
-HOURS = ("cp1_dml", "cp3_types", "cp4_tables", "final")
+HOURS = ("cp1_dml", "cp3_types", "final")
 """The checkpoints at which an hour ends; the last hour also takes what follows its checkpoint."""
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from pathlib import Path
 from threading import Lock
 
@@ -50,6 +51,8 @@ def submit_conf() -> dict[str, str]:
         "spark.sql.extensions": f"{_ICEBERG}.extensions.IcebergSparkSessionExtensions",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # Nothing is ever in it, but Spark makes this folder, by default wherever a program was started.
+        "spark.sql.warehouse.dir": (Path(tempfile.gettempdir()) / "retable-spark-warehouse").as_uri(),
     }
 
 

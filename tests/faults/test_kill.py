@@ -1,5 +1,6 @@
 """`kill -9` of the JVM at every seam of a replay, twice, then a plain run."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,7 @@ from retable.ledger.catalog import Lake, open_lake
 from retable.session import build_session
 
 VICTIM = Path(__file__).with_name("victim.py")
+SHORT_LIFE = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 LAST = 0
 LEAVING = (": expanded", ": deleted", ": before publishing")
 
@@ -76,7 +78,7 @@ def test_a_replay_that_is_killed_twice_and_run_again_gives_the_same_gold(
 def kill(settings: Path, window: str, run_id: str, seam: str, number: int) -> str:
     """Let a replay die, and say what it was killed at."""
     command = [sys.executable, str(VICTIM), str(settings), window, run_id, seam, str(number)]
-    victim = subprocess.run(command, capture_output=True, text=True, timeout=180)
+    victim = subprocess.run(command, capture_output=True, text=True, timeout=180, env=os.environ | SHORT_LIFE)
     assert victim.returncode != 0, "the replay was not killed"
     assert victim.stdout, victim.stderr
     assert seam == LAST_STEP or "py4j" in victim.stderr.lower(), victim.stderr
