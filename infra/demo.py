@@ -27,6 +27,9 @@ HOME = demo_source.FOLDER / "airflow"
 LOG = demo_source.FOLDER / "airflow.log"
 STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 
+SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""What lets a JVM start cheaply: in a job of seconds its optimizing compiler costs twice what it saves."""
+
 console = Console(soft_wrap=True)
 
 
@@ -56,7 +59,7 @@ def _interval_ends(settings: Settings) -> Iterator[str]:
 
 def _run_airflow(ends: list[str]) -> None:
     """Run the DAG for every interval on a metadata database of its own; no daemon is started."""
-    env = local_airflow.environment(HOME, demo_source.SETTINGS)
+    env = local_airflow.environment(HOME, demo_source.SETTINGS) | {"JAVA_TOOL_OPTIONS": SHORT_JOBS}
     with console.status("Airflow's metadata database …"):
         local_airflow.prepare(HOME, env)
     command = [sys.executable, str(Path(__file__).with_name("demo_dag.py")), f"replay_changes__{demo_source.SOURCE}"]

@@ -48,8 +48,11 @@ class Uninterrupted:
 
         The files of the tables are shared, and nobody changes one.
         """
-        _copy(self.folder / checkpoint, folder)
-        return load_settings(folder / "retable.toml")
+        return _copy(self.folder / checkpoint, folder)
+
+    def after(self, folder: Path) -> Settings:
+        """Settings of a lake of its own, in which all windows are replayed."""
+        return _copy(self.folder, folder)
 
 
 def prepare(folder: Path, warehouse: Path, catalog: Path = Path("catalog.db")) -> Settings:
@@ -157,9 +160,10 @@ def _facts(lake: Lake, name: str) -> list[str]:
     return sorted(str([value for key, value in row.items() if key not in {*_WHEN, _FIELD_IDS}]) for row in rows)
 
 
-def _copy(lake: Path, to: Path) -> None:
+def _copy(lake: Path, to: Path) -> Settings:
     """Copy settings and catalog, whatever of it still stands in the write-ahead log."""
     to.mkdir(exist_ok=True)
     (to / "retable.toml").write_text((lake / "retable.toml").read_text(encoding="utf-8"), encoding="utf-8")
     with closing(sqlite3.connect(lake / "catalog.db")) as old, closing(sqlite3.connect(to / "catalog.db")) as new:
         old.backup(new)
+    return load_settings(to / "retable.toml")

@@ -195,3 +195,29 @@ def test_a_hold_on_a_row_cuts_the_history_there() -> None:
     cut = history.until(held.hold)
     assert names(cut) == ["id"]
     assert not cut.dropped
+
+
+def test_create_if_not_exists_leaves_a_table_that_images_told_alone() -> None:
+    name = TableName("shop", None, "t")
+    seen = ImplicitColumn(f"{name}@base", None, "id", "int", GoldType("int"))
+    history = only(run("CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY)", implicit=(seen,)))
+    assert history.void is None
+    assert names(history) == ["id"]
+
+
+def test_dropping_a_database_drops_the_tables_that_are_there_though_no_statement_named_them() -> None:
+    name = TableName("shop", None, "t")
+    history = only(trace(statements("DROP DATABASE shop"), MYSQL, known=[name]))
+    assert history.dropped
+    assert history.changes
+
+
+def test_a_row_before_a_name_was_taken_by_a_rename_is_of_another_table() -> None:
+    timeline = run(
+        "CREATE TABLE a (id INT PRIMARY KEY)", "DROP DATABASE shop", "CREATE TABLE a (id INT)", "RENAME TABLE a TO b"
+    )
+    renamed = next(history for history in timeline.histories() if history.name.table == "b")
+    early = timeline.owner(TableName("shop", None, "b"), at(15))
+    assert early != renamed.identity
+    assert timeline.owner(TableName("shop", None, "b"), at(15)) == early
+    assert timeline.owner(TableName("shop", None, "b"), at(40)) == renamed.identity

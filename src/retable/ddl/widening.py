@@ -6,6 +6,14 @@ _INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint")
 _TYPE = re.compile(r"\s*([a-z]+)(?:\s*\((.*)\))?(.*)\Z", re.IGNORECASE | re.DOTALL)
 _LABEL = re.compile(r"'((?:[^'\\]|''|\\.)*)'")
 _SYNONYMS = {"integer": "int", "bool": "tinyint", "boolean": "tinyint", "dec": "decimal", "numeric": "decimal"}
+_KNOWN = frozenset(
+    {
+        *_INTEGERS,
+        *("enum", "set", "datetime", "timestamp", "time", "date", "year", "bit", "decimal", "float", "double", "json"),
+        *("char", "varchar", "tinytext", "text", "mediumtext", "longtext"),
+        *("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"),
+    }
+)
 _BINARY = ("blob", "binary")
 
 
@@ -18,7 +26,7 @@ def keeps_values(old: str | None, new: str) -> bool:
     if old is None:
         return True
     before, after = _parse(old), _parse(new)
-    if before is None or after is None:
+    if before is None or after is None or before[0] not in _KNOWN or after[0] not in _KNOWN:
         return old.strip().lower() == new.strip().lower()
     (kind, arguments, options), (new_kind, new_arguments, new_options) = before, after
     if kind in _INTEGERS and new_kind in _INTEGERS:
@@ -33,10 +41,16 @@ def keeps_values(old: str | None, new: str) -> bool:
         size, new_size = _number(arguments, default), _number(new_arguments, default)
         return size == new_size if kind == "binary" else size <= new_size
     if _is_text(kind) and _is_text(new_kind):
-        return _capacity(kind, arguments) <= _capacity(new_kind, new_arguments)
+        # CHAR does not keep trailing blanks.
+        return (new_kind != "char" or kind == "char") and _capacity(kind, arguments) <= _capacity(
+            new_kind, new_arguments
+        )
     if kind.endswith(_BINARY) and new_kind.endswith(_BINARY) and "binary" not in (kind, new_kind):
         return _capacity(kind, arguments) <= _capacity(new_kind, new_arguments)
-    if kind in ("decimal", "float", "double") and new_kind in ("decimal", "float", "double"):
+    if kind in ("float", "double") and new_kind in ("float", "double"):
+        signed = "unsigned" in options or "unsigned" not in new_options
+        return signed and (not new_arguments or arguments == new_arguments)
+    if kind == new_kind == "decimal":
         return "unsigned" in options or "unsigned" not in new_options
     return kind == new_kind or (kind == "json" and new_kind == "longtext")
 

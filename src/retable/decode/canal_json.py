@@ -119,7 +119,7 @@ def _statement(envelope: _Envelope, message: RawMessage, context: DecodeContext)
 def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     rows = _rows(envelope, op)
     keys, origin = _keys(envelope, rows[0], context)
-    types = _column_types(envelope)
+    types = _complete(_column_types(envelope), rows)
     common = _problems(envelope, op, keys, types)
     needed = frozenset(keys or ())
     events = []
@@ -150,6 +150,13 @@ def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: Deco
             )
         )
     return events
+
+
+def _complete(types: dict[str, str] | None, rows: Rows[_Row]) -> dict[str, str] | None:
+    """The types of all columns of the rows; one that the message leaves out has the empty type, which is unknown."""
+    if types is None or all(row.keys() <= types.keys() for row in rows):
+        return types
+    return types | {name: "" for row in rows for name in row if name not in types}
 
 
 def _rows(envelope: _Envelope, op: Op) -> Rows[_Row]:

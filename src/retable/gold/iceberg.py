@@ -148,6 +148,7 @@ class GoldTable:
         self.name = name
         self._table = table
         self.base: int = table.currentSnapshot().snapshotId()
+        self._decided_on = self.fields()
 
     @property
     def location(self) -> str:
@@ -192,6 +193,7 @@ class GoldTable:
             for name, promoted in evolution.promotions:
                 update.updateColumn(name, self.catalog.type_of(promoted))
             update.commit()
+        self._decided_on = self.fields()
 
     def branch(self, run_id: str) -> str:
         """Open this run's branch at the base; branches of runs that died are removed."""
@@ -214,12 +216,12 @@ class GoldTable:
     ) -> None:
         """Make the branch, the schema and the properties visible in one transaction, or nothing of them.
 
-        Fenced when main is not the base any more. Whether a commit whose reply was lost was applied is read from
-        the table itself: the run's name in its properties.
+        Fenced when main or the columns are not those that this run decided on. Whether a commit whose reply was lost
+        was applied is read from the table itself: the run's name in its properties.
         """
         token = properties[RUN_PROPERTY]
         self._table.refresh()
-        if self._table.currentSnapshot().snapshotId() != self.base:
+        if self._table.currentSnapshot().snapshotId() != self.base or self.fields() != self._decided_on:
             raise Fenced(f"{self.name}: another writer committed first; run this window again", table=self.name)
         try:
             with self.catalog.conflicts(self.name):

@@ -4,11 +4,13 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from retable.errors import NameClash
 from retable.gold.iceberg import Catalog
 from retable.gold.state import GoldState, from_properties
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_tables
+from retable.replay.history import Hold
+
+REMEDY = "move or rebuild the table that has the name, then: retable hold release TABLE --rebuild --reason ..."
 
 
 @dataclass(slots=True)
@@ -37,21 +39,27 @@ class Places:
                 return Found(name, state)
         return Found(desired, None)
 
-    def rename(self, wanted: Mapping[str, str], found: Mapping[str, Found]) -> None:
-        """Give tables their names; a circle of names is broken by a name in between."""
+    def rename(self, wanted: Mapping[str, str], found: Mapping[str, Found]) -> dict[str, Hold]:
+        """Give tables their names; a circle of names is broken by a name in between.
+
+        A name that a table keeps which has no reason to move cannot be given: the hold of that table comes back.
+        """
         moves = {i: wanted[i] for i, f in found.items() if f.state is not None and f.gold != wanted[i]}
-        while moves:
+        leaving = {found[i].gold for i in moves}
+        blocked = {i: to for i, to in moves.items() if to not in leaving and self._catalog.load(to) is not None}
+        while moves := {i: to for i, to in moves.items() if i not in blocked}:
             free = next((i for i, to in moves.items() if self._catalog.load(to) is None), None)
-            identity = free or next((i for i in moves if "__moving_" not in found[i].gold), None)
-            if identity is None:
-                taken = min(moves.values())
-                raise NameClash(f"{taken} is a table that Retable does not know; move it away, then replay again")
+            identity = free or next(iter(moves))
             to = moves[identity] if free else f"{moves[identity]}__moving_{uuid.uuid4().hex[:8]}"
+            if not free and found[identity].gold.startswith(f"{moves[identity]}__moving_"):
+                blocked[identity] = moves[identity]
+                continue
             self._catalog.rename(found[identity].gold, to)
             self._step(f"{to}: renamed")
             found[identity].gold = to
             if free:
                 del moves[identity]
+        return {i: Hold("NAME_CLASH", f"{to} is another table", None, None, None, REMEDY) for i, to in blocked.items()}
 
     def _candidates(self, identity: str, desired: str) -> Iterator[str]:
         row = self.recorded.get(identity)

@@ -76,6 +76,16 @@ class Rules:
             raise KeyUnknown(f"messages of {history.name} name the key {first} and the key {second}; set keys for it")
         return named.pop() if named else ()
 
+    def hashed_by(self, keys: tuple[str, ...], history: TableHistory, events: Iterable[RowEvent]) -> bool:
+        """Whether silver's key hashes, which are of the messages' keys as they are written, tell these keys apart."""
+        if self.settings.rules(history.name).keys or not keys:
+            return False
+        written = {column.source_type for epoch in history.epochs for key in keys if (column := epoch.column(key))}
+        columns = {column.id for epoch in history.epochs for key in keys if (column := epoch.column(key))}
+        named = {event.keys for event in events}
+        same = {tuple(name.lower() for name in self._final_names(history, event)) for event in events}
+        return len(named) == 1 and same == {tuple(key.lower() for key in keys)} and len(written) <= len(columns)
+
     @staticmethod
     def _final_names(history: TableHistory, event: RowEvent) -> tuple[str, ...]:
         epoch = history.epoch_of(event.sequence)
@@ -93,8 +103,10 @@ class Tables:
         self._histories = {history.identity: history for history in timeline.histories()}
 
     @classmethod
-    def trace(cls, statements: list[Statement], rules: Rules, implicit: Iterable[ImplicitColumn]) -> "Tables":
-        return cls(trace(statements, rules.dialect(), implicit), rules)
+    def trace(
+        cls, statements: list[Statement], rules: Rules, implicit: Iterable[ImplicitColumn], known: Iterable[TableName]
+    ) -> "Tables":
+        return cls(trace(statements, rules.dialect(), implicit, known), rules)
 
     def history(self, identity: str) -> TableHistory:
         return self._histories[identity]

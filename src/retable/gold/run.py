@@ -13,6 +13,7 @@ from retable.decode.values import ValueRules
 from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.gold import record
 from retable.gold.iceberg import Catalog
+from retable.gold.names import gold_table
 from retable.gold.places import Found, Places
 from retable.gold.plan import Rules, Tables
 from retable.gold.silver import by_name, silver_files, taken, to_event, to_statement
@@ -69,6 +70,7 @@ class Run:
         self._rules = Rules(lake.settings, source, source.source_system or "mysql")
         self._places = Places(self._catalog, lake, source.name, step)
         self._registry = self._places.recorded
+        self._blocked: dict[str, Hold] = {}
 
     # --- entrances -----------------------------------------------------------------------------------------------
     def replay(self, name: str) -> StageReport:
@@ -83,7 +85,7 @@ class Run:
         events = self._events(self._rows.window_rows(name))
         tables, owned, implicit, found = self._trace(list(statements), events, pending)
         applied = {name: silver_files(self._lake, self._source.name, name).get(name, EMPTY)}
-        self._places.rename({i: name for i, (name, _) in tables.gold_names().items()}, found)
+        self._blocked = self._places.rename({i: name for i, (name, _) in tables.gold_names().items()}, found)
         works = [self._work(tables, identity, found, owned, implicit, applied, visible) for identity in sorted(found)]
         outcomes = self._replay_all(name, [work for work in works if work is not None])
         return self._record(name, tables, statements, outcomes)
@@ -97,9 +99,10 @@ class Run:
         window = self._windows[max(self._ordinals[name] for name in replayed)]
         visible = self._visible(window.ordinal)
         statements = self._statements(visible)
-        names = Tables.trace(list(statements), self._rules, []).names_of(row.identity)
+        names = Tables.trace(list(statements), self._rules, [], self._known()).names_of(row.identity)
         names = names or {TableName(row.database, row.schema, row.table)}
-        events = self._events(self._rows.table_rows(visible[-1], names))
+        records = self._rows.table_rows(visible[-1], names)
+        events = self._events([record for record in records if record["window"] in replayed])
         tables, owned, implicit, found = self._trace(list(statements), events, set(), stored=False)
         files = silver_files(self._lake, self._source.name)
         applied = {name: files.get(name, EMPTY) for name in visible if name in replayed}
@@ -120,6 +123,11 @@ class Run:
         decoded = self._stage("decode")
         return [w.name for o, w in sorted(self._windows.items()) if o <= horizon and w.name in decoded]
 
+    def _known(self) -> list[TableName]:
+        """The tables that gold has though no statement made them."""
+        names = {identity: TableName(r.database, r.schema, r.table) for identity, r in self._registry.items()}
+        return [name for identity, name in names.items() if identity == f"{name}@base"]
+
     def _statements(self, visible: list[str]) -> dict[Statement, str]:
         records = self._rows.statements(visible[-1])
         records.sort(key=lambda r: self._ordinals[str(r["window"])], reverse=True)
@@ -138,7 +146,7 @@ class Run:
         implicit: list[ImplicitColumn] = []
         found: dict[str, Found] = {}
         while True:
-            tables = Tables.trace(statements, self._rules, implicit)
+            tables = Tables.trace(statements, self._rules, implicit, self._known())
             owned = tables.split(events)
             names = tables.gold_names()
             touched = set(owned) | tables.touched_by({(s.position, s.part) for s in pending})
@@ -176,10 +184,10 @@ class Run:
         }
         if not rebuilds and state is not None and self._is_done(state, history, events, gold, applied):
             return None
-        hold = tables.gold_names()[identity][1]
+        hold = self._blocked.get(identity) or tables.gold_names()[identity][1]
         keys: tuple[str, ...] = ()
         try:
-            keys = self._rules.keys(history, events, () if state is None or rebuilds else state.keys)
+            keys = self._rules.keys(history, events, () if state is None or rebuilds else _named_now(state, history))
         except KeyUnknown as error:
             hold = Hold(error.code, error.message, None, None, None, REMEDY_REBUILD)
         rules = self._lake.settings.rules(name)
@@ -192,6 +200,7 @@ class Run:
             events=events,
             older=lambda late: self._older(tables, history, visible[-1], set(silver), late),
             keys=keys,
+            hashed=self._rules.hashed_by(keys, history, events),
             names=self._rules.column_names,
             source_format=self._source.format,
             rules=ValueRules(self._source.time_zone, self._source.timestamp_zone, rules.zero_date),
@@ -228,10 +237,15 @@ class Run:
         told = {str(change.position) for change in history.changes if change.status == "applied"}
         if state.hold is None and (history.hold is not None or told != set(state.changes)):
             return False
-        counted = {row.window for row in self._ledger if row.stage == "replay" and row.table == gold}
+        named = {gold, *self._gold_names(history)}
+        counted = {row.window for row in self._ledger if row.stage == "replay" and row.table in named}
         return not events or all(
             state.applied.get(window) == identity and window in counted for window, identity in applied.items()
         )
+
+    def _gold_names(self, history: TableHistory) -> set[str]:
+        """Every gold name that a table ever had."""
+        return {gold_table(self._lake.settings.lake, span.name) for span in history.spans}
 
     def _older(
         self, tables: Tables, history: TableHistory, until: str, own: set[str], late: Late | None
@@ -275,7 +289,7 @@ class Run:
             for outcome, events in outcomes
             for row in record.ledger_rows(source, self._windows, outcome, events, self._run_id, now, seconds)
         ]
-        append_rows(self._lake, [*counted, *self._window_rows(window, counted, seconds)])
+        append_rows(self._lake, [*counted, *self._window_rows(window, counted, outcomes, seconds)])
         held = sorted({o.gold for o, _ in outcomes if o.state.hold} | self._held_before(snapshots))
         total: Counter[str] = Counter()
         for row in counted:
@@ -294,13 +308,20 @@ class Run:
     def _held_before(self, now: Mapping[str, object]) -> set[str]:
         return {row.gold for i, row in self._registry.items() if row.state == "held" and i not in now}
 
-    def _window_rows(self, window: str, counted: list[LedgerRow], seconds: float) -> list[LedgerRow]:
+    def _window_rows(
+        self,
+        window: str,
+        counted: list[LedgerRow],
+        outcomes: list[tuple[Outcome, list[RowEvent]]],
+        seconds: float,
+    ) -> list[LedgerRow]:
         """The rows that say of whole windows that they are replayed, with the sums over their tables."""
+        former = {name for outcome, _ in outcomes for name in self._gold_names(outcome.history) - {outcome.gold}}
         done = {row.window: row for row in self._ledger if row.stage == "replay" and row.table is None}
         rows = []
         for name in {window, *(row.window for row in counted)}:
             mine = [row for row in (*self._ledger, *counted) if (row.stage, row.window) == ("replay", name)]
-            newest = {row.table: row for row in mine if row.table is not None}
+            newest = {row.table: row for row in mine if row.table and (row in counted or row.table not in former)}
             total: Counter[str] = Counter()
             for row in newest.values():
                 total.update(row.counts)
@@ -324,6 +345,13 @@ class Run:
                 )
             )
         return rows
+
+
+def _named_now(state: GoldState, history: TableHistory) -> tuple[str, ...]:
+    """The key columns that gold knows, under the names that they have now."""
+    identities = {column.name: column.id for column in state.columns}
+    names = {column.id: column.name for column in history.final.columns}
+    return tuple(names.get(identities.get(key, ""), key) for key in state.keys)
 
 
 def _facts(row: TableRow | None) -> tuple[object, ...] | None:

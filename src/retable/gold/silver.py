@@ -52,7 +52,13 @@ def to_statement(record: Record, default_system: str | None) -> Statement:
 
 def taken(statement: Statement, takes: Callable[[TableName], bool]) -> Statement:
     """The statement without what it does to tables that the source leaves out."""
-    kept = tuple(change for change in statement.changes if any(map(takes, _tables(change))) or not _tables(change))
+    kept = tuple(
+        Unsupported(change.to, f"it was {change.table}, which the settings leave out, so its rows are not here")
+        if isinstance(change, RenameTable) and takes(change.to) and not takes(change.table)
+        else change
+        for change in statement.changes
+        if any(map(takes, _tables(change))) or not _tables(change)
+    )
     return statement if kept == statement.changes else replace(statement, changes=kept or (NoChange("left out"),))
 
 

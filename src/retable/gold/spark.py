@@ -109,9 +109,10 @@ class SparkRows:
             epoch, hi = sf.col("sequence.epoch"), sf.col("sequence.hi")
             rows = rows.where((epoch > late.since.epoch) | ((epoch == late.since.epoch) & (hi >= late.since.hi)))
             wanted = self.spark.createDataFrame(pa.table({"_hash": pa.array(late.hashes, pa.int64())}))
+            same = sf.col("keys").eqNullSafe(sf.array(*map(sf.lit, late.keys)))
             each = sf.explode(sf.array_compact(sf.array("key_hash", "old_key_hash")))
-            rows = rows.withColumn("_hash", each).join(sf.broadcast(wanted), "_hash", "left_semi")
-            rows = rows.dropDuplicates(list(_ADDRESS))
+            hashed = rows.where(same).withColumn("_hash", each).join(sf.broadcast(wanted), "_hash", "left_semi")
+            rows = hashed.drop("_hash").dropDuplicates(list(_ADDRESS)).unionByName(rows.where(~same))
         return _pylist(rows.select(*_ROW_COLUMNS))
 
     def _events(self, kind: str) -> DataFrame:

@@ -23,9 +23,13 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """Keys, by hash, with an event that gold is ahead of: they need every event not below `since`."""
+    """Keys, by hash, with an event that gold is ahead of: they need every event not below `since`.
+
+    `keys` are the key columns that the hashes are of; an event whose message names others is needed in any case.
+    """
 
     hashes: frozenset[int]
+    keys: tuple[str, ...]
     since: Sequence
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from retable.decode.values import Value, ValueRules
-from retable.errors import TableError
+from retable.errors import LateChange, TableError
 from retable.gold.evolve import Evolution, plan_evolution
 from retable.gold.iceberg import RUN_PROPERTY, Catalog, GoldTable
 from retable.gold.replace import Replacement, replace_bag, replace_keys
@@ -16,11 +16,12 @@ from retable.gold.state import GoldColumn, GoldState, to_properties
 from retable.gold.store import Late, RowStore, Standing
 from retable.model.sequence import Sequence
 from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, Reject, RowEvent, fold_bag, fold_keys
-from retable.replay.history import Hold, TableHistory
-from retable.replay.images import TableReader, key_columns
+from retable.replay.history import AppliedChange, Hold, TableHistory
+from retable.replay.images import TableReader, key_columns, ordering_clash
 from retable.replay.timeline import ImplicitColumn
 
 REMEDY_LATE = "retable hold release TABLE --rebuild --reason ..."
+ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
 LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
 
 
@@ -30,7 +31,7 @@ class Work:
 
     `older` fetches events of the same table in other windows, of late keys or of all: the fold needs them where an
     event is not newer than what gold holds. `applied` is what this run replays, by window; `clash` holds
-    the table whatever its rows say. `names` are the
+    the table whatever its rows say. `hashed`: silver's key hashes are those of `keys`. `names` are the
     gold names of the final columns, by column identity.
     """
 
@@ -42,6 +43,7 @@ class Work:
     events: list[RowEvent]
     older: Callable[[Late | None], list[RowEvent]]
     keys: tuple[str, ...]
+    hashed: bool
     names: Callable[[TableHistory], dict[str, str]]
     source_format: str
     rules: ValueRules
@@ -126,6 +128,8 @@ class TableReplay:
         while True:
             history = work.history if hold is None else work.history.until(hold)
             hold = history.hold or hold
+            if hold is not None and _is_behind(work, hold):
+                hold = replace(hold, position=None)
             if hold is not None and hold.position is None:
                 return Decision(history, hold, _all_held(work.events))
             try:
@@ -135,6 +139,12 @@ class TableReplay:
                 hold = _schema_hold(history, error)
                 continue
             events = self._events(work) if events is None else events
+            clash = _clash(work, history, events)
+            if clash is not None:
+                hold = Hold(
+                    "ORDER_UNDEFINED", ORDER_REASON, clash.position, clash.part, clash.statement, REMEDY_REBUILD
+                )
+                continue
             fold = fold_keys if work.keys else fold_bag
             folded = fold(events, reader.read, Bounds(history.void, hold))
             if folded.hold is not None:
@@ -143,21 +153,23 @@ class TableReplay:
             try:
                 return Decision(history, hold, folded, self._change(work, table, history, folded, reader, names))
             except TableError as error:
-                first = min(event.sequence for event in work.events)
-                hold = Hold(error.code, error.message, first, None, None, REMEDY_REBUILD)
+                first = min((event.sequence for event in work.events), default=None)
+                at = None if isinstance(error, LateChange) else first
+                hold = Hold(error.code, error.message, at, None, None, REMEDY_REBUILD)
 
     def _events(self, work: Work) -> list[RowEvent]:
         """The window's events and, for the late ones among them, all others of their keys."""
         if work.rebuilds or not work.events or work.state is None:
             return work.events
-        if not work.keys:
+        if not work.keys or not work.hashed:
             return [*work.events, *work.older(None)]
         again = self._window in work.state.applied
         late = [event for event in work.events if again or _is_late(work.state, event.part, event.sequence)]
         if not late:
             return work.events
         hashes = frozenset(h for event in late for h in (event.key_hash, event.old_key_hash) if h is not None)
-        return [*work.events, *work.older(Late(hashes, min(event.sequence for event in late)))]
+        keys = late[0].keys or ()
+        return [*work.events, *work.older(Late(hashes, keys, min(event.sequence for event in late)))]
 
     def _change(
         self,
@@ -172,6 +184,9 @@ class TableReplay:
         by_name = work.rebuilds or work.state is None
         final = history.final.columns
         evolution = plan_evolution(table.fields(), known, final, names, by_name)
+        told = tuple(str(change.position) for change in history.changes if change.status == "applied")
+        if work.state is not None and not work.rebuilds and evolution.drops and told == work.state.changes:
+            raise LateChange(f"rows that came late tell columns otherwise; gold would lose {evolution.drops[0]!r}")
         void = history.void
         voids = void is not None and not table.is_empty and (work.state is None or work.state.void != void)
         standing = [] if work.rebuilds else self._standing(table, evolution, reader, folded)
@@ -247,9 +262,25 @@ def _standing_hold(work: Work) -> Hold | None:
     return None
 
 
+def _is_behind(work: Work, hold: Hold) -> bool:
+    """Whether gold already has rows above a new hold: then the table stops as it is, and only a rebuild goes back."""
+    if work.state is None or work.rebuilds or hold == work.state.hold or hold.position is None:
+        return False
+    return any(hold.position <= mark for mark in work.state.mark.values())
+
+
+def _clash(work: Work, history: TableHistory, events: list[RowEvent]) -> AppliedChange | None:
+    """A change of the history that nothing orders against rows of another partition, replayed now or before."""
+    places = {(event.part, event.sequence.epoch) for event in events}
+    if work.state is not None and not work.rebuilds:
+        places |= {(part or None, mark.epoch) for part, mark in work.state.mark.items()}
+    clashes = (ordering_clash(history.changes, part, epoch) for part, epoch in sorted(places, key=str))
+    return next((clash for clash in clashes if clash is not None), None)
+
+
 def _schema_hold(history: TableHistory, error: TableError) -> Hold:
     """A schema that gold cannot have holds the table at the statement that made it; without one, wholly."""
-    change = history.changes[-1] if history.changes else None
+    change = next((change for change in reversed(history.changes) if change.status == "applied"), None)
     if change is None:
         return Hold(error.code, error.message, None, None, None, REMEDY_REBUILD)
     return Hold(error.code, error.message, change.position, change.part, change.statement, REMEDY_REBUILD)
@@ -281,7 +312,7 @@ def _new_state(work: Work, decision: Decision, columns: tuple[GoldColumn, ...]) 
     """The state to commit: what stood, and what this run replayed; a table held wholly keeps all but the hold."""
     history, hold = decision.history, decision.hold
     before = work.state
-    if before is None or work.rebuilds:
+    if before is None or (work.rebuilds and decision.change is not None):
         before = GoldState(work.source, history.identity, history.name)
     for window, identity in work.applied.items():
         before = before.with_applied(window, identity)

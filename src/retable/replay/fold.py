@@ -112,7 +112,7 @@ def fold_keys(events: Iterable[RowEvent], read: Callable[[RowEvent], Read], boun
             if key is None:
                 continue
             before = folded.winners.get(key)
-            if before is not None and before.part != event.part:
+            if before is not None and before.part != event.part and before.sequence.epoch == event.sequence.epoch:
                 _stop(folded, event, "ORDER_UNDEFINED", f"partitions {before.part} and {event.part} both write one key")
             folded.winners[key] = Winner(event.sequence, event.part, row)
             owner[key] = event

@@ -50,14 +50,14 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class NameSpan:
-    """Rows of table `name` with start < sequence < end belong to the table; None = no bound."""
+    """Rows of table `name` with start <= sequence < end belong to the table; None = no bound."""
 
     name: TableName
     start: Sequence | None
     end: Sequence | None
 
     def covers(self, sequence: Sequence) -> bool:
-        return (self.start is None or sequence > self.start) and (self.end is None or sequence < self.end)
+        return (self.start is None or sequence >= self.start) and (self.end is None or sequence < self.end)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class TableReader:
         return key
 
     def _check_order(self, event: RowEvent) -> None:
-        clash = ordering_clash(self.history.changes, event.part)
+        clash = ordering_clash(self.history.changes, event.part, event.sequence.epoch)
         if clash is not None:
             raise OrderUndefined(
                 f"a row of partition {event.part} and a statement of partition {clash.part} at {clash.position}:"
@@ -127,9 +127,9 @@ def default_value(column: Column, source_format: str, rules: ValueRules) -> Valu
         raise UnsupportedChange(f"the default of column {column.name!r}: {error.message}") from error
 
 
-def ordering_clash(changes: Iterable[AppliedChange], part: str | None) -> AppliedChange | None:
-    """The first change that orders rows but came in another partition than `part`, so that nothing orders them."""
-    return next((change for change in changes if change.orders_rows and change.part != part), None)
+def ordering_clash(changes: Iterable[AppliedChange], part: str | None, epoch: int) -> AppliedChange | None:
+    """The first change that orders rows but came in another partition of the source epoch: nothing orders the two."""
+    return next((c for c in changes if c.orders_rows and c.part != part and c.position.epoch == epoch), None)
 
 
 def strange_columns(

@@ -111,7 +111,9 @@ class _Table:
 class Timeline:
     """The tables of one source up to the last statement that it was given."""
 
-    def __init__(self, dialect: Dialect, implicit: Iterable[ImplicitColumn] = ()) -> None:
+    def __init__(
+        self, dialect: Dialect, implicit: Iterable[ImplicitColumn] = (), known: Iterable[TableName] = ()
+    ) -> None:
         self._dialect = dialect
         self._implicit: dict[str, dict[Sequence | None, list[ImplicitColumn]]] = {}
         for column in implicit:
@@ -119,6 +121,8 @@ class Timeline:
         self._live: dict[TableName, _Table] = {}
         self._all: list[_Table] = []
         self._dropped_databases: dict[str, Sequence] = {}
+        for name in known:
+            self._open(name, None)
         self.recorded: list[tuple[Statement, ChangeStatus, str | None]] = []
 
     # --- reading -------------------------------------------------------------------------------------------------
@@ -130,7 +134,7 @@ class Timeline:
         for table in reversed(self._all):
             if any(span.name == name and span.covers(sequence) for span in table.spans):
                 return table.identity
-        return self._open(name, None).identity
+        return self._open(name, sequence).identity
 
     # --- tracing -------------------------------------------------------------------------------------------------
     def apply(self, statement: Statement) -> None:
@@ -161,13 +165,13 @@ class Timeline:
                 stopped = table or at.table
                 if stopped is None:
                     return f"{reason}; the statement names no table, so no table is held"
-                return self._hold(self._table(stopped), at, reason)
+                return self._hold(self._table(stopped, at.position), at, reason)
             case CreateTable() | CreateTableLike():
                 return self._create(at, change, number)
             case RenameTable(name, to):
-                return self._rename(self._table(name), to, at, change)
+                return self._rename(self._table(name, at.position), to, at, change)
             case TruncateTable(name) | DropTable(name):
-                target = self._table(name)
+                target = self._table(name, at.position)
                 if target.hold is None:
                     target.save(at.position)
                     if isinstance(change, DropTable):
@@ -177,7 +181,7 @@ class Timeline:
                         self._note(target, at, change)
                 return None
             case AddColumn() | DropColumn() | ChangeColumn():
-                target = self._table(change.table)
+                target = self._table(change.table, at.position)
                 if target.hold is not None:
                     return None
                 target.save(at.position)
@@ -185,19 +189,26 @@ class Timeline:
             case _:
                 assert_never(change)
 
-    def _table(self, name: TableName) -> _Table:
-        return self._live.get(name) or self._open(name, None)
+    def _table(self, name: TableName, at: Sequence) -> _Table:
+        return self._live.get(name) or self._open(name, at)
 
-    def _open(self, name: TableName, start: Sequence | None) -> _Table:
-        """Begin a history for a name that nobody has; before the first statement about it, from the beginning."""
-        if start is None and any(span.name == name for table in self._all for span in table.spans):
-            start = max(span.end for table in self._all for span in table.spans if span.name == name and span.end)
+    def _open(self, name: TableName, at: Sequence | None) -> _Table:
+        """Begin a history for a name that nobody has at `at`; before the first statement about it, from the beginning.
+
+        Where a later history has the name, this one ends there.
+        """
+        spans = [span for table in self._all for span in table.spans if span.name == name]
+        ends = [span.end for span in spans if span.end is not None and at is not None and span.end <= at]
+        starts = [span.start for span in spans if span.start is not None and at is not None and span.start >= at]
+        start, end = max(ends, default=None), min(starts, default=None)
         identity = f"{name}@{'base' if start is None else start}"
-        table = _Table(identity, [NameSpan(name, start, None)], [], self._implicit.get(identity, {}))
+        table = _Table(identity, [NameSpan(name, start, end)], [], self._implicit.get(identity, {}))
         table.begin(Epoch(None, (), None, complete=False))
-        if name.database in self._dropped_databases:
-            table.voids.append((self._dropped_databases[name.database], False))
-        self._live[name] = table
+        dropped = self._dropped_databases.get(name.database)
+        if dropped is not None and (start is None or start < dropped):
+            table.voids.append((dropped, False))
+        if end is None:
+            self._live[name] = table
         self._all.append(table)
         return table
 
@@ -205,8 +216,8 @@ class Timeline:
         table = self._live.get(change.table)
         if table is not None and not table.dropped and table.changes:
             return None if change.if_not_exists else self._hold(table, at, "the table is there already")
-        table = table or self._open(change.table, None)
-        if table.hold is not None:
+        table = table or self._open(change.table, at.position)
+        if table.hold is not None or (change.if_not_exists and not table.dropped and table.epochs[-1].columns):
             return None
         table.save(at.position)
         columns, keys, complete, reason = self._created_columns(at, change, number)
@@ -303,9 +314,17 @@ class Timeline:
             table.changes.append(AppliedChange(at.position, at.part, at.text, meaning, status, reason, orders))
 
 
-def trace(statements: Iterable[Statement], dialect: Dialect, implicit: Iterable[ImplicitColumn] = ()) -> Timeline:
-    """Trace statements in the order of their positions. The same statement twice (a redelivery) counts once."""
-    timeline = Timeline(dialect, implicit)
+def trace(
+    statements: Iterable[Statement],
+    dialect: Dialect,
+    implicit: Iterable[ImplicitColumn] = (),
+    known: Iterable[TableName] = (),
+) -> Timeline:
+    """Trace statements in the order of their positions. The same statement twice (a redelivery) counts once.
+
+    `known` are tables that are there though no statement made them.
+    """
+    timeline = Timeline(dialect, implicit, known)
     seen: set[tuple[Sequence, str | None]] = set()
     for statement in sorted(statements, key=lambda s: (s.position, s.part or "")):
         if (statement.position, statement.part) not in seen:
