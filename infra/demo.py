@@ -59,7 +59,7 @@ def _interval_ends(settings: Settings) -> Iterator[str]:
 
 def _run_airflow(ends: list[str]) -> None:
     """Run the DAG for every interval on a metadata database of its own; no daemon is started."""
-    env = local_airflow.environment(HOME, demo_source.SETTINGS) | {"JAVA_TOOL_OPTIONS": SHORT_JOBS}
+    env = local_airflow.environment(HOME, demo_source.SETTINGS) | {"SPARK_SUBMIT_OPTS": SHORT_JOBS}
     with console.status("Airflow's metadata database …"):
         local_airflow.prepare(HOME, env)
     command = [sys.executable, str(Path(__file__).with_name("demo_dag.py")), f"replay_changes__{demo_source.SOURCE}"]

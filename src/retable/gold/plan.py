@@ -106,7 +106,12 @@ class Tables:
     def trace(
         cls, statements: list[Statement], rules: Rules, implicit: Iterable[ImplicitColumn], known: Iterable[TableName]
     ) -> "Tables":
-        return cls(trace(statements, rules.dialect(), implicit, known), rules)
+        """Trace the statements; of the `known` tables those that no statement made or changed are there before all."""
+        implicit = list(implicit)
+        timeline = trace(statements, rules.dialect(), implicit)
+        told = {history.identity for history in timeline.histories()}
+        untold = [name for name in known if f"{name}@base" not in told]
+        return cls(trace(statements, rules.dialect(), implicit, untold) if untold else timeline, rules)
 
     def history(self, identity: str) -> TableHistory:
         return self._histories[identity]
