@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from lakes import FreshLake, SettingsWriter
     from retable.config import Settings
 
+# The JVM's optimizing compiler would cost tests of seconds twice what it saves them.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 LAKE = """
 [lake]
 catalog = "sqlite:///lake/catalog.db"

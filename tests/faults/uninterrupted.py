@@ -48,11 +48,11 @@ class Uninterrupted:
 
         The files of the tables are shared, and nobody changes one.
         """
-        return _copy(self.folder / checkpoint, folder)
+        return copy_lake(self.folder / checkpoint, folder)
 
     def after(self, folder: Path) -> Settings:
         """Settings of a lake of its own, in which all windows are replayed."""
-        return _copy(self.folder, folder)
+        return copy_lake(self.folder, folder)
 
 
 def prepare(folder: Path, warehouse: Path, catalog: Path = Path("catalog.db")) -> Settings:
@@ -79,7 +79,7 @@ def replay_uninterrupted(folder: Path) -> Uninterrupted:
         land(session, lake, source, window, "whole", NOW)
         decode(session, lake, source, window, "whole", NOW)
     for checkpoint, window in whole.windows.items():
-        _copy(folder, folder / checkpoint)
+        copy_lake(folder, folder / checkpoint)
         steps = whole.steps[checkpoint] = []
         replay(session, lake, source, window, "whole", NOW, steps.append)
         whole.rows[checkpoint], whole.gold[checkpoint] = rows(lake), gold(lake)
@@ -160,7 +160,7 @@ def _facts(lake: Lake, name: str) -> list[str]:
     return sorted(str([value for key, value in row.items() if key not in {*_WHEN, _FIELD_IDS}]) for row in rows)
 
 
-def _copy(lake: Path, to: Path) -> Settings:
+def copy_lake(lake: Path, to: Path) -> Settings:
     """Copy settings and catalog, whatever of it still stands in the write-ahead log."""
     to.mkdir(exist_ok=True)
     (to / "retable.toml").write_text((lake / "retable.toml").read_text(encoding="utf-8"), encoding="utf-8")

@@ -1,6 +1,7 @@
 """What a replay leaves behind for people: quarantine, ledger, schema changes, tables, the cut."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -231,3 +232,29 @@ def cut_rows(
         if identity not in snapshots
     ]
     return sorted(rows, key=lambda row: row.table)
+
+
+def window_rows(
+    whole: LedgerRow, ledger: Iterable[LedgerRow], counted: list[LedgerRow], former: set[str]
+) -> list[LedgerRow]:
+    """The rows that say of windows that they are replayed, like `whole`, with the sums over their tables.
+
+    `former` are names that tables of this run had: what the ledger counts under them is counted again now.
+    """
+    replayed = [row for row in ledger if row.stage == "replay"]
+    done = {row.window: row.counts for row in replayed if row.table is None}
+    rows = []
+    for window in {whole.window, *(row.window for row in counted)}:
+        mine = [row for row in (*replayed, *counted) if row.window == window and row.table is not None]
+        newest = {row.table: row for row in mine if row in counted or row.table not in former}
+        total: Counter[str] = Counter()
+        for row in newest.values():
+            total.update(row.counts)
+        if done.get(window) != dict(total):
+            rows.append(replace(whole, window=window, counts=dict(total)))
+    return rows
+
+
+def facts(row: TableRow | None) -> tuple[object, ...] | None:
+    """What ops.tables says of a table, whenever it was recorded."""
+    return None if row is None else (row.gold, row.database, row.schema, row.table, row.state, row.hold)

@@ -22,7 +22,7 @@ from retable.gold.store import Late, Record, RowStore
 from retable.gold.table import Outcome, TableReplay, Work
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_ledger
-from retable.ledger.rows import LedgerRow, Row, StageReport, TableRow
+from retable.ledger.rows import LedgerRow, Row, StageReport
 from retable.ledger.windows import find_window, read_windows
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
@@ -278,7 +278,7 @@ class Run:
             record.change_rows(self._lake, source, statements, [o for o, _ in outcomes], now, tables.recorded)
         )
         states = [record.table_row(source, o.gold, o.state, now) for o, _ in outcomes]
-        rows += [row for row in states if _facts(row) != _facts(self._registry.get(row.identity))]
+        rows += [row for row in states if record.facts(row) != record.facts(self._registry.get(row.identity))]
         snapshots = {o.state.identity: (o.gold, o.snapshot, o.state.state) for o, _ in outcomes}
         latest = max([window, *(row.window for row in self._ledger if row.stage == "replay")])
         rows += record.cut_rows(self._lake, source, latest, snapshots, wrote, now)
@@ -289,7 +289,11 @@ class Run:
             for outcome, events in outcomes
             for row in record.ledger_rows(source, self._windows, outcome, events, self._run_id, now, seconds)
         ]
-        append_rows(self._lake, [*counted, *self._window_rows(window, counted, outcomes, seconds)])
+        former = {name for outcome, _ in outcomes for name in self._gold_names(outcome.history) - {outcome.gold}}
+        whole = LedgerRow(
+            source, window, "replay", None, {}, {}, {}, None, None, self._run_id, round(seconds, 3), 0, now
+        )
+        append_rows(self._lake, [*counted, *record.window_rows(whole, self._ledger, counted, former)])
         held = sorted({o.gold for o, _ in outcomes if o.state.hold} | self._held_before(snapshots))
         total: Counter[str] = Counter()
         for row in counted:
@@ -308,51 +312,9 @@ class Run:
     def _held_before(self, now: Mapping[str, object]) -> set[str]:
         return {row.gold for i, row in self._registry.items() if row.state == "held" and i not in now}
 
-    def _window_rows(
-        self,
-        window: str,
-        counted: list[LedgerRow],
-        outcomes: list[tuple[Outcome, list[RowEvent]]],
-        seconds: float,
-    ) -> list[LedgerRow]:
-        """The rows that say of whole windows that they are replayed, with the sums over their tables."""
-        former = {name for outcome, _ in outcomes for name in self._gold_names(outcome.history) - {outcome.gold}}
-        done = {row.window: row for row in self._ledger if row.stage == "replay" and row.table is None}
-        rows = []
-        for name in {window, *(row.window for row in counted)}:
-            mine = [row for row in (*self._ledger, *counted) if (row.stage, row.window) == ("replay", name)]
-            newest = {row.table: row for row in mine if row.table and (row in counted or row.table not in former)}
-            total: Counter[str] = Counter()
-            for row in newest.values():
-                total.update(row.counts)
-            if name in done and done[name].counts == dict(total):
-                continue
-            rows.append(
-                LedgerRow(
-                    self._source.name,
-                    name,
-                    "replay",
-                    None,
-                    dict(total),
-                    {},
-                    {},
-                    None,
-                    None,
-                    self._run_id,
-                    round(seconds, 3),
-                    0,
-                    self._now,
-                )
-            )
-        return rows
-
 
 def _named_now(state: GoldState, history: TableHistory) -> tuple[str, ...]:
     """The key columns that gold knows, under the names that they have now."""
     identities = {column.name: column.id for column in state.columns}
     names = {column.id: column.name for column in history.final.columns}
     return tuple(names.get(identities.get(key, ""), key) for key in state.keys)
-
-
-def _facts(row: TableRow | None) -> tuple[object, ...] | None:
-    return None if row is None else (row.gold, row.database, row.schema, row.table, row.state, row.hold)
