@@ -13,7 +13,7 @@ from py4j.protocol import Py4JJavaError
 from retable.decode.values import Value
 from retable.errors import ConflictError, Fenced
 from retable.gold.evolve import Evolution, Field
-from retable.gold.state import PREFIX, SEQUENCE_COLUMN
+from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN
 from retable.model.schema import GoldType, parse_gold_type
 from retable.session import CATALOG
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 MAIN = "main"
 BRANCH = "retable_"
-RUN_PROPERTY = f"{PREFIX}run"
 WINDOW_SUMMARY = f"{PREFIX}window"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -4,10 +4,9 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from retable.gold.iceberg import Catalog
 from retable.gold.state import GoldState, from_properties
-from retable.ledger.catalog import Lake
-from retable.ledger.read import read_tables
+from retable.gold.store import Catalog
+from retable.ledger.rows import TableRow
 from retable.replay.history import Hold
 
 REMEDY = "move or rebuild the table that has the name, then: retable hold release TABLE --rebuild --reason ..."
@@ -24,8 +23,10 @@ class Found:
 class Places:
     """The gold tables of one source. `recorded` is what ops.tables says; what a table itself says decides."""
 
-    def __init__(self, catalog: Catalog, lake: Lake, source: str, step: Callable[[str], None]) -> None:
-        self.recorded = {row.identity: row for row in read_tables(lake, source)}
+    def __init__(
+        self, catalog: Catalog, recorded: Mapping[str, TableRow], source: str, step: Callable[[str], None]
+    ) -> None:
+        self.recorded = recorded
         self._catalog = catalog
         self._source = source
         self._step = step

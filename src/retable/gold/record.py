@@ -11,7 +11,7 @@ from pyiceberg.expressions import AlwaysFalse, And, BooleanExpression, EqualTo, 
 from pyiceberg.expressions.literals import literal
 
 from retable.gold.state import GoldState, hold_json
-from retable.gold.table import Outcome
+from retable.gold.work import Outcome
 from retable.ledger.catalog import Lake
 from retable.ledger.counts import check_rows
 from retable.ledger.faults import explained
@@ -210,15 +210,12 @@ def cut_rows(
     source: str,
     window: str,
     snapshots: Mapping[str, tuple[str, int | None, TableState]],
-    wrote: bool,
     now: datetime,
 ) -> list[CutRow]:
     """The cut of a window: every table of the source at its snapshot; a new revision only where something changed."""
     cuts = read_cuts(lake, source)
-    mine = [cut for cut in cuts if cut.window == window]
-    if mine and not wrote:
-        return []
-    revision = max((cut.revision for cut in mine), default=-1) + 1
+    revision = max((cut.revision for cut in cuts if cut.window == window), default=-1) + 1
+    newest = {_seen(cut) for cut in cuts if (cut.window, cut.revision) == (window, revision - 1)}
     last: dict[str, CutRow] = {}
     for cut in sorted(cuts, key=lambda cut: cut.recorded_at):
         last[cut.identity] = cut
@@ -231,7 +228,11 @@ def cut_rows(
         for identity, cut in last.items()
         if identity not in snapshots
     ]
-    return sorted(rows, key=lambda row: row.table)
+    return [] if {*map(_seen, rows)} == newest else sorted(rows, key=lambda row: row.table)
+
+
+def _seen(row: CutRow) -> tuple[object, ...]:
+    return (row.identity, row.table, row.snapshot_id, row.state)
 
 
 def window_rows(
@@ -240,9 +241,13 @@ def window_rows(
     """The rows that say of windows that they are replayed, like `whole`, with the sums over their tables.
 
     `former` are names that tables of this run had: what the ledger counts under them is counted again now.
+    A window that was not replayed as a whole now, because `whole` is of another or has no identity, keeps its own.
     """
     replayed = [row for row in ledger if row.stage == "replay"]
-    done = {row.window: row.counts for row in replayed if row.table is None}
+    done = {row.window: (row.counts, row.identity) for row in replayed if row.table is None}
+    identities = {window: identity for window, (_, identity) in done.items()}
+    if whole.identity is not None:
+        identities[whole.window] = whole.identity
     rows = []
     for window in {whole.window, *(row.window for row in counted)}:
         mine = [row for row in (*replayed, *counted) if row.window == window and row.table is not None]
@@ -250,8 +255,9 @@ def window_rows(
         total: Counter[str] = Counter()
         for row in newest.values():
             total.update(row.counts)
-        if done.get(window) != dict(total):
-            rows.append(replace(whole, window=window, counts=dict(total)))
+        counts, identity = dict(total), identities.get(window)
+        if done.get(window) != (counts, identity):
+            rows.append(replace(whole, window=window, counts=counts, identity=identity))
     return rows
 
 

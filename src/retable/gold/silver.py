@@ -15,8 +15,11 @@ from retable.ledger.catalog import Lake
 from retable.model.event import TableName
 from retable.model.schema_change import DropDatabase, NoChange, RenameTable, SchemaChange, TruncateTable, Unsupported
 from retable.model.sequence import Sequence
-from retable.replay.fold import RowEvent
+from retable.replay.fold import Half, RowEvent
 from retable.replay.timeline import Statement
+
+HALVES: dict[str, Half] = {"before_half": "before", "after_half": "after"}
+"""The images of an update that its source writes as two messages."""
 
 
 def silver_files(lake: Lake, source: str, window: str | None = None) -> dict[str, str]:
@@ -94,6 +97,7 @@ def to_event(record: Record, ordinals: Mapping[str, int], counted: bool) -> RowE
         fields["key_hash"],
         fields["old_key_hash"],
         counted,
+        HALVES.get(fields["image"]),
     )
 
 

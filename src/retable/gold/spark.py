@@ -1,8 +1,10 @@
 """Gold's door to Spark: reads silver and gold's own rows, writes deletes and appends on a branch."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from decimal import Decimal
 from functools import reduce
 from operator import and_, or_
 from weakref import WeakKeyDictionary
@@ -16,13 +18,16 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from retable.config import SourceSettings
 from retable.gold.iceberg import Catalog
+from retable.gold.report import Report
 from retable.gold.rows import to_column, to_values
-from retable.gold.run import Lane, Run
+from retable.gold.run import Lane, Replayed, Run
+from retable.gold.silver import HALVES
 from retable.gold.state import SEQUENCE_COLUMN
-from retable.gold.store import Columns, Late, Record, Standing
+from retable.gold.store import Columns, Halves, Late, Record, Standing
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explain_spark
 from retable.ledger.rows import StageReport
+from retable.ledger.windows import find_window
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.fold import Values
@@ -31,7 +36,7 @@ from retable.session import CATALOG, build_session
 _TABLE = ("database", "schema", "table")
 _ADDRESS = ("window", "topic", "partition", "offset", "row_index")
 _STATEMENT_COLUMNS = (*_TABLE, "window", "source_system", "op", "ddl_text", "sequence", "part", "event_time_ms")
-_IMAGES = ("op", "before", "after", "column_types", "keys", "sequence", "part", "key_hash", "old_key_hash")
+_IMAGES = ("op", "image", "before", "after", "column_types", "keys", "sequence", "part", "key_hash", "old_key_hash")
 _ROW_COLUMNS = (*_TABLE, *_ADDRESS, *_IMAGES)
 _KEY = "_retable_key_"
 
@@ -46,8 +51,8 @@ def replay(
     step: Callable[[str], None] = lambda _: None,
 ) -> StageReport:
     """Replay one decoded window into gold; a window that was replayed with the same outcome changes nothing."""
-    with _explained(lake):
-        return Run(lanes(spark, lake, source.name), lake, source, run_id, now, step).replay(window)
+    find_window(lake, source.name, window)
+    return _record(spark, lake, source, run_id, now, step, lambda run: run.replay(window))
 
 
 def rebuild(
@@ -60,8 +65,24 @@ def rebuild(
     step: Callable[[str], None] = lambda _: None,
 ) -> StageReport:
     """Build one gold table anew from all of silver up to the last replayed window, and swap it in."""
+    return _record(spark, lake, source, run_id, now, step, lambda run: run.rebuild(table))
+
+
+def _record(
+    spark: SparkSession,
+    lake: Lake,
+    source: SourceSettings,
+    run_id: str,
+    now: datetime,
+    step: Callable[[str], None],
+    act: Callable[[Run], Replayed],
+) -> StageReport:
+    began = time.perf_counter()
     with _explained(lake):
-        return Run(lanes(spark, lake, source.name), lake, source, run_id, now, step).rebuild(table)
+        report = Report(lake, source.name, run_id, now, step)
+        places = lanes(spark, lake, source.name)
+        run = Run(places, report.past(), lake.settings, source, run_id, lambda: lake.new_location("gold"), step)
+        return report.record(act(run), time.perf_counter() - began)
 
 
 @contextmanager
@@ -103,17 +124,27 @@ class SparkRows:
     def window_rows(self, window: str) -> list[Record]:
         return _pylist(self._events("row").where(sf.col("window") == window).select(*_ROW_COLUMNS))
 
-    def table_rows(self, until: str, names: Iterable[TableName], late: Late | None = None) -> list[Record]:
+    def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
         rows = self._events("row").where((sf.col("window") <= until) & reduce(or_, map(_is_table, names)))
-        if late is not None:
-            epoch, hi = sf.col("sequence.epoch"), sf.col("sequence.hi")
-            rows = rows.where((epoch > late.since.epoch) | ((epoch == late.since.epoch) & (hi >= late.since.hi)))
-            wanted = self.spark.createDataFrame(pa.table({"_hash": pa.array(late.hashes, pa.int64())}))
-            same = sf.col("keys").eqNullSafe(sf.array(*map(sf.lit, late.keys)))
-            each = sf.explode(sf.array_compact(sf.array("key_hash", "old_key_hash")))
-            hashed = rows.where(same).withColumn("_hash", each).join(sf.broadcast(wanted), "_hash", "left_semi")
-            rows = hashed.drop("_hash").dropDuplicates(list(_ADDRESS)).unionByName(rows.where(~same))
+        match needed:
+            case Late():
+                rows = self._late(rows, needed)
+            case Halves(his):
+                halves = rows.where(sf.col("image").isin(*HALVES))
+                wanted = self.spark.createDataFrame(
+                    pa.table({"_hi": pa.array(map(Decimal, his), pa.decimal128(38, 0))})
+                )
+                rows = halves.join(sf.broadcast(wanted), sf.col("sequence.hi") == sf.col("_hi"), "left_semi")
         return _pylist(rows.select(*_ROW_COLUMNS))
+
+    def _late(self, rows: DataFrame, late: Late) -> DataFrame:
+        epoch, hi = sf.col("sequence.epoch"), sf.col("sequence.hi")
+        rows = rows.where((epoch > late.since.epoch) | ((epoch == late.since.epoch) & (hi >= late.since.hi)))
+        wanted = self.spark.createDataFrame(pa.table({"_hash": pa.array(late.hashes, pa.int64())}))
+        same = sf.col("keys").eqNullSafe(sf.array(*map(sf.lit, late.keys)))
+        each = sf.explode(sf.array_compact(sf.array("key_hash", "old_key_hash")))
+        hashed = rows.where(same).withColumn("_hash", each).join(sf.broadcast(wanted), "_hash", "left_semi")
+        return hashed.drop("_hash").dropDuplicates(list(_ADDRESS)).unionByName(rows.where(~same))
 
     def _events(self, kind: str) -> DataFrame:
         return self.spark.table(self._silver).where(sf.col("kind") == kind)

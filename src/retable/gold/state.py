@@ -12,6 +12,7 @@ from retable.replay.history import Hold
 from retable.replay.timeline import ImplicitColumn
 
 PREFIX = "retable."
+RUN_PROPERTY = f"{PREFIX}run"
 SEQUENCE_COLUMN = "_retable_sequence"
 KEEP_APPLIED = 400
 
@@ -34,7 +35,8 @@ class GoldState:
     """The state of one gold table. `applied` gives, per window, the identity of what was replayed.
 
     `changes` are the positions of the statements that its schema stands on; `horizon` is the highest window whose
-    statements were looked at; `mark` is the greatest sequence replayed, per partition.
+    statements were looked at; `mark` is the greatest sequence replayed, per partition. `pending` are the halves of
+    updates whose other half has not come, by sequence, with the window in which each waits.
     """
 
     source: str
@@ -47,6 +49,7 @@ class GoldState:
     applied: dict[str, str] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
     implicit: tuple[ImplicitColumn, ...] = ()
+    pending: dict[str, str] = field(default_factory=dict)
     void: Sequence | None = None
     hold: Hold | None = None
     horizon: int = -1
@@ -79,6 +82,7 @@ def to_properties(state: GoldState) -> dict[str, str]:
         "applied": _json(state.applied),
         "changes": _json(state.changes),
         "implicit": _json([_implicit_json(column) for column in state.implicit]),
+        "pending": _json(state.pending),
         "horizon": str(state.horizon),
     }
     if state.void is not None:
@@ -105,6 +109,7 @@ def from_properties(properties: dict[str, str]) -> GoldState | None:
         json.loads(own["applied"]),
         tuple(json.loads(own["changes"])),
         tuple(_implicit(own["identity"], item) for item in json.loads(own["implicit"])),
+        json.loads(own.get("pending", "{}")),
         parse_sequence(own["void"]) if "void" in own else None,
         _hold(json.loads(own["hold"])) if "hold" in own else None,
         int(own["horizon"]),

@@ -1,11 +1,13 @@
-"""What a table's replay needs of whoever holds the rows. Spark is one such; a test may bring another."""
+"""What a replay needs of whoever holds rows and tables: Spark and Iceberg in the JVM, or a test's own memory."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
 
+from retable.decode.values import Value
+from retable.gold.evolve import Evolution, Field
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
@@ -19,6 +21,13 @@ class Standing:
     values: Values
     sequence: Sequence
     part: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Halves:
+    """Updates of which one half is here, by the `hi` of their sequence: they need the other."""
+
+    his: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +55,8 @@ class RowStore(Protocol):
     def window_rows(self, window: str) -> list[Record]:
         """The row events of one window."""
 
-    def table_rows(self, until: str, names: Iterable[TableName], late: Late | None = None) -> list[Record]:
-        """The row events that these names stand for in the windows up to `until`: all, or what late keys need."""
+    def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
+        """The row events that these names stand for in the windows up to `until`: all, or what is needed."""
 
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[Standing]:
         """Gold's rows whose columns `on` equal one of `keys` (each a value per `on`), null-safe."""
@@ -61,3 +70,54 @@ class RowStore(Protocol):
         """Delete the rows whose columns `on` equal one of `keys` (each a value per `on`), null-safe."""
 
     def append(self, gold: str, branch: str, rows: pa.Table, run_id: str, window: str) -> None: ...
+
+
+class GoldTable(Protocol):
+    """One loaded gold table; what it publishes succeeds only while main is as it was loaded."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_empty(self) -> bool: ...
+
+    @property
+    def snapshot_id(self) -> int:
+        """The snapshot that a reader of main sees."""
+
+    def properties(self) -> dict[str, str]: ...
+
+    def fields(self) -> list[Field]: ...
+
+    def has_part(self) -> bool:
+        """Whether rows keep the partition that they came from."""
+
+    def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
+        """Add and promote columns; what a killed run left behind goes first."""
+
+    def branch(self, run_id: str) -> str:
+        """Open this run's branch at main, and remove those of runs that died; gives its name for the row store."""
+
+    def publish(
+        self,
+        branch: str | None,
+        evolution: Evolution | None,
+        properties: dict[str, str],
+        window: str,
+        step: Callable[[str], None],
+    ) -> None:
+        """Make the branch, the columns and the properties visible at once, or nothing of them: Fenced says why."""
+
+
+class Catalog(Protocol):
+    """The gold tables, by `namespace.table`."""
+
+    def load(self, name: str) -> GoldTable | None: ...
+
+    def create(self, name: str, with_part: bool, location: str) -> GoldTable:
+        """Create an empty table at `location`; one that is there is loaded."""
+
+    def rename(self, name: str, to: str) -> None: ...
+
+    def names(self, namespace: str) -> list[str]:
+        """The tables of a namespace, as `namespace.table`."""

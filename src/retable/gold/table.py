@@ -1,89 +1,23 @@
 """One table's replay: what its events come to, and the change of gold that follows."""
 
-from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 import pyarrow as pa
 
-from retable.decode.values import Value, ValueRules
 from retable.errors import LateChange, TableError
 from retable.gold.evolve import Evolution, plan_evolution
-from retable.gold.iceberg import RUN_PROPERTY, Catalog, GoldTable
-from retable.gold.replace import Replacement, replace_bag, replace_keys
+from retable.gold.holding import is_behind, ordering_hold, schema_hold, standing_hold
+from retable.gold.replace import replace_bag, replace_keys
 from retable.gold.rows import arrow_type, to_table
-from retable.gold.state import GoldColumn, GoldState, to_properties
-from retable.gold.store import Late, RowStore, Standing
-from retable.model.sequence import Sequence
-from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, Reject, RowEvent, fold_bag, fold_keys
-from retable.replay.history import AppliedChange, Hold, TableHistory
-from retable.replay.images import TableReader, key_columns, ordering_clash
-from retable.replay.timeline import ImplicitColumn
+from retable.gold.state import RUN_PROPERTY, to_properties
+from retable.gold.store import Catalog, GoldTable, Halves, Late, RowStore, Standing
+from retable.gold.work import Change, Decision, Outcome, Work, gold_columns, is_late, new_state
+from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, Pair, RowEvent, fold_bag, fold_keys, unpaired
+from retable.replay.history import Hold, TableHistory
+from retable.replay.images import TableReader, key_columns
 
-REMEDY_LATE = "retable hold release TABLE --rebuild --reason ..."
 ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
-LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """One table of one run: what the statements made of it, and the events to replay.
-
-    `older` fetches events of the same table in other windows, of late keys or of all: the fold needs them where an
-    event is not newer than what gold holds. `applied` is what this run replays, by window; `clash` holds
-    the table whatever its rows say. `hashed`: silver's key hashes are those of `keys`. `names` are the
-    gold names of the final columns, by column identity.
-    """
-
-    source: str
-    gold: str
-    history: TableHistory
-    state: GoldState | None
-    implicit: tuple[ImplicitColumn, ...]
-    events: list[RowEvent]
-    older: Callable[[Late | None], list[RowEvent]]
-    keys: tuple[str, ...]
-    hashed: bool
-    names: Callable[[TableHistory], dict[str, str]]
-    source_format: str
-    rules: ValueRules
-    applied: Mapping[str, str]
-    horizon: int
-    clash: Hold | None = None
-    rebuilds: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What the events come to: the history up to the hold, and what that changes. No `change`: only the state."""
-
-    history: TableHistory
-    hold: Hold | None
-    folded: Folded
-    change: "Change | None" = None
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """The way to gold: columns, and rows. `voids`: rows below the history's void must go first."""
-
-    evolution: Evolution
-    replacement: Replacement
-    defaults: Mapping[str, Value]
-    voids: bool
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What came of a table. `wrote`: gold has a new commit; `snapshot` is what a reader of main now sees."""
-
-    gold: str
-    state: GoldState
-    snapshot: int
-    history: TableHistory
-    verdicts: Counter[tuple[int, str]] = field(default_factory=Counter)
-    rejects: list[Reject] = field(default_factory=list)
-    wrote: bool = False
 
 
 class TableReplay:
@@ -108,8 +42,8 @@ class TableReplay:
         branch, columns = None, () if work.state is None else work.state.columns
         if decision.change is not None:
             branch = self._write(work, table, decision.history, decision.change)
-            columns = _gold_columns(table, decision.history, decision.change.evolution, work)
-        state = _new_state(work, decision, columns)
+            columns = gold_columns(table, decision.history, decision.change.evolution, work)
+        state = new_state(work, decision, columns)
         evolution = None if decision.change is None else decision.change.evolution
         wrote = branch is not None or state != work.state or (evolution is not None and evolution.changes)
         if wrote:
@@ -123,12 +57,12 @@ class TableReplay:
     # --- deciding ------------------------------------------------------------------------------------------------
     def _decide(self, work: Work, table: GoldTable) -> Decision:
         """Fold up to the lowest hold. One that rows or gold bring cuts the history, and then it is folded again."""
-        hold = _standing_hold(work)
+        hold = standing_hold(work)
         events: list[RowEvent] | None = None
         while True:
             history = work.history if hold is None else work.history.until(hold)
             hold = history.hold or hold
-            if hold is not None and _is_behind(work, hold):
+            if hold is not None and is_behind(work, hold):
                 hold = replace(hold, position=None)
             if hold is not None and hold.position is None:
                 return Decision(history, hold, _all_held(work.events))
@@ -136,10 +70,10 @@ class TableReplay:
                 reader = TableReader(history, work.keys, work.source_format, work.rules)
                 names = work.names(history)
             except TableError as error:
-                hold = _schema_hold(history, error)
+                hold = schema_hold(history, error)
                 continue
             events = self._events(work) if events is None else events
-            clash = _clash(work, history, events)
+            clash = ordering_hold(work, history, events)
             if clash is not None:
                 hold = Hold(
                     "ORDER_UNDEFINED", ORDER_REASON, clash.position, clash.part, clash.statement, REMEDY_REBUILD
@@ -164,12 +98,20 @@ class TableReplay:
         if not work.keys or not work.hashed:
             return [*work.events, *work.older(None)]
         again = self._window in work.state.applied
-        late = [event for event in work.events if again or _is_late(work.state, event.part, event.sequence)]
+        alone = set(unpaired(work.events))
+        others = _other_halves(work, alone)
+        joined = {event.pair for event in others}
+        late = [
+            event
+            for event in work.events
+            if again or event.pair in joined or is_late(work.state, event.part, event.sequence)
+        ] + others
         if not late:
             return work.events
         hashes = frozenset(h for event in late for h in (event.key_hash, event.old_key_hash) if h is not None)
         keys = late[0].keys or ()
-        return [*work.events, *work.older(Late(hashes, keys, min(event.sequence for event in late)))]
+        events = [*work.events, *work.older(Late(hashes, keys, min(event.sequence for event in late)))]
+        return events + _other_halves(work, set(unpaired(events)) - (alone - joined))
 
     def _change(
         self,
@@ -245,45 +187,12 @@ class TableReplay:
         return branch
 
 
-# --- holds -------------------------------------------------------------------------------------------------------
-def _standing_hold(work: Work) -> Hold | None:
-    """The hold that stands from before, or that a statement older than what gold was built on brings."""
-    if work.clash is not None or work.state is None or work.rebuilds:
-        return work.clash
-    if work.state.hold is not None:
-        return work.state.hold
-    told = {str(change.position): change for change in work.history.changes if change.status == "applied"}
-    for position, change in told.items():
-        if position not in work.state.changes and _is_late(work.state, change.part, change.position):
-            return Hold("LATE_CHANGE", LATE_REASON, None, change.part, change.statement, REMEDY_LATE)
-    if work.history.hold is None and (vanished := set(work.state.changes) - set(told)):
-        reason = f"the statement at {min(vanished)}, on which gold's schema stands, is not in silver any more"
-        return Hold("LATE_CHANGE", reason, None, None, None, REMEDY_LATE)
-    return None
-
-
-def _is_behind(work: Work, hold: Hold) -> bool:
-    """Whether gold already has rows above a new hold: then the table stops as it is, and only a rebuild goes back."""
-    if work.state is None or work.rebuilds or hold == work.state.hold or hold.position is None:
-        return False
-    return any(hold.position <= mark for mark in work.state.mark.values())
-
-
-def _clash(work: Work, history: TableHistory, events: list[RowEvent]) -> AppliedChange | None:
-    """A change of the history that nothing orders against rows of another partition, replayed now or before."""
-    places = {(event.part, event.sequence.epoch) for event in events}
-    if work.state is not None and not work.rebuilds:
-        places |= {(part or None, mark.epoch) for part, mark in work.state.mark.items()}
-    clashes = (ordering_clash(history.changes, part, epoch) for part, epoch in sorted(places, key=str))
-    return next((clash for clash in clashes if clash is not None), None)
-
-
-def _schema_hold(history: TableHistory, error: TableError) -> Hold:
-    """A schema that gold cannot have holds the table at the statement that made it; without one, wholly."""
-    change = next((change for change in reversed(history.changes) if change.status == "applied"), None)
-    if change is None:
-        return Hold(error.code, error.message, None, None, None, REMEDY_REBUILD)
-    return Hold(error.code, error.message, change.position, change.part, change.statement, REMEDY_REBUILD)
+def _other_halves(work: Work, alone: set[Pair]) -> list[RowEvent]:
+    """The other halves of updates, from other windows, where they are there."""
+    if not alone:
+        return []
+    found = work.older(Halves(frozenset(hi for _, hi, _ in alone)))
+    return [event for event in found if event.pair in alone]
 
 
 def _all_held(events: list[RowEvent]) -> Folded:
@@ -291,51 +200,3 @@ def _all_held(events: list[RowEvent]) -> Folded:
     for event in events:
         folded.verdicts[event.ordinal, "held"] += event.counted
     return folded
-
-
-# --- state -------------------------------------------------------------------------------------------------------
-def _is_late(state: GoldState, part: str | None, sequence: Sequence) -> bool:
-    mark = state.mark.get(part or "")
-    return mark is not None and sequence <= mark
-
-
-def _gold_columns(table: GoldTable, history: TableHistory, evolution: Evolution, work: Work) -> tuple[GoldColumn, ...]:
-    ids = {name: field_id for field_id, name, _ in table.fields()}
-    names = work.names(history)
-    return tuple(
-        GoldColumn(c.id, ids[physical], c.name, names[c.id], c.source_type, c.type, c.default)
-        for c, physical in zip(history.final.columns, evolution.physical, strict=True)
-    )
-
-
-def _new_state(work: Work, decision: Decision, columns: tuple[GoldColumn, ...]) -> GoldState:
-    """The state to commit: what stood, and what this run replayed; a table held wholly keeps all but the hold."""
-    history, hold = decision.history, decision.hold
-    before = work.state
-    if before is None or (work.rebuilds and decision.change is not None):
-        before = GoldState(work.source, history.identity, history.name)
-    for window, identity in work.applied.items():
-        before = before.with_applied(window, identity)
-    if decision.change is None:
-        return replace(before, state="held", hold=hold, horizon=max(before.horizon, work.horizon))
-    applied = [change for change in history.changes if change.status == "applied"]
-    state = replace(
-        before,
-        table=history.name,
-        state="held" if hold else "dropped" if history.dropped else "live",
-        columns=columns,
-        keys=work.keys,
-        changes=tuple(str(change.position) for change in applied),
-        implicit=work.implicit,
-        void=history.void,
-        hold=hold,
-        horizon=max(before.horizon, work.horizon),
-    )
-    bounds = Bounds(None, hold)
-    seen = [(event.part, event.sequence) for event in work.events if bounds.verdict(event) is None]
-    marks: dict[str | None, Sequence] = {}
-    for part, sequence in [*seen, *((change.part, change.position) for change in applied)]:
-        marks[part] = max(sequence, marks.get(part, sequence))
-    for part, sequence in marks.items():
-        state = state.with_mark(part, sequence)
-    return state

@@ -7,7 +7,7 @@ matters. A row that cannot be read falls out before the comparison: the state be
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from retable.errors import MessageError, TableError
 from retable.model.sequence import Sequence
@@ -18,8 +18,16 @@ Key = tuple[object, ...]
 REMEDY_REBUILD = "correct the settings or the source, then: retable hold release TABLE --rebuild --reason ..."
 
 
+Half = Literal["before", "after"]
+Pair = tuple[int, int, str | None]
+
+
 class RowEvent(NamedTuple):
-    """A row change as silver has it. `counted` is False for rows of other windows that a late key needs."""
+    """A row change as silver has it. `counted` is False for rows of other windows that a late key needs.
+
+    `half` tells which half of an update this is, where the source writes one as two messages; both have the source
+    epoch and the `hi` of one sequence.
+    """
 
     op: str
     before: str | None
@@ -36,6 +44,12 @@ class RowEvent(NamedTuple):
     key_hash: int | None
     old_key_hash: int | None
     counted: bool
+    half: Half | None = None
+
+    @property
+    def pair(self) -> Pair:
+        """What the two halves of an update have in common."""
+        return (self.sequence.epoch, self.sequence.hi, self.part)
 
     @property
     def arrival(self) -> tuple[Sequence, int, str, int, int, int]:
@@ -73,7 +87,8 @@ class Reject:
 class Folded:
     """The outcome of a fold. `verdicts` counts, per window ordinal, the counted events: each has exactly one.
 
-    `touched` are the keys (or, without a key, the rows) that counted events speak of.
+    `touched` are the keys (or, without a key, the rows) that counted events, or the other halves of such, speak of;
+    `pending` are the halves whose other half is not there, `settled` the pairs of which both are.
     """
 
     winners: dict[Key, Winner] = field(default_factory=dict)
@@ -82,6 +97,8 @@ class Folded:
     touched: set[tuple[object, ...]] = field(default_factory=set)
     verdicts: Counter[tuple[int, str]] = field(default_factory=Counter)
     rejects: list[Reject] = field(default_factory=list)
+    pending: list[RowEvent] = field(default_factory=list)
+    settled: set[Pair] = field(default_factory=set)
     hold: Hold | None = None
 
 
@@ -101,13 +118,20 @@ class Bounds:
 def fold_keys(events: Iterable[RowEvent], read: Callable[[RowEvent], Read], bounds: Bounds) -> Folded:
     """Reduce events to the last state of every key; a key deleted last stays as a tombstone.
 
-    A key change is a delete of the old key and an upsert of the new one, at one sequence. Two partitions that
-    both write a key, where sequences compare only inside a partition, hold the table.
+    A key change is a delete of the old key and an upsert of the new one, at one sequence; the same sequence again for
+    the same key is a redelivery, and the first stands. Two partitions that both write a key, where sequences compare
+    only inside a partition, hold the table.
     """
     folded = Folded()
     owner: dict[Key, RowEvent] = {}
     applied: list[tuple[RowEvent, Key]] = []
-    for event, action in _readable(events, read, bounds, folded):
+    for event, action, touches in _whole(_readable(events, read, bounds, folded), folded):
+        last = action.key if action.key is not None else action.gone
+        if last is not None and _is_again(event, folded.winners.get(last)):
+            folded.verdicts[event.ordinal, "duplicate"] += event.counted
+            if touches:
+                folded.touched |= {key for key in (action.gone, action.key) if key is not None}
+            continue
         for key, row in ((action.gone, None), (action.key, action.row)):
             if key is None:
                 continue
@@ -116,9 +140,8 @@ def fold_keys(events: Iterable[RowEvent], read: Callable[[RowEvent], Read], boun
                 _stop(folded, event, "ORDER_UNDEFINED", f"partitions {before.part} and {event.part} both write one key")
             folded.winners[key] = Winner(event.sequence, event.part, row)
             owner[key] = event
-            if event.counted:
+            if touches:
                 folded.touched.add(key)
-        last = action.key if action.key is not None else action.gone
         if event.counted and last is not None:
             applied.append((event, last))
     for event, key in applied:
@@ -127,34 +150,69 @@ def fold_keys(events: Iterable[RowEvent], read: Callable[[RowEvent], Read], boun
 
 
 def fold_bag(events: Iterable[RowEvent], read: Callable[[RowEvent], Read], bounds: Bounds) -> Folded:
-    """Count equal rows of a table without a key: inserts minus deletes. A count below zero is a debt, and stays."""
+    """Count equal rows of a table without a key: inserts minus deletes. A count below zero is a debt, and stays.
+
+    The same sequence again is a redelivery, but for the rows of a full load, which may all have the same one.
+    """
     folded = Folded()
-    for event, action in _readable(events, read, bounds, folded):
+    last: RowEvent | None = None
+    for event, action, touches in _whole(_readable(events, read, bounds, folded), folded):
+        again = last is not None and (last.sequence, last.part) == (event.sequence, event.part)
+        last = event
+        if again and event.op != "READ":
+            folded.verdicts[event.ordinal, "duplicate"] += event.counted
+            if touches:
+                folded.touched |= {image for image in (action.gone, action.row) if image is not None}
+            continue
         for image, change in ((action.gone, -1), (action.row, 1)):
             if image is None:
                 continue
             folded.counts[image] = folded.counts.get(image, 0) + change
             folded.latest[image] = Winner(event.sequence, event.part, image)
-            if event.counted:
+            if touches:
                 folded.touched.add(image)
-        if event.counted:
-            folded.verdicts[event.ordinal, "applied"] += 1
+        folded.verdicts[event.ordinal, "applied"] += event.counted
     return folded
+
+
+def unpaired(events: Iterable[RowEvent]) -> dict[Pair, RowEvent]:
+    """The halves of updates whose other half is not among these events."""
+    halves: dict[Pair, dict[Half, RowEvent]] = {}
+    for event in events:
+        if event.half is not None:
+            halves.setdefault(event.pair, {})[event.half] = event
+    return {pair: next(iter(found.values())) for pair, found in halves.items() if len(found) == 1}
+
+
+def _is_again(event: RowEvent, standing: Winner | None) -> bool:
+    return standing is not None and (standing.sequence, standing.part) == (event.sequence, event.part)
+
+
+def _whole(readable: Iterable[tuple[RowEvent, Read]], folded: Folded) -> Iterable[tuple[RowEvent, Read, bool]]:
+    """Events that are whole, each with whether it touches gold; a half without its other half gets its verdict here."""
+    found = list(readable)
+    alone = unpaired(event for event, _ in found)
+    counted = {event.pair for event, _ in found if event.half is not None and event.counted}
+    for event, action in found:
+        if event.half is None:
+            yield event, action, event.counted
+        elif event.pair not in alone:
+            folded.settled.add(event.pair)
+            yield event, action, event.pair in counted
+        else:
+            folded.verdicts[event.ordinal, "pending"] += event.counted
+            folded.pending.append(event)
 
 
 def _readable(
     events: Iterable[RowEvent], read: Callable[[RowEvent], Read], bounds: Bounds, folded: Folded
 ) -> Iterable[tuple[RowEvent, Read]]:
     """Events in order that count and can be read; every other one gets its verdict here."""
-    last: tuple[Sequence, str | None] | None = None
     for event in sorted(events, key=lambda event: event.arrival):
         verdict = bounds.verdict(event)
-        if verdict is None and last == (event.sequence, event.part):
-            verdict = "duplicate"
         if verdict is not None:
             folded.verdicts[event.ordinal, verdict] += event.counted
             continue
-        last = (event.sequence, event.part)
         try:
             yield event, read(event)
         except MessageError as error:

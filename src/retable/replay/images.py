@@ -46,13 +46,14 @@ class TableReader:
     def read(self, event: RowEvent) -> Read:
         """What the event does. MessageError rejects this row, TableError holds the table here."""
         self._check_order(event)
-        after = None if event.op == "DELETE" else self._row(event, event.after)
+        after = None if event.op == "DELETE" or event.half == "before" else self._row(event, event.after)
         if not self.keys:
-            return Read(None if event.op in ("INSERT", "READ") else self._row(event, event.before), None, after)
+            comes_alone = event.op in ("INSERT", "READ") or event.half == "after"
+            return Read(None if comes_alone else self._row(event, event.before), None, after)
         if after is None:
             return Read(self._key(self._row(event, event.before)), None, None)
         key = self._key(after)
-        if event.op != "UPDATE" or event.before is None:
+        if event.op != "UPDATE" or event.half is not None or event.before is None:
             return Read(None, key, after)
         old = self._key(self._row(event, event.before))
         return Read(old if old != key else None, key, after)

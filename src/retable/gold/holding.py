@@ -1,0 +1,50 @@
+"""Which hold stops a table: one that stands, one that a statement brings, one that nothing orders."""
+
+from retable.errors import TableError
+from retable.gold.work import Work, is_late
+from retable.replay.fold import REMEDY_REBUILD, RowEvent
+from retable.replay.history import AppliedChange, Hold, TableHistory
+from retable.replay.images import ordering_clash
+
+REMEDY_LATE = "retable hold release TABLE --rebuild --reason ..."
+LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
+
+
+def standing_hold(work: Work) -> Hold | None:
+    """The hold that stands from before, or that a statement older than what gold was built on brings."""
+    if work.clash is not None or work.state is None or work.rebuilds:
+        return work.clash
+    if work.state.hold is not None:
+        return work.state.hold
+    told = {str(change.position): change for change in work.history.changes if change.status == "applied"}
+    for position, change in told.items():
+        if position not in work.state.changes and is_late(work.state, change.part, change.position):
+            return Hold("LATE_CHANGE", LATE_REASON, None, change.part, change.statement, REMEDY_LATE)
+    if work.history.hold is None and (vanished := set(work.state.changes) - set(told)):
+        reason = f"the statement at {min(vanished)}, on which gold's schema stands, is not in silver any more"
+        return Hold("LATE_CHANGE", reason, None, None, None, REMEDY_LATE)
+    return None
+
+
+def is_behind(work: Work, hold: Hold) -> bool:
+    """Whether gold already has rows above a new hold: then the table stops as it is, and only a rebuild goes back."""
+    if work.state is None or work.rebuilds or hold == work.state.hold or hold.position is None:
+        return False
+    return any(hold.position <= mark for mark in work.state.mark.values())
+
+
+def ordering_hold(work: Work, history: TableHistory, events: list[RowEvent]) -> AppliedChange | None:
+    """A change of the history that nothing orders against rows of another partition, replayed now or before."""
+    places = {(event.part, event.sequence.epoch) for event in events}
+    if work.state is not None and not work.rebuilds:
+        places |= {(part or None, mark.epoch) for part, mark in work.state.mark.items()}
+    clashes = (ordering_clash(history.changes, part, epoch) for part, epoch in sorted(places, key=str))
+    return next((clash for clash in clashes if clash is not None), None)
+
+
+def schema_hold(history: TableHistory, error: TableError) -> Hold:
+    """A schema that gold cannot have holds the table at the statement that made it; without one, wholly."""
+    change = next((change for change in reversed(history.changes) if change.status == "applied"), None)
+    if change is None:
+        return Hold(error.code, error.message, None, None, None, REMEDY_REBUILD)
+    return Hold(error.code, error.message, change.position, change.part, change.statement, REMEDY_REBUILD)

@@ -1,0 +1,38 @@
+"""What the record says of a source before a run: its windows, what was done with them, its tables."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from retable.ledger.rows import TableRow
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The past of one source.
+
+    `ordinals` numbers the recorded windows by name: they are named by their start, so their names sort as they do.
+    `counted` tells what the ledger counts: by window and gold name what was applied, by window and None what silver
+    held for the window when all of its record was left. `tables` are the known tables by identity. `silver` digests the content of a window in silver, or of all of them for None: another digest means
+    another content, and a window that has none is empty.
+    """
+
+    ordinals: Mapping[str, int]
+    decoded: frozenset[str]
+    replayed: frozenset[str]
+    counted: Mapping[tuple[str, str | None], str | None]
+    tables: Mapping[str, TableRow]
+    silver: Callable[[str | None], Mapping[str, str]]
+
+    @property
+    def windows(self) -> dict[int, str]:
+        """The recorded windows by number."""
+        return {ordinal: name for name, ordinal in self.ordinals.items()}
+
+    def records(self, silver: Mapping[str, str]) -> bool:
+        """Whether the record of these windows is whole, and of this content of silver."""
+        return all(self.counted.get((window, None)) == content for window, content in silver.items())
+
+    def visible(self, window: str) -> list[str]:
+        """The decoded windows up to this one, or to the highest that was ever replayed: what gold may know of."""
+        last = max([window, *self.replayed])
+        return sorted(name for name in self.decoded if name <= last)

@@ -1,0 +1,91 @@
+"""The record before and after a run: read for it once, and left by it for people and for the next one."""
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+
+from retable.gold import record
+from retable.gold.past import Past
+from retable.gold.run import Replayed, gold_names
+from retable.gold.silver import silver_files
+from retable.ledger.catalog import Lake
+from retable.ledger.read import read_ledger, read_tables
+from retable.ledger.rows import LedgerRow, Row, StageReport
+from retable.ledger.windows import read_windows
+from retable.ledger.write import append_rows
+
+
+class Report:
+    """The record of one source around one run."""
+
+    def __init__(self, lake: Lake, source: str, run_id: str, now: datetime, step: Callable[[str], None]) -> None:
+        self._lake = lake
+        self._source = source
+        self._run_id = run_id
+        self._now = now
+        self._step = step
+        self._windows = {window.ordinal: window for window in read_windows(lake, source)}
+        self._ledger = read_ledger(lake, source)
+        self._tables = {row.identity: row for row in read_tables(lake, source)}
+
+    def past(self) -> Past:
+        """What was before the run."""
+        replayed = [row for row in self._ledger if row.stage == "replay"]
+        return Past(
+            ordinals={window.name: ordinal for ordinal, window in self._windows.items()},
+            decoded=frozenset(row.window for row in self._ledger if row.stage == "decode"),
+            replayed=frozenset(row.window for row in replayed),
+            counted={(row.window, row.table): row.identity for row in replayed},
+            tables=self._tables,
+            silver=partial(silver_files, self._lake, self._source),
+        )
+
+    def record(self, replayed: Replayed, seconds: float) -> StageReport:
+        """Leave the record of the run; the ledger comes last, because it says that all the rest is done."""
+        source, now, outcomes = self._source, self._now, replayed.outcomes
+        ordinals = {event.ordinal for _, events in outcomes for event in events}
+        for ordinal, window in self._windows.items():
+            if ordinal in ordinals or window.name == replayed.window:
+                rejects = [(o.history, [r for r in o.rejects if r.event.ordinal == ordinal]) for o, _ in outcomes]
+                record.quarantine_rejects(self._lake, source, window, rejects, now)
+        wrote = any(outcome.wrote for outcome, _ in outcomes)
+        found, told = [outcome for outcome, _ in outcomes], replayed.tables.recorded
+        rows: list[Row] = list(record.change_rows(self._lake, source, replayed.statements, found, now, told))
+        states = [record.table_row(source, o.gold, o.state, now) for o in found]
+        rows += [row for row in states if record.facts(row) != record.facts(self._tables.get(row.identity))]
+        snapshots = {o.state.identity: (o.gold, o.snapshot, o.state.state) for o in found}
+        latest = max([replayed.window, *(row.window for row in self._ledger if row.stage == "replay")])
+        rows += record.cut_rows(self._lake, source, latest, snapshots, now)
+        append_rows(self._lake, rows)
+        self._step("recorded but for the ledger")
+        counted = self._count(replayed, seconds)
+        held_before = {row.gold for i, row in self._tables.items() if row.state == "held" and i not in snapshots}
+        total: Counter[str] = Counter()
+        for row in counted:
+            total.update(row.counts)
+        return StageReport(
+            source,
+            replayed.window,
+            "replay",
+            dict(total),
+            {row.table or "": row.counts for row in counted if row.window == replayed.window},
+            wrote,
+            tuple(sorted({o.gold for o in found if o.state.hold} | held_before)),
+            round(seconds, 3),
+        )
+
+    def _count(self, replayed: Replayed, seconds: float) -> list[LedgerRow]:
+        """Append what the run counted, table by table, and the sums of the windows."""
+        source, now, run_id = self._source, self._now, self._run_id
+        counted = [
+            row
+            for outcome, events in replayed.outcomes
+            for row in record.ledger_rows(source, self._windows, outcome, events, run_id, now, seconds)
+        ]
+        settings = self._lake.settings
+        former = {name for o, _ in replayed.outcomes for name in gold_names(settings, o.history) - {o.gold}}
+        took = round(seconds, 3)
+        whole = LedgerRow(source, replayed.window, "replay", None, {}, {}, {}, None, replayed.silver, run_id, took, 0, now)
+        append_rows(self._lake, [*counted, *record.window_rows(whole, self._ledger, counted, former)])
+        return counted

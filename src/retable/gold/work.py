@@ -1,0 +1,133 @@
+"""What a run has to do for one table, what it decides, and the state that gold is left in."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+
+from retable.decode.values import Value, ValueRules
+from retable.gold.evolve import Evolution
+from retable.gold.replace import Replacement
+from retable.gold.state import GoldColumn, GoldState
+from retable.gold.store import GoldTable, Halves, Late
+from retable.model.sequence import Sequence, parse_sequence
+from retable.replay.fold import Bounds, Folded, Reject, RowEvent
+from retable.replay.history import Hold, TableHistory
+from retable.replay.timeline import ImplicitColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One table of one run: what the statements made of it, and the events to replay.
+
+    `older` fetches events of the same table in other windows: the other halves of updates, those of late keys, or all;
+    the fold needs them where an event is not newer than what gold holds. `windows` names windows by ordinal; `applied`
+    is what this run replays, by window; `clash` holds the table whatever its rows say. `hashed`: silver's key hashes
+    are those of `keys`. `names` are the gold names of the final columns, by column identity.
+    """
+
+    source: str
+    gold: str
+    history: TableHistory
+    state: GoldState | None
+    implicit: tuple[ImplicitColumn, ...]
+    events: list[RowEvent]
+    older: Callable[[Late | Halves | None], list[RowEvent]]
+    windows: Mapping[int, str]
+    keys: tuple[str, ...]
+    hashed: bool
+    names: Callable[[TableHistory], dict[str, str]]
+    source_format: str
+    rules: ValueRules
+    applied: Mapping[str, str]
+    horizon: int
+    clash: Hold | None = None
+    rebuilds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the events come to: the history up to the hold, and what that changes. No `change`: only the state."""
+
+    history: TableHistory
+    hold: Hold | None
+    folded: Folded
+    change: "Change | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The way to gold: columns, and rows. `voids`: rows below the history's void must go first."""
+
+    evolution: Evolution
+    replacement: Replacement
+    defaults: Mapping[str, Value]
+    voids: bool
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a table. `wrote`: gold has a new commit; `snapshot` is what a reader of main now sees."""
+
+    gold: str
+    state: GoldState
+    snapshot: int
+    history: TableHistory
+    verdicts: Counter[tuple[int, str]] = field(default_factory=Counter)
+    rejects: list[Reject] = field(default_factory=list)
+    wrote: bool = False
+
+
+def _pending(work: Work, folded: Folded, before: Mapping[str, str], void: Sequence | None) -> dict[str, str]:
+    """The halves that wait, with their windows: those from before that nothing settled or voided, and the new ones."""
+    settled = {pair[:2] for pair in folded.settled}
+    waiting = {text: window for text, window in before.items() if parse_sequence(text)[:2] not in settled}
+    waiting |= {str(event.sequence): work.windows[event.ordinal] for event in folded.pending}
+    return {text: window for text, window in waiting.items() if void is None or parse_sequence(text) >= void}
+
+
+def is_late(state: GoldState, part: str | None, sequence: Sequence) -> bool:
+    mark = state.mark.get(part or "")
+    return mark is not None and sequence <= mark
+
+
+def gold_columns(table: GoldTable, history: TableHistory, evolution: Evolution, work: Work) -> tuple[GoldColumn, ...]:
+    ids = {name: field_id for field_id, name, _ in table.fields()}
+    names = work.names(history)
+    return tuple(
+        GoldColumn(c.id, ids[physical], c.name, names[c.id], c.source_type, c.type, c.default)
+        for c, physical in zip(history.final.columns, evolution.physical, strict=True)
+    )
+
+
+def new_state(work: Work, decision: Decision, columns: tuple[GoldColumn, ...]) -> GoldState:
+    """The state to commit: what stood, and what this run replayed; a table held wholly keeps all but the hold."""
+    history, hold = decision.history, decision.hold
+    before = work.state
+    if before is None or (work.rebuilds and decision.change is not None):
+        before = GoldState(work.source, history.identity, history.name)
+    for window, identity in work.applied.items():
+        before = before.with_applied(window, identity)
+    if decision.change is None:
+        return replace(before, state="held", hold=hold, horizon=max(before.horizon, work.horizon))
+    applied = [change for change in history.changes if change.status == "applied"]
+    state = replace(
+        before,
+        table=history.name,
+        state="held" if hold else "dropped" if history.dropped else "live",
+        columns=columns,
+        keys=work.keys,
+        changes=tuple(str(change.position) for change in applied),
+        implicit=work.implicit,
+        pending=_pending(work, decision.folded, before.pending, history.void),
+        void=history.void,
+        hold=hold,
+        horizon=max(before.horizon, work.horizon),
+    )
+    bounds = Bounds(None, hold)
+    seen = [(event.part, event.sequence) for event in work.events if bounds.verdict(event) is None]
+    marks: dict[str | None, Sequence] = {}
+    for part, sequence in [*seen, *((change.part, change.position) for change in applied)]:
+        marks[part] = max(sequence, marks.get(part, sequence))
+    for part, sequence in marks.items():
+        state = state.with_mark(part, sequence)
+    return state
