@@ -142,3 +142,69 @@ def test_a_key_that_two_partitions_write_holds_the_table() -> None:
     hold = fold_keys(events, read, FREE).hold
     assert hold is not None
     assert hold.code == "ORDER_UNDEFINED"
+
+
+def halves(change: RowEvent) -> list[RowEvent]:
+    """An update as the two messages that some sources write, with phases 0 and 1."""
+    hi = change.sequence.hi
+    return [
+        change._replace(after=None, sequence=Sequence(0, hi, 0), half="before"),
+        change._replace(before=None, sequence=Sequence(0, hi, 1), half="after"),
+    ]
+
+
+def in_halves(events: list[RowEvent]) -> list[RowEvent]:
+    return [
+        half
+        for change in (change._replace(sequence=Sequence(0, change.sequence.hi, 1)) for change in events)
+        for half in (halves(change) if change.op == "UPDATE" else [change])
+    ]
+
+
+def read_half(change: RowEvent) -> Read:
+    if change.half == "before" and change.before is not None:
+        return Read((change.before.split("=")[0],), None, None)
+    return read(change)
+
+
+@given(changes(), st.randoms())
+def test_an_update_in_two_halves_is_the_update_whichever_half_comes_first(
+    events: list[RowEvent], chance: object
+) -> None:
+    split = in_halves(events)
+    chance.shuffle(split)  # type: ignore[attr-defined]
+    folded = fold_keys(split, read_half, FREE)
+    assert live(folded) == truth(events)
+    assert folded.pending == []
+    assert sum(folded.verdicts.values()) == len(split)
+
+
+@given(changes(), st.randoms(), st.data())
+def test_a_half_alone_is_pending_and_its_keys_keep_their_last_state(
+    events: list[RowEvent], chance: object, data: st.DataObject
+) -> None:
+    split = in_halves(events)
+    lost = data.draw(st.sets(st.sampled_from([half for half in split if half.half] or [None])))
+    there = [half for half in split if half not in lost]
+    alone = {half.pair for half in lost if half is not None}
+    folded = fold_keys(there, read_half, FREE)
+    assert live(folded) == truth(half for half in there if half.half is None or half.pair not in alone)
+    assert (
+        folded.verdicts[0, "pending"]
+        == len(folded.pending)
+        == sum(half.half is not None and half.pair in alone for half in there)
+    )
+
+
+@given(changes())
+def test_rows_of_a_full_load_share_one_sequence_and_none_is_lost(events: list[RowEvent]) -> None:
+    rows = [f"{key}=loaded" for key in "abc"]
+    load = [event(-1, "READ", None, row) for row in [*rows, "a=again"]]
+    folded = fold_keys([*events, *load], read, FREE)
+    untouched = {
+        row for row in rows if not any(row[0] in f"{c.before or ' '}"[0] + f"{c.after or ' '}"[0] for c in events)
+    }
+    assert untouched <= live(folded)
+    assert live(folded) - untouched <= truth(events)
+    bag = fold_bag([load[0]._replace(offset=number) for number in range(3)], read_bag, FREE)
+    assert bag.counts == {("a=loaded",): 3}
