@@ -10,10 +10,8 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from retable.config import Settings, jars_folder
+from retable.config import CATALOG, Settings, jars_folder
 from retable.errors import EnvironmentFault
-
-CATALOG = "lake"
 
 _ICEBERG = "org.apache.iceberg.spark"
 _OWNER = "retable.session.owner"

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 
+from retable.config import CATALOG
 from retable.decode.values import Value
 from retable.errors import ConflictError, Fenced
 from retable.gold.evolve import Evolution, Field
 from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN
 from retable.model.schema import GoldType, parse_gold_type
-from retable.session import CATALOG
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -148,6 +148,7 @@ class GoldTable:
         self._table = table
         self.base: int = table.currentSnapshot().snapshotId()
         self._decided_on = self.fields()
+        self._said = self._own_properties()
 
     @property
     def location(self) -> str:
@@ -163,6 +164,9 @@ class GoldTable:
 
     def properties(self) -> dict[str, str]:
         return {str(key): str(value) for key, value in self._table.properties().items()}
+
+    def _own_properties(self) -> dict[str, str]:
+        return {key: value for key, value in self.properties().items() if key.startswith(PREFIX)}
 
     def fields(self) -> list[Field]:
         """The columns in order: id, name, type (None for a type that no gold column has)."""
@@ -215,31 +219,44 @@ class GoldTable:
     ) -> None:
         """Make the branch, the schema and the properties visible in one transaction, or nothing of them.
 
-        Fenced when main or the columns are not those that this run decided on. Whether a commit whose reply was lost
-        was applied is read from the table itself: the run's name in its properties.
+        Fenced when main, the columns or Retable's properties are not those that this run decided on. Whether a commit
+        whose reply was lost was applied is read from the table itself. A name of a run does not tell: whoever
+        schedules runs again under the name of one that published.
         """
-        token = properties[RUN_PROPERTY]
         self._table.refresh()
-        if self._table.currentSnapshot().snapshotId() != self.base or self.fields() != self._decided_on:
+        here = (self.snapshot_id, self.fields(), self._own_properties())
+        if here != (self.base, self._decided_on, self._said):
             raise Fenced(f"{self.name}: another writer committed first; run this window again", table=self.name)
+        with self.catalog.conflicts(self.name):
+            transaction = self._transaction(branch, evolution, properties, window)
+            head = int(transaction.table().currentSnapshot().snapshotId())
+        step(f"{self.name}: before publishing")
         try:
             with self.catalog.conflicts(self.name):
-                transaction = self._transaction(branch, evolution, properties, window)
-                step(f"{self.name}: before publishing")
                 transaction.commitTransaction()
         except ConflictError:
-            self._table.refresh()
-            if self.properties().get(RUN_PROPERTY) != token:
+            if not self._is_published(head, properties):
                 raise
         self._table.refresh()
         step(f"{self.name}: published")
+
+    def _is_published(self, head: int, properties: dict[str, str]) -> bool:
+        """Whether main came by the head of this run, whose number no other has; without one, its properties tell."""
+        self._table.refresh()
+        if head == self.base:
+            return self._own_properties() == properties
+        return bool(self.catalog.jvm.org.apache.iceberg.util.SnapshotUtil.isAncestorOf(self._table, head))
 
     def _transaction(
         self, branch: str | None, evolution: Evolution | None, properties: dict[str, str], window: str
     ) -> Any:
         transaction = self._table.newTransaction()
-        if branch is not None:
-            transaction.manageSnapshots().fastForwardBranch(MAIN, branch).removeBranch(branch).commit()
+        # Iceberg repeats an append or a change of properties on whatever main is by then, but never one of a branch.
+        main = transaction.manageSnapshots()
+        if branch is None:
+            main.replaceBranch(MAIN, self.base).commit()
+        else:
+            main.fastForwardBranch(MAIN, branch).removeBranch(branch).commit()
         if evolution is not None and evolution.contracts:
             update = transaction.updateSchema()
             for name in evolution.drops:

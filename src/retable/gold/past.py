@@ -12,8 +12,9 @@ class Past:
 
     `ordinals` numbers the recorded windows by name: they are named by their start, so their names sort as they do.
     `counted` tells what the ledger counts: by window and gold name what was applied, by window and None what silver
-    held for the window when all of its record was left. `tables` are the known tables by identity. `silver` digests the content of a window in silver, or of all of them for None: another digest means
-    another content, and a window that has none is empty.
+    held for the window when its record was whole. `tables` are the known tables by identity. `silver` digests the
+    content of a window in silver, or of all of them for None: another digest means another content, and a window that
+    has none is empty.
     """
 
     ordinals: Mapping[str, int]

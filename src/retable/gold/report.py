@@ -85,7 +85,7 @@ class Report:
         ]
         settings = self._lake.settings
         former = {name for o, _ in replayed.outcomes for name in gold_names(settings, o.history) - {o.gold}}
-        took = round(seconds, 3)
-        whole = LedgerRow(source, replayed.window, "replay", None, {}, {}, {}, None, replayed.silver, run_id, took, 0, now)
+        silver, took = replayed.silver, round(seconds, 3)
+        whole = LedgerRow(source, replayed.window, "replay", None, {}, {}, {}, None, silver, run_id, took, 0, now)
         append_rows(self._lake, [*counted, *record.window_rows(whole, self._ledger, counted, former)])
         return counted

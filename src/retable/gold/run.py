@@ -172,9 +172,8 @@ class Run:
             return None
         name = history.name
         applied = {w: f"{files}:{self._settings.fingerprint(self._source.name, name)}" for w, files in silver.items()}
-        if not rebuilds and state is not None and self._is_done(
-            state, history, events, gold, applied, self._past.records(silver)
-        ):
+        recorded = self._past.records(silver)
+        if not rebuilds and state is not None and self._is_done(state, history, events, gold, applied, recorded):
             return None
         hold = self._blocked.get(identity) or tables.gold_names()[identity][1]
         keys: tuple[str, ...] = ()

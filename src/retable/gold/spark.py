@@ -1,8 +1,7 @@
 """Gold's door to Spark: reads silver and gold's own rows, writes deletes and appends on a branch."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from decimal import Decimal
 from functools import reduce
@@ -10,13 +9,11 @@ from operator import and_, or_
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from retable.config import SourceSettings
+from retable.config import CATALOG, SourceSettings
 from retable.gold.iceberg import Catalog
 from retable.gold.report import Report
 from retable.gold.rows import to_column, to_values
@@ -25,13 +22,13 @@ from retable.gold.silver import HALVES
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.gold.store import Columns, Halves, Late, Record, Standing
 from retable.ledger.catalog import Lake
-from retable.ledger.faults import explain_spark
+from retable.ledger.faults import spark_explained
 from retable.ledger.rows import StageReport
 from retable.ledger.windows import find_window
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.fold import Values
-from retable.session import CATALOG, build_session
+from retable.session import build_session
 
 _TABLE = ("database", "schema", "table")
 _ADDRESS = ("window", "topic", "partition", "offset", "row_index")
@@ -78,20 +75,11 @@ def _record(
     act: Callable[[Run], Replayed],
 ) -> StageReport:
     began = time.perf_counter()
-    with _explained(lake):
+    with spark_explained(lake.settings.lake):
         report = Report(lake, source.name, run_id, now, step)
         places = lanes(spark, lake, source.name)
         run = Run(places, report.past(), lake.settings, source, run_id, lambda: lake.new_location("gold"), step)
         return report.record(act(run), time.perf_counter() - began)
-
-
-@contextmanager
-def _explained(lake: Lake) -> Iterator[None]:
-    """Turn what Spark and Iceberg say of a full disk, a busy catalog or a lost race into the error that helps."""
-    try:
-        yield
-    except (Py4JError, PySparkException) as error:
-        raise explain_spark(lake.settings.lake, error) from error
 
 
 def lanes(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[Lane]]:

@@ -26,14 +26,6 @@ class Dialect:
     describe: Callable[[SchemaChange], dict[str, object]]
 
 
-_FIRST_LABEL = re.compile(r"enum\s*\(\s*'((?:[^']|'')*)'", re.IGNORECASE)
-
-REMEDY_STATEMENT = (
-    "this kind of statement is not replayed yet; after a version that replays it: "
-    "retable hold release TABLE --rebuild --reason ..."
-)
-
-
 def evolve(epoch: Epoch, change: AddColumn | DropColumn | ChangeColumn, identity: str, dialect: Dialect) -> Epoch | str:
     """The epoch after one column change; an added column gets `identity`. A text says why it cannot be replayed."""
     match change:
