@@ -12,7 +12,7 @@ from py4j.protocol import Py4JJavaError
 
 from retable.config import CATALOG
 from retable.decode.values import Value
-from retable.errors import ConflictError, Fenced
+from retable.errors import Fenced
 from retable.gold.evolve import Evolution, Field
 from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN
 from retable.model.schema import GoldType, parse_gold_type
@@ -91,16 +91,12 @@ class Catalog:
 
     @contextmanager
     def conflicts(self, name: str) -> Iterator[None]:
-        """Turn a commit that lost its race, or a catalog that did not answer, into ConflictError."""
+        """Turn a commit that lost its race into Fenced."""
         try:
             yield
         except Py4JJavaError as error:
             if _is(error, self._gateway, "org.apache.iceberg.exceptions.CommitFailedException"):
                 raise Fenced(f"{name}: another writer committed first; run this window again", table=name) from error
-            if _is(error, self._gateway, "org.apache.iceberg.exceptions.CommitStateUnknownException") or _is(
-                error, self._gateway, "org.apache.iceberg.jdbc.UncheckedSQLException"
-            ):
-                raise ConflictError(f"{name}: the catalog did not answer; run this window again", table=name) from error
             raise
 
     def type_of(self, kind: GoldType) -> Any:
@@ -234,7 +230,7 @@ class GoldTable:
         try:
             with self.catalog.conflicts(self.name):
                 transaction.commitTransaction()
-        except ConflictError:
+        except (Fenced, Py4JJavaError):
             if not self._is_published(head, properties):
                 raise
         self._table.refresh()

@@ -35,6 +35,11 @@ _ICEBERG = frozenset(
 )
 
 
+# The row ids that Alibaba's pipelines add to a table without a key.
+_ROW_IDS = frozenset({"#alibaba_rds_row_id#", "__#alibaba_rds_row_id#__"})
+_ROW_ID = "_rds_row_id"
+
+
 def gold_namespace(lake: LakeSettings, table: TableName) -> str:
     """Name the namespace of a source table: the settings' `gold` pattern, and `__<schema>` where there is one."""
     source = lake.gold.format(database=table.database)
@@ -54,6 +59,8 @@ def gold_column(spelling: str, case: Case = "lower") -> str:
 
     Names that differ only by case meet under `case` "lower", unless a suffix tells them apart.
     """
+    if spelling in _ROW_IDS:
+        return _ROW_ID
     folded = spelling.lower() if case == "lower" else spelling
     name = "".join(char if char.isalpha() or char.isdecimal() or char in "_$-" else "_" for char in folded)
     if name.lower().startswith(_RETABLE):

@@ -1,7 +1,6 @@
 """Which gold tables a run concerns: histories from the statements, owners for the rows, names for the tables."""
 
 import hashlib
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from retable.config import Settings, SourceSettings
 from retable.ddl.registry import describe
 from retable.ddl.types import gold_type
 from retable.ddl.widening import keeps_values
+from retable.decode.registry import find_format
 from retable.errors import KeyUnknown, NameClash
 from retable.gold.names import gold_column, gold_table
 from retable.model.event import TableName
@@ -22,8 +22,6 @@ from retable.replay.history import ChangeStatus, Hold, TableHistory
 from retable.replay.images import strange_columns
 from retable.replay.timeline import ImplicitColumn, Statement, Timeline, trace
 
-# A format marks how a value stands behind the type of its message, as in `ENUM('a','b')#index`.
-_WIRE_FORM = re.compile(r"#[a-z0-9]+\Z")
 REMEDY_CLASH = (
     "give one of the two another database or exclude it, then: retable hold release TABLE --rebuild --reason ..."
 )
@@ -41,15 +39,19 @@ class Rules:
         return Dialect(self._declared, keeps_values, describe)
 
     def _declared(self, table: TableName, spec: ColumnSpec) -> GoldType | None:
+        return self._ruled(table, spec.name, gold_type(self.system, spec.source_type))
+
+    def _ruled(self, table: TableName, name: str, told: GoldType | None) -> GoldType | None:
         rules = self.settings.rules(table)
-        kind = rules.types.get(spec.name) or gold_type(self.system, spec.source_type)
+        kind = rules.types.get(name) or told
         dated = kind is not None and kind.kind in ("date", "timestamp", "timestamptz")
         return GoldType("string") if dated and rules.zero_date == "string" else kind
 
-    def seen(self, table: TableName, name: str, wire: str | None) -> GoldType:
-        """The type of a column that no statement told of: by the message's type, else text."""
-        found = None if wire is None else self._declared(table, ColumnSpec(name, _WIRE_FORM.sub("", wire)))
-        return found or self.settings.rules(table).types.get(name) or GoldType("string")
+    def seen(self, table: TableName, name: str, wire: str | None) -> tuple[str | None, GoldType]:
+        """The source type, where messages tell one, and the type of a column that no statement told of: else text."""
+        told = None if wire is None else find_format(self.source.format).untold(wire)
+        kind = gold_type(self.system, told) if isinstance(told, str) else told
+        return wire if isinstance(told, str) else None, self._ruled(table, name, kind) or GoldType("string")
 
     def column_names(self, history: TableHistory) -> dict[str, str]:
         """Gold names of the final columns by identity; NameClash where two meet."""
@@ -69,7 +71,8 @@ class Rules:
         told = self.settings.rules(history.name).keys or history.final.keys
         if told:
             return told
-        named = {self._final_names(history, event) for event in events if event.keys}
+        counts = Bounds(history.void, None)
+        named = {self._final_names(history, e) for e in events if e.keys and counts.verdict(e) is None}
         named |= {known} if known else set()
         if len(named) > 1:
             first, second = sorted(named)[:2]

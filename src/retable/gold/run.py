@@ -257,7 +257,8 @@ def gold_names(settings: Settings, history: TableHistory) -> set[str]:
 
 
 def _named_now(state: GoldState, history: TableHistory) -> tuple[str, ...]:
-    """The key columns that gold knows, under the names that they have now."""
+    """The key columns that gold knows, under the names that they have now; none where one of them is gone."""
     identities = {column.name: column.id for column in state.columns}
     names = {column.id: column.name for column in history.final.columns}
-    return tuple(names.get(identities.get(key, ""), key) for key in state.keys)
+    now = [names.get(identities.get(key, "")) for key in state.keys]
+    return tuple(name for name in now if name is not None) if None not in now else ()

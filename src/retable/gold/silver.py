@@ -9,7 +9,8 @@ from typing import Any, cast
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression, EqualTo, Reference
 from pyiceberg.expressions.literals import literal
 
-from retable.ddl.registry import parse_statement
+from retable.ddl.registry import DIALECTS, parse_statement
+from retable.decode.registry import find_format
 from retable.gold.store import Record
 from retable.ledger.catalog import Lake
 from retable.model.event import TableName
@@ -44,11 +45,17 @@ def to_statement(record: Record, default_system: str | None) -> Statement:
     if not text and record["op"] == "TRUNCATE" and name is not None:
         changes = (TruncateTable(name),)
     elif not text:
-        changes = (Unsupported(name, "the message carries no statement"),)
+        implied = name and find_format(str(record["source_format"])).implied(str(record["op_raw"]), name)
+        changes = (implied or Unsupported(name, "the message carries no statement"),)
     else:
         database, schema, table = (cast(str | None, record[part]) for part in ("database", "schema", "table"))
-        dialect = cast(str | None, record["source_system"]) or default_system or "mysql"
-        changes = parse_statement(dialect, text, database, schema, table or None)
+        systems = [system for system in (cast(str | None, record["source_system"]), default_system) if system]
+        dialect = next((system for system in systems or ["mysql"] if system.lower() in DIALECTS), None)
+        if dialect is None:
+            hint = f"if it speaks like one of {', '.join(DIALECTS)}, name that one as `source_system`"
+            changes = (Unsupported(name, f"statements of {systems[0]!r} are not read yet; {hint}"),)
+        else:
+            changes = parse_statement(dialect, text, database, schema, table or None)
     part, event_time = cast(str | None, record["part"]), cast(int | None, record["event_time_ms"])
     return Statement(sequence_of(record), part, name, text, changes, event_time)
 

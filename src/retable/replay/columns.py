@@ -106,6 +106,8 @@ def _old_rows_show(spec: ColumnSpec, kind: GoldType) -> str | None:
     match kind.kind:
         case "boolean" | "int" | "long" | "float" | "double" | "decimal":
             return "0"
+        case "binary":
+            return ""
         case "string" if not spec.source_type.lower().startswith("json"):
             return "00:00:00" if spec.source_type.lower().startswith("time") else ""
     return None

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from retable.decode.values import Value, ValueRules, read_image, value_reader
+from retable.decode.values import Value, ValueRules, default_reader, read_image, value_reader
 from retable.errors import BadValue, KeyUnknown, OrderUndefined, UnsupportedChange
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
@@ -41,7 +41,7 @@ class TableReader:
     def __post_init__(self) -> None:
         self.key_columns = key_columns(self.history, self.keys)
         for column in self.history.final.columns:
-            self.defaults[column.id] = default_value(column, self.source_format, self.rules)
+            self.defaults[column.id] = default_value(column, self.rules)
 
     def read(self, event: RowEvent) -> Read:
         """What the event does. MessageError rejects this row, TableError holds the table here."""
@@ -104,7 +104,8 @@ class TableReader:
         for column in self.history.final.columns:
             name, wire_type = wire.get(column.id, (None, None))
             default = None if column.id in here else self.defaults[column.id]
-            reader = value_reader(self.source_format, wire_type or column.source_type, column.type, self.rules)
+            declared = column.source_type
+            reader = value_reader(self.source_format, wire_type or declared, column.type, self.rules, declared)
             cells.append(_Cell(name, reader, default))
         return cells
 
@@ -118,12 +119,12 @@ def key_columns(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
     return [names.index(key.lower()) for key in keys]
 
 
-def default_value(column: Column, source_format: str, rules: ValueRules) -> Value:
+def default_value(column: Column, rules: ValueRules) -> Value:
     """What rows older than the column show; UnsupportedChange or ZeroDate where the column cannot hold that."""
     if column.default is None:
         return None
     try:
-        return value_reader(source_format, column.source_type, column.type, rules)(column.default)
+        return default_reader(column.source_type or "", column.type, rules)(column.default)
     except BadValue as error:
         raise UnsupportedChange(f"the default of column {column.name!r}: {error.message}") from error
 
@@ -134,9 +135,12 @@ def ordering_clash(changes: Iterable[AppliedChange], part: str | None, epoch: in
 
 
 def strange_columns(
-    events: Iterable[RowEvent], history: TableHistory, type_of: Callable[[str, str | None], GoldType]
+    events: Iterable[RowEvent], history: TableHistory, type_of: Callable[[str, str | None], tuple[str | None, GoldType]]
 ) -> list[ImplicitColumn]:
-    """The columns that images bring though no statement told of them, each once, at the start of its epoch."""
+    """The columns that images bring though no statement told of them, each once, at the start of its epoch.
+
+    `type_of` gives the source type, where messages tell one, and the gold type for a column and its wire type.
+    """
     found: dict[tuple[Sequence | None, str], ImplicitColumn] = {}
     seen: set[tuple[Sequence | None, tuple[str, ...]]] = set()
     for event in events:
@@ -148,5 +152,5 @@ def strange_columns(
         for name, wire in types.items():
             place = (epoch.start, name.lower())
             if epoch.column(name) is None and place not in found:
-                found[place] = ImplicitColumn(history.identity, epoch.start, name, wire, type_of(name, wire))
+                found[place] = ImplicitColumn(history.identity, epoch.start, name, *type_of(name, wire))
     return list(found.values())

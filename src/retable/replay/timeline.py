@@ -86,16 +86,21 @@ class _Table:
             _, self.epochs, self.voids, self.changes = self.saved
 
     def begin(self, epoch: Epoch) -> None:
-        """Start an epoch; the columns that images are known to bring in it stand behind the told ones."""
+        """Start an epoch, or change the one that the same statement began."""
+        if self.epochs and self.epochs[-1].start == epoch.start:
+            self.epochs[-1] = epoch
+        else:
+            self.epochs.append(epoch)
+
+    def complete(self) -> None:
+        """Put the columns that images are known to bring in the last epoch behind the told ones."""
+        epoch = self.epochs[-1]
         for seen in self.implicit.get(epoch.start, []):
             if epoch.column(seen.name) is None:
                 name = seen.name.lower()
                 column = Column(f"i:{name}:{self.left[name]}", seen.name, seen.source_type, seen.type)
                 epoch = replace(epoch, columns=(*epoch.columns, column))
-        if self.epochs and self.epochs[-1].start == epoch.start:
-            self.epochs[-1] = epoch
-        else:
-            self.epochs.append(epoch)
+        self.epochs[-1] = epoch
 
     def freeze(self) -> TableHistory:
         return TableHistory(
@@ -148,6 +153,9 @@ class Timeline:
                 status = "refused"
             elif not isinstance(change, NoChange) and status == "nothing":
                 status = "applied"
+        for table in self._all:
+            if table.hold is None and table.epochs[-1].start == statement.position:
+                table.complete()
         self.recorded.append((statement, status, reason))
 
     def _apply_one(self, at: Statement, change: SchemaChange, number: int) -> str | None:
@@ -204,6 +212,7 @@ class Timeline:
         identity = f"{name}@{'base' if start is None else start}"
         table = _Table(identity, [NameSpan(name, start, end)], [], self._implicit.get(identity, {}))
         table.begin(Epoch(None, (), None, complete=False))
+        table.complete()
         dropped = self._dropped_databases.get(name.database)
         if dropped is not None and (start is None or start < dropped):
             table.voids.append((dropped, False))

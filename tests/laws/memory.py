@@ -1,0 +1,248 @@
+"""Silver and gold in memory: what Spark and Iceberg do for a replay, small enough to check by eye."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from retable.decode.silver import key_hashes
+from retable.decode.values import Value
+from retable.errors import Fenced
+from retable.gold.evolve import Evolution, Field
+from retable.gold.rows import to_values
+from retable.gold.silver import HALVES
+from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN
+from retable.gold.store import Columns, Halves, Late, Record, Standing
+from retable.model.event import ChangeEvent, TableName
+from retable.model.sequence import Sequence
+from retable.replay.fold import Values
+
+Row = tuple[dict[int, Value], Sequence, str | None]
+
+
+@dataclass(slots=True)
+class Table:
+    """A gold table: rows by field id, so that a rename changes none, and one that lacks a field shows its default."""
+
+    with_part: bool
+    fields: list[Field] = field(default_factory=lambda: [(1, SEQUENCE_COLUMN, None)])
+    defaults: dict[int, Value] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    branches: dict[str, list[Row]] = field(default_factory=dict)
+    properties: dict[str, str] = field(default_factory=dict)
+    snapshot: int = 0
+    last_id: int = 10
+
+    def value(self, row: Row, field_id: int) -> Value:
+        return row[0].get(field_id, self.defaults.get(field_id))
+
+    def id_of(self, name: str) -> int:
+        return next(field_id for field_id, each, _ in self.fields if each == name)
+
+
+class LoadedTable:
+    """A table as one run loaded it."""
+
+    def __init__(self, name: str, table: Table) -> None:
+        self._name = name
+        self._table = table
+        self._base = table.snapshot
+        self._decided_on = list(table.fields)
+        self._said = dict(table.properties)
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._table.rows
+
+    @property
+    def snapshot_id(self) -> int:
+        return self._table.snapshot
+
+    def properties(self) -> dict[str, str]:
+        return dict(self._table.properties)
+
+    def fields(self) -> list[Field]:
+        return list(self._table.fields)
+
+    def has_part(self) -> bool:
+        return self._table.with_part
+
+    def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
+        table = self._table
+        promoted = dict(evolution.promotions)
+        kept = [each for each in table.fields if each[1] not in evolution.leftovers]
+        table.fields = [(number, name, promoted.get(name, kind)) for number, name, kind in kept]
+        for name, column in evolution.adds:
+            table.last_id += 1
+            table.fields.append((table.last_id, name, column.type))
+            table.defaults[table.last_id] = defaults.get(column.id)
+        self._decided_on = list(table.fields)
+
+    def branch(self, run_id: str) -> str:
+        self._table.branches = {run_id: list(self._table.rows)}
+        return run_id
+
+    def publish(
+        self,
+        branch: str | None,
+        evolution: Evolution | None,
+        properties: dict[str, str],
+        window: str,
+        step: Callable[[str], None],
+    ) -> None:
+        table = self._table
+        step(f"{self._name}: before publishing")
+        if (table.snapshot, table.fields, table.properties) != (self._base, self._decided_on, self._said):
+            raise Fenced(f"{self._name}: another writer committed first; run this window again", table=self._name)
+        assert RUN_PROPERTY in properties, "a commit says whose it is"
+        if branch is not None:
+            table.rows = table.branches.pop(branch)
+        if evolution is not None and evolution.contracts:
+            present = {name: (number, kind) for number, name, kind in table.fields if name not in evolution.drops}
+            order = evolution.order or tuple(present)
+            assert set(order) == set(present), "an order names every column"
+            renamed = dict(evolution.renames)
+            table.fields = [(present[name][0], renamed.get(name, name), present[name][1]) for name in order]
+            assert len({name for _, name, _ in table.fields}) == len(table.fields), "two columns have one name"
+        if branch is not None or (evolution is not None and evolution.changes):
+            table.snapshot += 1
+        foreign = {key: value for key, value in table.properties.items() if not key.startswith(PREFIX)}
+        table.properties = {**foreign, **properties}
+        step(f"{self._name}: published")
+
+
+class MemoryCatalog:
+    """The gold tables."""
+
+    def __init__(self) -> None:
+        self.tables: dict[str, Table] = {}
+
+    def load(self, name: str) -> LoadedTable | None:
+        table = self.tables.get(name)
+        return None if table is None else LoadedTable(name, table)
+
+    def create(self, name: str, with_part: bool, location: str) -> LoadedTable:
+        return LoadedTable(name, self.tables.setdefault(name, Table(with_part)))
+
+    def rename(self, name: str, to: str) -> None:
+        assert to not in self.tables, f"{to} is there"
+        self.tables[to] = self.tables.pop(name)
+
+    def names(self, namespace: str) -> list[str]:
+        return [name for name in self.tables if name.split(".")[0] == namespace]
+
+
+class MemoryRows:
+    """Silver by window, and the rows of gold."""
+
+    def __init__(self, catalog: MemoryCatalog) -> None:
+        self.silver: dict[str, list[Record]] = {}
+        self._catalog = catalog
+
+    # --- silver --------------------------------------------------------------------------------------------------
+    def statements(self, until: str) -> list[Record]:
+        return [dict(record) for record in self._records(until) if record["kind"] == "schema"]
+
+    def window_rows(self, window: str) -> list[Record]:
+        return [dict(record) for record in self.silver[window] if record["kind"] == "row"]
+
+    def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
+        wanted = {(name.database, name.schema, name.table) for name in names}
+        return [
+            dict(record)
+            for record in self._records(until)
+            if record["kind"] == "row"
+            and (record["database"], record["schema"], record["table"]) in wanted
+            and _is_needed(record, needed)
+        ]
+
+    def _records(self, until: str) -> list[Record]:
+        return [record for window, records in self.silver.items() if window <= until for record in records]
+
+    # --- gold ----------------------------------------------------------------------------------------------------
+    def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[Standing]:
+        table = self._catalog.tables[gold]
+        ids = [table.id_of(name) for name, _ in columns]
+        wanted = {_comparable(key) for key in keys}
+        rows = [(tuple(table.value(row, number) for number in ids), row[1], row[2]) for row in table.rows]
+        return [
+            Standing(values, sequence, part)
+            for values, sequence, part in rows
+            if _comparable(tuple(values[index] for index in on)) in wanted
+        ]
+
+    def delete_all(self, gold: str, branch: str) -> None:
+        self._catalog.tables[gold].branches[branch] = []
+
+    def delete_below(self, gold: str, branch: str, void: Sequence) -> None:
+        branches = self._catalog.tables[gold].branches
+        branches[branch] = [row for row in branches[branch] if row[1] >= void]
+
+    def delete_keys(self, gold: str, branch: str, columns: Columns, on: list[int], keys: list[Values]) -> None:
+        table = self._catalog.tables[gold]
+        ids = [table.id_of(columns[index][0]) for index in on]
+        gone = {_comparable(key) for key in keys}
+        table.branches[branch] = [
+            row
+            for row in table.branches[branch]
+            if _comparable(tuple(table.value(row, number) for number in ids)) not in gone
+        ]
+
+    def append(self, gold: str, branch: str, rows: pa.Table, run_id: str, window: str) -> None:
+        table = self._catalog.tables[gold]
+        names = [name for name in rows.column_names if name != SEQUENCE_COLUMN]
+        ids = [table.id_of(name) for name in names]
+        assert set(ids) == {number for number, _, kind in table.fields if kind is not None}, "a row has every column"
+        for values, at in zip(to_values(rows.select(names)), rows.column(SEQUENCE_COLUMN).to_pylist(), strict=True):
+            sequence = Sequence(at["epoch"], int(at["hi"]), at["lo"])
+            cells: dict[int, Value] = dict(zip(ids, values, strict=True))  # type: ignore[arg-type]
+            table.branches[branch].append((cells, sequence, at.get("part")))
+
+
+def to_record(window: str, event: ChangeEvent) -> Record:
+    """A change event as a row of silver, as Spark reads it."""
+    key_hash, old_key_hash = key_hashes(event)
+    sequence = event.sequence and dict(zip(("epoch", "hi", "lo"), event.sequence, strict=True))
+    address = event.address
+    return {
+        **{name: getattr(event, name) for name in _MEMBERS},
+        "window": window,
+        "keys": None if event.keys is None else list(event.keys),
+        "column_types": None if event.column_types is None else list(event.column_types.items()),
+        "sequence": sequence,
+        "topic": address.topic,
+        "partition": address.partition,
+        "offset": address.offset,
+        "row_index": address.row_index,
+        "key_hash": key_hash,
+        "old_key_hash": old_key_hash,
+    }
+
+
+_MEMBERS = (
+    *("kind", "source_system", "database", "schema", "table", "op", "image", "before", "after"),
+    *("part", "event_time_ms", "ddl_text"),
+)
+
+
+def _is_needed(record: Record, needed: Late | Halves | None) -> bool:
+    sequence = record["sequence"]
+    assert isinstance(sequence, dict)
+    match needed:
+        case None:
+            return True
+        case Halves(his):
+            return record["image"] in HALVES and sequence["hi"] in his
+        case Late(hashes, keys, since):
+            if (sequence["epoch"], sequence["hi"]) < (since.epoch, since.hi):
+                return False
+            return record["keys"] != list(keys) or not hashes.isdisjoint((record["key_hash"], record["old_key_hash"]))
+
+
+def _comparable(key: Values) -> Values:
+    return tuple("NaN" if isinstance(value, float) and math.isnan(value) else value for value in key)

@@ -1,0 +1,148 @@
+"""One source from its messages to gold, in memory: decoding, histories, fold and replacement are the product's own."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+
+from laws.memory import MemoryCatalog, MemoryRows, Table, to_record
+from retable.config import Settings, SourceSettings
+from retable.decode.context import DecodeContext
+from retable.decode.registry import decode_message
+from retable.gold.past import Past
+from retable.gold.record import ledger_rows, table_row
+from retable.gold.render import json_rows
+from retable.gold.rows import to_column
+from retable.gold.run import Lane, Replayed, Run
+from retable.gold.state import GoldState, from_properties
+from retable.ledger.rows import TableRow
+from retable.model.message import RawMessage
+from retable.model.window import Window, window_name
+from retable.replay.history import Hold
+
+NOW = datetime(2026, 4, 1, tzinfo=UTC)
+FIRST = datetime(2026, 3, 1, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+class Crash(Exception):
+    """The run died here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """A gold table as a reader sees it, rows as `retable rows` prints them."""
+
+    columns: tuple[str, ...]
+    rows: tuple[str, ...]
+    state: str
+    hold: Hold | None
+
+
+def make_settings(source_format: str, tables: Mapping[str, object] | None = None) -> Settings:
+    """Settings of one source called `shop`; nothing is read from or written to their folders."""
+    source = {"kind": "files", "format": source_format, "path": "landing", "layout": "kafka_dump"}
+    settings = {
+        "lake": {"catalog": "sqlite:///catalog.db", "warehouse": "lake"},
+        "sources": {"shop": source},
+        "tables": dict(tables or {}),
+    }
+    return Settings.model_validate(settings, context={"folder": Path("/nowhere")})
+
+
+@dataclass(slots=True)
+class World:
+    """The source `shop`. Windows are delivered in order, then replayed in any order, any number of times."""
+
+    settings: Settings
+    catalog: MemoryCatalog = field(default_factory=MemoryCatalog)
+    names: list[str] = field(default_factory=list)
+    replayed: set[str] = field(default_factory=set)
+    counted: dict[tuple[str, str | None], str | None] = field(default_factory=dict)
+    counts: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
+    tables: dict[str, TableRow] = field(default_factory=dict)
+    rows: MemoryRows = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.rows = MemoryRows(self.catalog)
+
+    @property
+    def source(self) -> SourceSettings:
+        return self.settings.source("shop")
+
+    def deliver(self, messages: Sequence[RawMessage]) -> str:
+        """Land and decode the next window; gives its name."""
+        name = window_name(FIRST + len(self.names) * HOUR)
+        self.names.append(name)
+        context = DecodeContext(self.source.format)
+        self.rows.silver[name] = [
+            to_record(name, event) for message in messages for event in decode_message(message, context)
+        ]
+        return name
+
+    def replay(self, name: str, step: Callable[[str], None] = lambda _: None) -> bool:
+        """Replay a window; says whether gold changed."""
+        return self._record(self._run(name, step).replay(name))
+
+    def rebuild(self, gold: str, step: Callable[[str], None] = lambda _: None) -> bool:
+        return self._record(self._run(f"rebuild of {gold}", step).rebuild(gold))
+
+    def gold(self) -> dict[str, Gold]:
+        """Every gold table by name, but for those that are dropped."""
+        found = {name: (table, from_properties(table.properties)) for name, table in self.catalog.tables.items()}
+        return {
+            name: _read(table, state)
+            for name, (table, state) in found.items()
+            if state is not None and state.state != "dropped"
+        }
+
+    def states(self) -> dict[str, GoldState]:
+        found = {name: from_properties(table.properties) for name, table in self.catalog.tables.items()}
+        return {name: state for name, state in found.items() if state is not None}
+
+    def digest(self) -> dict[str, tuple[int, tuple[str, ...]]]:
+        """The snapshot and the rows with their sequences of every table: what a replay of nothing new leaves alone."""
+        return {
+            name: (table.snapshot, tuple(sorted(str(row) for row in table.rows)))
+            for name, table in self.catalog.tables.items()
+        }
+
+    # --- running -------------------------------------------------------------------------------------------------
+    def _run(self, run_id: str, step: Callable[[str], None]) -> Run:
+        past = Past(
+            ordinals={name: number for number, name in enumerate(self.names)},
+            decoded=frozenset(self.names),
+            replayed=frozenset(self.replayed),
+            counted=dict(self.counted),
+            tables=dict(self.tables),
+            silver=lambda _: {name: f"digest of {name}" for name in self.names if self.rows.silver[name]},
+        )
+        lane = Lane(self.rows, self.catalog)
+        return Run(lambda count: [lane] * count, past, self.settings, self.source, run_id, lambda: "", step)
+
+    def _record(self, run: Replayed) -> bool:
+        windows = {
+            number: Window("shop", number, FIRST + number * HOUR, FIRST + (number + 1) * HOUR, (), NOW)
+            for number in range(len(self.names))
+        }
+        for outcome, events in run.outcomes:
+            row = table_row("shop", outcome.gold, outcome.state, NOW)
+            self.tables[row.identity] = row
+            for counted in ledger_rows("shop", windows, outcome, events, "run", NOW, 0.0):
+                assert counted.table is not None
+                self.counted[counted.window, counted.table] = counted.identity
+                self.counts[counted.window, row.identity] = counted.counts
+        self.counted[run.window, None] = run.silver
+        self.replayed.add(run.window)
+        return any(outcome.wrote for outcome, _ in run.outcomes)
+
+
+def _read(table: Table, state: GoldState) -> Gold:
+    columns = [(column.field_id, column.gold, column.type) for column in state.columns]
+    arrays = [to_column([table.value(row, number) for row in table.rows], kind) for number, _, kind in columns]
+    names = tuple(name for _, name, _ in columns)
+    lines = json_rows(pa.Table.from_arrays(arrays, names=list(names))) if columns else []
+    shown = state.hold and replace(state.hold, reason="", remedy="")
+    return Gold(names, tuple(sorted(lines)), state.state, shown)

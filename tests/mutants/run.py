@@ -1,0 +1,65 @@
+"""`make test-mutants`: plant each bug of this folder into a copy of the core, and say which test caught it.
+
+A patch begins with one line of plain words: what is wrong with this core. A bug that no test notices fails the run, and
+so does a patch that does not fit any more.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parents[1]
+TESTS = ("tests/laws", "tests/replay", "tests/decode", "tests/freshness")
+PYTEST = (sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", *TESTS)
+CAUGHT = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
+
+console = Console(soft_wrap=True)
+
+
+def main(wanted: list[str]) -> None:
+    patches = [path for path in sorted(FOLDER.glob("*.patch")) if not wanted or path.stem in wanted]
+    if not patches:
+        sys.exit(f"no patch of {FOLDER} is called {', '.join(wanted)}")
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        sound = _run(_copy(Path(folder) / "sound"))
+        if sound.returncode:
+            sys.exit(f"the tests fail without any bug:\n{sound.stdout[-2000:]}")
+        for number, patch in enumerate(patches, 1):
+            core = _copy(Path(folder) / patch.stem)
+            subprocess.run(["patch", "-p1", "--quiet", "-i", str(patch)], cwd=core, check=True)
+            found = CAUGHT.search(_run(core).stdout)
+            missed += found is None
+            verdict = f"caught by {escape(found[1])}" if found else "[red]NOT CAUGHT[/]"
+            console.print(f"{number}/{len(patches)} {patch.stem}: {escape(_words(patch))}\n    {verdict}")
+            shutil.rmtree(core)
+    print(f"{len(patches) - missed} passed, {missed} failed")
+    sys.exit(1 if missed else 0)
+
+
+def _copy(to: Path) -> Path:
+    for name in ("src", "tests"):
+        shutil.copytree(ROOT / name, to / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", to)
+    return to
+
+
+def _run(core: Path) -> "subprocess.CompletedProcess[str]":
+    path = os.pathsep.join(map(str, (core / "src", core / "tests")))
+    return subprocess.run(PYTEST, cwd=core, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+
+
+def _words(patch: Path) -> str:
+    return patch.read_text(encoding="utf-8").split("\n", 1)[0]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
