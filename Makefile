@@ -1,11 +1,11 @@
 # Everything a developer or a newcomer runs. Each target sets up what it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-faults up down lint clean
+.PHONY: help setup demo test test-slow test-faults test-airflow up down lint clean
 
 BIN := .venv/bin
 
 help: ## say what there is
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 setup: ## make .venv: pinned packages, Retable, Spark's jars
 	@PYTHON="$(PYTHON)" sh infra/setup.sh
@@ -14,13 +14,16 @@ demo: setup ## replay a real MariaDB change log through Airflow, hour by hour, a
 	@$(BIN)/python infra/demo.py
 
 test: lint ## every test that needs no server and no root
-	@$(BIN)/pytest -m "not slow" --ignore=tests/faults
+	@$(BIN)/pytest -m "not slow" --ignore=tests/faults --ignore=tests/airflow_running
 
 test-slow: setup ## the tests that take minutes each: a genuine stream in forty pieces, in any order
 	@$(BIN)/pytest -m slow
 
 test-faults: setup ## kill -9 of Spark at every seam, a full disk; wants root
 	@$(BIN)/pytest tests/faults
+
+test-airflow: setup ## a mart behind the gate, in an Airflow that runs: waits, passes, fails by its deadline
+	@$(BIN)/pytest tests/airflow_running
 
 up: setup ## start Airflow on 127.0.0.1 (another port: make up RETABLE_PORT=8081)
 	@$(BIN)/python infra/local_airflow.py up

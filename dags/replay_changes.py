@@ -1,4 +1,4 @@
-"""Replay every source of the settings by the hour: land >> decode >> replay, one DAG per source."""
+"""Replay every source of the settings by the hour: land >> decode >> replay >> fresh, one DAG per source."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -7,13 +7,15 @@ from pathlib import Path
 from airflow.sdk import DAG, CronDataIntervalTimetable, Param
 
 from retable.config import load_settings
+from retable_airflow.freshness import fresh
 from retable_airflow.stage import schedule, stage
 
 SETTINGS = Path(os.environ.get("RETABLE_SETTINGS") or "retable.toml").absolute()
 
 DOC = """\
 Replays the source **{source}** into gold, one window a run: *land* keeps its messages, *decode* makes change events
-of them, *replay* brings gold up to date. A run takes the window of its data interval.
+of them, *replay* brings gold up to date, *fresh* keeps up to when it is complete. A run takes the window of its data
+interval.
 
 **By hand:** trigger it with a `window`, such as `20260301T0500Z`, to run that one again: a recorded window never
 changes, so this is harmless at any time. Without one it takes the interval before the logical date.
@@ -46,4 +48,4 @@ for source in load_settings(SETTINGS).sources.values():
         land = stage("land", source.name, SETTINGS)
         decode = stage("decode", source.name, SETTINGS)
         replay = stage("replay", source.name, SETTINGS)
-        land >> decode >> replay
+        land >> decode >> replay >> fresh(source.name, SETTINGS)

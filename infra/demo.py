@@ -26,6 +26,7 @@ from retable.ledger.windows import read_windows
 HOME = demo_source.FOLDER / "airflow"
 LOG = demo_source.FOLDER / "airflow.log"
 STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
+TASKS = (*STAGES, "fresh")
 
 SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """What lets a JVM start cheaply: in a job of seconds its optimizing compiler costs twice what it saves."""
@@ -71,14 +72,14 @@ def _run_airflow(ends: list[str]) -> None:
         TimeElapsedColumn(),
     )
     with LOG.open("w") as log, Progress(*columns, console=console) as progress:
-        bar = progress.add_task("Airflow starts", total=len(ends) * len(STAGES))
+        bar = progress.add_task("Airflow starts", total=len(ends) * len(TASKS))
         with subprocess.Popen([*command, *ends], env=env, stdout=subprocess.PIPE, stderr=log, text=True) as run:
             assert run.stdout
             done = 0
             for line in run.stdout:
                 event, task = json.loads(line)
                 if event == "began":
-                    progress.update(bar, description=f"hour {done // len(STAGES) + 1} of {len(ends)}: {task}")
+                    progress.update(bar, description=f"hour {done // len(TASKS) + 1} of {len(ends)}: {task}")
                 else:
                     done += 1
                     progress.update(bar, completed=done)

@@ -4,26 +4,41 @@ A key that no setting has is an error that names the nearest one. Relative paths
 Secrets have no place here.
 """
 
-import difflib
 import hashlib
 import json
 import os
 import re
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping
+from datetime import timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Annotated, Literal
-from zoneinfo import available_timezones
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError, ValidationInfo, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from retable.errors import InvalidSetting, NotFound, UnknownSetting
+from retable.model.budget import QuarantineBudget
+from retable.model.connector import UNAVAILABLE_VALUE, DecimalMode, TimeMode
 from retable.model.event import TableName
-from retable.model.schema import GoldType, parse_gold_type
+from retable.setting_values import (
+    SQLITE,
+    Budget,
+    CatalogAddress,
+    ColumnType,
+    Folder,
+    GoldNamespace,
+    HourPattern,
+    Interval,
+    Name,
+    Spelled,
+    Start,
+    TupleType,
+    Zone,
+    nearest,
+)
 
 CATALOG = "lake"
 """The catalog's name in Spark and in pyiceberg: it is part of every row of the catalog's own tables."""
@@ -31,109 +46,22 @@ CATALOG = "lake"
 BUSY_SECONDS = 30
 """How long either reader of a SQLite catalog waits for the other one's lock."""
 
-_SQLITE = "sqlite:///"
-_SOURCE_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
-_EVERY = re.compile(r"([1-9]\d{0,3})([mhd])\Z")
-_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
-
-
-def _absolute(value: object, info: ValidationInfo) -> object:
-    if not isinstance(value, str | Path) or "://" in str(value):
-        raise ValueError(f"{value!r} is no folder of this machine; this version reads and writes folders only")
-    return _from_folder(value, info)
-
-
-def _from_folder(path: str | Path, info: ValidationInfo) -> Path:
-    folder = info.context["folder"] if info.context else Path()
-    return Path(os.path.abspath(folder / Path(path).expanduser()))
-
-
-def _catalog_file(value: object, info: ValidationInfo) -> object:
-    if not isinstance(value, str) or not value.startswith(_SQLITE) or value == _SQLITE:
-        raise ValueError(f"{value!r} is no catalog of this version; write it as sqlite:///var/lake/catalog.db")
-    file = str(_from_folder(value.removeprefix(_SQLITE), info))
-    if "?" in file or "%" in file:
-        raise ValueError(f"{file!r} has a '?' or '%', which an address of SQLite cannot hold; use another folder")
-    return _SQLITE + file
-
-
-def _zone(value: str) -> str:
-    if value not in available_timezones():
-        raise ValueError(f"{value!r} is no time zone; write one as Asia/Shanghai{_hint(value, available_timezones())}")
-    return value
-
-
-def _interval(value: object) -> object:
-    if isinstance(value, timedelta):
-        return value
-    match = _EVERY.match(value) if isinstance(value, str) else None
-    interval = int(match[1]) * _UNITS[match[2]] if match else timedelta()
-    if not interval or timedelta(days=1) % interval:
-        raise ValueError(f"{value!r} is no interval; write one that divides a day, as 15m, 1h or 1d")
-    return interval
-
-
-def _start(value: object) -> object:
-    if value is None or value == "earliest":
-        return None
-    try:
-        time = datetime.fromisoformat(value) if isinstance(value, str) else value
-    except ValueError:
-        time = None
-    if not isinstance(time, datetime) or time.tzinfo is None:
-        raise ValueError(f'{value!r} is no start; write "earliest", or a time with its zone, as 2026-03-01T05:00:00Z')
-    return time.astimezone(UTC)
-
-
-def _source_name(value: str) -> str:
-    if not _SOURCE_NAME.match(value):
-        raise ValueError(f"{value!r} is no name of a source; write small letters, digits and _, a letter first")
-    return value
-
-
-def _hour_pattern(value: str) -> str:
-    try:
-        groups = re.compile(value).groups
-    except re.error as error:
-        raise ValueError(f"{value!r} is no regular expression: {error}") from error
-    if not groups:
-        raise ValueError(rf"{value!r} has no group; put the hour into ( ), as (\d{{4}}-\d{{2}}-\d{{2}}T\d{{2}})")
-    return value
-
-
-def _gold_namespace(value: str) -> str:
-    if not re.fullmatch(r"[a-z0-9_]*\{database\}[a-z0-9_]*", value):
-        raise ValueError(f"{value!r} is no namespace; write small letters, digits and _ around {{database}}")
-    return value
-
-
-def _gold_type(value: object) -> object:
-    parsed = parse_gold_type(value) if isinstance(value, str) else value
-    if not isinstance(parsed, GoldType):
-        raise ValueError(f"{value!r} is no type of a gold column; write one as decimal(18,4), long or timestamptz")
-    return parsed
-
-
-Folder = Annotated[Path, BeforeValidator(_absolute)]
-Zone = Annotated[str, AfterValidator(_zone)]
-ColumnType = Annotated[GoldType, BeforeValidator(_gold_type)]
-
 
 class LakeSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
     """Where the tables are: `[lake]`."""
 
-    catalog: Annotated[str, BeforeValidator(_catalog_file)]
+    catalog: CatalogAddress
     """The catalog of all tables: a SQLite file, as `sqlite:///var/lake/catalog.db`."""
     warehouse: Folder
     """The folder under which all tables keep their files."""
-    gold: Annotated[str, AfterValidator(_gold_namespace)] = "gold_{database}"
+    gold: GoldNamespace = "gold_{database}"
     """The namespace of a gold table; `__<schema>` follows where the source has schemas."""
     case: Literal["lower", "source"] = "lower"
     """Whether gold spells tables and columns in lower case, which every engine can read, or as the source does."""
 
     @property
     def catalog_file(self) -> Path:
-        return Path(self.catalog.removeprefix(_SQLITE))
+        return Path(self.catalog.removeprefix(SQLITE))
 
     @property
     def jdbc_uri(self) -> str:
@@ -146,10 +74,21 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstri
         return f"{self.catalog}?timeout={BUSY_SECONDS}"
 
 
+class CanalDialect(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+    """Where rows stand in messages of DTS from an offset on: an entry of `canal_dialect`."""
+
+    from_offset: Annotated[int, Field(strict=True, ge=0)]
+    """The offset of the first message of the dialect."""
+    dialect: Literal["community", "dts_pre_20220320"]
+    """`dts_pre_20220320` is what instances of DTS write that nobody restarted since that day."""
+    partition: Annotated[int, Field(strict=True, ge=0)] | None = None
+    """The partition whose offset this is; none: every partition for which no entry is."""
+
+
 class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
     """A source of change messages: `[sources.<name>]`."""
 
-    name: Annotated[str, AfterValidator(_source_name)]
+    name: Name
     """Small letters, digits and `_`, a letter first; it stands in the brackets."""
     kind: Literal["files"]
     """What holds the messages: `files` is a folder of objects that grows."""
@@ -159,11 +98,11 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
     """The folder of a `files` source; folders inside it are read too."""
     layout: Literal["kafka_dump", "lines"]
     """What a line of an object is: a dumped Kafka record with its address, or the message itself."""
-    hour: Annotated[str, AfterValidator(_hour_pattern)] | None = None
+    hour: HourPattern | None = None
     """A regular expression whose first group is the UTC hour in an object's name; else its modification time counts."""
-    every: Annotated[timedelta, BeforeValidator(_interval)] = timedelta(hours=1)
+    every: Interval = timedelta(hours=1)
     """The length of a window, as `1h`; fixed with the source's first window."""
-    start: Annotated[datetime | None, BeforeValidator(_start)] = None
+    start: Start = None
     """Where to begin: `earliest`, or a time with its zone; objects before the window of that time are left out."""
     time_zone: Zone = "UTC"
     """The zone of wall-clock values that come without one."""
@@ -179,17 +118,49 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
     """Raise it when a topic is made anew or its producer starts anew: it comes first in every sequence."""
     max_message: Annotated[int, Field(strict=True, ge=1024, le=1 << 30)] = 32 * 1024 * 1024
     """The longest line that is landed whole, in bytes."""
+    canary: str | None = None
+    """A small table that the source updates every minute, as `ops.retable_canary`: its rows prove how far the source
+    is read, and it is not published."""
+    binary_encoding: Literal["utf-8", "base64", "hex"] = "utf-8"
+    """How text spells bytes in a column that `types` makes binary."""
+    decimal_mode: DecimalMode = "precise"
+    """debezium_json: the connector's decimal.handling.mode, which messages without schemas do not tell."""
+    time_mode: TimeMode = "adaptive"
+    """debezium_json: the connector's time.precision.mode, which messages without schemas do not tell."""
+    unavailable_value: Spelled = UNAVAILABLE_VALUE
+    """debezium_json: the connector's unavailable.value.placeholder."""
+    model: Literal["sql", "hbase"] = "sql"
+    """lindorm_debezium: the interface of the tables; `hbase` has the key `ROW` and base64 in every column."""
+    database: Spelled | None = None
+    """datahub_tuple, shareplex_json: the database of messages, which name none; debezium_json: where they name none."""
+    table: Spelled | None = None
+    """datahub_tuple, shareplex_json: the table of messages that name none; of the latter with its owner (`HR.EMP`)."""
+    tuple_schema: dict[str, TupleType] = Field(default_factory=dict)
+    """datahub_tuple: the columns of the topic, as `id = "BIGINT"`, where no header `tuple_schema` tells them."""
+    canal_dialect: tuple[CanalDialect, ...] = ()
+    """canal_json: where rows stand, as `[{from_offset = 0, dialect = "dts_pre_20220320"}]`; not set: as in Canal."""
+    quarantine_budget: Budget = QuarantineBudget()
+    """How much a table may have in quarantine and still count as complete: `0`, `10/window` or `0.01%` of a window."""
 
     @model_validator(mode="before")
     @classmethod
     def _default_zone(cls, data: object) -> object:
         return {"timestamp_zone": data.get("time_zone", "UTC"), **data} if isinstance(data, Mapping) else data
 
+    @model_validator(mode="after")
+    def _check_dialects(self) -> Self:
+        starts = [(each.partition, each.from_offset) for each in self.canal_dialect]
+        if len(set(starts)) != len(starts):
+            raise ValueError("two entries of canal_dialect begin at one offset; keep one of them")
+        return self
+
     def takes(self, table: TableName) -> bool:
-        """Say whether `include` and `exclude` let this table in."""
+        """Say whether `include` and `exclude` let this table in; the canary is never one of gold."""
         name = str(table)
-        return any(fnmatchcase(name, glob) for glob in self.include) and not any(
-            fnmatchcase(name, glob) for glob in self.exclude
+        return (
+            name != self.canary
+            and any(fnmatchcase(name, glob) for glob in self.include)
+            and not any(fnmatchcase(name, glob) for glob in self.exclude)
         )
 
 
@@ -233,7 +204,7 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
         """Give the source of this name; NotFound names the nearest one."""
         if name not in self.sources:
             known = f"; there are {', '.join(sorted(self.sources))}" if self.sources else "; the settings have none"
-            raise NotFound(f"no source is called {name!r}{_hint(name, self.sources)}{known}", source=name)
+            raise NotFound(f"no source is called {name!r}{nearest(name, self.sources)}{known}", source=name)
         return self.sources[name]
 
     def rules(self, table: TableName) -> TableRules:
@@ -257,6 +228,10 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
             "zones": [settings.time_zone, settings.timestamp_zone],
             "system": settings.source_system,
             "epoch": settings.source_epoch,
+            "format_options": [settings.model, settings.database, settings.table, settings.tuple_schema],
+            "canal_dialect": [each.model_dump() for each in settings.canal_dialect],
+            "connector": [settings.decimal_mode, settings.time_mode, settings.unavailable_value],
+            "binary_encoding": settings.binary_encoding,
             "taken": settings.takes(table),
             "case": self.lake.case,
             "keys": rules.keys,
@@ -328,8 +303,9 @@ def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], Path], files
     where = f"{file}: {_spell(place)}" if place else str(file)
     match error["type"]:
         case "extra_forbidden":
-            known = (_SECTIONS[place[0]] if len(place) > 1 else Settings).model_fields.keys() - {"name"}
-            hint = _hint(place[-1], known) or f"; there are {', '.join(sorted(known))}"
+            section = CanalDialect if "canal_dialect" in place[:-1] else _SECTIONS.get(place[0], Settings)
+            known = (section if len(place) > 1 else Settings).model_fields.keys() - {"name"}
+            hint = nearest(place[-1], known) or f"; there are {', '.join(sorted(known))}"
             return UnknownSetting(f"{where} is no setting{hint}", setting=_spell(place), file=str(file))
         case "missing":
             return InvalidSetting(f"{where} is missing; it has no default", setting=_spell(place), file=str(file))
@@ -342,8 +318,3 @@ def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], Path], files
 
 def _spell(place: tuple[str, ...]) -> str:
     return ".".join(part if re.fullmatch(r"[\w-]+", part) else json.dumps(part) for part in place)
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(name, known, 1)
-    return f"; did you mean {near[0]!r}?" if near else ""

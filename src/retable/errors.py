@@ -15,7 +15,8 @@
     │  ├─ NameClash            two source names that become one gold name
     │  └─ KeyUnknown           a row without its whole key
     ├─ ConflictError       RETRY       somebody else committed first, or the catalog is busy
-    │  └─ Fenced               gold moved under this run: another run is the writer now
+    │  ├─ Fenced               gold moved under this run: another run is the writer now
+    │  └─ Late                 a table is not complete through the time that was asked for
     ├─ SettingsError       STOP        nothing was written; a person must change something
     │  ├─ UnknownSetting       a name that no setting has, with the nearest one
     │  ├─ InvalidSetting       a value that a setting cannot take
@@ -121,6 +122,10 @@ class Fenced(ConflictError):
     code = "FENCED"
 
 
+class Late(ConflictError):
+    code = "LATE"
+
+
 class SettingsError(RetableError):
     """A person must change something; nothing was written."""
 
@@ -152,4 +157,7 @@ class EnvironmentFault(SettingsError):
 
 
 class Unbalanced(RetableError):
+    """Nothing that a person did: Retable itself counted wrongly."""
+
     code = "UNBALANCED"
+    remedy = "BUG"

@@ -9,7 +9,9 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from retable.errors import ConflictError, RetableError, Unbalanced
+from retable.errors import RetableError
+
+_CODES = {"RETRY": 3, "BUG": 70}
 
 
 @contextmanager
@@ -27,9 +29,4 @@ def exiting() -> Iterator[None]:
 
 def exit_code(error: RetableError) -> int:
     """Give the exit code that says what a person can do about this error."""
-    match error:
-        case ConflictError():
-            return 3
-        case Unbalanced():
-            return 70
-    return 1
+    return _CODES.get(error.remedy, 1)

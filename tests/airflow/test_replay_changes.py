@@ -43,10 +43,11 @@ def test_every_source_has_its_dag(dags: dict[str, DAG]) -> None:
 
 def test_stages_run_one_after_the_other_on_one_spark(dags: dict[str, DAG]) -> None:
     dag = dags["replay_changes__erp"]
-    assert [task.task_id for task in dag.topological_sort()] == ["land", "decode", "replay"]
+    assert [task.task_id for task in dag.topological_sort()] == ["land", "decode", "replay", "fresh"]
     assert dag.get_task("decode").upstream_task_ids == {"land"}
     assert dag.get_task("replay").upstream_task_ids == {"decode"}
-    assert {task.pool for task in dag.tasks} == {"retable_spark"}
+    assert dag.get_task("fresh").upstream_task_ids == {"replay"}
+    assert {task.pool for task in dag.tasks if task.task_id != "fresh"} == {"retable_spark"}
     assert dag.max_active_runs == 1
 
 

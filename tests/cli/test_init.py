@@ -1,5 +1,6 @@
 """`retable init` writes settings that work, and says what it cannot know."""
 
+import base64
 import gzip
 import json
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from retable.cli.sample import find_hours
 from retable.config import load_settings
 
 Retable = Callable[..., Result]
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 
 def _message(table: str = "orders", keys: tuple[str, ...] | None = ("id",)) -> str:
@@ -43,6 +45,101 @@ def test_a_dump_of_kafka_is_recognised_and_its_settings_load(retable: Retable, f
     assert source.hour == r"(?<!\d)(\d{4}-\d{2}-\d{2}[T_ -]\d{2})"
     assert "6 of 6 sampled messages are canal_json, as kafka_dump: shop.orders" in result.stderr
     assert result.stderr.rstrip().endswith("retable run canal_dump --to 2026-03-01T07:00:00Z")
+
+
+def test_the_messages_of_dataworks_are_told_from_those_of_canal(retable: Retable, folder: Path, tmp_path: Path) -> None:
+    message = GOLDEN / "streamx_json" / "0004_vendor_update_after.message.json"
+    (folder / "x").write_text(message.read_text().replace("\n", ""))
+    result = retable("init", "--from-files", str(folder))
+    assert "1 of 1 sampled messages are streamx_json, as lines: pkset_test.pkset_test_no_pk" in result.stderr
+    assert load_settings(tmp_path / "retable.toml").source("canal_dump").format == "streamx_json"
+    assert "the messages carry instants" in (tmp_path / "retable.toml").read_text()
+
+
+def _one_line(name: str) -> str:
+    return json.dumps(json.loads((GOLDEN / name).read_text()), ensure_ascii=False)
+
+
+def test_a_record_of_datahub_is_told_from_the_same_one_of_kafka(retable: Retable, folder: Path) -> None:
+    (folder / "x").write_text(_one_line("datahub_blob/0003_vendor_update_after.message.json"))
+    result = retable("init", "--from-files", str(folder))
+    assert "1 of 1 sampled messages are datahub_blob, as lines: yunshi_db.t_shiyu_pk" in result.stderr
+
+
+def test_a_tuple_names_no_database_so_the_settings_ask_for_it(retable: Retable, folder: Path, tmp_path: Path) -> None:
+    (folder / "x").write_text(_one_line("datahub_tuple/0001_vendor_insert.message.json"))
+    assert "datahub_tuple, as lines: unnamed.unnamed" in retable("init", "--from-files", str(folder)).stderr
+    source = load_settings(tmp_path / "retable.toml").source("canal_dump")
+    assert (source.format, source.database, source.table) == ("datahub_tuple", "unnamed", "unnamed")
+    text = (tmp_path / "retable.toml").read_text()
+    assert "# - The records do not name their database: set it." in text
+    assert '# [tables."unnamed.unnamed"]\n# keys = ["id"]' in text
+
+
+def test_a_tuple_that_names_its_table_is_asked_for_the_database_alone(
+    retable: Retable, folder: Path, tmp_path: Path
+) -> None:
+    (folder / "x").write_text(_one_line("datahub_tuple/0011_made_table_in_the_record.message.json"))
+    assert "unnamed.Items" in retable("init", "--from-files", str(folder)).stderr
+    source = load_settings(tmp_path / "retable.toml").source("canal_dump")
+    assert (source.database, source.table) == ("unnamed", None)
+
+
+@pytest.mark.parametrize(("case", "model"), [("0002_vendor_insert", "sql"), ("0006_vendor_hbase_insert", "hbase")])
+def test_lindorms_two_kinds_of_tables_are_told_apart(
+    retable: Retable, folder: Path, tmp_path: Path, case: str, model: str
+) -> None:
+    (folder / "x").write_text(_one_line(f"lindorm_debezium/{case}.message.json"))
+    result = retable("init", "--from-files", str(folder))
+    assert "1 of 1 sampled messages are lindorm_debezium, as lines: ld-xxxx.default.customers" in result.stderr
+    assert load_settings(tmp_path / "retable.toml").source("canal_dump").model == model
+    text = (tmp_path / "retable.toml").read_text()
+    assert ('model = "hbase"' in text) == (model == "hbase")
+    assert ("No key came with" in text) == (model == "sql")
+
+
+@pytest.mark.parametrize(
+    ("case", "table"),
+    [
+        ("0001_vendor_insert", None),
+        ("0003_vendor_delete_of_a_table_that_the_settings_name", "unnamed"),
+    ],
+)
+def test_shareplex_names_no_database_and_no_key_so_the_settings_ask_for_them(
+    retable: Retable, folder: Path, tmp_path: Path, case: str, table: str | None
+) -> None:
+    (folder / "x").write_text(_one_line(f"shareplex_json/{case}.message.json"))
+    result = retable("init", "--from-files", str(folder))
+    assert "1 of 1 sampled messages are shareplex_json, as lines: unnamed." in result.stderr
+    source = load_settings(tmp_path / "retable.toml").source("canal_dump")
+    assert (source.format, source.database, source.table) == ("shareplex_json", "unnamed", table)
+    text = (tmp_path / "retable.toml").read_text()
+    assert "# - The messages do not name their database: set it." in text
+    assert "No key came with unnamed." in text
+
+
+def test_a_stream_of_dts_is_left_to_the_settings(retable: Retable, folder: Path) -> None:
+    value = base64.b64encode((GOLDEN / "dts_avro" / "0021_insert.message.bin").read_bytes()).decode()
+    line = {"topic": "dts", "partition": 0, "offset": 0, "timestamp": 1, "value_base64": value}
+    (folder / "x").write_text(json.dumps(line))
+    result = retable("init", "--from-files", str(folder))
+    assert result.exit_code == 1
+    assert "holds no format that this version recognises" in result.stderr
+    assert "dts_avro" not in result.stderr
+
+
+@pytest.mark.parametrize("schemas", [True, False])
+def test_debezium_is_asked_for_its_modes_where_no_schema_tells_types(
+    retable: Retable, folder: Path, tmp_path: Path, schemas: bool
+) -> None:
+    name = "0020_mariadb_read_with_schema" if schemas else "0021_mariadb_read"
+    key = json.loads((GOLDEN / "debezium_json" / f"{name}.context.json").read_text())["key"]
+    value = (GOLDEN / "debezium_json" / f"{name}.message.json").read_text()
+    (folder / "x").write_text(json.dumps({**json.loads(_dumped(value)), "key": key}))
+    result = retable("init", "--from-files", str(folder))
+    assert "1 of 1 sampled messages are debezium_json, as kafka_dump: crm.customers" in result.stderr
+    assert load_settings(tmp_path / "retable.toml").source("canal_dump").time_mode == "adaptive"
+    assert ('decimal_mode = "precise"' in (tmp_path / "retable.toml").read_text()) == (not schemas)
 
 
 def test_one_message_a_line_is_recognised_packed_or_not(retable: Retable, folder: Path, tmp_path: Path) -> None:
@@ -85,7 +182,7 @@ def test_settings_that_are_there_are_not_overwritten(retable: Retable, folder: P
     [
         (None, "holds no objects yet"),
         ("", "hold no messages yet"),
-        ("hello\nworld\n", "holds no format that this version knows (canal_json)"),
+        ("hello\nworld\n", "holds no format that this version recognises (canal_json, "),
     ],
 )
 def test_a_folder_without_messages_of_a_known_format_says_so(

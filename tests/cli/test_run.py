@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from feeding import EACH, Feed, at
+from lakes import SettingsWriter
 from retable.cli import run
 from retable.errors import Fenced
 from retable.ledger.catalog import Lake
+from retable.ledger.read import read_watermarks
 from retable.ledger.rows import LedgerRow, StageReport
 from retable.ledger.windows import read_windows
 from retable.ledger.write import append_rows
@@ -197,3 +200,39 @@ def test_a_window_that_is_none_says_how_one_is_named(retable: Retable, stages: S
     result = retable("land", "dump", "--window", "5 o'clock")
     assert result.exit_code == 1
     assert "a window is named by its start in UTC, as 20260301T0500Z" in result.stderr
+
+
+def test_a_run_promises_how_far_each_window_brought_the_source_and_says_it_at_the_end(
+    retable: Retable, stages: Stages
+) -> None:
+    feed = Feed(stages.lake)
+    feed.proves(5, row="05:50")
+    feed.proves(7, row="07:40")
+    result = retable("run", "dump", *RANGE)
+    assert "dump is complete through 2026-03-01T07:40:00Z (row)" in result.stderr
+    promised = read_watermarks(stages.lake, "dump", grade="row")
+    assert [(row.window, row.watermark) for row in promised] == [
+        (W5, at("05:50")),
+        (W6, at("05:50")),
+        (W7, at("07:40")),
+    ]
+
+
+def test_windows_in_which_nothing_arrived_are_promised_too(retable: Retable, stages: Stages, tmp_path: Path) -> None:
+    for hour in (6, 7):
+        (tmp_path / "dump" / f"2026-03-01T{hour:02d}.jsonl").unlink()
+    retable("run", "dump", *RANGE)
+    assert [row.window for row in read_watermarks(stages.lake, "dump", grade="drained")] == [W5, W6, W7]
+
+
+def test_quarantine_within_its_budget_ends_a_run_well(
+    retable: Retable, stages: Stages, write_settings: SettingsWriter
+) -> None:
+    write_settings(EACH + 'quarantine_budget = "10%"')
+    stages.reports["land", W5] = {"counts": {"landed": 50}}
+    stages.reports["decode", W5] = {"counts": {"landed": 50, "quarantined": 5}}
+    assert retable("run", "dump", *RANGE).exit_code == 0
+    stages.reports["replay", W5] = {"counts": {"rejected": 1}}
+    result = retable("run", "dump", "--from", W5, "--to", W6)
+    assert result.exit_code == 2
+    assert "quarantined: 6 messages or rows" in result.stderr

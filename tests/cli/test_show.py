@@ -30,6 +30,32 @@ def test_a_message_shows_its_events_digit_by_digit(retable: Retable, tmp_path: P
     assert "address" not in event
 
 
+def test_a_message_of_a_source_is_read_as_its_settings_say(retable: Retable, tmp_path: Path) -> None:
+    (tmp_path / "retable.toml").write_text(
+        '[lake]\ncatalog = "sqlite:///c.db"\nwarehouse = "lake"\n'
+        '[sources.orders]\nkind = "files"\nlayout = "lines"\npath = "in"\nformat = "datahub_tuple"\n'
+        'database = "shop"\ntable = "orders"\n[tables."shop.orders"]\nkeys = ["id"]\n'
+    )
+    meta = {"_sequence_id_": "5", "_operation_type_": "D", "_before_image_": "Y", "_after_image_": "N"}
+    result = retable("show-message", "--source", "orders", input=json.dumps({**meta, "id": "1"}).encode())
+    assert result.exit_code == 0, result.stderr
+    (event,) = json.loads(result.stdout)
+    assert (event["database"], event["table"], event["keys"], event["before"]) == (
+        "shop",
+        "orders",
+        ["id"],
+        {"id": "1"},
+    )
+
+
+@pytest.mark.parametrize("options", [[], ["--format", "canal_json", "--source", "erp"]])
+def test_a_message_is_read_by_a_format_or_by_a_source(retable: Retable, options: list[str]) -> None:
+    result = retable("show-message", *options, input=MESSAGE)
+    assert result.exit_code == 1
+    assert "--format" in result.stderr
+    assert "--source" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("message", "words"), [(MESSAGE[:100], "error: "), (b"", "error: "), (b"\xff", "error: "), (b"[]", "error: ")]
 )

@@ -8,8 +8,11 @@ import pyarrow as pa
 import pytest
 from typer.testing import Result
 
+from feeding import EACH, Feed, at
+from lakes import SettingsWriter
 from published import publish
-from retable.ledger.catalog import Lake
+from retable.cli import status
+from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.rows import LedgerRow
 from retable.ledger.tables import OPS, QUARANTINE
 from retable.ledger.write import append_rows
@@ -65,6 +68,9 @@ def test_a_status_counts_windows_by_what_is_done(retable: Retable, two_windows: 
                 "last_replayed": "20260301T0500Z",
                 "next": "20260301T0600Z",
             },
+            "watermark": None,
+            "grade": None,
+            "lag_seconds": None,
             "tables": {"live": 1, "held": 0, "dropped": 0},
             "held": [],
             "quarantined": 0,
@@ -96,3 +102,38 @@ def test_a_check_ends_with_2_when_anything_is_quarantined(retable: Retable, lake
     result = retable("status", "--check")
     assert result.exit_code == 2
     assert "1 messages or rows quarantined" in result.stderr
+
+
+def test_quarantine_within_its_budget_needs_nobody(retable: Retable, write_settings: SettingsWriter) -> None:
+    feed = Feed(open_lake(write_settings(EACH + 'quarantine_budget = "2/window"')))
+    feed.quarantined(5, 2)
+    feed.quarantined(6, 2)
+    assert retable("status", "--check").exit_code == 0
+    feed.quarantined(6, 1)
+    result = retable("status", "--check")
+    assert result.exit_code == 2
+    assert "3 messages or rows quarantined" in result.stderr
+
+
+def test_a_source_is_as_far_as_the_table_that_lags_most(
+    retable: Retable, write_settings: SettingsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(status, "now", lambda: at("07:30"))
+    feed = Feed(open_lake(write_settings(EACH)))
+    feed.windows(7)
+    feed.done(5)
+    feed.done(6)
+    publish(feed.lake, TableName("shop", None, "t"), {"id": "int"}, [])
+    assert _shown(retable) == ["2026-03-01T07:00:00Z", "drained", "30m"]
+    feed.proves(6, row="06:10")
+    assert _shown(retable) == ["2026-03-01T06:10:00Z", "row", "1h", "20m"]
+    (source,) = json.loads(retable("status", "--json").stdout)
+    assert (source["watermark"], source["grade"], source["lag_seconds"]) == ("2026-03-01T06:10:00Z", "row", 4800)
+    publish(feed.lake, TableName("shop", None, "u"), {"id": "int"}, [], state="held", hold=HOLD)
+    assert _shown(retable) == []
+
+
+def _shown(retable: Retable) -> list[str]:
+    """What `status` shows of the watermark: what stands between the window and the three numbers at the end."""
+    line = retable("status").stdout.splitlines()[1]
+    return line.split()[4:-3]

@@ -58,7 +58,7 @@ def test_a_start_is_a_time_with_its_zone(load, start):
     ("text", "said"),
     [
         (LAKE + SOURCE + "evry = 1", "sources.erp.evry is no setting; did you mean 'every'?"),
-        (LAKE + SOURCE + "qqqq = 1", "sources.erp.qqqq is no setting; there are every, exclude, format"),
+        (LAKE + SOURCE + "qqqq = 1", "sources.erp.qqqq is no setting; there are binary_encoding, canal_dialect, "),
         (LAKE + "[tabels.x]", "tabels is no setting; did you mean 'tables'?"),
         (
             LAKE + '[tables."shop.*"]\nzero_dates = "null"',
@@ -98,6 +98,12 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest_one(load, tmp_path, t
         (LAKE + SOURCE + "hour = 'T'", "'T' has no group"),
         (LAKE + SOURCE + 'include = "shop.*"', "sources.erp.include: should be a valid tuple, not 'shop.*'"),
         (LAKE + SOURCE + 'source_epoch = "1"', "sources.erp.source_epoch: should be a valid integer, not '1'"),
+        (LAKE + SOURCE + 'database = ""', "sources.erp.database: "),
+        (LAKE + SOURCE + 'model = "kv"', "sources.erp.model: should be 'sql' or 'hbase', not 'kv'"),
+        (
+            LAKE + SOURCE + 'tuple_schema = { id = "INT" }',
+            "sources.erp.tuple_schema.id: should be 'TINYINT', 'SMALLINT'",
+        ),
         (LAKE + SOURCE + "max_message = 1", "sources.erp.max_message: should be greater than or equal to 1024"),
         (LAKE + "sources = 3", "sources"),
         (LAKE + '[tables.x]\ntypes = { a = "decimal(40,2)" }', "tables.x.types.a: 'decimal(40,2)' is no type"),
@@ -203,6 +209,14 @@ TABLE = TableName("shop", None, "orders")
         "source_epoch = 1",
         'source_system = "mysql"',
         'exclude = ["shop.orders"]',
+        'model = "hbase"',
+        'database = "shop"',
+        'table = "orders"',
+        'tuple_schema = { id = "BIGINT" }',
+        'binary_encoding = "hex"',
+        'decimal_mode = "string"',
+        'time_mode = "connect"',
+        'unavailable_value = "(lost)"',
         '[tables."shop.orders"]\nkeys = ["id"]',
         '[tables."shop.*"]\ntypes = { a = "long" }',
         '[tables."shop.*"]\nzero_date = "null"',
@@ -230,3 +244,9 @@ def test_the_jars_are_in_the_environment_unless_it_says_otherwise(monkeypatch):
     assert jars_folder() == Path("/jars")
     monkeypatch.delenv("RETABLE_JARS")
     assert jars_folder().name == "jars"
+
+
+def test_the_canary_is_not_one_of_the_tables(load):
+    source = load(LAKE + SOURCE + 'canary = "ops.retable_canary"').source("erp")
+    assert not source.takes(TableName("ops", None, "retable_canary"))
+    assert source.takes(TableName("ops", None, "other"))

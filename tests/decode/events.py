@@ -1,6 +1,8 @@
 """Change events as golden files spell them, and raw messages that tests make."""
 
 import json
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from retable.decode.context import DecodeContext
@@ -9,6 +11,7 @@ from retable.model.event import ChangeEvent
 from retable.model.message import RawMessage
 
 CANAL = DecodeContext("canal_json")
+STREAMX = DecodeContext("streamx_json")
 INSERT = {
     "database": "shop",
     "table": "t",
@@ -29,6 +32,32 @@ def raw(value: bytes | None, offset: int = 7) -> RawMessage:
 def canal(offset: int = 7, **fields: object) -> RawMessage:
     """An INSERT of Canal with some fields set otherwise."""
     return raw(json.dumps({**INSERT, **fields}, ensure_ascii=False).encode(), offset)
+
+
+def streamx(
+    columns: Mapping[str, str] = MappingProxyType({"id": "LONG", "c": "STRING"}),
+    source: Mapping[str, object] | None = MappingProxyType({"dbType": "MySQL", "dbName": "shop", "tableName": "t"}),
+    keys: Sequence[str] | None = ("id",),
+    **payload: object,
+) -> RawMessage:
+    """An INSERT of StreamX with some fields of its payload set otherwise; an image may be given as a row."""
+    fields = {
+        "before": None,
+        "after": {"id": 1, "c": "x"},
+        "sequenceId": "1700000000000000001",
+        "timestamp": {"eventTime": 1700000000000, "systemTime": 1700000000007},
+        "op": "INSERT",
+        "ddl": None,
+        **payload,
+    }
+    images = {name: row and {"dataColumn": row} for name in ("before", "after") if (row := fields[name]) is not None}
+    listed = [{"name": name, "type": kind} for name, kind in columns.items()]
+    document = {
+        "schema": {"dataColumn": listed, "primaryKey": keys, "source": source and dict(source)},
+        "payload": {**fields, **images},
+        "version": "0.0.1",
+    }
+    return raw(json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode())
 
 
 def spelled(event: ChangeEvent) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from decode.events import INSERT
+from decode.events import INSERT, streamx
 from retable.decode.json_text import _is_plain, check_json, read_json
 from retable.errors import Malformed, MessageError, TooLarge
 
@@ -67,8 +67,18 @@ def test_what_is_plain_is_strict_whatever_text_it_is(text: str) -> None:
     assert plain_is_strict(text.encode())
 
 
+@given(st.text('{}[]":,\\1 ', min_size=1, max_size=8), st.text('{}[]":,\\1 ', max_size=8), st.integers(200, 2_000))
+def test_what_is_plain_is_strict_however_many_brackets_there_are(repeated: str, rest: str, times: int) -> None:
+    assert plain_is_strict((repeated * times + rest).encode())
+    assert plain_is_strict((rest + repeated * times).encode())
+
+
 def test_an_ordinary_message_is_plain() -> None:
     assert _is_plain(MESSAGE)
+
+
+def test_a_message_that_lists_many_columns_is_plain() -> None:
+    assert _is_plain((streamx({f"column_{number}": "LONG" for number in range(400)}).value) or b"")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """Lexemes to values of gold: exactly, or not at all."""
 
+import base64
 import json
 import struct
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -13,18 +15,28 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from retable.decode.registry import find_format
-from retable.decode.values import Value, ValueRules, read_image, value_reader
+from retable.decode.values import Value, ValueRules, default_reader, read_image, value_reader
 from retable.errors import BadValue, InvalidSetting, ZeroDate
 from retable.model.schema import GoldType, parse_gold_type
 
-LINES = (Path(__file__).parent / "values_canal.jsonl").read_text(encoding="utf-8").split("\n")
-CASES = [json.loads(line) for line in LINES if line]
-NAMES = [f"{case['wire']} {case['gold']} {case['text']!r}" for case in CASES]
+FILES = {
+    "canal_json": "values_canal.jsonl",
+    "streamx_json": "values_streamx.jsonl",
+    "dts_avro": "values_dts.jsonl",
+    "shareplex_json": "values_shareplex.jsonl",
+}
+CASES = [
+    {"format": source_format, **json.loads(line)}
+    for source_format, file in FILES.items()
+    for line in (Path(__file__).parent / file).read_text(encoding="utf-8").split("\n")
+    if line
+]
+NAMES = [" ".join([case["format"], str(case["wire"]), case["gold"], repr(case["text"])]) for case in CASES]
 GOLD_TYPES = [
     *("boolean", "int", "long", "float", "double", "decimal(38,10)", "decimal(20,0)", "date"),
     *("timestamp", "timestamptz", "string", "binary"),
 ]
-WIRE_TYPES = sorted({case["wire"] for case in CASES if case["wire"] is not None})
+WIRE_TYPES = sorted({(case["format"], case["wire"]) for case in CASES if case["wire"] is not None})
 EPOCH = datetime.fromisoformat("1970-01-01")
 
 
@@ -36,6 +48,10 @@ def gold_type(text: str) -> GoldType:
 
 def read(wire: str | None, gold: str, text: str | None, rules: ValueRules | None = None) -> Value:
     return value_reader("canal_json", wire, gold_type(gold), rules or ValueRules())(text)
+
+
+def read_streamx(wire: str, gold: str, text: str, rules: ValueRules | None = None) -> Value:
+    return value_reader("streamx_json", wire, gold_type(gold), rules or ValueRules())(text)
 
 
 def as_value(gold: str, spelled: Any) -> Value:
@@ -57,28 +73,30 @@ def as_value(gold: str, spelled: Any) -> Value:
 def test_a_lexeme_becomes_its_value_or_is_refused(case: dict[str, Any]) -> None:
     zone = case.get("zone", "UTC")
     rules = ValueRules(zone, case.get("timestamp_zone", "UTC"), case.get("zero_date", "hold"))
+    reader = value_reader(case["format"], case["wire"], gold_type(case["gold"]), rules, case.get("declared"))
     if "value" in case:
-        value = read(case["wire"], case["gold"], case["text"], rules)
+        value = reader(case["text"])
         assert (type(value), value) == (type(wanted := as_value(case["gold"], case["value"])), wanted)
         assert str(value) == str(wanted)
         return
     with pytest.raises(ZeroDate if "zero" in case else BadValue) as refused:
-        read(case["wire"], case["gold"], case["text"], rules)
+        reader(case["text"])
     assert case.get("refused", "zero") in refused.value.message
 
 
 @pytest.mark.parametrize("gold", GOLD_TYPES)
 def test_null_is_null_in_every_type(gold: str) -> None:
-    assert {wire: read(wire, gold, None) for wire in (*WIRE_TYPES, None)} == dict.fromkeys((*WIRE_TYPES, None))
+    for source_format, wire in [*WIRE_TYPES, *((name, None) for name in FILES)]:
+        assert value_reader(source_format, wire, gold_type(gold), ValueRules())(None) is None
 
 
 lexemes = st.text(max_size=12) | st.from_regex(r"[-0-9.eE: ]+")
 
 
-@given(st.sampled_from([*WIRE_TYPES, None]), st.sampled_from(GOLD_TYPES), lexemes)
-def test_any_text_of_any_type_is_a_value_or_refused(wire: str | None, gold: str, text: str) -> None:
+@given(st.sampled_from([*WIRE_TYPES, ("canal_json", None)]), st.sampled_from(GOLD_TYPES), lexemes)
+def test_any_text_of_any_type_is_a_value_or_refused(wire: tuple[str, str | None], gold: str, text: str) -> None:
     try:
-        value = read(wire, gold, text)
+        value = value_reader(*wire, gold_type(gold), ValueRules())(text)
     except (BadValue, ZeroDate):
         return
     assert value is not None
@@ -173,6 +191,60 @@ def test_text_comes_back_also_from_latin_1(text: str) -> None:
 
 
 label_texts = st.text(st.characters(exclude_characters=",", exclude_categories=["Cs"]), min_size=1)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_of_unknown_kind_is_the_double_that_it_was(number: float) -> None:
+    for text in (repr(number), f"{number:.16e}"):
+        assert struct.pack("<d", read_streamx("DOUBLE", "double", text)) == struct.pack("<d", number)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, width=32))
+def test_a_number_of_unknown_kind_is_the_float_that_it_was(number: float) -> None:
+    for text in (repr(number), f"{number:.8e}", str(read("float", "string", repr(number)))):
+        assert struct.pack("<f", read_streamx("DOUBLE", "float", text)) == struct.pack("<f", number)
+
+
+@given(st.integers(-(10**38) + 1, 10**38 - 1))
+def test_a_number_of_unknown_kind_keeps_every_digit_of_a_decimal_or_is_no_double(digits: int) -> None:
+    number = Decimal(f"{digits}E-10")
+    assert read_streamx("DOUBLE", "decimal(38,10)", str(number)) == number
+    try:
+        double = read_streamx("DOUBLE", "double", str(number))
+    except BadValue:
+        assert Decimal(repr(float(number))) != number
+    else:
+        last_digit = Fraction(10) ** int(number.normalize(Context(38)).as_tuple().exponent)
+        assert abs(Fraction(double) - Fraction(number)) <= last_digit / 2
+
+
+@given(st.binary(max_size=20))
+def test_bytes_come_back_from_base64(value: bytes) -> None:
+    text = base64.b64encode(value).decode()
+    assert read_streamx("BYTES", "binary", text) == value
+    reader = value_reader("streamx_json", "BYTES", GoldType("binary"), ValueRules(), "binary(20)")
+    assert reader(base64.b64encode(value.rstrip(b"\0")).decode()) == value.ljust(20, b"\0")[:20]
+
+
+@given(
+    st.datetimes(datetime.fromisoformat("0001-01-02"), datetime.fromisoformat("9999-12-30")),
+    st.sampled_from(["Asia/Shanghai", "America/New_York", "UTC"]),
+)
+def test_an_instant_is_shown_as_the_wall_clock_of_the_zone(time: datetime, zone: str) -> None:
+    millis = (time - EPOCH) // timedelta(milliseconds=1)
+    shown = (EPOCH + timedelta(milliseconds=millis)).replace(tzinfo=UTC).astimezone(ZoneInfo(zone)).replace(tzinfo=None)
+    rules = ValueRules(zone)
+    assert read_streamx("DATE", "timestamptz", str(millis), rules) == millis * 1000
+    assert read_streamx("DATE", "timestamp", str(millis), rules) == (shown - EPOCH) // timedelta(microseconds=1)
+    text = read_streamx("DATE", "string", str(millis), rules)
+    assert datetime.fromisoformat(str(text)) == shown
+
+
+def test_a_default_is_text_of_its_statement_whatever_the_format() -> None:
+    assert default_reader("DATE", GoldType("date"), ValueRules())("1970-01-02") == 1
+    assert default_reader("binary(3)", GoldType("binary"), ValueRules())("a") == b"a\0\0"
+    with pytest.raises(BadValue, match="of wire type int is no int"):
+        default_reader("int", GoldType("int"), ValueRules())("x")
 
 
 @given(st.lists(label_texts, min_size=1, max_size=64, unique=True), st.data())

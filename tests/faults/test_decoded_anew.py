@@ -14,7 +14,8 @@ from retable.ledger.catalog import open_lake
 from retable.session import build_session
 
 CHECKPOINT = "cp1_dml"
-TABLE = "gold_shop.trunc_me"
+ROWS_CHANGE = "gold_shop.trunc_me"
+ONLY_PROPERTIES_CHANGE = "gold_crm.customers"
 RUN = "scheduled"
 
 
@@ -45,17 +46,18 @@ def test_a_replay_that_is_killed_before_the_record_and_run_again_leaves_no_old_r
     assert_balanced(lake)
 
 
+@pytest.mark.parametrize("table", [ROWS_CHANGE, ONLY_PROPERTIES_CHANGE])
 def test_a_commit_that_lost_its_race_is_no_success_though_a_run_of_this_name_published_before(
-    decoded_anew: Path, uninterrupted: Uninterrupted, tmp_path: Path
+    table: str, decoded_anew: Path, uninterrupted: Uninterrupted, tmp_path: Path
 ) -> None:
     lake = open_lake(settings := copy_lake(decoded_anew, tmp_path))
     session, window = build_session(settings, "retable tests"), uninterrupted.windows[CHECKPOINT]
 
     def win(step: str) -> None:
-        if step == f"{TABLE}: before publishing":
-            session.sql(f"ALTER TABLE lake.{TABLE} SET TBLPROPERTIES ('comment' = 'somebody else was here')")
+        if step == f"{table}: before publishing":
+            session.sql(f"ALTER TABLE lake.{table} SET TBLPROPERTIES ('comment' = 'somebody else was here')")
 
-    with pytest.raises(Fenced, match=TABLE):
+    with pytest.raises(Fenced, match=table):
         replay(session, lake, settings.source("erp"), window, RUN, NOW, win)
     replay_again(session, lake, window, RUN)
     assert gold(lake) == uninterrupted.gold[CHECKPOINT]

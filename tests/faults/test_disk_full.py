@@ -1,9 +1,10 @@
 """A disk that is full: every stage says so, and runs as if nothing had been once there is room."""
 
 import os
+import sqlite3
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -35,8 +36,10 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def full(disk: Path, room: int) -> Iterator[None]:
-    """Fill a disk but for so many bytes."""
+def full(disk: Path, catalog: Path, room: int) -> Iterator[None]:
+    """Fill a disk but for so many bytes, and leave none in what the catalog's log takes of it already."""
+    with closing(sqlite3.connect(catalog)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     filler, left = disk / "filler", os.statvfs(disk)
     with filler.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, left.f_bavail * left.f_frsize - room)
@@ -44,20 +47,21 @@ def full(disk: Path, room: int) -> Iterator[None]:
     filler.unlink()
 
 
-@pytest.mark.parametrize("also_full", ["", "catalog"])
+@pytest.mark.parametrize("on_it", [("warehouse",), ("catalog",), ("warehouse", "catalog")], ids=" and ".join)
 def test_a_full_disk_stops_every_stage_with_its_remedy_and_then_gold_is_the_same(
-    also_full: str, uninterrupted: Uninterrupted, disk: Path, tmp_path: Path
+    on_it: tuple[str, ...], uninterrupted: Uninterrupted, disk: Path, tmp_path: Path
 ) -> None:
-    settings = prepare(tmp_path, disk / "warehouse", (disk if also_full else tmp_path) / "catalog.db")
+    warehouse, catalog = ((disk if name in on_it else tmp_path) / name for name in ("warehouse", "catalog"))
+    settings = prepare(tmp_path, warehouse, catalog)
     lake, source = open_lake(settings), settings.source("erp")
     session = build_session(settings, "retable tests")
     record_all(lake)
     for checkpoint in ("cp0_preload", "cp1_dml"):
         window, before = uninterrupted.windows[checkpoint], rows(lake)
         for stage in (land, decode, replay):
-            with full(disk, 0), pytest.raises(EnvironmentFault, match="space"):
+            with full(disk, catalog, 0), pytest.raises(EnvironmentFault, match="space"):
                 stage(session, lake, source, window, "no room", NOW)
-            with full(disk, LITTLE), suppress(EnvironmentFault):
+            with full(disk, catalog, LITTLE), suppress(EnvironmentFault):
                 stage(session, lake, source, window, "little room", NOW)
             for identity, seen in rows(lake).items():
                 assert seen in (before.get(identity), uninterrupted.rows[checkpoint][identity]), identity

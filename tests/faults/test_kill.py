@@ -32,6 +32,7 @@ SEAMS: dict[str, tuple[str, Seam, Seam]] = {
     "between delete and append": ("cp2_columns", DELETED, DELETED),
     "before the transaction": ("cp3_types", BEFORE_PUBLISHING, BEFORE_PUBLISHING),
     "after the transactions, before the record": ("cp3_types", (": published", LAST), (LAST_STEP, 1)),
+    "after the transactions, of tables without rows too": ("cp0_preload", (": published", LAST), (LAST_STEP, 1)),
     "before the ledger": ("cp2_columns", (LAST_STEP, 1), (LAST_STEP, 1)),
     "between two tables": ("cp4_tables", (": done", 2), (": done", 8)),
     "renamed": ("cp4_tables", RENAMED, ("gold_crm.stock_archive: deleted", 1)),

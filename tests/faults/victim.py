@@ -1,4 +1,4 @@
-"""A replay that dies: `victim.py SETTINGS WINDOW RUN SEAM NUMBER`.
+"""A replay that dies: `victim.py SETTINGS WINDOW RUN NOW SEAM NUMBER`.
 
 It kills its own JVM with SIGKILL at the NUMBERth step whose text ends with SEAM, or, where SEAM is `.parquet`, as soon
 as the NUMBERth new data file stands in gold. What it was killed at is the last line that it prints; then it fails by
@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from subprocess import Popen
 from threading import Lock, Thread
@@ -46,6 +46,11 @@ class Killer:
                 # What is left needs no JVM: the driver goes down with it.
                 os.kill(os.getpid(), signal.SIGKILL)
 
+    def finish(self) -> None:
+        """Wait until whoever kills has said so: the replay may have failed before."""
+        with self._lock:
+            pass
+
 
 def watch(gold: Path, killer: Killer) -> None:
     known = set(gold.glob("*/data/*.parquet"))
@@ -56,13 +61,16 @@ def watch(gold: Path, killer: Killer) -> None:
         time.sleep(0.0005)
 
 
-def main(settings_file: str, window: str, run_id: str, seam: str, number: str) -> None:
+def main(settings_file: str, window: str, run_id: str, now: str, seam: str, number: str) -> None:
     settings = load_settings(Path(settings_file))
     lake, spark = open_lake(settings), build_session(settings, "victim")
     killer = Killer(spark.sparkContext._gateway.proc, seam, int(number))
     if seam == DATA_FILE:
         Thread(target=watch, args=(settings.lake.warehouse / "gold", killer), daemon=True).start()
-    replay(spark, lake, settings.source("erp"), window, run_id, datetime.now(UTC), killer.tell)
+    try:
+        replay(spark, lake, settings.source("erp"), window, run_id, datetime.fromisoformat(now), killer.tell)
+    finally:
+        killer.finish()
 
 
 if __name__ == "__main__":

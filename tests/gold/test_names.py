@@ -34,6 +34,8 @@ def _suffix(spelling: str) -> str:
         ("_FILE", "_file" + _suffix("_FILE")),
         ("_retable_sequence", "retable_sequence" + _suffix("_retable_sequence")),
         ("", "__e3b0c442"),
+        ("#alibaba_rds_row_id#", "_rds_row_id"),
+        ("__#alibaba_rds_row_id#__", "_rds_row_id"),
     ],
 )
 def test_a_name_is_spelled_as_every_engine_can_read_it(spelling: str, name: str) -> None:

@@ -12,7 +12,16 @@ from lakes import FreshLake
 from published import publish
 from retable.config import Settings
 from retable.errors import EnvironmentFault, NotFound, NotReady
-from retable.gold.read import PublishedColumn, columns, find_gold, list_gold, read_rows, snapshot_of_cut
+from retable.gold.read import (
+    PublishedColumn,
+    columns,
+    find_gold,
+    list_gold,
+    read_as_of,
+    read_cut,
+    read_rows,
+    snapshot_of_cut,
+)
 from retable.gold.render import json_rows
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.rows import CutRow
@@ -154,6 +163,40 @@ def test_a_cut_of_a_window_that_was_never_recorded_names_the_window(lake: Lake) 
     name = publish(lake, ORDERS, {"id": "int"}, [(1,)])
     with pytest.raises(NotFound, match="the source dump has no window 20260301T0500Z"):
         snapshot_of_cut(lake, name, "20260301T0500Z")
+
+
+def test_a_consistent_cut_gives_every_table_at_its_newest_revision(lake: Lake) -> None:
+    _record_window(lake, NOW)
+    with pytest.raises(NotReady, match="20260301T0500Z of dump has no cut"):
+        read_cut(lake, "dump", "20260301T0500Z")
+    rows = [
+        CutRow("dump", "20260301T0500Z", revision, f"gold_shop.{table}", table, snapshot, "live", NOW)
+        for revision, table, snapshot in [(0, "a", 1), (0, "b", None), (1, "a", 2), (1, "b", None)]
+    ]
+    append_rows(lake, rows)
+    assert read_cut(lake, "dump", "20260301T0500Z") == {"gold_shop.a": 2, "gold_shop.b": None}
+
+
+def test_rows_as_of_a_cut_are_those_of_its_snapshot(lake: Lake) -> None:
+    name = publish(lake, ORDERS, {"id": "int"}, [(1,)])
+    table = lake.load(name)
+    then = table.current_snapshot()
+    assert then is not None
+    table.append(table.scan().to_arrow())
+    assert read_as_of(lake, name, {name: then.snapshot_id}).to_pylist() == [{"id": 1}]
+    assert read_as_of(lake, name, {name: None}).to_pylist() == []
+    assert read_as_of(lake, name, {name: None}).column_names == ["id"]
+    with pytest.raises(NotFound, match="gold_shop.orders is not in this cut; there are gold_shop.items"):
+        read_as_of(lake, name, {"gold_shop.items": 1})
+
+
+def test_a_window_that_was_replayed_after_later_ones_is_in_the_cut_of_the_next(lake: Lake) -> None:
+    _record_window(lake, NOW)
+    for window, snapshot in (("20260301T0400Z", 1), ("20260301T0700Z", 3), ("20260301T0600Z", 2)):
+        _cut(lake, window, 0, snapshot)
+    with pytest.raises(NotReady):
+        snapshot_of_cut(lake, publish(lake, ORDERS, {"id": "int"}, []), "20260301T0500Z")
+    assert read_cut(lake, "dump", "20260301T0500Z") == {"gold_shop.orders": 2}
 
 
 def test_a_file_that_is_gone_is_explained(lake: Lake) -> None:

@@ -225,7 +225,8 @@ def to_record(window: str, event: ChangeEvent) -> Record:
 
 
 _MEMBERS = (
-    *("kind", "source_system", "database", "schema", "table", "op", "image", "before", "after"),
+    *("kind", "source_format", "source_system", "database", "schema", "table"),
+    *("op", "op_raw", "image", "before", "after"),
     *("part", "event_time_ms", "ddl_text"),
 )
 

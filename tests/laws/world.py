@@ -1,6 +1,6 @@
 """One source from its messages to gold, in memory: decoding, histories, fold and replacement are the product's own."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from laws.memory import MemoryCatalog, MemoryRows, Table, to_record
 from retable.config import Settings, SourceSettings
-from retable.decode.context import DecodeContext
+from retable.decode.context import context_of
 from retable.decode.registry import decode_message
 from retable.gold.past import Past
 from retable.gold.record import ledger_rows, table_row
@@ -41,9 +41,9 @@ class Gold:
     hold: Hold | None
 
 
-def make_settings(source_format: str, tables: Mapping[str, object] | None = None) -> Settings:
+def make_settings(source_format: str, tables: Mapping[str, object] | None = None, **options: object) -> Settings:
     """Settings of one source called `shop`; nothing is read from or written to their folders."""
-    source = {"kind": "files", "format": source_format, "path": "landing", "layout": "kafka_dump"}
+    source = {"kind": "files", "format": source_format, "path": "landing", "layout": "kafka_dump", **options}
     settings = {
         "lake": {"catalog": "sqlite:///catalog.db", "warehouse": "lake"},
         "sources": {"shop": source},
@@ -72,11 +72,11 @@ class World:
     def source(self) -> SourceSettings:
         return self.settings.source("shop")
 
-    def deliver(self, messages: Sequence[RawMessage]) -> str:
+    def deliver(self, messages: list[RawMessage]) -> str:
         """Land and decode the next window; gives its name."""
         name = window_name(FIRST + len(self.names) * HOUR)
         self.names.append(name)
-        context = DecodeContext(self.source.format)
+        context = context_of(self.source, lambda table: self.settings.rules(table).keys)
         self.rows.silver[name] = [
             to_record(name, event) for message in messages for event in decode_message(message, context)
         ]
@@ -119,8 +119,9 @@ class World:
             tables=dict(self.tables),
             silver=lambda _: {name: f"digest of {name}" for name in self.names if self.rows.silver[name]},
         )
+        # One lane: whatever a test draws, the steps come in one order.
         lane = Lane(self.rows, self.catalog)
-        return Run(lambda count: [lane] * count, past, self.settings, self.source, run_id, lambda: "", step)
+        return Run(lambda _: [lane], past, self.settings, self.source, run_id, lambda: "", step)
 
     def _record(self, run: Replayed) -> bool:
         windows = {

@@ -9,7 +9,7 @@ import pytest
 
 from retable.errors import ConflictError, EnvironmentFault, NotFound
 from retable.ledger.catalog import Lake, open_lake
-from retable.ledger.faults import explain_spark, explained
+from retable.ledger.faults import explained, spark_explained
 from retable.ledger.tables import OPS
 
 
@@ -118,6 +118,7 @@ def test_a_read_only_catalog_says_to_check_who_may_write(lake_settings):
             ConflictError,
             "Cannot commit: stale; try",
         ),
+        ("x\no.a.i.jdbc.UncheckedSQLException: Unknown failure", ConflictError, "not answer: o.a.i.jdbc.UncheckedSQL"),
         (
             "job aborted\njava.io.IOException: No space left on device\n\tat x",
             EnvironmentFault,
@@ -126,14 +127,21 @@ def test_a_read_only_catalog_says_to_check_who_may_write(lake_settings):
     ],
 )
 def test_what_spark_says_of_the_lake_is_explained_too(lake_settings, said, kind, message):
-    error = explain_spark(lake_settings.lake, RuntimeError(said))
-    assert type(error) is kind
-    assert message in str(error)
+    with pytest.raises(kind) as caught, spark_explained(lake_settings.lake):
+        raise RuntimeError(said)
+    assert type(caught.value) is kind
+    assert message in str(caught.value)
+    assert str(caught.value.__cause__) == said
 
 
 def test_what_spark_says_of_something_else_stays_as_it_is(lake_settings):
-    bug = RuntimeError("TypeError: a bug of ours")
-    assert explain_spark(lake_settings.lake, bug) is bug
+    with pytest.raises(RuntimeError, match="a bug of ours"), spark_explained(lake_settings.lake):
+        raise RuntimeError("TypeError: a bug of ours")
+
+
+def test_an_error_that_says_what_to_do_stays_as_it_is_around_spark(lake_settings):
+    with pytest.raises(NotFound, match="Permission denied"), spark_explained(lake_settings.lake):
+        raise NotFound("Permission denied")
 
 
 def test_a_file_that_is_no_catalog_says_so(lake_settings):

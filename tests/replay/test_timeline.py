@@ -8,7 +8,8 @@ from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.replay.columns import Dialect
 from retable.replay.history import TableHistory
-from retable.replay.timeline import ImplicitColumn, Statement, Timeline, trace
+from retable.replay.timeline import Statement, Timeline, trace
+from retable.replay.traced import ImplicitColumn
 
 MYSQL = Dialect(lambda _, column: gold_type("mysql", column.source_type), keeps_values, describe)
 
@@ -221,3 +222,19 @@ def test_a_row_before_a_name_was_taken_by_a_rename_is_of_another_table() -> None
     assert early != renamed.identity
     assert timeline.owner(TableName("shop", None, "b"), at(15)) == early
     assert timeline.owner(TableName("shop", None, "b"), at(40)) == renamed.identity
+
+
+def test_statements_at_one_position_apply_in_the_order_in_which_they_came_and_each_once() -> None:
+    """A reader of the binlog cuts a RENAME of several tables into as many statements, and may send all of them again."""
+    made = statements("create table a (id int)", "create table b (id int, x int)")
+    texts = ("rename table a to t", "rename table b to a", "rename table t to b")
+    swapped = [
+        Statement(at(30), None, None, text, parse_statement("mysql", text, "shop", None, None), offset=start + number)
+        for start in (65, 165)
+        for number, text in enumerate(texts)
+    ]
+    timeline = trace([*made, *reversed(swapped)], MYSQL)
+    assert {history.name.table: names(history) for history in timeline.histories()} == {
+        "b": ["id"],
+        "a": ["id", "x"],
+    }

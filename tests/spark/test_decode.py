@@ -18,8 +18,8 @@ from retable.decode.spark import decode
 from retable.errors import NotReady, Unbalanced
 from retable.land.files import list_objects
 from retable.land.spark import land
-from retable.ledger.read import read_ledger
-from retable.ledger.rows import StageReport
+from retable.ledger.read import read_evidence, read_ledger
+from retable.ledger.rows import EvidenceRow, StageReport
 from retable.ledger.windows import record_windows
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
@@ -186,3 +186,17 @@ def test_a_message_that_bronze_lost_fails_the_run(erp: Erp) -> None:
     erp.spark.sql("DELETE FROM lake.bronze.erp WHERE offset = 0")
     with pytest.raises(Unbalanced, match="landed 5 is not decoded 2"):
         erp.decode(W5)
+
+
+def test_a_window_proves_how_far_its_partition_was_read(erp: Erp) -> None:
+    erp.configure('canary = "crm.t"')
+    for now in (NOW, datetime(2026, 3, 3, tzinfo=UTC)):
+        erp.decode(W5, now=now)
+        erp.decode(W6, now=now)
+    proven = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+    assert read_evidence(erp.lake, "erp") == [
+        EvidenceRow("erp", W5, "erp", 0, 0, None, proven, proven, 0, NOW),
+        EvidenceRow("erp", W6, "erp", 0, 0, None, None, None, 0, NOW),
+    ]
+    assert {row["database"] for row in erp.rows("silver").to_pylist()} == {"shop"}
+    assert erp.snapshots("ops.evidence") == [2]

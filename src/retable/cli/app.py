@@ -8,13 +8,16 @@ from typing import Annotated
 import typer
 
 from retable.cli.ending import CommandLine
+from retable.cli.fresh import fresh
 from retable.cli.holds import list_holds, release_hold
 from retable.cli.init import init
 from retable.cli.look import history, rows, schema, tables
 from retable.cli.quarantine import list_quarantine, show_quarantined
 from retable.cli.run import decode, land, replay, run
 from retable.cli.show import show_ddl, show_message
+from retable.cli.simulate import simulate
 from retable.cli.status import status
+from retable.cli.why import why
 
 app = typer.Typer(
     cls=CommandLine,
@@ -64,8 +67,8 @@ quarantine.command("show")(show_quarantined)
 
 _COMMANDS: dict[str, list[Callable[..., None]]] = {
     "Run": [init, run, land, decode, replay],
-    "Look": [rows, tables, schema, history, status],
-    "Try out, without Spark": [show_message, show_ddl],
+    "Look": [rows, tables, schema, history, status, why, fresh],
+    "Try out, without Spark": [show_message, show_ddl, simulate],
 }
 for panel, commands in _COMMANDS.items():
     for command in commands:

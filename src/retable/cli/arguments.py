@@ -7,12 +7,17 @@ import typer
 
 from retable.config import Settings, load_settings
 from retable.ledger.catalog import Lake, open_lake
+from retable.model.evidence import Grade
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SourceName = Annotated[str, typer.Argument(metavar="SOURCE", help="A source of the settings.")]
 TableArgument = Annotated[
     str, typer.Argument(metavar="TABLE", help="A gold table, as `retable tables` prints it: gold_shop.orders.")
 ]
+SourceOrTable = Annotated[
+    str, typer.Argument(metavar="SOURCE|TABLE", help="A source of the settings, or a gold table: gold_shop.orders.")
+]
+GradeOption = Annotated[Grade, typer.Option("--grade", help="The lowest kind of evidence that is accepted.")]
 WindowName = Annotated[
     str, typer.Option("--window", metavar="W", help="A window, named by its start in UTC: 20260301T0500Z.")
 ]

@@ -10,7 +10,8 @@ from typing import Any
 from typer.core import TyperGroup
 
 from retable.cli.output import NeedsAttention, say
-from retable.errors import ConflictError, EnvironmentFault, RetableError, Unbalanced
+from retable.errors import EnvironmentFault, RetableError
+from retable.exits import exit_code
 
 _USAGE = 2
 _LONGEST_SURPRISE = 300
@@ -24,10 +25,9 @@ _NEXT_STEP = {
 
 
 class CommandLine(TyperGroup):
-    """The commands with Retable's exit codes.
+    """The commands with the codes of `retable.exits`; an error of usage is the user's to solve.
 
-    0 done · 1 an error of the user's, usage included · 2 done, but something is held or quarantined · 3 try again ·
-    70 a bug of ours. The options `--settings` and `--debug` may stand before or behind the command.
+    The options `--settings` and `--debug` may stand before or behind the command.
     """
 
     debug = False
@@ -51,7 +51,7 @@ class CommandLine(TyperGroup):
             sys.exit(2)
         except RetableError as error:
             _explain(error, self.debug)
-            sys.exit(_exit_code(error))
+            sys.exit(exit_code(error))
         except Exception as error:  # noqa: BLE001  # the outermost door: nothing above it could say more
             if _DISK_FULL in str(error):
                 _explain(EnvironmentFault("a disk is full; free some space, then run again"), self.debug)
@@ -80,15 +80,6 @@ def _explain(error: RetableError, debug: bool) -> None:
         say(f"       {next_step}")
     if debug:
         traceback.print_exception(error)
-
-
-def _exit_code(error: RetableError) -> int:
-    match error:
-        case ConflictError():
-            return 3
-        case Unbalanced():
-            return 70
-    return 1
 
 
 def _confess(error: Exception, debug: bool) -> None:

@@ -12,6 +12,7 @@ import typer
 from retable.cli.clock import now
 from retable.cli.output import say
 from retable.cli.sample import Sample, take_sample
+from retable.decode.registry import find_format
 from retable.errors import EnvironmentFault, InvalidSetting
 
 _LONG_AGO = timedelta(days=2)
@@ -94,9 +95,11 @@ def _settings(name: str, path: str, sample: Sample) -> str:
         f"every  = {_quoted(hours.every if hours else '1h')}   # the length of a window; fixed with the first one",
         "",
         "# What the messages cannot tell, so please check:",
-        "# - The zone of the clock by which TIMESTAMP values were written as text; DATETIME is never shifted.",
+        f"# - {find_format(sample.format).time_zone}",
         'time_zone = "UTC"',
     ]
+    for option, value in sample.options.items():
+        lines += [f"# - {find_format(sample.format).options[option]}", f"{option} = {_quoted(value)}"]
     if hours:
         lines.append("# - The hour in the names is taken as UTC; if it is not, take `hour` away.")
     lines.append("# - Which tables you want: globs over database.table.")
@@ -112,7 +115,7 @@ def _settings(name: str, path: str, sample: Sample) -> str:
 def _keyless(table: str) -> list[str]:
     return [
         "",
-        f"# - No key came with {_comment(table)}: without one its rows are a bag. If it has one:",
+        f"# - No key came with {_comment(table)}: its rows are a bag, or known by Oracle's rowid. If it has one:",
         f"# [tables.{_quoted(_comment(table))}]",
         '# keys = ["id"]',
     ]

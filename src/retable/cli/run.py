@@ -14,12 +14,15 @@ from retable.cli.clock import new_run, now
 from retable.cli.output import NeedsAttention, say
 from retable.cli.progress import Progress
 from retable.config import Settings, SourceSettings
+from retable.freshness.catalog import ask, record
+from retable.freshness.gate import spell
 from retable.land.files import list_objects
 from retable.ledger.catalog import Lake
 from retable.ledger.empty import close_empty
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import Stage, StageReport
 from retable.ledger.windows import record_windows
+from retable.model.budget import QuarantineBudget
 from retable.model.window import Window, window_start
 
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
@@ -113,18 +116,20 @@ def _run_windows(lake: Lake, source: SourceSettings, windows: list[Window]) -> N
             if is_empty:
                 progress.skip(number + 1, found)
                 close_empty(lake, found, this.id, this.now)
+                record(lake, source, now())
             else:
                 spark = spark or stack.enter_context(running_spark(lake.settings))
                 for at, window in enumerate(found, start=number + 1):
                     reports += _run_window(lake, source, at, window.name, _STAGES, spark, progress)
             number += len(found)
-    _call_attention(reports)
+    _say_how_far(lake, source)
+    _call_attention(reports, source.quarantine_budget)
 
 
 def _run_stages(lake: Lake, source: SourceSettings, window: str, stages: tuple[Stage, ...]) -> None:
     with Progress(1) as progress, running_spark(lake.settings) as spark:
         reports = _run_window(lake, source, 1, window, stages, spark, progress)
-    _call_attention(reports)
+    _call_attention(reports, source.quarantine_budget)
 
 
 def _run_window(
@@ -143,6 +148,8 @@ def _run_window(
         this = new_run()
         reports.append(doors[stage](spark, lake, source, window, this.id, this.now))
         progress.done(reports[-1])
+    if "replay" in stages:
+        record(lake, source, now())
     return reports
 
 
@@ -155,9 +162,21 @@ def _doors(step: Callable[[str], None]) -> dict[Stage, Callable[..., StageReport
     return {"land": land_window, "decode": decode_window, "replay": partial(replay_window, step=step)}
 
 
-def _call_attention(reports: list[StageReport]) -> None:
+def _say_how_far(lake: Lake, source: SourceSettings) -> None:
+    standing = ask(lake, [source.name], now(), "row", now()).standing
+    if standing.watermark is not None:
+        say(f"{source.name} is complete through {spell(standing.watermark)} ({standing.grade})")
+
+
+def _call_attention(reports: list[StageReport], budget: QuarantineBudget) -> None:
+    """End with 2 where a table is held, or a window has more in quarantine than the budget."""
     held = sorted({table for report in reports for table in report.held})
-    waiting = sum(report.counts.get(count, 0) for report in reports for count in ("quarantined", "rejected"))
+    waiting = 0
+    for window in {report.window for report in reports}:
+        mine = [report.counts for report in reports if report.window == window]
+        refused = sum(counts.get(name, 0) for counts in mine for name in ("quarantined", "rejected"))
+        landed = max(counts.get("landed", 0) for counts in mine)
+        waiting += 0 if budget.allows(refused, landed) else refused
     words = []
     if held:
         words.append(f"held: {', '.join(held)}; `retable hold list` says why")

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from retable.config import SourceSettings
-from retable.decode.context import DecodeContext
-from retable.decode.registry import FORMATS, decode_message
+from retable.decode.context import context_of
+from retable.decode.registry import FORMATS, Format, decode_message
 from retable.errors import Malformed, MessageError, NotFound
 from retable.land.files import list_objects
 from retable.land.layouts import read_messages
@@ -33,6 +33,8 @@ _HOURS = (
 )
 _DAYS = (r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)", r"(?<!\d)(\d{8})(?!\d)", r"(?<!\d)(\d{4}/\d{2}/\d{2})(?!\d)")
 _FIRST_YEAR, _LAST_YEAR = 2000, 2100
+_ROWID = ("rowid",)
+"""What stands in for a key of Oracle that nobody named; a row that moves gets another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +52,14 @@ class Hours:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What a folder seems to hold. `read` messages were looked at, and `decoded` of them are of `format`."""
+    """What a folder seems to hold. `read` messages were looked at, and `decoded` of them are of `format`.
+
+    `options` are the settings that only this format reads and that these messages need.
+    """
 
     layout: Layout
     format: str
+    options: Mapping[str, str]
     read: int
     decoded: int
     hours: Hours | None
@@ -62,30 +68,55 @@ class Sample:
     without_system: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """How many messages of a folder decode as a format, and how many of those its own writer would write so."""
+
+    layout: Layout
+    format: Format
+    options: Mapping[str, str]
+    read: int
+    decoded: list[list[ChangeEvent]]
+    own: int
+
+    @property
+    def score(self) -> tuple[float, int]:
+        return len(self.decoded) / max(self.read, 1), self.own
+
+
 def take_sample(path: Path) -> Sample:
     """Look at a few objects of a folder; NotFound says that it holds none, Malformed that no format fits."""
-    objects = list_objects(_draft(path, "lines", next(iter(FORMATS))))
+    objects = list_objects(_draft(path, "lines", next(iter(FORMATS)), {}))
     if not objects:
         raise NotFound(f"{path} holds no objects yet; put some messages there, so that their format can be recognised")
-    tried = [(layout, name, *_decoded(path, objects, layout, name)) for layout in get_args(Layout) for name in FORMATS]
-    layout, name, read, decoded = max(tried, key=lambda one: len(one[3]) / max(one[2], 1))
+    drafts = [
+        (layout, known, options)
+        for layout in get_args(Layout)
+        for known in FORMATS.values()
+        for options in known.drafts
+    ]
+    best = max((_try(path, objects, *draft) for draft in drafts), key=lambda trial: trial.score)
+    name, read, decoded = best.format.name, best.read, best.decoded
     if not read:
         raise NotFound(f"the objects in {path} hold no messages yet; put some there, so that they can be recognised")
     if 2 * len(decoded) <= read:
+        tried = dict.fromkeys(known.name for _, known, _ in drafts)
         raise Malformed(
-            f"{path} holds no format that this version knows ({', '.join(FORMATS)}): {len(decoded)} of {read} messages "
-            f"decode as {name}; see with `retable show-message --format {name} FILE` what is wrong with one message"
+            f"{path} holds no format that this version recognises ({', '.join(tried)}): {len(decoded)} of {read} "
+            f"messages decode as {name}; see with `retable show-message --format {name} FILE` what is wrong with one"
         )
     events = [event for message in decoded for event in message]
     rows = [(event, event.table_name) for event in events if event.kind == "row"]
+    untyped = any(event.column_types is None for event, _ in rows)
     return Sample(
-        layout,
+        best.layout,
         name,
+        {**best.options, **(best.format.untyped if untyped else {})},
         read,
         len(decoded),
         find_hours([item.key for item in objects]),
         Counter(table for _, table in rows if table is not None),
-        frozenset(table for event, table in rows if table is not None and not event.keys),
+        frozenset(table for event, table in rows if table is not None and event.keys in (None, _ROWID)),
         any(event.source_system is None for event, _ in rows),
     )
 
@@ -110,28 +141,29 @@ def _time(text: str) -> datetime | None:
     return time if _FIRST_YEAR <= time.year < _LAST_YEAR else None
 
 
-def _decoded(
-    path: Path, objects: list[FoundObject], layout: Layout, source_format: str
-) -> tuple[int, list[list[ChangeEvent]]]:
-    """Count the sampled messages, and decode those that decode."""
+def _try(
+    path: Path, objects: list[FoundObject], layout: Layout, source_format: Format, options: Mapping[str, str]
+) -> _Trial:
+    """Decode the sampled messages that decode."""
+    source = _draft(path, layout, source_format.name, options)
     step = max(1, len(objects) // _OBJECTS)
     messages = [
-        message
-        for item in objects[::step][:_OBJECTS]
-        for message in islice(_messages(_draft(path, layout, source_format), item), _MESSAGES)
+        message for item in objects[::step][:_OBJECTS] for message in islice(_messages(source, item), _MESSAGES)
     ]
-    decoded = []
+    decoded, own = [], 0
     for message in messages:
         try:
-            decoded.append(decode_message(message, DecodeContext(source_format)))
+            decoded.append(decode_message(message, context_of(source)))
         except MessageError:
             continue
-    return len(messages), decoded
+        own += source_format.is_own(message.value or b"")
+    return _Trial(layout, source_format, options, len(messages), decoded, own)
 
 
 def _messages(source: SourceSettings, item: FoundObject) -> Iterator[RawMessage]:
     return filter(None, read_messages(source, SourceObject(0, item.key, "", item.size)))
 
 
-def _draft(path: Path, layout: Layout, source_format: str) -> SourceSettings:
-    return SourceSettings(name="sample", kind="files", format=source_format, path=path, layout=layout)
+def _draft(path: Path, layout: Layout, source_format: str, options: Mapping[str, str]) -> SourceSettings:
+    facts = {"name": "sample", "kind": "files", "format": source_format, "path": path, "layout": layout}
+    return SourceSettings.model_validate({**facts, **options})

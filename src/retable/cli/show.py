@@ -1,4 +1,4 @@
-"""One message, or one statement, to what Retable makes of it: without Spark, without a lake, without settings."""
+"""One message, or one statement, to what Retable makes of it: without Spark, without a lake."""
 
 import sys
 from pathlib import Path
@@ -7,10 +7,11 @@ from typing import Annotated
 import msgspec
 import typer
 
+from retable.cli.arguments import settings_of
 from retable.cli.output import print_json, print_line
 from retable.ddl.registry import describe, parse_statement
-from retable.decode.context import DecodeContext
-from retable.decode.registry import decode_message
+from retable.decode.context import DecodeContext, context_of
+from retable.decode.registry import decode_message, source_format
 from retable.errors import NotFound
 from retable.model.event import ChangeEvent
 from retable.model.message import RawMessage
@@ -19,12 +20,17 @@ _IMAGES = ("before", "after", "table_changes")
 
 
 def show_message(
-    source_format: Annotated[str, typer.Option("--format", metavar="NAME", help="The format, as canal_json.")],
+    ctx: typer.Context,
+    name: Annotated[str | None, typer.Option("--format", metavar="NAME", help="The format, as canal_json.")] = None,
+    source: Annotated[
+        str | None, typer.Option("--source", metavar="SOURCE", help="A source of the settings: its format and options.")
+    ] = None,
     file: Annotated[str, typer.Argument(metavar="[FILE|-]", help="A file that holds one message; - is stdin.")] = "-",
 ) -> None:
-    """Print the change events of one message, as JSON."""
+    """Print the change events of one message, as JSON; --format needs no settings."""
+    context = _context(ctx, name, source)
     message = RawMessage("message", 0, 0, None, None, _content(file))
-    events = decode_message(message, DecodeContext(source_format))
+    events = decode_message(message, context)
     text = msgspec.json.encode([_shown(event) for event in events])
     print_line(msgspec.json.format(text, indent=2).decode())
 
@@ -35,6 +41,17 @@ def show_ddl(
 ) -> None:
     """Print the schema changes of one statement, as JSON."""
     print_json([describe(change) for change in parse_statement(dialect, statement, None, None, None)])
+
+
+def _context(ctx: typer.Context, name: str | None, source: str | None) -> DecodeContext:
+    if name is not None and source is None:
+        return DecodeContext(name)
+    if name is not None or source is None:
+        raise typer.BadParameter("name the format with --format, or a source of the settings with --source")
+    settings = settings_of(ctx)
+    found = settings.source(source)
+    source_format(found)
+    return context_of(found, lambda table: settings.rules(table).keys)
 
 
 def _content(file: str) -> bytes:

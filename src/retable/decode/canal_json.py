@@ -1,21 +1,22 @@
 """canal_json: row changes and DDL of MySQL and MariaDB, as Canal and Alibaba's DTS write them ("Canal JSON").
 
-Written by Canal's `FlatMessage` (1.1.x; seen: 1.1.7 on MariaDB 10.11) and by DTS instances created or restarted since
-2022-03-20. One message is one binlog event: several rows of one table and one kind of change, or one DDL statement.
+Written by Canal's `FlatMessage` (1.1.x; seen: 1.1.7 on MariaDB 10.11) and by DTS. One message is one binlog event:
+several rows of one table and one kind of change, or one DDL statement.
 
     {"data":[{"id":"1","c":"x"}],"database":"shop","es":1700000000000,"gtid":"","id":7,"isDdl":false,
      "mysqlType":{"id":"bigint","c":"varchar(9)"},"old":[{"c":null}],"pkNames":["id"],"sql":"",
      "sqlType":{"id":-5,"c":12},"table":"t","ts":1700000000123,"type":"UPDATE"}
 
 `data` is the row after the change, for DELETE the row before it. `old` lists old values of changed columns: a null
-there is an old value, a column that is not there is unchanged. Order is the offset alone: `id`, `es` and `ts` repeat
-and go back. Users' side: docs/formats.md.
+there is an old value, a column that is not there is unchanged. DTS instances that nobody restarted since 2022-03-20
+speak another dialect, which no field tells: of an UPDATE `old` is the row after it and `data` the row before it. Order
+is the offset alone: `id`, `es` and `ts` repeat and go back. Users' side: docs/formats.md.
 """
 
 import re
 from collections.abc import Sequence as Rows
 from functools import lru_cache
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -23,24 +24,8 @@ from msgspec import Raw
 from retable.decode.context import DecodeContext
 from retable.decode.image_text import write_image
 from retable.decode.json_text import read_json
-from retable.decode.wire import (
-    Bits,
-    ClockTime,
-    Day,
-    Enum,
-    Exact,
-    Instant,
-    LabelSet,
-    Latin1Text,
-    Octets,
-    Real,
-    Text,
-    Untyped,
-    WallClock,
-    Whole,
-    WireForm,
-    Year,
-)
+from retable.decode.mysql_form import base_type, mysql_form
+from retable.decode.wire import Enum, LabelSet, Latin1Text, Text, Untyped, WireForm
 from retable.errors import Malformed, MessageError, UnknownOperation
 from retable.model.event import Address, ChangeEvent, KeysOrigin, Op, TableName
 from retable.model.message import RawMessage
@@ -48,6 +33,8 @@ from retable.model.sequence import Sequence
 
 NAME = "canal_json"
 VERSION = "canal_json/1"
+OPTIONS = {"canal_dialect": "From which offset on rows stand where, in messages of DTS."}
+TIME_ZONE = "The zone of the clock by which TIMESTAMP values were written as text; DATETIME is never shifted."
 
 _ROW_IDS = ("__#alibaba_rds_row_id#__", "#alibaba_rds_row_id#")
 _OPS: dict[str, Op] = {"INSERT": "INSERT", "UPDATE": "UPDATE", "DELETE": "DELETE", "INIT": "READ"}
@@ -76,6 +63,13 @@ class _Envelope(msgspec.Struct, rename="camel", gc=False):
     old: list[_Row] | None = None
     mysql_type: Raw = Raw(b"null")
     sql_type: Raw = Raw(b"null")
+
+
+class _Side(NamedTuple):
+    """Rows of a message, and the field that holds them."""
+
+    field: str
+    rows: list[_Row] | None
 
 
 _ENVELOPE = msgspec.json.Decoder(_Envelope)
@@ -117,14 +111,15 @@ def _statement(envelope: _Envelope, message: RawMessage, context: DecodeContext)
 
 
 def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
-    rows = _rows(envelope, op)
+    new, old = _sides(envelope, message, context)
+    rows = _rows(envelope, op, new, old)
     keys, origin = _keys(envelope, rows[0], context)
     types = _complete(_column_types(envelope), rows)
-    common = _problems(envelope, op, keys, types)
-    needed = frozenset(keys or ())
+    common = _problems(envelope, op, keys, types, (new, old))
+    needed, told = frozenset(keys or ()), (types or {}).keys()
     events = []
     for index, row in enumerate(rows):
-        before, after = _images(envelope, op, index, row)
+        before, after = _images(envelope, op, index, row, (new, old))
         events.append(
             ChangeEvent(
                 source_format=NAME,
@@ -139,7 +134,7 @@ def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: Deco
                 keys_origin=origin,
                 before=before,
                 after=after,
-                partial_before="OLD_DATA_MISALIGNED" in common,
+                partial_before="OLD_DATA_MISALIGNED" in common or (op == "DELETE" and row.keys() < told),
                 sequence=Sequence(context.source_epoch, message.offset, index),
                 sequence_scope="partition",
                 tx_id=envelope.gtid or None,
@@ -159,35 +154,54 @@ def _complete(types: dict[str, str] | None, rows: Rows[_Row]) -> dict[str, str] 
     return types | {name: "" for row in rows for name in row if name not in types}
 
 
-def _rows(envelope: _Envelope, op: Op) -> Rows[_Row]:
-    """The row after the change, or a DELETE's before it: a single image stands in `data`, else in `old`."""
-    rows = envelope.data if op == "UPDATE" else envelope.data or envelope.old
-    if not rows:
-        raise _refused(Malformed, envelope, f"{envelope.type} without a row", "data")
-    if not all(rows):
-        raise _refused(Malformed, envelope, "a row without any column", f"data[{rows.index({})}]")
-    return rows
+def _sides(envelope: _Envelope, message: RawMessage, context: DecodeContext) -> tuple[_Side, _Side]:
+    """The rows after the change and those before it, by the dialect; those of a single image may stand in either."""
+    data, old = _Side("data", envelope.data), _Side("old", envelope.old)
+    return (data, old) if _dialect(message, context) == "community" else (old, data)
 
 
-def _images(envelope: _Envelope, op: Op, index: int, row: _Row) -> tuple[str | None, str | None]:
+def _dialect(message: RawMessage, context: DecodeContext) -> str:
+    """The dialect of the last range that begins at the offset or before it; a partition's own ranges go first."""
+    own = [each for each in context.canal_dialect if each.partition == message.partition]
+    ranges = own or [each for each in context.canal_dialect if each.partition is None]
+    begun = [each for each in ranges if each.from_offset <= message.offset]
+    return max(begun, key=lambda each: each.from_offset).dialect if begun else "community"
+
+
+def _rows(envelope: _Envelope, op: Op, new: _Side, old: _Side) -> Rows[_Row]:
+    """The row after the change, or a DELETE's before it."""
+    side = new if op == "UPDATE" or new.rows else old
+    if not side.rows:
+        raise _refused(Malformed, envelope, f"{envelope.type} without a row", new.field)
+    if not all(side.rows):
+        raise _refused(Malformed, envelope, "a row without any column", f"{side.field}[{side.rows.index({})}]")
+    return side.rows
+
+
+def _images(
+    envelope: _Envelope, op: Op, index: int, row: _Row, sides: tuple[_Side, _Side]
+) -> tuple[str | None, str | None]:
     image = write_image(row)
     if op != "UPDATE":
         return (image, None) if op == "DELETE" else (None, image)
-    if envelope.old is None:
-        # Older versions leave out the `old` of rows in which nothing changed.
+    new, old = sides
+    if old.rows is None and old.field == "data":
+        raise _refused(Malformed, envelope, "UPDATE without the row before it", old.field)
+    if old.rows is None:
+        # Older versions of Canal leave out the `old` of rows in which nothing changed.
         return image, image
-    if _is_misaligned(envelope):
+    if _is_misaligned(new, old):
         return None, image
-    old = envelope.old[index]
-    if strange := old.keys() - row.keys():
-        text = f"`old` names the column {min(strange)[:100]!r}, which `data` does not have"
-        raise _refused(Malformed, envelope, text, f"old[{index}]")
-    return write_image(row | old), image
+    before = old.rows[index]
+    if strange := before.keys() - row.keys():
+        text = f"`{old.field}` names the column {min(strange)[:100]!r}, which `{new.field}` does not have"
+        raise _refused(Malformed, envelope, text, f"{old.field}[{index}]")
+    return write_image(row | before), image
 
 
-def _is_misaligned(envelope: _Envelope) -> bool:
-    """Say whether `old` skips rows, so that nothing tells which row an old image belongs to."""
-    return envelope.old is not None and len(envelope.old) != len(envelope.data or ())
+def _is_misaligned(new: _Side, old: _Side) -> bool:
+    """Say whether the old rows are not as many, so that nothing tells which row an old image belongs to."""
+    return old.rows is not None and len(old.rows) != len(new.rows or ())
 
 
 def _keys(
@@ -203,15 +217,20 @@ def _keys(
 
 
 def _problems(
-    envelope: _Envelope, op: Op, keys: tuple[str, ...] | None, types: dict[str, str] | None
+    envelope: _Envelope,
+    op: Op,
+    keys: tuple[str, ...] | None,
+    types: dict[str, str] | None,
+    sides: tuple[_Side, _Side],
 ) -> tuple[str, ...]:
+    new, old = sides
     found = []
     if not envelope.database or not envelope.table:
         found.append("TABLE_UNKNOWN")
-    if op == "UPDATE" and _is_misaligned(envelope):
+    if op == "UPDATE" and _is_misaligned(new, old):
         found.append("OLD_DATA_MISALIGNED")
-    if op != "UPDATE" and envelope.old and (envelope.data or op == "DELETE"):
-        # A row in `old` is the other dialect's, of DTS instances that nobody restarted since 2022-03-20.
+    if op != "UPDATE" and old.rows and (new.rows or op == "DELETE"):
+        # What a DELETE removes stands where an UPDATE has its new row, in either dialect: here it is the other one's.
         found.append("DIALECT_MISMATCH")
     if keys is None:
         found.append("KEYS_UNKNOWN")
@@ -256,7 +275,7 @@ def _wire_type(declared: str, code: int | None) -> str:
     `code` changes with the value (a number that fits, null), so only "text or not" is read from it; in a message of
     many rows it speaks of the last one.
     """
-    match _base(declared):
+    match base_type(declared):
         case "enum" if code is not None and code not in _TEXT_CODES:
             return f"{declared}#index"
         case "set" if code is not None and code not in _TEXT_CODES:
@@ -266,72 +285,28 @@ def _wire_type(declared: str, code: int | None) -> str:
     return declared
 
 
-_BASE = re.compile(r"\s*([a-z0-9_]*)", re.IGNORECASE)
-_ARGUMENTS = re.compile(r"\((.*)\)", re.DOTALL)
-_LABEL = re.compile(r"'((?:[^']|'')*)'")
-_NUMBER = re.compile(r"\s*[0-9]{1,3}\s*\Z")
+_FORM = re.compile(r"#[a-z0-9]+\Z")
 
 
-def _base(declared: str) -> str:
-    found = _BASE.match(declared)
-    return found[1].lower() if found else ""
+def untold(wire_type: str) -> str:
+    """The type, as MySQL's DDL spells it, of a column that no statement told."""
+    return _FORM.sub("", wire_type)
 
 
 def wire_form(wire_type: str | None) -> WireForm:
-    """Tell how values of a wire type stand in a message; a DDL statement's type will do as well.
+    """Tell how values of a wire type stand in a message.
 
     DTS leaves out precision, scale, length and labels: what depends on them is then taken as it comes.
     """
     if wire_type is None:
         return Untyped()
-    found = _ARGUMENTS.search(wire_type)
-    arguments = found[1] if found else ""
-    numbers = [int(text) for text in arguments.split(",") if _NUMBER.match(text)]
-    match _base(wire_type):
-        case "tinyint" | "smallint" | "mediumint" | "int" | "integer" | "bigint" | "bool" | "boolean" | "serial":
-            return Whole()
-        case "year":
-            return Year()
-        case "bit":
-            return Bits(numbers[0] if numbers else None)
-        case "decimal" | "numeric" | "dec" | "fixed":
-            return Exact([*numbers, 0][1] if numbers else None)
-        case "float":
-            return Real(64 if len(numbers) == 1 and numbers[0] > 24 else 32)
-        case "double" | "real":
-            return Real(64)
-        case "date":
-            return Day()
-        case "datetime":
-            return WallClock()
-        case "timestamp":
-            return Instant()
-        case "time":
-            return ClockTime()
-        case "enum":
-            return Enum(_labels(arguments), wire_type.endswith("#index"))
-        case "set":
-            return LabelSet(_labels(arguments), wire_type.endswith("#bits"))
-        case "json":
-            return Latin1Text() if wire_type.endswith("#latin1") else Text()
-        case "binary":
-            return Octets(numbers[0] if numbers else None)
-        case base if base in _OCTETS:
-            return Octets(None)
-        case base if base in _TEXTS:
-            return Text()
-    return Untyped()
-
-
-_TEXTS = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "nchar", "nvarchar", "character"})
-_OCTETS = frozenset(
-    {
-        *("varbinary", "tinyblob", "blob", "mediumblob", "longblob"),
-        *("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon"),
-        *("geometrycollection", "geomcollection"),
-    }
-)
-
-
-def _labels(arguments: str) -> tuple[str, ...]:
-    return tuple(label.replace("''", "'") for label in _LABEL.findall(arguments))
+    mark = _FORM.search(wire_type)
+    form = mysql_form(untold(wire_type))
+    match form, mark and mark[0]:
+        case Enum(labels), "#index":
+            return Enum(labels, by_number=True)
+        case LabelSet(labels), "#bits":
+            return LabelSet(labels, by_mask=True)
+        case Text(), "#latin1":
+            return Latin1Text()
+    return form

@@ -18,8 +18,8 @@ def read_image(text: str) -> dict[str, str | None]:
         return {name: _lexeme(bytes(token)) for name, token in _TOKENS.decode(text).items()}
 
 
-def write_image(tokens: Mapping[str, Raw]) -> str:
-    """Write an image from a message's own tokens, which stay as they are."""
+def write_image(tokens: Mapping[str, Raw | str | None]) -> str:
+    """Write an image from a message's own tokens, which stay as they are, or from lexemes."""
     return msgspec.json.encode(tokens).decode()
 
 

@@ -7,6 +7,7 @@ and what is larger than any message needs to be. A byte order mark is dropped.
 
 import json
 from collections import Counter
+from itertools import accumulate
 from typing import NoReturn, TypeVar
 
 import msgspec
@@ -18,7 +19,7 @@ MAX_DIGITS = 1_000
 MAX_NAMES = 100_000
 MAX_NAME_LENGTH = 50_000
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUMBER_SIGNS = bytes(0x30 if chr(sign) in "0123456789+-.eE" else sign for sign in range(256))
 _NO_BRACKETS = bytes(sign for sign in range(256) if chr(sign) not in "{}[]")
 _LONG_NUMBER = b"0" * (MAX_DIGITS + 1)
@@ -28,7 +29,7 @@ _T = TypeVar("_T")
 
 def read_json(value: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
     """Decode one strict JSON document to the decoder's type; Malformed or TooLarge say what is wrong and where."""
-    value = value.removeprefix(_BYTE_ORDER_MARK)
+    value = value.removeprefix(BYTE_ORDER_MARK)
     text = _utf8(value)
     if not _is_plain(value):
         check_json(text)
@@ -42,7 +43,8 @@ def check_json(text: str) -> None:
     """Refuse what is not strict JSON: slower than `_is_plain`, and it says why."""
     if not text.strip(" \t\r\n"):
         raise Malformed("the message is empty")
-    _check_depth(text)
+    if not _is_shallow(text):
+        raise TooLarge(f"objects and arrays lie more than {MAX_DEPTH} deep in each other")
     try:
         document = _STRICT.decode(text)
         if "\\u" in text:
@@ -66,7 +68,7 @@ def _is_plain(value: bytes) -> bool:
     The last one of equal names wins in `_LOOSE`, so a repeated name loses its quotation marks on the way there and
     back, and a document that keeps all of them repeats none. Only this one escape could hide a quotation mark.
     """
-    if b"\\u0022" in value or value.count(b"{") + value.count(b"[") > MAX_DEPTH or len(value) > MAX_NAME_LENGTH:
+    if b"\\u0022" in value or len(value) > MAX_NAME_LENGTH or not _is_shallow(value.decode()):
         return False
     if len(value) > MAX_DIGITS and _LONG_NUMBER in value.translate(_NUMBER_SIGNS):
         return False
@@ -83,15 +85,12 @@ def _without_digits(_: str) -> int:
 _LOOSE = msgspec.json.Decoder(float_hook=_without_digits)
 
 
-def _check_depth(text: str) -> None:
-    """Count brackets outside strings, without recursion; a text that is no JSON at all is left to the parser."""
+def _is_shallow(text: str) -> bool:
+    """Count brackets outside strings, without recursion; what is wrong in a text that is no JSON, a parser tells."""
     if text.count("{") + text.count("[") <= MAX_DEPTH:
-        return
-    depth = 0
-    for bracket in _brackets(text):
-        depth += 1 if bracket in b"{[" else -1
-        if depth > MAX_DEPTH:
-            raise TooLarge(f"objects and arrays lie more than {MAX_DEPTH} deep in each other")
+        return True
+    steps = (1 if bracket in b"{[" else -1 for bracket in _brackets(text))
+    return max(accumulate(steps), default=0) <= MAX_DEPTH
 
 
 def _brackets(text: str) -> bytes:

@@ -2,6 +2,7 @@
 
 import re
 import struct
+from base64 import b64decode
 from collections.abc import Callable
 from decimal import Context, Decimal, DivisionByZero, Inexact, InvalidOperation, Overflow
 
@@ -30,6 +31,29 @@ def read_exact(text: str) -> Decimal:
     return number or abs(number)
 
 
+def read_wrapped(text: str) -> int:
+    """Read a whole number of 64 bits that lost its sign bit to the number: -1 is 2**64 - 1."""
+    number = read_whole(text)
+    if not -(2**63) <= number < 2**64:
+        raise ValueError("not a number of 64 bits")
+    return number % 2**64
+
+
+def read_unscaled(text: str, scale: int) -> Decimal:
+    """Read base64 of an integer in two's complement, big end first, as a decimal of this scale."""
+    octets = b64decode(text, validate=True)
+    if not octets:
+        raise ValueError("no bytes, so no number")
+    if len(octets) > MAX_DIGITS // 3 or abs(scale) > MAX_DIGITS:
+        raise ValueError(f"more than {MAX_DIGITS} digits")
+    return Decimal(int.from_bytes(octets, "big", signed=True)).scaleb(-scale, Context(2 * MAX_DIGITS))
+
+
+def read_packed_bits(text: str) -> int:
+    """Read base64 of the bytes of an unsigned number, little end first; no bytes are 0."""
+    return int.from_bytes(b64decode(text, validate=True), "little")
+
+
 def read_double(text: str) -> float:
     """Read the double nearest to the digits."""
     if not _NUMBER.match(text):
@@ -43,6 +67,24 @@ def read_double(text: str) -> float:
 def read_float(text: str) -> float:
     """Read the 32-bit float nearest to the digits."""
     return as_float(read_double(text))
+
+
+def read_told_double(text: str) -> float:
+    """Read digits as the double that tells them: they are its fewest ones, or it rounded to as many."""
+    return _telling(read_double(text), read_exact(text))
+
+
+def read_told_float(text: str) -> float:
+    """Read digits as the 32-bit float that tells them: they are its fewest ones, or it rounded to as many."""
+    return _telling(read_float(text), read_exact(text))
+
+
+def _telling(nearest: float, number: Decimal) -> float:
+    if Decimal(repr(nearest)) != number:
+        digits = "".join(map(str, number.as_tuple().digits)).rstrip("0")
+        if Decimal(f"{nearest:.{max(len(digits) - 1, 0)}e}") != number:
+            raise ValueError("more digits than it holds")
+    return nearest
 
 
 def as_float(number: float) -> float:

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from retable.decode import silver
 from retable.decode.context import DecodeContext
+from retable.decode.evidence import grade_of
 from retable.decode.registry import decode_message
 from retable.errors import MessageError
 from retable.model.event import ChangeEvent, TableName
@@ -15,9 +16,12 @@ from retable.model.message import RawMessage
 STORED, EXCLUDED, IGNORED, QUARANTINED = "stored", "excluded", "ignored", "quarantined"
 
 _FAULT = {name: pa.string() for name in ("code", "reason", "place")}
-COLUMNS = pa.schema([pa.field("outcome", pa.string()), *silver.COLUMNS, *(pa.field(*each) for each in _FAULT.items())])
-"""Rows of silver, with what became of them; a message without events has its address, its table and its fault."""
+_MADE = [pa.field(name, pa.string()) for name in ("outcome", "grade")]
+COLUMNS = pa.schema([*_MADE, *silver.COLUMNS, *(pa.field(*each) for each in _FAULT.items())])
+"""Rows of silver, with what became of them and what their stamp proves (evidence.py); a message without events has its
+address, its table and its fault."""
 
+_Graded = tuple[ChangeEvent, str | None]
 _BYTES = 16 << 20
 _LONGEST_REASON = 2_000
 
@@ -51,8 +55,8 @@ def _bounded(messages: Iterable[RawMessage]) -> Iterator[list[RawMessage]]:
 def _decode(
     messages: list[RawMessage], window: str, context: DecodeContext, takes: Callable[[TableName], bool]
 ) -> Iterator[pa.RecordBatch]:
-    stored: list[ChangeEvent] = []
-    excluded: list[ChangeEvent] = []
+    stored: list[_Graded] = []
+    excluded: list[_Graded] = []
     faults: list[dict[str, object]] = []
     for message in messages:
         try:
@@ -61,10 +65,11 @@ def _decode(
             faults.append(_fault(window, message, error, takes))
             continue
         for event in events:
+            grade = grade_of(event, message.timestamp_ms, context)
             if _is_wanted(event, takes):
-                stored.append(event)
+                stored.append((event, grade))
             else:
-                excluded.append(replace(event, before=None, after=None))
+                excluded.append((replace(event, before=None, after=None), grade))
     if stored:
         yield _rows(window, STORED, stored)
     if excluded:
@@ -87,10 +92,11 @@ def _is_wanted(event: ChangeEvent, takes: Callable[[TableName], bool]) -> bool:
     return event.kind != "row" or table is None or takes(table)
 
 
-def _rows(window: str, outcome: str, events: list[ChangeEvent]) -> pa.RecordBatch:
-    batch = silver.events_to_batch(window, events)
-    columns = [pa.repeat(pa.scalar(outcome), len(events)), *batch.columns]
-    columns += [pa.nulls(len(events), pa.string()) for _ in _FAULT]
+def _rows(window: str, outcome: str, graded: list[_Graded]) -> pa.RecordBatch:
+    batch = silver.events_to_batch(window, [event for event, _ in graded])
+    grades = pa.array([grade for _, grade in graded], pa.string())
+    columns = [pa.repeat(pa.scalar(outcome), len(graded)), grades, *batch.columns]
+    columns += [pa.nulls(len(graded), pa.string()) for _ in _FAULT]
     return pa.RecordBatch.from_arrays(columns, schema=COLUMNS)
 
 

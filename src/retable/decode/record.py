@@ -11,7 +11,8 @@ from pyiceberg.table import Table
 from retable.decode.tally import TableTally
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
-from retable.ledger.rows import LedgerRow
+from retable.ledger.read import read_evidence
+from retable.ledger.rows import EvidenceRow, LedgerRow
 from retable.ledger.write import append_rows
 
 
@@ -22,6 +23,21 @@ def count_rows(lake: Lake, table: Table, values: Mapping[str, str]) -> int:
         condition = And(condition, EqualTo(term=Reference(column), value=literal(value)))
     with explained(lake.settings.lake):
         return sum(task.file.record_count for task in table.scan(row_filter=condition).plan_files())
+
+
+def record_evidence(lake: Lake, rows: list[EvidenceRow]) -> None:
+    """Append what the window proves, in one commit, unless it is recorded so already."""
+    known = {} if not rows else {_place(row): row for row in read_evidence(lake, rows[0].source, rows[0].window)}
+    if any(_proves(row) != _proves(known.get(_place(row))) for row in rows):
+        append_rows(lake, rows)
+
+
+def _place(row: EvidenceRow) -> tuple[str, int]:
+    return row.topic, row.partition
+
+
+def _proves(row: EvidenceRow | None) -> tuple[object, ...] | None:
+    return None if row is None else (row.epoch, row.heartbeat, row.canary, row.row, row.ahead)
 
 
 def record_decode(

@@ -1,31 +1,172 @@
 """The formats, one line each, and the one door from a raw message to change events."""
 
 import difflib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
-from retable.decode import canal_json
+from retable.config import SourceSettings
+from retable.decode import (
+    canal_json,
+    datahub_blob,
+    datahub_tuple,
+    debezium_json,
+    dts_avro,
+    lindorm_debezium,
+    shareplex_json,
+    streamx_json,
+)
 from retable.decode.context import DecodeContext
 from retable.decode.image_text import key_text, read_image
-from retable.decode.wire import WireForm
+from retable.decode.mysql_form import mysql_form
+from retable.decode.time_values import ValueRules
+from retable.decode.wire import WireForm, told_form
 from retable.errors import Blocked, InvalidSetting, Malformed, TooLarge
-from retable.model.event import BLOCKING_PROBLEMS, ChangeEvent
+from retable.model.event import BLOCKING_PROBLEMS, ChangeEvent, TableName
 from retable.model.message import RawMessage
+from retable.model.schema import GoldType
+from retable.model.schema_change import SchemaChange
+
+
+def _nothing(op_raw: str, table: TableName) -> None:
+    return None
+
+
+def _told(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules) -> WireForm:
+    return form if declared is None else told_form(form, mysql_form(declared))
+
+
+def _always(value: bytes) -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A message format: how it decodes, and how its values stand. `version` changes when its events change."""
+    """A message format: how it decodes, and how its values stand. `version` changes when its events change.
+
+    `untold` gives, for a wire type, the type of a column that no statement told: a gold type, or a type's text in the
+    dialect of the source, or None where the format does not know the wire type. `ordered_partitions` says whether the
+    producer writes its partitions in the order of the source, so that what proves one partition fresh proves all.
+    `time_zone` says in words what the setting of that name decides. `implied` gives what a statement that came without
+    its text means by its `op_raw` alone, where that tells. `told` gives the form of values whose wire type leaves it
+    open, by the column's type in its statement, its gold type and the rules.
+
+    `options` are the settings of a source that few formats read, with what each decides in words, and `needs`
+    those that it cannot do without. `drafts` are the options that `retable init` tries, the strictest first; none for a
+    format that it leaves to the settings. `is_own` tells the messages of formats apart that read each other's. `untyped`
+    are the options, with their defaults, that say how values stand in messages without types.
+    """
 
     name: str
     version: str
     decode: Callable[[RawMessage, DecodeContext], list[ChangeEvent]]
     wire_form: Callable[[str | None], WireForm]
+    untold: Callable[[str], GoldType | str | None]
+    ordered_partitions: bool
+    time_zone: str
+    implied: Callable[[str, TableName], SchemaChange | None] = _nothing
+    told: Callable[[WireForm, str | None, GoldType, ValueRules], WireForm] = _told
+    options: Mapping[str, str] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()
+    drafts: tuple[Mapping[str, str], ...] = ({},)
+    is_own: Callable[[bytes], bool] = _always
+    untyped: Mapping[str, str] = field(default_factory=dict)
 
 
 FORMATS: dict[str, Format] = {
     known.name: known
-    for known in (Format(canal_json.NAME, canal_json.VERSION, canal_json.decode, canal_json.wire_form),)
+    for known in (
+        Format(
+            canal_json.NAME,
+            canal_json.VERSION,
+            canal_json.decode,
+            canal_json.wire_form,
+            canal_json.untold,
+            ordered_partitions=False,
+            time_zone=canal_json.TIME_ZONE,
+            options=canal_json.OPTIONS,
+        ),
+        Format(
+            streamx_json.NAME,
+            streamx_json.VERSION,
+            streamx_json.decode,
+            streamx_json.wire_form,
+            streamx_json.untold,
+            ordered_partitions=True,
+            time_zone=streamx_json.TIME_ZONE,
+            implied=streamx_json.implied,
+            is_own=streamx_json.is_own,
+        ),
+        Format(
+            datahub_blob.NAME,
+            datahub_blob.VERSION,
+            datahub_blob.decode,
+            datahub_blob.wire_form,
+            datahub_blob.untold,
+            ordered_partitions=True,
+            time_zone=datahub_blob.TIME_ZONE,
+            implied=datahub_blob.implied,
+            is_own=datahub_blob.is_own,
+        ),
+        Format(
+            datahub_tuple.NAME,
+            datahub_tuple.VERSION,
+            datahub_tuple.decode,
+            datahub_tuple.wire_form,
+            datahub_tuple.untold,
+            ordered_partitions=False,
+            time_zone=datahub_tuple.TIME_ZONE,
+            options=datahub_tuple.OPTIONS,
+            needs=("database",),
+            drafts=datahub_tuple.DRAFTS,
+        ),
+        Format(
+            lindorm_debezium.NAME,
+            lindorm_debezium.VERSION,
+            lindorm_debezium.decode,
+            lindorm_debezium.wire_form,
+            lindorm_debezium.untold,
+            ordered_partitions=False,
+            time_zone=lindorm_debezium.TIME_ZONE,
+            options=lindorm_debezium.OPTIONS,
+            drafts=lindorm_debezium.DRAFTS,
+        ),
+        Format(
+            debezium_json.NAME,
+            debezium_json.VERSION,
+            debezium_json.decode,
+            debezium_json.wire_form,
+            debezium_json.untold,
+            ordered_partitions=False,
+            time_zone=debezium_json.TIME_ZONE,
+            implied=debezium_json.implied,
+            told=debezium_json.told,
+            options=debezium_json.OPTIONS,
+            untyped=debezium_json.UNTYPED,
+        ),
+        Format(
+            shareplex_json.NAME,
+            shareplex_json.VERSION,
+            shareplex_json.decode,
+            shareplex_json.wire_form,
+            shareplex_json.untold,
+            ordered_partitions=False,
+            time_zone=shareplex_json.TIME_ZONE,
+            options=shareplex_json.OPTIONS,
+            needs=("database",),
+            drafts=shareplex_json.DRAFTS,
+        ),
+        Format(
+            dts_avro.NAME,
+            dts_avro.VERSION,
+            dts_avro.decode,
+            dts_avro.wire_form,
+            dts_avro.untold,
+            ordered_partitions=True,
+            time_zone=dts_avro.TIME_ZONE,
+            told=dts_avro.told,
+            drafts=(),
+        ),
+    )
 }
 
 
@@ -38,20 +179,34 @@ def find_format(name: str) -> Format:
     return FORMATS[name]
 
 
+def source_format(source: SourceSettings) -> Format:
+    """Give a source's format; InvalidSetting names an option that it lacks, or one that another format reads."""
+    found, place = find_format(source.format), f"sources.{source.name}"
+    for name in found.needs:
+        if getattr(source, name) is None:
+            raise InvalidSetting(f"{place}.{name} is missing. {found.options[name]}", setting=f"{place}.{name}")
+    for name in sorted(source.model_fields_set - found.options.keys()):
+        readers = [known.name for known in FORMATS.values() if name in known.options]
+        if readers:
+            text = f"{place}.{name} is an option of {' and '.join(readers)}, and this source is {found.name}"
+            raise InvalidSetting(text, setting=f"{place}.{name}")
+    return found
+
+
 def decode_message(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     """Decode one message whole; MessageError says why it cannot be.
 
     One event with a blocking problem blocks its whole message: the facts of Blocked name the problem, the table and
     the keys that the message touches.
     """
-    source_format = find_format(context.source_format)
+    found = find_format(context.source_format)
     if message.container_problem is not None:
         raise Malformed(message.container_problem)
     if message.value is not None and len(message.value) > context.max_message:
         raise TooLarge(
             f"the message has {len(message.value)} bytes; the source's `max_message` is {context.max_message}"
         )
-    events = source_format.decode(message, context)
+    events = found.decode(message, context)
     for event in events:
         for problem in event.problems:
             if problem in BLOCKING_PROBLEMS:
@@ -76,8 +231,8 @@ def _blocked(problem: str, event: ChangeEvent, events: list[ChangeEvent]) -> Blo
 
 
 _WORDS = {
-    "TABLE_UNKNOWN": "the message does not name its table",
+    "TABLE_UNKNOWN": "neither the message nor the source's settings name its table",
     "KEY_NOT_IN_IMAGE": "a column of the key is not in the row image; check `keys` of the table's settings",
-    "DIALECT_MISMATCH": "the row stands in `old`, as DTS wrote it until 2022-03-20; restart the DTS instance",
+    "DIALECT_MISMATCH": "the row does not stand where its dialect has it; check `canal_dialect` of the source",
     "OLD_DATA_MISALIGNED": "`old` and `data` differ in length, so no old image can be told to its row",
 }

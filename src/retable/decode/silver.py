@@ -46,15 +46,24 @@ def rows_to_events(rows: pa.Table) -> list[ChangeEvent]:
 def key_hashes(event: ChangeEvent) -> tuple[int | None, int | None]:
     """Hash the key of a row change, and the key before it where an UPDATE changed it; 8 bytes of BLAKE2b, signed.
 
-    The key is the JSON array of its columns' lexemes, and the whole row, by column name, where the table has no key.
+    The key is the JSON array of its columns' lexemes, and the whole row, by column name, where the table has no key. A
+    key column that is absent in one image of an UPDATE is taken from the other one.
     """
     if event.kind != "row":
         return None, None
-    after = _identity(event.after, event.keys)
-    before = after if event.before == event.after else _identity(event.before, event.keys)
+    before, after = _identities(event)
     if after is None or before is None or before == after:
         return _hash(after or before), None
     return _hash(after), _hash(before)
+
+
+def _identities(event: ChangeEvent) -> tuple[str | None, str | None]:
+    """What the row is known by before the change, and after it."""
+    if event.keys and event.before and event.after and (event.partial_before or event.partial_after):
+        old, new = read_image(event.before), read_image(event.after)
+        return key_text(new | old, event.keys), key_text(old | new, event.keys)
+    after = _identity(event.after, event.keys)
+    return after if event.before == event.after else _identity(event.before, event.keys), after
 
 
 def _identity(image: str | None, keys: Sequence[str] | None) -> str | None:

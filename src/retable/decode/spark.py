@@ -15,27 +15,30 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import MapType
 
 from retable.config import CATALOG, SourceSettings
-from retable.decode.context import DecodeContext
+from retable.decode.context import context_of
+from retable.decode.evidence import Stamped, evidence_rows
 from retable.decode.outcome import COLUMNS, QUARANTINED, STORED, decode_batches
-from retable.decode.record import count_rows, record_decode
-from retable.decode.registry import find_format
+from retable.decode.record import count_rows, record_decode, record_evidence
+from retable.decode.registry import source_format
 from retable.decode.tally import Group, tally_messages, tally_tables
 from retable.errors import NotReady
 from retable.ledger.catalog import Lake
 from retable.ledger.counts import check_events, check_messages
+from retable.ledger.faults import spark_explained
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import StageReport
 from retable.ledger.tables import QUARANTINE, SILVER
 from retable.ledger.windows import find_window
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
+from retable.model.window import Window
 
 _ORDER = ("window", "kind", "database", "schema", "table", "key_hash", "sequence")
 _PLACE = ("stage", "window", "topic", "partition", "offset")
 _STAMP = "quarantined_at"
 _TABLES = 4096
 """Of so many tables a worker remembers what the settings say."""
-_GROUP = ("outcome", "op", "database", "schema", "table", "part")
+_GROUP = ("outcome", "op", "database", "schema", "table", "part", "topic", "partition", "grade")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def decode(
     NotReady says that the window is not landed. A message that cannot be decoded is quarantined, the others go on.
     """
     started = perf_counter()
-    find_window(lake, source.name, window)
+    found = find_window(lake, source.name, window)
     recorded = read_ledger(lake, source.name, window)
     landed = next((row for row in recorded if row.stage == "land"), None)
     if landed is None:
@@ -75,31 +78,36 @@ def decode(
             source=source.name,
             window=window,
         )
-    run = _Run(source.name, window, run_id, now, find_format(source.format).version)
-    decoded = _decoded(spark, lake, source, window).persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        groups = [_group(row) for row in _grouped(decoded).collect()]
-        counts, tables = tally_messages(groups, landed.counts["landed"]), tally_tables(groups)
-        check_messages(counts)
-        check_events(counts)
-        wrote = _write(spark, lake, decoded, counts, run)
-    finally:
-        decoded.unpersist()
+    run = _Run(source.name, window, run_id, now, source_format(source).version)
+    with spark_explained(lake.settings.lake):
+        decoded = _decoded(spark, lake, source, found).persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            grouped = _grouped(decoded).collect()
+            groups = [_group(row) for row in grouped]
+            counts, tables = tally_messages(groups, landed.counts["landed"]), tally_tables(groups)
+            check_messages(counts)
+            check_events(counts)
+            wrote = _write(spark, lake, decoded, counts, run)
+        finally:
+            decoded.unpersist()
     seconds = perf_counter() - started
+    seen = [Stamped(row.topic, row.partition, row.grade, row.latest, row.rows) for row in grouped]
+    record_evidence(lake, evidence_rows(source.name, window, source.source_epoch, seen, now))
     record_decode(lake, recorded, landed, counts, tables, run_id, seconds, now)
     shown = {name: dict(table.counts) for name, table in tables.items()}
     return StageReport(source.name, window, "decode", counts, shown, wrote, seconds=seconds)
 
 
-def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: str) -> DataFrame:
+def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Window) -> DataFrame:
     settings = lake.settings
 
     def decode_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         keys_of = lru_cache(_TABLES)(lambda table: settings.rules(table).keys)
-        context = DecodeContext(source.format, source.source_epoch, source.source_system, source.max_message, keys_of)
-        return decode_batches(batches, window, context, lru_cache(_TABLES)(source.takes))
+        context = context_of(source, keys_of, recorded_ms)
+        return decode_batches(batches, window.name, context, lru_cache(_TABLES)(source.takes))
 
-    bronze = spark.table(f"{CATALOG}.bronze.{source.name}").where(sf.col("window") == window)
+    recorded_ms = int(window.recorded_at.timestamp() * 1000)
+    bronze = spark.table(f"{CATALOG}.bronze.{source.name}").where(sf.col("window") == window.name)
     return bronze.mapInArrow(decode_partition, from_arrow_schema(COLUMNS))
 
 
@@ -109,6 +117,7 @@ def _grouped(decoded: DataFrame) -> DataFrame:
         sf.count_if(sf.col("row_index") == 0).alias("messages"),
         sf.min("sequence").alias("lowest"),
         sf.max("sequence").alias("highest"),
+        sf.max("event_time_ms").alias("latest"),
     )
 
 

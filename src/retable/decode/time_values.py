@@ -1,37 +1,64 @@
 """Dates and times of a message to values of gold."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 from zoneinfo import ZoneInfo
 
 from retable.decode.time_text import (
     MICROS_PER_DAY,
+    clock_text,
     is_zero_date,
     read_day,
+    read_epoch_micros,
+    read_epoch_millis,
     read_instant,
     read_span,
     read_wall_clock,
     wall_clock_of,
 )
-from retable.decode.wire import ClockTime, Convert, Day, Instant, Value, WallClock, refuse
+from retable.decode.wire import (
+    ClockTime,
+    Convert,
+    Day,
+    EpochClock,
+    EpochMicros,
+    EpochMillis,
+    Instant,
+    Value,
+    WallClock,
+    refuse,
+)
 from retable.errors import ZeroDate
+from retable.model.connector import DecimalMode, TimeMode
 from retable.model.schema import GoldType
 
 
 @dataclass(frozen=True, slots=True)
 class ValueRules:
-    """How a table's dates and times are read: names of zones, and what a zero or partial date does.
+    """How a table's values are read where the message leaves it open.
 
-    `time_zone` is the zone of wall clocks that come without one, `timestamp_zone` that of zoned timestamps as text.
+    `time_zone` is the zone of wall clocks that come without one or as an instant, `timestamp_zone` that of zoned
+    timestamps as text; `zero_date` is what a zero or partial date does, `binary_encoding` how text spells bytes.
+    `decimal_mode` and `time_mode` are how a connector of Debezium writes numbers and times, where no schema says it.
     """
 
     time_zone: str = "UTC"
     timestamp_zone: str = "UTC"
     zero_date: Literal["hold", "null", "string"] = "hold"
+    binary_encoding: Literal["utf-8", "base64", "hex"] = "utf-8"
+    decimal_mode: DecimalMode = "precise"
+    time_mode: TimeMode = "adaptive"
 
 
-def time_converter(form: Day | WallClock | Instant | ClockTime, gold: GoldType, rules: ValueRules) -> Convert:
-    """Compile dates and times of a form to a gold type; as text they stay as the source wrote them."""
+TimeForm = Day | WallClock | Instant | ClockTime | EpochMillis | EpochMicros | EpochClock
+
+
+def time_converter(form: TimeForm, gold: GoldType, rules: ValueRules) -> Convert:
+    """Compile dates and times of a form to a gold type; as text they stay as the source wrote them.
+
+    An instant as a number is no text that anybody wrote: it is shown as the wall clock of `time_zone`.
+    """
     match form:
         case Day():
             return _zero_dates(_day(gold, rules), gold, rules)
@@ -41,6 +68,12 @@ def time_converter(form: Day | WallClock | Instant | ClockTime, gold: GoldType, 
             return _zero_dates(_instant(gold, rules), gold, rules)
         case ClockTime():
             return read_span if gold.kind == "string" else refuse("a time of day")
+        case EpochMillis():
+            return _epoch(read_epoch_millis, gold, rules)
+        case EpochMicros():
+            return _zero_dates(_epoch(read_epoch_micros, gold, rules), gold, rules)
+        case EpochClock():
+            return _epoch_clock(rules) if gold.kind == "string" else refuse("a time of day")
 
 
 def _day(gold: GoldType, rules: ValueRules) -> Convert:
@@ -85,6 +118,33 @@ def _instant(gold: GoldType, rules: ValueRules) -> Convert:
             return _checked(read)
         case _:
             return refuse("a point in time")
+
+
+def _epoch(read: Callable[[str], int], gold: GoldType, rules: ValueRules) -> Convert:
+    show = wall_clock_of(ZoneInfo(rules.time_zone))
+    match gold.kind:
+        case "timestamptz":
+            return read
+        case "timestamp":
+            return lambda text: show(read(text))
+        case "date":
+            return lambda text: _midnight(show(read(text)))
+        case "string":
+            return lambda text: clock_text(show(read(text)))
+        case _:
+            return refuse("a point in time")
+
+
+def _epoch_clock(rules: ValueRules) -> Convert:
+    show = wall_clock_of(ZoneInfo(rules.time_zone))
+
+    def read(text: str) -> Value:
+        micros = show(read_epoch_millis(text))
+        if not 0 <= micros < MICROS_PER_DAY:
+            raise ValueError(f"it is no time of 1970-01-01 in {rules.time_zone}, but {clock_text(micros)}")
+        return clock_text(micros).partition(" ")[2]
+
+    return read
 
 
 def _midnight(micros: int) -> int:

@@ -7,12 +7,40 @@ A format tells the wire form of its types (`wire`); what a form can become is to
 from collections.abc import Callable
 
 from retable.decode.image_text import read_image as read_image
+from retable.decode.mysql_form import mysql_form
 from retable.decode.number_values import number_converter
 from retable.decode.registry import find_format
 from retable.decode.text_values import text_converter
+from retable.decode.tick_values import tick_converter
 from retable.decode.time_values import ValueRules as ValueRules
 from retable.decode.time_values import time_converter
-from retable.decode.wire import Bits, ClockTime, Convert, Day, Exact, Instant, Real, WallClock, Whole, WireForm, Year
+from retable.decode.wire import (
+    Bits,
+    ClockTicks,
+    ClockTime,
+    Convert,
+    Day,
+    EpochClock,
+    EpochDays,
+    EpochMicros,
+    EpochMillis,
+    Exact,
+    Instant,
+    Numeral,
+    PackedBits,
+    Real,
+    SelfScaled,
+    SpanTicks,
+    Unscaled,
+    WallClock,
+    WallTicks,
+    Whole,
+    WireForm,
+    Wrapped,
+    Year,
+    Zoned,
+    Zulu,
+)
 from retable.decode.wire import Value as Value
 from retable.errors import BadValue
 from retable.model.schema import GoldType
@@ -21,14 +49,26 @@ _SHOWN = 80
 
 
 def value_reader(
-    source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules
+    source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None = None
 ) -> Callable[[str | None], Value]:
     """Compile the reader of one column: lexemes of a wire type to values of a gold type, null to null.
 
-    A date is days, a timestamp microseconds since 1970. The reader raises BadValue for what the gold type does not
-    hold exactly, and ZeroDate for a date with a zero in it where the rules hold it.
+    `declared` is the type of the column as its statement says, for what the wire type leaves open. A date is days, a
+    timestamp microseconds since 1970. The reader raises BadValue for what the gold type does not hold exactly, and
+    ZeroDate for a date with a zero in it where the rules hold it.
     """
-    convert = _converter(find_format(source_format).wire_form(wire_type), gold, rules)
+    known = find_format(source_format)
+    form = known.told(known.wire_form(wire_type), declared, gold, rules)
+    return _reader(form, wire_type or declared, gold, rules)
+
+
+def default_reader(declared: str, gold: GoldType, rules: ValueRules) -> Callable[[str | None], Value]:
+    """Compile the reader of a column's default, which is text of its statement and of no message's form."""
+    return _reader(mysql_form(declared), declared, gold, rules)
+
+
+def _reader(form: WireForm, spelling: str | None, gold: GoldType, rules: ValueRules) -> Callable[[str | None], Value]:
+    convert = _converter(form, gold, rules)
 
     def read(lexeme: str | None) -> Value:
         if lexeme is None:
@@ -36,17 +76,21 @@ def value_reader(
         try:
             return convert(lexeme)
         except (ValueError, ArithmeticError) as error:
-            raise _bad_value(lexeme, wire_type, gold, error) from error
+            raise _bad_value(lexeme, spelling, gold, error) from error
 
     return read
 
 
 def _converter(form: WireForm, gold: GoldType, rules: ValueRules) -> Convert:
     match form:
-        case Whole() | Year() | Bits() | Exact() | Real():
+        case Whole() | Year() | Bits() | Exact() | Real() | Numeral():
             return number_converter(form, gold)
-        case Day() | WallClock() | Instant() | ClockTime():
+        case Wrapped() | Unscaled() | SelfScaled() | PackedBits():
+            return number_converter(form, gold)
+        case Day() | WallClock() | Instant() | ClockTime() | EpochMillis() | EpochMicros() | EpochClock():
             return time_converter(form, gold, rules)
+        case EpochDays() | WallTicks() | ClockTicks() | SpanTicks() | Zoned() | Zulu():
+            return tick_converter(form, gold, rules)
         case _:
             return text_converter(form, gold, rules)
 

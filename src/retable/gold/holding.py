@@ -33,6 +33,11 @@ def is_behind(work: Work, hold: Hold) -> bool:
     return any(hold.position <= mark for mark in work.state.mark.values())
 
 
+def late_hold(hold: Hold) -> Hold:
+    """A hold below rows that gold has: the table stops as it is."""
+    return Hold("LATE_CHANGE", f"{LATE_REASON} ({hold.reason})", None, hold.part, hold.statement, REMEDY_LATE)
+
+
 def ordering_hold(work: Work, history: TableHistory, events: list[RowEvent]) -> AppliedChange | None:
     """A change of the history that nothing orders against rows of another partition, replayed now or before."""
     places = {(event.part, event.sequence.epoch) for event in events}

@@ -21,12 +21,16 @@ class Found:
 
 
 class Places:
-    """The gold tables of one source. `recorded` is what ops.tables says; what a table itself says decides."""
+    """The gold tables of one source. `recorded` is what ops.tables says; what a table itself says decides.
+
+    `horizon` is the highest window whose statements made one of the tables that were looked at.
+    """
 
     def __init__(
         self, catalog: Catalog, recorded: Mapping[str, TableRow], source: str, step: Callable[[str], None]
     ) -> None:
         self.recorded = recorded
+        self.horizon = -1
         self._catalog = catalog
         self._source = source
         self._step = step
@@ -36,7 +40,10 @@ class Places:
         for name in dict.fromkeys(self._candidates(identity, desired)):
             table = self._catalog.load(name)
             state = None if table is None else from_properties(table.properties())
-            if state is not None and state.identity == identity and state.source == self._source:
+            if state is None or state.source != self._source:
+                continue
+            self.horizon = max(self.horizon, state.horizon)
+            if state.identity == identity:
                 return Found(name, state)
         return Found(desired, None)
 

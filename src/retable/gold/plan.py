@@ -20,7 +20,8 @@ from retable.replay.columns import Dialect
 from retable.replay.fold import Bounds, RowEvent
 from retable.replay.history import ChangeStatus, Hold, TableHistory
 from retable.replay.images import strange_columns
-from retable.replay.timeline import ImplicitColumn, Statement, Timeline, trace
+from retable.replay.timeline import Statement, Timeline, trace
+from retable.replay.traced import ImplicitColumn
 
 REMEDY_CLASH = (
     "give one of the two another database or exclude it, then: retable hold release TABLE --rebuild --reason ..."

@@ -1,17 +1,18 @@
 """What gold holds, read through pyiceberg: no JVM, so it is fast to start and safe in any process."""
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyiceberg.table import Table
+from pyiceberg.table import DataScan, Table
 
 from retable.errors import NotFound, NotReady
 from retable.gold.state import SEQUENCE_COLUMN, GoldState, from_properties
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
 from retable.ledger.read import read_cuts, read_ledger
+from retable.ledger.rows import CutRow
 from retable.ledger.windows import find_window
 
 _OWN = "_retable_"
@@ -73,26 +74,60 @@ def snapshot_of_cut(lake: Lake, name: str, window: str) -> int | None:
     A window in which nothing arrived shares the cut of the one before it.
     """
     _, state = find_gold(lake, name)
-    find_window(lake, state.source, window)
-    cuts = [row for row in read_cuts(lake, state.source) if row.window <= window]
-    last = max((row.window for row in cuts), default="")
-    holds = last == window or _changed_nothing(lake, state, last, window)
-    cut = [row for row in cuts if row.window == last] if holds else []
+    cuts = read_cuts(lake, state.source)
+    cut = _cut_of(lake, state.source, window, cuts)
     if not cut:
-        raise NotReady(
-            f"the window {window} of {state.source} has no cut: it was not replayed, or only after a later one; "
-            f"`retable status` shows the replayed windows",
-            window=window,
-        )
+        raise _no_cut(state.source, window)
     mine = [row for row in cut if row.identity == state.identity]
     if not mine:
         raise NotFound(f"{name} is not in the cut of {window}: it came later", table=name, window=window)
     return max(mine, key=lambda row: row.revision).snapshot_id
 
 
-def _changed_nothing(lake: Lake, state: GoldState, after: str, window: str) -> bool:
+def read_cut(lake: Lake, source: str, window: str) -> dict[str, int | None]:
+    """Give the snapshot of every gold table, by name, in the first consistent cut that holds all of a window.
+
+    That is the window's own cut; of one that was replayed after later ones, the cut of the next later one. None: the
+    table had no row yet.
+    """
+    cuts = read_cuts(lake, source)
+    cut = _cut_of(lake, source, window, cuts)
+    later = min((row.window for row in cuts if row.window > window), default=None)
+    cut = cut or [row for row in cuts if row.window == later]
+    if not cut:
+        raise _no_cut(source, window)
+    newest = max(row.revision for row in cut)
+    return {row.table: row.snapshot_id for row in cut if row.revision == newest}
+
+
+def read_as_of(lake: Lake, name: str, cut: Mapping[str, int | None]) -> pa.Table:
+    """Give the rows of a gold table as a cut holds them; NotFound where it is not in the cut."""
+    if name not in cut:
+        raise NotFound(f"{name} is not in this cut; there are {', '.join(sorted(cut)) or 'no tables'}", table=name)
+    nothing_yet = cut[name] is None
+    with explained(lake.settings.lake):
+        return _scan(lake, name, cut[name], limit=0 if nothing_yet else None).to_arrow()
+
+
+def _cut_of(lake: Lake, source: str, window: str, cuts: list[CutRow]) -> list[CutRow]:
+    """The rows of a window's own cut, all revisions: or, where nothing arrived in it, of the one before it."""
+    find_window(lake, source, window)
+    last = max((row.window for row in cuts if row.window <= window), default="")
+    own = last == window or _changed_nothing(lake, source, last, window)
+    return [row for row in cuts if row.window == last] if own else []
+
+
+def _no_cut(source: str, window: str) -> NotReady:
+    return NotReady(
+        f"the window {window} of {source} has no cut: it was not replayed, or only after a later one; "
+        f"`retable status` shows the replayed windows",
+        window=window,
+    )
+
+
+def _changed_nothing(lake: Lake, source: str, after: str, window: str) -> bool:
     """Whether the windows behind `after` up to `window` are replayed and had no row."""
-    rows = [row for row in read_ledger(lake, state.source) if (row.stage, row.table) == ("replay", None)]
+    rows = [row for row in read_ledger(lake, source) if (row.stage, row.table) == ("replay", None)]
     later = {row.window: row.counts.get("rows", 0) for row in rows if after < row.window <= window}
     return window in later and not any(later.values())
 
@@ -104,13 +139,19 @@ def read_rows(
 
     Retable's own columns are left out unless `all_columns`. Which rows a `limit` takes is not defined.
     """
+    with explained(lake.settings.lake):
+        yield from _scan(lake, name, snapshot_id, limit, all_columns).to_arrow_batch_reader()
+
+
+def _scan(
+    lake: Lake, name: str, snapshot_id: int | None, limit: int | None = None, all_columns: bool = False
+) -> DataScan:
     table, _ = find_gold(lake, name)
     if snapshot_id is not None and table.metadata.snapshot_by_id(snapshot_id) is None:
         raise NotFound(f"{name}: the snapshot {snapshot_id} has expired", table=name, snapshot=snapshot_id)
     scan = table.scan(snapshot_id=snapshot_id, limit=limit)
     names = [field.name for field in scan.projection().fields]
-    with explained(lake.settings.lake):
-        yield from scan.select(*(n for n in names if all_columns or not n.startswith(_OWN))).to_arrow_batch_reader()
+    return scan.select(*(n for n in names if all_columns or not n.startswith(_OWN)))
 
 
 def _walk(lake: Lake) -> Iterator[tuple[str, Table, GoldState]]:

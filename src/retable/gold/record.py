@@ -20,7 +20,7 @@ from retable.ledger.rows import CutRow, LedgerRow, SchemaChangeRow, TableRow, Ta
 from retable.ledger.tables import QUARANTINE
 from retable.model.window import Window
 from retable.replay.fold import Reject, RowEvent
-from retable.replay.history import ChangeStatus, TableHistory
+from retable.replay.history import AppliedChange, ChangeStatus, TableHistory
 from retable.replay.timeline import Statement
 
 REPLAY_VERSION = "replay 1"
@@ -148,57 +148,67 @@ def change_rows(
 ) -> list[SchemaChangeRow]:
     """What became of the statements of these windows, table by table; what is recorded already is left out.
 
-    A statement that concerns no table (an index, a database, a grant) is recorded under the name that it gives.
+    A statement that concerns no table (an index, a database, a grant) is recorded under the name that it gives. One
+    that is recorded for a table concerns it, also where this run had nothing to do there.
     """
+    recorded = read_schema_changes(lake, source)
     statements = {(statement.position, statement.part): statement for statement in windows}
-    rows: list[SchemaChangeRow] = []
-    concerned: set[Statement] = set()
-    for outcome in outcomes:
-        columns = json.dumps({column.name: column.field_id for column in outcome.state.columns}, ensure_ascii=False)
-        for change in outcome.history.changes:
-            statement = statements.get((change.position, change.part))
-            if statement is None:
-                continue
-            concerned.add(statement)
-            meaning = json.dumps(change.meaning, ensure_ascii=False, default=str)
-            rows.append(
-                SchemaChangeRow(
-                    source,
-                    outcome.state.identity,
-                    outcome.gold,
-                    str(change.position),
-                    change.part or "",
-                    statement.event_time_ms,
-                    windows[statement],
-                    change.statement,
-                    meaning,
-                    change.status,
-                    change.reason,
-                    columns,
-                    now,
-                )
-            )
-    for statement, status, reason in told:
-        if statement in windows and statement not in concerned and status != "applied":
-            rows.append(
-                SchemaChangeRow(
-                    source,
-                    "",
-                    str(statement.table or ""),
-                    str(statement.position),
-                    statement.part or "",
-                    statement.event_time_ms,
-                    windows[statement],
-                    statement.text,
-                    "[]",
-                    status,
-                    reason,
-                    None,
-                    now,
-                )
-            )
-    known = {_record(row) for row in read_schema_changes(lake, source)}
+    rows = [
+        _change_row(source, outcome, change, statement, windows[statement], now)
+        for outcome in outcomes
+        for change in outcome.history.changes
+        if (statement := statements.get((change.position, change.part))) is not None
+    ]
+    concerned = {(row.position, row.part, row.statement) for row in (*recorded, *rows) if row.identity}
+    rows += [
+        _statement_row(source, statement, windows[statement], status, reason, now)
+        for statement, status, reason in told
+        if statement in windows
+        and status != "applied"
+        and (str(statement.position), statement.part or "", statement.text) not in concerned
+    ]
+    known = {_record(row) for row in recorded}
     return [row for row in rows if _record(row) not in known]
+
+
+def _change_row(
+    source: str, outcome: Outcome, change: AppliedChange, statement: Statement, window: str, now: datetime
+) -> SchemaChangeRow:
+    return SchemaChangeRow(
+        source,
+        outcome.state.identity,
+        outcome.gold,
+        str(change.position),
+        change.part or "",
+        statement.event_time_ms,
+        window,
+        change.statement,
+        json.dumps(change.meaning, ensure_ascii=False, default=str),
+        change.status,
+        change.reason,
+        json.dumps({column.name: column.field_id for column in outcome.state.columns}, ensure_ascii=False),
+        now,
+    )
+
+
+def _statement_row(
+    source: str, statement: Statement, window: str, status: ChangeStatus, reason: str | None, now: datetime
+) -> SchemaChangeRow:
+    return SchemaChangeRow(
+        source,
+        "",
+        str(statement.table or ""),
+        str(statement.position),
+        statement.part or "",
+        statement.event_time_ms,
+        window,
+        statement.text,
+        "[]",
+        status,
+        reason,
+        None,
+        now,
+    )
 
 
 def _record(row: SchemaChangeRow) -> tuple[str | None, ...]:
@@ -249,7 +259,7 @@ def window_rows(
     if whole.identity is not None:
         identities[whole.window] = whole.identity
     rows = []
-    for window in {whole.window, *(row.window for row in counted)}:
+    for window in sorted({whole.window, *(row.window for row in counted)}):
         mine = [row for row in (*replayed, *counted) if row.window == window and row.table is not None]
         newest = {row.table: row for row in mine if row in counted or row.table not in former}
         total: Counter[str] = Counter()

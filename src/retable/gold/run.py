@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
+from typing import cast
 
 from retable.config import Settings, SourceSettings
 from retable.decode.values import ValueRules
@@ -20,7 +21,8 @@ from retable.gold.work import Outcome, Work
 from retable.model.event import TableName
 from retable.replay.fold import REMEDY_REBUILD, RowEvent
 from retable.replay.history import Hold, TableHistory
-from retable.replay.timeline import ImplicitColumn, Statement
+from retable.replay.timeline import Statement
+from retable.replay.traced import ImplicitColumn
 
 EMPTY = "empty"
 THREADS = 4
@@ -81,10 +83,15 @@ class Run:
         if name not in self._past.decoded:
             raise NotReady(f"window {name} is not decoded; run `retable decode {self._source.name} --window {name}`")
         visible = self._past.visible(name)
-        statements = self._statements(visible)
-        pending = {s for s, where in statements.items() if where == name or where not in self._past.replayed}
+        seen: list[str] = []
         events = self._events(self._rows.window_rows(name))
-        tables, owned, implicit, found = self._trace(list(statements), events, pending)
+        while visible != seen:
+            seen = visible
+            statements = self._statements(visible)
+            pending = {s for s, where in statements.items() if where == name or where not in self._past.replayed}
+            tables, owned, implicit, found = self._trace(list(statements), events, pending)
+            # A run that died before its record may have brought gold to a later window than the record tells.
+            visible = self._past.visible(max(name, self._past.windows.get(self._places.horizon, name)))
         applied = {name: self._past.silver(name).get(name, EMPTY)}
         self._blocked = self._places.rename({i: name for i, (name, _) in tables.gold_names().items()}, found)
         works = [self._work(tables, identity, found, owned, implicit, applied, visible) for identity in sorted(found)]
@@ -120,10 +127,14 @@ class Run:
         return [name for identity, name in names.items() if identity == f"{name}@base"]
 
     def _statements(self, visible: list[str]) -> dict[Statement, str]:
-        records = self._rows.statements(visible[-1])
-        records.sort(key=lambda r: self._past.ordinals[str(r["window"])], reverse=True)
+        found: dict[Statement, str] = {}
         system = self._source.source_system
-        return {taken(to_statement(r, system), self._source.takes): str(r["window"]) for r in records}
+        for record in sorted(self._rows.statements(visible[-1]), key=self._arrival):
+            found.setdefault(taken(to_statement(record, system), self._source.takes), str(record["window"]))
+        return found
+
+    def _arrival(self, record: Record) -> tuple[int, int]:
+        return self._past.ordinals[str(record["window"])], cast(int, record["offset"])
 
     def _events(self, records: list[Record]) -> Named:
         return {
@@ -195,7 +206,14 @@ class Run:
             hashed=self._rules.hashed_by(keys, history, events),
             names=self._rules.column_names,
             source_format=self._source.format,
-            rules=ValueRules(self._source.time_zone, self._source.timestamp_zone, rules.zero_date),
+            rules=ValueRules(
+                self._source.time_zone,
+                self._source.timestamp_zone,
+                rules.zero_date,
+                self._source.binary_encoding,
+                self._source.decimal_mode,
+                self._source.time_mode,
+            ),
             applied=applied,
             horizon=max(self._past.ordinals[window] for window in visible),
             clash=hold,
@@ -205,7 +223,8 @@ class Run:
     def _replay_all(self, window: str, works: list[Work]) -> list[tuple[Outcome, list[RowEvent]]]:
         """Replay tables side by side, each thread in a session of its own; all end before the first failure is told."""
         lanes: SimpleQueue[Lane] = SimpleQueue()
-        for lane in self._lanes(min(len(works), THREADS)):
+        taken = self._lanes(min(len(works), THREADS))
+        for lane in taken:
             lanes.put(lane)
 
         def replay(work: Work) -> Outcome:
@@ -219,7 +238,7 @@ class Run:
             finally:
                 lanes.put(lane)
 
-        with ThreadPoolExecutor(THREADS) as pool:
+        with ThreadPoolExecutor(len(taken) or 1) as pool:
             return list(zip(pool.map(replay, works), (work.events for work in works), strict=True))
 
     def _is_done(

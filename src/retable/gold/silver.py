@@ -57,7 +57,7 @@ def to_statement(record: Record, default_system: str | None) -> Statement:
         else:
             changes = parse_statement(dialect, text, database, schema, table or None)
     part, event_time = cast(str | None, record["part"]), cast(int | None, record["event_time_ms"])
-    return Statement(sequence_of(record), part, name, text, changes, event_time)
+    return Statement(sequence_of(record), part, name, text, changes, event_time, cast(int, record["offset"]))
 
 
 def taken(statement: Statement, takes: Callable[[TableName], bool]) -> Statement:

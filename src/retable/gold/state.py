@@ -9,7 +9,7 @@ from retable.model.event import TableName
 from retable.model.schema import GoldType, parse_gold_type
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.history import Hold
-from retable.replay.timeline import ImplicitColumn
+from retable.replay.traced import ImplicitColumn
 
 PREFIX = "retable."
 RUN_PROPERTY = f"{PREFIX}run"

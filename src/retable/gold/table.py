@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from retable.errors import LateChange, TableError
+from retable.errors import Fenced, LateChange, TableError
 from retable.gold.evolve import Evolution, plan_evolution
-from retable.gold.holding import is_behind, ordering_hold, schema_hold, standing_hold
+from retable.gold.holding import is_behind, late_hold, ordering_hold, schema_hold, standing_hold
 from retable.gold.replace import replace_bag, replace_keys
 from retable.gold.rows import arrow_type, to_table
-from retable.gold.state import RUN_PROPERTY, to_properties
+from retable.gold.state import RUN_PROPERTY, from_properties, to_properties
 from retable.gold.store import Catalog, GoldTable, Halves, Late, RowStore, Standing
 from retable.gold.work import Change, Decision, Outcome, Work, gold_columns, is_late, new_state
 from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, Pair, RowEvent, fold_bag, fold_keys, unpaired
@@ -32,12 +32,7 @@ class TableReplay:
 
     def replay(self, work: Work, location: Callable[[], str]) -> Outcome:
         """Decide, expand, write on a branch, publish; nothing is written where gold already says all this."""
-        table = self._catalog.load(work.gold)
-        if table is None:
-            parts = [event.part for event in work.events] + [change.part for change in work.history.changes]
-            table = self._catalog.create(work.gold, any(part is not None for part in parts), location())
-        elif work.state is None and not table.is_empty:
-            raise TableError(f"{work.gold} has rows that Retable did not write; move it away, then replay again")
+        table = self._load(work, location)
         decision = self._decide(work, table)
         branch, columns = None, () if work.state is None else work.state.columns
         if decision.change is not None:
@@ -54,6 +49,20 @@ class TableReplay:
             work.gold, state, table.snapshot_id, decision.history, folded.verdicts, folded.rejects, bool(wrote)
         )
 
+    def _load(self, work: Work, location: Callable[[], str]) -> GoldTable:
+        """The table as it was when its state was read, made where it is missing; Fenced where a run came between."""
+        table = self._catalog.load(work.gold)
+        if table is None and work.state is None:
+            parts = [event.part for event in work.events] + [change.part for change in work.history.changes]
+            table = self._catalog.create(work.gold, any(part is not None for part in parts), location())
+        there = None if table is None else from_properties(table.properties())
+        strange = table is not None and there is None and not table.is_empty
+        if strange or (there is not None and (there.source, there.identity) != (work.source, work.history.identity)):
+            raise TableError(f"{work.gold} is not {work.history.name} of this source; move it away, then replay again")
+        if table is None or there != work.state:
+            raise Fenced(f"{work.gold}: another writer committed first; run this window again", table=work.gold)
+        return table
+
     # --- deciding ------------------------------------------------------------------------------------------------
     def _decide(self, work: Work, table: GoldTable) -> Decision:
         """Fold up to the lowest hold. One that rows or gold bring cuts the history, and then it is folded again."""
@@ -63,7 +72,7 @@ class TableReplay:
             history = work.history if hold is None else work.history.until(hold)
             hold = history.hold or hold
             if hold is not None and is_behind(work, hold):
-                hold = replace(hold, position=None)
+                hold = late_hold(hold)
             if hold is not None and hold.position is None:
                 return Decision(history, hold, _all_held(work.events))
             try:

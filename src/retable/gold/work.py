@@ -12,7 +12,7 @@ from retable.gold.store import GoldTable, Halves, Late
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.fold import Bounds, Folded, Reject, RowEvent
 from retable.replay.history import Hold, TableHistory
-from retable.replay.timeline import ImplicitColumn
+from retable.replay.traced import ImplicitColumn
 
 
 @dataclass(frozen=True, slots=True)

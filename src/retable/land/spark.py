@@ -17,7 +17,7 @@ from retable.land.bronze import to_batches
 from retable.land.files import check_object
 from retable.land.layouts import read_messages
 from retable.ledger.catalog import Lake
-from retable.ledger.faults import explain_spark, explained
+from retable.ledger.faults import explained, spark_explained
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import LedgerRow, StageReport
 from retable.ledger.windows import find_window, read_windows
@@ -72,10 +72,11 @@ def _write(spark: SparkSession, lake: Lake, source: SourceSettings, window: Wind
     rows = spark.range(0, len(shares), 1, len(shares)).mapInArrow(read, spark.table(name).schema)
     writer = rows.writeTo(name).option("snapshot-property.retable.window", window.name)
     try:
-        writer.option("snapshot-property.retable.run", run_id).overwrite(col("window") == window.name)
-    except Exception as error:
+        with spark_explained(lake.settings.lake):
+            writer.option("snapshot-property.retable.run", run_id).overwrite(col("window") == window.name)
+    except Exception:
         _check(source, window)
-        raise explain_spark(lake.settings.lake, error) from error
+        raise
     return sum(skipped.value.values())
 
 

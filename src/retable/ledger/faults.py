@@ -19,7 +19,10 @@ _REMEDIES = {
     "SQLITE_CORRUPT": "it is damaged; restore the file from a backup",
     "SQLITE_NOTADB": "it is no SQLite file; check `[lake] catalog`, or restore the file from a backup",
 }
-_CONFLICTS = ("CommitFailedException", "CommitStateUnknownException", "ValidationException")
+_CONFLICTS = {
+    "CommitFailedException|ValidationException": "another run committed first",
+    "CommitStateUnknownException|UncheckedSQLException": "the catalog did not answer",
+}
 _DISK = re.compile(
     r"No space left on device|Read-only file system|Permission denied|Mkdirs failed|Input/output error"
     r"|Too many open files|Disk quota exceeded|[Nn]ot a directory|FileNotFoundException|NotFoundException: File"
@@ -34,7 +37,7 @@ def explained(lake: LakeSettings) -> Iterator[None]:
     except RetableError:
         raise
     except CommitFailedException as error:
-        raise _conflict(str(error)) from error
+        raise ConflictError(f"another run committed first: {error}; try again") from error
     except DBAPIError as error:
         raise _catalog_fault(lake, getattr(error.orig, "sqlite_errorname", ""), str(error.orig)) from error
     except sqlite3.Error as error:
@@ -43,22 +46,31 @@ def explained(lake: LakeSettings) -> Iterator[None]:
         raise _disk_fault(lake, str(error)) from error
 
 
-def explain_spark(lake: LakeSettings, failure: Exception) -> Exception:
-    """Give the error that a failure of Spark stands for, told by its text; the failure itself where that is unknown."""
-    text = str(failure)
+@contextmanager
+def spark_explained(lake: LakeSettings) -> Iterator[None]:
+    """Do the same around Spark, whose failures are told by their text; one that says nothing of the lake stays."""
+    try:
+        yield
+    except RetableError:
+        raise
+    except Exception as failure:
+        error = _told_by_text(lake, str(failure))
+        if error is None:
+            raise
+        raise error from failure
+
+
+def _told_by_text(lake: LakeSettings, text: str) -> RetableError | None:
     if sqlite := re.search(r"SQLITE_[A-Z]+", text):
-        return _catalog_fault(lake, sqlite[0], text)
-    if any(name in text for name in _CONFLICTS):
-        return _conflict(_line_with("|".join(_CONFLICTS), text))
-    return _disk_fault(lake, _line_with(_DISK.pattern, text)) if _DISK.search(text) else failure
+        return _catalog_fault(lake, sqlite[0], _line_with(sqlite[0], text))
+    for pattern, why in _CONFLICTS.items():
+        if re.search(pattern, text):
+            return ConflictError(f"{why}: {_line_with(pattern, text)}; try again")
+    return _disk_fault(lake, _line_with(_DISK.pattern, text)) if _DISK.search(text) else None
 
 
 def _line_with(pattern: str, text: str) -> str:
     return next(line.strip() for line in text.splitlines() if re.search(pattern, line))
-
-
-def _conflict(what: str) -> ConflictError:
-    return ConflictError(f"another run committed first: {what}; try again")
 
 
 def _disk_fault(lake: LakeSettings, what: str) -> EnvironmentFault:

@@ -1,25 +1,37 @@
 """The reader of the ops tables. They are append-only: of the rows that speak of the same thing the newest wins."""
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import pyarrow as pa
-from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, Reference
+from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, GreaterThanOrEqual, Reference
 from pyiceberg.expressions.literals import literal
 from pyiceberg.table import Table
 
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
-from retable.ledger.rows import OPS_TABLES, ActionRow, CutRow, LedgerRow, Row, SchemaChangeRow, TableRow
+from retable.ledger.rows import (
+    OPS_TABLES,
+    ActionRow,
+    CutRow,
+    EvidenceRow,
+    LedgerRow,
+    Row,
+    SchemaChangeRow,
+    TableRow,
+    WatermarkRow,
+)
 
-_Row = TypeVar("_Row", LedgerRow, SchemaChangeRow, CutRow, TableRow, ActionRow)
+_Row = TypeVar("_Row", LedgerRow, SchemaChangeRow, CutRow, TableRow, ActionRow, EvidenceRow, WatermarkRow)
+Bounds = Mapping[str, str | datetime]
+"""The least value that a column may have; files without such rows are not opened."""
 
 
-def read_ledger(lake: Lake, source: str, window: str | None = None) -> list[LedgerRow]:
+def read_ledger(lake: Lake, source: str, window: str | None = None, at_least: Bounds | None = None) -> list[LedgerRow]:
     """Give the newest row of each window, stage and table of a source, by window."""
-    rows = _read(lake, LedgerRow, source=source, window=window)
+    rows = _read(lake, LedgerRow, at_least, source=source, window=window)
     return sorted(_newest(rows, lambda row: (row.window, row.stage, row.table)), key=lambda row: row.window)
 
 
@@ -48,11 +60,37 @@ def read_actions(lake: Lake, source: str) -> list[ActionRow]:
     return _read(lake, ActionRow, source=source)
 
 
-def scan(lake: Lake, table: Table | None, /, **equal: str | None) -> pa.Table:
+def read_evidence(
+    lake: Lake, source: str, window: str | None = None, at_least: Bounds | None = None
+) -> list[EvidenceRow]:
+    """Give the newest row of each window and partition of the queue, by window."""
+    rows = _read(lake, EvidenceRow, at_least, source=source, window=window)
+    newest = _newest(rows, lambda row: (row.window, row.topic, row.partition))
+    return sorted(newest, key=lambda row: (row.window, row.topic, row.partition))
+
+
+def read_watermarks(
+    lake: Lake,
+    source: str,
+    at_least: Bounds | None = None,
+    *,
+    table: str | None = None,
+    window: str | None = None,
+    grade: str | None = None,
+) -> list[WatermarkRow]:
+    """Give the newest row of each table (None is the source), grade and window, by window."""
+    rows = _read(lake, WatermarkRow, at_least, source=source, table=table, window=window, grade=grade)
+    return sorted(_newest(rows, lambda row: (row.window, row.table, row.grade)), key=lambda row: row.window)
+
+
+def scan(lake: Lake, table: Table | None, /, at_least: Bounds | None = None, **equal: str | None) -> pa.Table:
     """Read the rows of a table that have these values, without those that are None; empty where it is not there yet."""
     if table is None:
         return pa.table({})
     condition: BooleanExpression = AlwaysTrue()
+    for column, least in (at_least or {}).items():
+        bound = least.isoformat() if isinstance(least, datetime) else least
+        condition = And(condition, GreaterThanOrEqual(term=Reference(column), value=literal(bound)))
     for column, value in equal.items():
         if value is not None:
             condition = And(condition, EqualTo(term=Reference(column), value=literal(value)))
@@ -60,9 +98,9 @@ def scan(lake: Lake, table: Table | None, /, **equal: str | None) -> pa.Table:
         return table.scan(row_filter=condition).to_arrow()
 
 
-def _read(lake: Lake, kind: type[_Row], **equal: str | None) -> list[_Row]:
+def _read(lake: Lake, kind: type[_Row], at_least: Bounds | None = None, **equal: str | None) -> list[_Row]:
     """Read rows in the order in which they were recorded: a scan lists the newest commit first (see append_rows)."""
-    records = scan(lake, lake.find(OPS_TABLES[kind]), **equal).to_pylist()
+    records = scan(lake, lake.find(OPS_TABLES[kind]), at_least, **equal).to_pylist()
     rows = [kind(**_fitted(kind, record)) for record in reversed(records)]
     return sorted(rows, key=lambda row: row.recorded_at)
 
@@ -74,7 +112,7 @@ def _fitted(kind: type[Row], record: dict[str, Any]) -> dict[str, Any]:
 def _python(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.astimezone(UTC)
-    return dict(value) if isinstance(value, list) else value
+    return {key: _python(each) for key, each in value} if isinstance(value, list) else value
 
 
 def _newest(rows: Iterable[_Row], same: Callable[[_Row], Hashable]) -> list[_Row]:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from retable.model.evidence import Grade
+
 Stage = Literal["land", "decode", "replay"]
 TableState = Literal["live", "held", "dropped"]
 ChangeStatus = Literal["applied", "nothing", "refused", "waiting"]
@@ -97,7 +99,46 @@ class ActionRow:
     recorded_at: datetime
 
 
-Row = LedgerRow | SchemaChangeRow | CutRow | TableRow | ActionRow
+@dataclass(frozen=True, slots=True)
+class EvidenceRow:
+    """What a decoded window proves of one partition of the queue: the latest stamp of each grade, in source time.
+
+    `epoch` is the source epoch of the settings. `ahead` counts the stamps that lie ahead of the clock: no evidence.
+    """
+
+    source: str
+    window: str
+    topic: str
+    partition: int
+    epoch: int
+    heartbeat: datetime | None
+    canary: datetime | None
+    row: datetime | None
+    ahead: int
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class WatermarkRow:
+    """A promise: by evidence of at least this `grade`, and of nothing behind `window`, all before `watermark` is there.
+
+    With `table` None it is the source's, whatever stands in the way of single tables, and `evidence` gives the latest
+    stamp of each partition; there is one row for each grade and replayed window. A table's has its gold name and, in
+    `because`, what stands in the way.
+    """
+
+    source: str
+    table: str | None
+    grade: Grade
+    window: str
+    watermark: datetime | None
+    epoch: int
+    evidence: dict[str, datetime | None]
+    because: str | None
+    recorded_at: datetime
+
+
+Row = LedgerRow | SchemaChangeRow | CutRow | TableRow | ActionRow | EvidenceRow | WatermarkRow
 
 OPS_TABLES: dict[type[Row], str] = {
     LedgerRow: "ops.ledger",
@@ -105,6 +146,8 @@ OPS_TABLES: dict[type[Row], str] = {
     CutRow: "ops.cuts",
     TableRow: "ops.tables",
     ActionRow: "ops.actions",
+    EvidenceRow: "ops.evidence",
+    WatermarkRow: "ops.watermarks",
 }
 
 

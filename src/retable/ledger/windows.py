@@ -21,9 +21,9 @@ _TABLE = "ops.windows"
 _ATTEMPTS = 20
 
 
-def read_windows(lake: Lake, source: str) -> list[Window]:
-    """Give all recorded windows of a source, in order."""
-    return _windows(lake, lake.find(_TABLE), source)
+def read_windows(lake: Lake, source: str, since: str | None = None) -> list[Window]:
+    """Give the recorded windows of a source, in order: all, or those from the named one on."""
+    return _windows(lake, lake.find(_TABLE), source, since)
 
 
 def find_window(lake: Lake, source: str, name: str) -> Window:
@@ -72,7 +72,7 @@ def _append(lake: Lake, table: Table, windows: list[Window]) -> bool:
     return True
 
 
-def _windows(lake: Lake, table: Table | None, source: str) -> list[Window]:
+def _windows(lake: Lake, table: Table | None, source: str, since: str | None = None) -> list[Window]:
     windows = [
         Window(
             source,
@@ -82,6 +82,6 @@ def _windows(lake: Lake, table: Table | None, source: str) -> list[Window]:
             tuple(SourceObject(**item) for item in row["objects"]),
             row["recorded_at"].astimezone(UTC),
         )
-        for row in scan(lake, table, source=source).to_pylist()
+        for row in scan(lake, table, {"window": since} if since else None, source=source).to_pylist()
     ]
     return sorted(windows, key=lambda window: window.ordinal)

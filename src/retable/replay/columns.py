@@ -66,12 +66,15 @@ def _missing(epoch: Epoch, what: str, name: str, if_exists: bool) -> Epoch | str
 def _changed(
     epoch: Epoch, dialect: Dialect, table: TableName, old: Column, spec: ColumnSpec, place: Place | None
 ) -> Epoch | str:
+    """Change a column. One of which only messages told keeps their wider type: nobody knows what it was before."""
     taken = epoch.column(spec.name)
     if taken is not None and taken != old:
         return f"it renames column {old.name!r} to {spec.name!r}, which is there already"
     kind = dialect.type_of(table, spec) if spec.source_type else old.type
     if kind is None:
         return unknown_type(spec)
+    if old.source_type is None and kind.widens_to(old.type):
+        kind = old.type
     keeps = not spec.source_type or dialect.keeps_values(old.source_type, spec.source_type)
     if not (old.type.widens_to(kind) and keeps):
         return f"column {old.name!r} changes from {old.source_type or old.type} to {spec.source_type}: not a widening"

@@ -9,7 +9,7 @@ from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.replay.fold import Key, Read, RowEvent, Values
 from retable.replay.history import AppliedChange, Column, Epoch, TableHistory
-from retable.replay.timeline import ImplicitColumn
+from retable.replay.traced import ImplicitColumn
 
 _Types = tuple[tuple[str, str | None], ...]
 
@@ -105,7 +105,7 @@ class TableReader:
             name, wire_type = wire.get(column.id, (None, None))
             default = None if column.id in here else self.defaults[column.id]
             declared = column.source_type
-            reader = value_reader(self.source_format, wire_type or declared, column.type, self.rules, declared)
+            reader = value_reader(self.source_format, wire_type, column.type, self.rules, declared)
             cells.append(_Cell(name, reader, default))
         return cells
 

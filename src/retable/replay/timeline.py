@@ -4,13 +4,11 @@ A RENAME ends one span of a history and begins the next; a name that is free aga
 that was dropped and created again goes on with new columns, because gold keeps it as one table that was emptied.
 """
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from retable.model.event import TableName
-from retable.model.schema import GoldType
 from retable.model.schema_change import (
     AddColumn,
     ChangeColumn,
@@ -28,6 +26,7 @@ from retable.model.schema_change import (
 from retable.model.sequence import Sequence
 from retable.replay.columns import Dialect, evolve, unknown_type
 from retable.replay.history import AppliedChange, ChangeStatus, Column, Epoch, Hold, NameSpan, TableHistory
+from retable.replay.traced import ImplicitColumn, TracedTable
 
 REMEDY_STATEMENT = (
     "this kind of statement is not replayed yet; after a version that replays it: "
@@ -37,7 +36,11 @@ REMEDY_STATEMENT = (
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One schema event of silver with what its text means."""
+    """One schema event of silver with what its text means.
+
+    A source may cut one statement into several (a RENAME of three tables), which then stand at one position: there
+    `offset` orders them.
+    """
 
     position: Sequence
     part: str | None
@@ -45,72 +48,7 @@ class Statement:
     text: str
     changes: tuple[SchemaChange, ...]
     event_time_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ImplicitColumn:
-    """A column that images bring though no statement told of it; it stands from the start of its first epoch."""
-
-    identity: str
-    epoch_start: Sequence | None
-    name: str
-    source_type: str | None
-    type: GoldType
-
-
-@dataclass(slots=True)
-class _Table:
-    """A history while it is being traced. `left` counts how often a column name was dropped or renamed away."""
-
-    identity: str
-    spans: list[NameSpan]
-    epochs: list[Epoch]
-    implicit: dict[Sequence | None, list[ImplicitColumn]]
-    voids: list[tuple[Sequence, bool]] = field(default_factory=list)
-    hold: Hold | None = None
-    changes: list[AppliedChange] = field(default_factory=list)
-    left: Counter[str] = field(default_factory=Counter)
-    saved: tuple[Sequence, list[Epoch], list[tuple[Sequence, bool]], list[AppliedChange]] | None = None
-
-    @property
-    def dropped(self) -> bool:
-        return bool(self.voids) and self.voids[-1][1]
-
-    def save(self, position: Sequence) -> None:
-        """Remember the table as it is before a statement, which is taken wholly or not at all."""
-        if self.saved is None or self.saved[0] != position:
-            self.saved = (position, list(self.epochs), list(self.voids), list(self.changes))
-
-    def undo(self, position: Sequence) -> None:
-        if self.saved is not None and self.saved[0] == position:
-            _, self.epochs, self.voids, self.changes = self.saved
-
-    def begin(self, epoch: Epoch) -> None:
-        """Start an epoch, or change the one that the same statement began."""
-        if self.epochs and self.epochs[-1].start == epoch.start:
-            self.epochs[-1] = epoch
-        else:
-            self.epochs.append(epoch)
-
-    def complete(self) -> None:
-        """Put the columns that images are known to bring in the last epoch behind the told ones."""
-        epoch = self.epochs[-1]
-        for seen in self.implicit.get(epoch.start, []):
-            if epoch.column(seen.name) is None:
-                name = seen.name.lower()
-                column = Column(f"i:{name}:{self.left[name]}", seen.name, seen.source_type, seen.type)
-                epoch = replace(epoch, columns=(*epoch.columns, column))
-        self.epochs[-1] = epoch
-
-    def freeze(self) -> TableHistory:
-        return TableHistory(
-            self.identity,
-            tuple(self.spans),
-            tuple(self.epochs),
-            tuple(self.voids),
-            self.hold,
-            tuple(self.changes),
-        )
+    offset: int = field(default=0, compare=False)
 
 
 class Timeline:
@@ -123,8 +61,8 @@ class Timeline:
         self._implicit: dict[str, dict[Sequence | None, list[ImplicitColumn]]] = {}
         for column in implicit:
             self._implicit.setdefault(column.identity, {}).setdefault(column.epoch_start, []).append(column)
-        self._live: dict[TableName, _Table] = {}
-        self._all: list[_Table] = []
+        self._live: dict[TableName, TracedTable] = {}
+        self._all: list[TracedTable] = []
         self._dropped_databases: dict[str, Sequence] = {}
         for name in known:
             self._open(name, None)
@@ -197,10 +135,10 @@ class Timeline:
             case _:
                 assert_never(change)
 
-    def _table(self, name: TableName, at: Sequence) -> _Table:
+    def _table(self, name: TableName, at: Sequence) -> TracedTable:
         return self._live.get(name) or self._open(name, at)
 
-    def _open(self, name: TableName, at: Sequence | None) -> _Table:
+    def _open(self, name: TableName, at: Sequence | None) -> TracedTable:
         """Begin a history for a name that nobody has at `at`; before the first statement about it, from the beginning.
 
         Where a later history has the name, this one ends there.
@@ -210,7 +148,7 @@ class Timeline:
         starts = [span.start for span in spans if span.start is not None and at is not None and span.start >= at]
         start, end = max(ends, default=None), min(starts, default=None)
         identity = f"{name}@{'base' if start is None else start}"
-        table = _Table(identity, [NameSpan(name, start, end)], [], self._implicit.get(identity, {}))
+        table = TracedTable(identity, [NameSpan(name, start, end)], [], self._implicit.get(identity, {}))
         table.begin(Epoch(None, (), None, complete=False))
         table.complete()
         dropped = self._dropped_databases.get(name.database)
@@ -245,7 +183,7 @@ class Timeline:
 
         if isinstance(change, CreateTableLike):
             like = self._live.get(change.like)
-            if like is None or not like.epochs[-1].complete:
+            if like is None or like.hold is not None or not like.epochs[-1].complete:
                 return (), None, False, None
             model = like.epochs[-1]
             copied = tuple(replace(column, id=identify(i), default=None) for i, column in enumerate(model.columns))
@@ -259,7 +197,7 @@ class Timeline:
         keys = change.keys if change.keys or change.complete else None
         return tuple(columns), keys, change.complete, None
 
-    def _rename(self, table: _Table, to: TableName, at: Statement, change: RenameTable) -> str | None:
+    def _rename(self, table: TracedTable, to: TableName, at: Statement, change: RenameTable) -> str | None:
         if table.hold is not None and table.spans[-1].name == to:
             return None
         occupant = self._live.get(to)
@@ -275,18 +213,18 @@ class Timeline:
             self._note(table, at, change)
         return None
 
-    def _drop(self, table: _Table, at: Statement, change: SchemaChange) -> None:
+    def _drop(self, table: TracedTable, at: Statement, change: SchemaChange) -> None:
         table.voids.append((at.position, True))
         self._note(table, at, change)
 
     def _columns(
-        self, table: _Table, at: Statement, change: AddColumn | DropColumn | ChangeColumn, number: int
+        self, table: TracedTable, at: Statement, change: AddColumn | DropColumn | ChangeColumn, number: int
     ) -> str | None:
         match change:
             case DropColumn(_, name):
-                table.left[name.lower()] += 1
-            case ChangeColumn(_, name, spec):
-                table.left[name.lower()] += name.lower() != spec.name.lower()
+                table.leave(name, None)
+            case ChangeColumn(_, name, spec) if name.lower() != spec.name.lower():
+                table.leave(name, spec.name)
         outcome = evolve(table.epochs[-1], change, f"{at.position}:{number}", self._dialect)
         if isinstance(outcome, str):
             return self._hold(table, at, outcome)
@@ -295,11 +233,11 @@ class Timeline:
         return None
 
     # --- recording -----------------------------------------------------------------------------------------------
-    def _note(self, table: _Table, at: Statement, change: SchemaChange) -> None:
+    def _note(self, table: TracedTable, at: Statement, change: SchemaChange) -> None:
         orders = not isinstance(change, AddColumn | CreateTable | CreateTableLike)
         self._record(table, at, (self._dialect.describe(change),), "applied", None, orders)
 
-    def _hold(self, table: _Table, at: Statement, reason: str) -> str:
+    def _hold(self, table: TracedTable, at: Statement, reason: str) -> str:
         if table.hold is None:
             table.undo(at.position)
             table.hold = Hold("UNSUPPORTED_CHANGE", reason, at.position, at.part, at.text, REMEDY_STATEMENT)
@@ -308,7 +246,7 @@ class Timeline:
 
     @staticmethod
     def _record(
-        table: _Table,
+        table: TracedTable,
         at: Statement,
         meaning: tuple[dict[str, object], ...],
         status: ChangeStatus,
@@ -334,9 +272,10 @@ def trace(
     `known` are tables that are there though no statement made them.
     """
     timeline = Timeline(dialect, implicit, known)
-    seen: set[tuple[Sequence, str | None]] = set()
-    for statement in sorted(statements, key=lambda s: (s.position, s.part or "")):
-        if (statement.position, statement.part) not in seen:
-            seen.add((statement.position, statement.part))
+    seen: set[tuple[Sequence, str | None, TableName | None, str]] = set()
+    for statement in sorted(statements, key=lambda s: (s.position, s.part or "", s.offset)):
+        same = (statement.position, statement.part, statement.table, statement.text)
+        if same not in seen:
+            seen.add(same)
             timeline.apply(statement)
     return timeline

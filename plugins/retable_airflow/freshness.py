@@ -1,0 +1,270 @@
+"""Freshness in Airflow: the task that keeps watermarks, and the sensor that waits for one.
+
+The catalog is asked through pyiceberg: no JVM runs here, and no worker slot is taken while a sensor waits.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator, BaseSensorOperator, Context
+from airflow.sdk.exceptions import AirflowFailException, AirflowSensorTimeout, TaskDeferralTimeout, TaskDeferred
+from airflow.triggers.base import BaseTrigger, TriggerEvent
+
+from retable.errors import EnvironmentFault, NotFound, RetableError, SettingsError
+from retable.model.evidence import GRADES, Grade
+from retable.model.window import window_start
+
+if TYPE_CHECKING:
+    from retable.freshness.gate import Standing
+    from retable.ledger.catalog import Lake
+
+_GRACE = timedelta(minutes=5)
+"""How long after its deadline the scheduler ends a sensor, should no triggerer run."""
+
+
+def fresh(source: str, settings: Path) -> BaseOperator:
+    """Make the task that keeps how far the window of its DAG run brought a source; it does not wait."""
+    return _FreshOperator(task_id="fresh", source=source, settings=settings)
+
+
+class FreshnessSensor(BaseSensorOperator):
+    """Waits in the triggerer until gold tables are complete through a time.
+
+    `tables` is a gold table, a source (which stands for all of its tables), or a list of them; `through` is by default
+    the end of the run's data interval; `grade` is the lowest kind of evidence that is accepted. After `deadline` (or
+    `timeout`) the task fails, and says which partition, evidence or table it waited for. Without `settings` those of
+    $RETABLE_SETTINGS hold, wherever the sensor runs.
+
+    It returns, by source, the first window that proved it: that window's cut holds all that is older than `through`.
+    """
+
+    template_fields: Sequence[str] = ("tables", "through")
+
+    def __init__(
+        self,
+        *,
+        tables: str | Sequence[str],
+        through: datetime | str | None = None,
+        grade: Grade = "row",
+        deadline: timedelta | float | None = None,
+        settings: Path | None = None,
+        **task: Any,
+    ) -> None:
+        if grade not in GRADES:
+            raise ValueError(f"grade is {grade!r}; there are {', '.join(GRADES)}")
+        super().__init__(**task if deadline is None else {**task, "timeout": deadline})
+        self.tables = tables
+        self.through = through
+        self.grade: Grade = grade
+        self.settings = settings
+
+    def execute(self, context: Context) -> dict[str, object]:
+        """Look once, and leave the rest to the triggerer."""
+        return self._look(context, datetime.now(UTC) + timedelta(seconds=self.timeout))
+
+    def look_again(self, context: Context, event: dict[str, str], until: str) -> dict[str, object]:
+        """Look where the trigger says that it is time: what it saw may have changed since."""
+        if "error" in event:
+            raise AirflowFailException(event["error"])
+        return self._look(context, datetime.fromisoformat(until))
+
+    def resume_execution(self, next_method: str, next_kwargs: dict[str, Any] | None, context: Context) -> Any:
+        """Go on behind a deferral; one that the scheduler ended fails with its cause too, not with a timeout alone."""
+        try:
+            return super().resume_execution(next_method, next_kwargs, context)
+        except AirflowSensorTimeout as error:
+            if not isinstance(error.__cause__, TaskDeferralTimeout):
+                raise
+            return self._look(context, datetime.now(UTC))
+
+    def _look(self, context: Context, until: datetime) -> dict[str, object]:
+        through = _time(context.get("data_interval_end") if self.through is None else self.through)
+        question = Question(self.settings, _names(self.tables), through, self.grade)
+        try:
+            answer = question.ask()
+        except EnvironmentFault:
+            raise
+        except SettingsError as error:
+            raise AirflowFailException(str(error)) from error
+        if answer.report is None and datetime.now(UTC) >= until:
+            raise AirflowSensorTimeout(answer.words)
+        self.log.info(answer.words)
+        if answer.report is not None:
+            return answer.report
+        self.log.info("waiting until %s", until.isoformat(timespec="seconds"))
+        raise self._deferral(question, until)
+
+    def _deferral(self, question: "Question", until: datetime) -> TaskDeferred:
+        left = max(until - datetime.now(UTC), timedelta(0))
+        return TaskDeferred(
+            trigger=FreshnessTrigger(**question.to_json(), until=until.isoformat(), poll=self.poke_interval),
+            method_name="look_again",
+            kwargs={"until": until.isoformat()},
+            timeout=left + timedelta(seconds=self.poke_interval) + _GRACE,
+        )
+
+
+class FreshnessTrigger(BaseTrigger):
+    """Fires when the tables are complete, when it is `until`, or with an error that only a person can mend.
+
+    It keeps nothing but its arguments, so a triggerer that starts anew goes on where the other one ended.
+    """
+
+    def __init__(
+        self, settings: str | None, names: list[str], through: str, grade: Grade, until: str, poll: float
+    ) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
+        self.settings = settings
+        self.names = names
+        self.through = through
+        self.grade = grade
+        self.until = until
+        self.poll = poll
+
+    def serialize(self) -> tuple[str, dict[str, Any]]:
+        names = ("settings", "names", "through", "grade", "until", "poll")
+        return f"{__name__}.{type(self).__qualname__}", {name: getattr(self, name) for name in names}
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        settings = None if self.settings is None else Path(self.settings)
+        question = Question(settings, self.names, datetime.fromisoformat(self.through), self.grade)
+        until = datetime.fromisoformat(self.until)
+        while (left := (until - datetime.now(UTC)).total_seconds()) > 0:
+            # The task is not yet recorded as deferred when its trigger starts: one that fires at once may be missed.
+            await asyncio.sleep(min(self.poll, left))
+            try:
+                if await asyncio.to_thread(question.is_answered):
+                    break
+            except SettingsError as error:
+                if not isinstance(error, EnvironmentFault):
+                    yield TriggerEvent({"error": str(error)})  # type: ignore[no-untyped-call]
+                    return
+                self.log.warning("asked in vain, will ask again: %s", error)
+            except RetableError as error:
+                self.log.warning("asked in vain, will ask again: %s", error)
+        yield TriggerEvent({})  # type: ignore[no-untyped-call]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known now, in words; with a report where all is complete."""
+
+    words: str
+    report: dict[str, object] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Are these complete through a time? A table that is not there yet is waited for; a source must be there."""
+
+    settings: Path | None
+    names: list[str]
+    through: datetime
+    grade: Grade
+
+    def ask(self) -> Answer:
+        """Ask the catalog; SettingsError where a person must change something first."""
+        # Loading what reads a lake takes longer than a DAG file may, so nothing of it is loaded before it is needed.
+        from retable.freshness.catalog import ask, reached_at, source_of
+
+        with _lake(self.settings) as lake:
+            now = datetime.now(UTC)
+            self._check_sources(lake)
+            try:
+                verdict = ask(lake, self.names, self.through, self.grade, now)
+            except NotFound as error:
+                return Answer(str(error))
+            if not verdict.is_fresh:
+                return Answer(verdict.words)
+            sources = {source.name: source for source in (source_of(lake, name) for name in self.names)}
+            reached = {name: reached_at(lake, each, self.through, self.grade, now) for name, each in sources.items()}
+            through = self.through.isoformat()
+            return Answer(verdict.words, {"through": through, **_standing(verdict.standing), "windows": reached})
+
+    def is_answered(self) -> bool:
+        """Ask for yes or no only, as cheaply as that can be."""
+        from retable.freshness.catalog import is_fresh
+
+        with _lake(self.settings) as lake:
+            self._check_sources(lake)
+            try:
+                return is_fresh(lake, self.names, self.through, self.grade, datetime.now(UTC))
+            except NotFound:
+                return False
+
+    def to_json(self) -> dict[str, Any]:
+        settings = None if self.settings is None else str(self.settings)
+        return {"settings": settings, "names": self.names, "through": self.through.isoformat(), "grade": self.grade}
+
+    def _check_sources(self, lake: "Lake") -> None:
+        for name in self.names:
+            if "." not in name:
+                lake.settings.source(name)
+
+
+class _FreshOperator(BaseOperator):
+    def __init__(self, *, source: str, settings: Path, **task: Any) -> None:
+        super().__init__(**task)
+        self.source = source
+        self.settings = settings
+
+    def execute(self, context: Context) -> dict[str, object]:
+        """Record the watermarks; a source that is late leaves the task green, and its cause stands in the log."""
+        from retable.freshness.catalog import record
+        from retable.freshness.gate import judge
+        from retable_airflow.stage import window_of
+
+        window = window_of(context)
+        with _lake(self.settings) as lake:
+            source = lake.settings.source(self.source)
+            facts = record(lake, source, datetime.now(UTC))
+            verdict = judge([facts], window_start(window) + source.every, "row")
+        self.log.info(verdict.words)
+        return {"window": window, "fresh": verdict.is_fresh, **_standing(verdict.standing)}
+
+
+@contextmanager
+def _lake(settings: Path | None) -> Iterator["Lake"]:
+    from retable.config import load_settings
+    from retable.ledger.catalog import open_lake
+
+    # It says of every table that it reads files in its usual way: a task's log is for what the task has to say.
+    logging.getLogger("pyiceberg.io").setLevel(logging.WARNING)
+    lake = open_lake(load_settings(settings))
+    try:
+        yield lake
+    finally:
+        lake.catalog.close()
+
+
+def _standing(standing: "Standing") -> dict[str, object]:
+    watermark = standing.watermark
+    return {"watermark": None if watermark is None else watermark.isoformat(), "grade": standing.grade}
+
+
+def _names(tables: str | Sequence[str]) -> list[str]:
+    names = [tables] if isinstance(tables, str) else list(tables)
+    if not names:
+        raise AirflowFailException("no table to wait for: `tables` is empty")
+    return names
+
+
+def _time(through: object) -> datetime:
+    """Read a rendered time; a run without a data interval has to be told one."""
+    if not through:
+        raise AirflowFailException(
+            "this run has no data interval: give the sensor a time, `through`, or trigger the run with a logical date"
+        )
+    try:
+        time = through if isinstance(through, datetime) else datetime.fromisoformat(str(through))
+    except ValueError:
+        time = None
+    if time is None or time.tzinfo is None:
+        raise AirflowFailException(f"through is {through!r}, which is no time with a zone, as 2026-03-01T06:00:00Z")
+    return time

@@ -1,0 +1,187 @@
+"""`retable simulate`: a small shop's change messages, settings that read them, and what gold must then show."""
+
+import json
+import random
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from retable.cli.arguments import instant
+from retable.cli.clock import now
+from retable.cli.output import say
+from retable.config import load_settings
+from retable.errors import EnvironmentFault, InvalidSetting
+from retable.gold.names import gold_table
+from retable.model.event import TableName
+from retable.simulate import (
+    DDL_KINDS,
+    ROW_KINDS,
+    Clock,
+    Delivery,
+    History,
+    Stream,
+    canal_json,
+    deliver,
+    hour_cuts,
+    streamx_json,
+    type_settings,
+    write_objects,
+)
+from retable.simulate import simulate as play
+
+SOURCE = "shop"
+
+_HOUR = timedelta(hours=1)
+_HOUR_MS = _HOUR // timedelta(milliseconds=1)
+_KINDS = ROW_KINDS * 40 + tuple(kind for kind in DDL_KINDS if kind not in ("drop_table", "drop_two_tables"))
+"""One action in a hundred is a statement; tables stay, so that there is something to look at."""
+
+_LOADED_ROWS = 25
+_DISTURBED = 0.01
+
+
+class Format(StrEnum):
+    """The formats that the simulator writes."""
+
+    STREAMX_JSON = streamx_json.NAME
+    CANAL_JSON = canal_json.NAME
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What to write: `start` is the first full hour, `changes` the shop's actions over all hours."""
+
+    format: Format
+    seed: int
+    hours: int
+    changes: int
+    partitions: int
+    start: datetime
+
+    @property
+    def end(self) -> datetime:
+        return self.start + self.hours * _HOUR
+
+
+def simulate(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder, or an empty one.")],
+    source_format: Annotated[Format, typer.Option("--format", help="How the messages are written.")] = (
+        Format.STREAMX_JSON
+    ),
+    seed: Annotated[int, typer.Option(help="Equal seeds give equal messages.")] = 1,
+    hours: Annotated[int, typer.Option(min=1, max=1000, help="How many hours of messages.")] = 3,
+    changes: Annotated[int, typer.Option(min=0, max=1_000_000, help="How much the shop does in all of them.")] = 600,
+    partitions: Annotated[
+        int | None, typer.Option(min=1, max=1000, help="Partitions of the queue; else 3, of canal_json 1.")
+    ] = None,
+    start: Annotated[
+        datetime | None,
+        typer.Option(metavar="T", parser=instant, help="The first hour; else the last one is the last full hour."),
+    ] = None,
+) -> None:
+    """Write a small shop's change messages, settings that read them, and its true rows to compare gold with."""
+    canal = source_format is Format.CANAL_JSON
+    partitions = partitions or (1 if canal else 3)
+    if canal and partitions > 1:
+        raise InvalidSetting("canal_json has no order but the queue's, so its tables need one partition; leave it out")
+    first = _full_hour(now()) - hours * _HOUR if start is None else _full_hour(start)
+    plan = _Plan(source_format, seed, hours, changes, partitions, first)
+    try:
+        _check_empty(folder)
+        _write(folder, plan)
+    except OSError as error:
+        raise EnvironmentFault(f"{folder} cannot be written: {error.strerror}; name another folder") from error
+
+
+def _full_hour(time: datetime) -> datetime:
+    return time.replace(minute=0, second=0, microsecond=0)
+
+
+def _check_empty(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise InvalidSetting(f"{folder} is a file; name a new folder")
+    if folder.exists() and any(folder.iterdir()):
+        raise InvalidSetting(f"{folder} is not empty; name a new folder, so that no message of another run is read too")
+
+
+def _write(folder: Path, plan: _Plan) -> None:
+    chance = random.Random(plan.seed)
+    start_ms = int(plan.start.timestamp()) * 1000
+    clock = Clock(start_ms, plan.hours * _HOUR_MS // (plan.changes + 1), start_ms + plan.hours * _HOUR_MS)
+    history = play(chance, plan.changes, kinds=_KINDS, rows=_LOADED_ROWS, clock=clock)
+    stream, delivery = _stream(history, plan)
+    windows = deliver(stream, chance, delivery, cuts=hour_cuts(stream, start_ms, plan.hours), topic=SOURCE)
+    write_objects(windows, folder / "landing", plan.start, SOURCE)
+    (folder / "retable.toml").write_text(_settings(history, plan), encoding="utf-8", newline="\n")
+    tables = _write_truth(folder, history)
+    _tell(folder, plan, sum(map(len, windows)), tables)
+
+
+def _stream(history: History, plan: _Plan) -> tuple[Stream, Delivery]:
+    """A table without a key stays one: the hidden row id, which the source does not show, is left out."""
+    if plan.format is Format.CANAL_JSON:
+        return canal_json.write(history), Delivery()
+    options = streamx_json.Options(row_ids=False)
+    delivery = Delivery(plan.partitions, spread="key", late=_DISTURBED, repeated=_DISTURBED)
+    return streamx_json.write(history, options), delivery
+
+
+def _write_truth(folder: Path, history: History) -> list[str]:
+    """Write each table's rows under the name of its gold table; gives these names, the table with most rows first."""
+    lake, truth = load_settings(folder / "retable.toml").lake, history.truth()
+    target = folder / "truth"
+    target.mkdir()
+    names = []
+    for table in sorted(truth.tables, key=lambda name: (-len(truth.tables[name].rows), name)):
+        names.append(gold_table(lake, TableName(history.database, None, table)))
+        text = "".join(f"{line}\n" for line in truth.lines(table))
+        (target / f"{names[-1]}.jsonl").write_text(text, encoding="utf-8", newline="\n")
+    return names
+
+
+def _settings(history: History, plan: _Plan) -> str:
+    lines = [
+        f"# Settings of Retable for a simulated shop, seed {plan.seed}. A relative path starts at this file's folder.",
+        "",
+        "[lake]",
+        'catalog   = "sqlite:///var/lake/catalog.db"   # the catalog of all tables',
+        'warehouse = "var/lake"                        # where tables keep their files',
+        "",
+        f"[sources.{SOURCE}]",
+        'kind   = "files"',
+        'path   = "landing"',
+        'layout = "kafka_dump"                # a line is a Kafka record with its address',
+        f'format = "{plan.format}"',
+        "hour   = '(\\d{4}-\\d{2}-\\d{2}T\\d{2})'   # the name of an object says its hour",
+        'every  = "1h"                        # the length of a window; fixed with the first one',
+        f'start  = "{plan.start.isoformat()}"',
+        'time_zone = "UTC"                    # of the source\'s clock',
+    ]
+    if plan.format is Format.STREAMX_JSON:
+        for table, types in type_settings(history).items():
+            lines += _open_types(table, types)
+    return "\n".join(lines) + "\n"
+
+
+def _open_types(table: str, types: dict[str, str]) -> list[str]:
+    inner = ", ".join(f'{json.dumps(name, ensure_ascii=False)} = "{kind}"' for name, kind in types.items())
+    return [
+        "",
+        "# The table stood before the log began, and messages of this format say only DOUBLE, LONG or DATE.",
+        f"[tables.{json.dumps(table, ensure_ascii=False)}]",
+        f"types = {{ {inner} }}",
+    ]
+
+
+def _tell(folder: Path, plan: _Plan, messages: int, tables: list[str]) -> None:
+    say(f"{messages} {plan.format} messages of {plan.hours} hours are in {folder / 'landing'}, settings that read them")
+    say(f"in {folder / 'retable.toml'}, and in {folder / 'truth'} what gold must show: {', '.join(sorted(tables))}.")
+    say("Now:")
+    say(f"    cd {folder}")
+    say(f"    retable run {SOURCE} --to {plan.end:%Y-%m-%dT%H:%M:%SZ}")
+    if tables:
+        say(f"    retable rows {tables[0]} | LC_ALL=C sort | diff - truth/{tables[0]}.jsonl && echo equal")

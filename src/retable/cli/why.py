@@ -1,0 +1,76 @@
+"""Why a source or a table is not further: the one cause, and the next step."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from retable.cli.arguments import GradeOption, Json, SourceOrTable, instant, lake_of
+from retable.cli.clock import now
+from retable.cli.output import print_facts, print_json
+from retable.freshness.catalog import ask, source_of
+from retable.freshness.gate import Verdict, spell
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def why(
+    ctx: typer.Context,
+    name: SourceOrTable,
+    through: Annotated[
+        datetime | None,
+        typer.Option("--through", metavar="T", parser=instant, help="Complete up to here; else the last full window."),
+    ] = None,
+    grade: GradeOption = "row",
+    as_json: Json = False,
+) -> None:
+    """Print the one cause why a source or a table is not complete, and the next step."""
+    lake = lake_of(ctx)
+    moment = now()
+    asked = through or moment - (moment - _EPOCH) % source_of(lake, name).every
+    verdict = ask(lake, [name], asked, grade, moment)
+    if as_json:
+        print_json(verdict_json(verdict, moment))
+        return
+    cause, standing = verdict.cause, verdict.standing
+    print_facts(
+        {
+            "name": verdict.name,
+            "asked": f"complete through {spell(asked)}",
+            "verdict": "fresh" if verdict.is_fresh else "late",
+            "watermark": None if standing.watermark is None else f"{spell(standing.watermark)} ({standing.grade})",
+            "cause": None if cause is None else f"{cause.code}: {cause.reason}",
+            "next step": None if cause is None else cause.next_step,
+        }
+    )
+
+
+def verdict_json(verdict: Verdict, now: datetime) -> dict[str, object]:
+    """A verdict as facts; `lag_seconds` is how long ago the watermark was."""
+    cause, standing = verdict.cause, verdict.standing
+    return {
+        "name": verdict.name,
+        "through": spell(verdict.through),
+        "fresh": verdict.is_fresh,
+        **standing_json(standing.watermark, standing.grade, now),
+        "cause": None
+        if cause is None
+        else {
+            "code": cause.code,
+            "reason": cause.reason,
+            "next_step": cause.next_step,
+            "table": cause.table,
+            "partition": cause.partition,
+            "window": cause.window,
+            "since": None if cause.since is None else spell(cause.since),
+        },
+    }
+
+
+def standing_json(watermark: datetime | None, grade: str | None, now: datetime) -> dict[str, object]:
+    """How far something is complete, by what, and how long ago that was."""
+    return {
+        "watermark": None if watermark is None else spell(watermark),
+        "grade": grade,
+        "lag_seconds": None if watermark is None else (now - watermark) // timedelta(seconds=1),
+    }

@@ -1,0 +1,201 @@
+"""What keeps single tables back: holds, halves of updates that wait, quarantine beyond its budget."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.expressions import EqualTo, Reference
+from pyiceberg.expressions.literals import literal
+
+from retable.config import SourceSettings
+from retable.freshness.gate import Blocker, Cause
+from retable.freshness.watermark import Watermarks
+from retable.gold.state import GoldState
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import explained
+from retable.ledger.read import read_ledger, read_schema_changes, scan
+from retable.model.event import TableName
+from retable.model.sequence import Sequence, parse_sequence
+from retable.replay.history import Hold
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+Before = Callable[[str], Watermarks]
+"""The watermarks of the source up to the window before the named one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """What is quarantined: how much of each source table (None: nothing names it) in each window."""
+
+    counts: Mapping[str, Counter[TableName | None]]
+    landed: Mapping[str, int]
+
+
+def read_blockers(
+    lake: Lake, source: SourceSettings, states: Mapping[str, GoldState], before: Before
+) -> dict[str, list[Blocker]]:
+    """Give what blocks each of these tables of one source, by gold name; no entry is left out."""
+    quarantine = read_quarantine(lake, source)
+    names = _names_ever(lake, source.name) if quarantine.counts else {}
+    return {
+        gold: [
+            *_held(lake, source, gold, state, before),
+            *_pending(lake, source, gold, state, before),
+            *_quarantined(source, gold, {state.table, *names.get(state.identity, ())}, quarantine, before),
+        ]
+        for gold, state in states.items()
+    }
+
+
+# --- holds -------------------------------------------------------------------------------------------------------
+def _held(lake: Lake, source: SourceSettings, gold: str, state: GoldState, before: Before) -> Iterable[Blocker]:
+    """A hold stops its table from its position on; one without a position leaves all of the table in doubt."""
+    hold = state.hold
+    if hold is None:
+        return
+    window = None if hold.position is None else _held_since(lake, source.name, gold, state.identity, hold)
+    cause = Cause(
+        "HELD",
+        f"it is held at {hold.position or 'its first row'} ({hold.code}): {hold.reason}",
+        hold.remedy.replace("TABLE", gold),
+        table=gold,
+        window=window,
+    )
+    if window is None or hold.position is None:
+        yield Blocker(cause)
+        return
+    until = None
+    if set(state.mark) <= {hold.part or ""}:
+        until = _time_of(lake, source.name, window, [hold.position], hold.part)
+    yield Blocker(cause, before(window), until)
+
+
+def _held_since(lake: Lake, source: str, gold: str, identity: str, hold: Hold) -> str | None:
+    """The first window with a row that the hold keeps back, or with the statement that is held.
+
+    The ledger is read from when the hold was first recorded: before, nothing was kept back by it.
+    """
+    known = scan(lake, lake.find("ops.tables"), source=source).to_pylist()
+    mine = [row for row in known if row["identity"] == identity and row["hold"] is not None]
+    since = [row["recorded_at"] for row in mine if json.loads(row["hold"])["position"] == str(hold.position)]
+    rows = read_ledger(lake, source, at_least={"recorded_at": min(since)} if since else None)
+    windows = {row.window for row in rows if row.table == gold and row.stage == "replay" and row.counts.get("held")}
+    windows |= {
+        change.window
+        for change in read_schema_changes(lake, source)
+        if change.identity == identity and change.position == str(hold.position)
+    }
+    return min(windows, default=None)
+
+
+# --- halves ------------------------------------------------------------------------------------------------------
+def _pending(lake: Lake, source: SourceSettings, gold: str, state: GoldState, before: Before) -> Iterable[Blocker]:
+    if not state.pending:
+        return
+    window = min(state.pending.values())
+    waiting = [parse_sequence(text) for text, where in state.pending.items() if where == window]
+    cause = Cause(
+        "PENDING",
+        f"half of an update waits for its other half: at {min(waiting)} in the window {window}",
+        "it settles when the message with the other half is replayed; if the source lost it, only a new full load of "
+        "the table brings the row",
+        table=gold,
+        window=window,
+    )
+    yield Blocker(cause, before(window), _time_of(lake, source.name, window, waiting, None))
+
+
+# --- quarantine --------------------------------------------------------------------------------------------------
+def read_quarantine(lake: Lake, source: SourceSettings) -> Quarantine:
+    """Count what is quarantined, and for a budget that is a part of a window, what the windows landed."""
+    table = lake.find(f"quarantine.{source.name}")
+    if table is None:
+        return Quarantine({}, {})
+    columns = ("window", "database", "schema", "table")
+    with explained(lake.settings.lake):
+        rows = table.scan(selected_fields=columns).to_arrow()
+    counts: dict[str, Counter[TableName | None]] = defaultdict(Counter)
+    for row in rows.group_by(list(columns)).aggregate([([], "count_all")]).to_pylist():
+        named = row["database"] is not None and row["table"]
+        name = TableName(row["database"], row["schema"], row["table"]) if named else None
+        counts[row["window"]][name] += row["count_all"]
+    wanted = bool(counts) and source.quarantine_budget.share > 0
+    ledger = read_ledger(lake, source.name, at_least={"window": min(counts)}) if wanted else []
+    landed = {row.window: row.counts.get("landed", 0) for row in ledger if row.stage == "land" and row.table is None}
+    return Quarantine(counts, landed)
+
+
+def beyond_budget(lake: Lake, source: SourceSettings) -> int:
+    """Count what stands in quarantine in windows that have more of it than the budget of some table."""
+    quarantine = read_quarantine(lake, source)
+    return sum(
+        counts.total()
+        for window, counts in quarantine.counts.items()
+        if not source.quarantine_budget.allows(
+            counts[None] + max((count for name, count in counts.items() if name is not None), default=0),
+            quarantine.landed.get(window, 0),
+        )
+    )
+
+
+def _quarantined(
+    source: SourceSettings, gold: str, names: set[TableName], quarantine: Quarantine, before: Before
+) -> Iterable[Blocker]:
+    """The first window with more than the budget of this table's; what names no table may be any table's."""
+    for window, counts in sorted(quarantine.counts.items()):
+        count = counts[None] + sum(counts[name] for name in names)
+        if source.quarantine_budget.allows(count, quarantine.landed.get(window, 0)):
+            continue
+        what = f"{count:,} messages or rows of it, or of no table that they name, are"
+        cause = Cause(
+            "QUARANTINED",
+            f"{what} quarantined in the window {window}; the budget is {source.quarantine_budget}",
+            f"`retable quarantine list --source {source.name} --window {window}` says why; correct the settings and "
+            f"decode and replay that window again, or raise `quarantine_budget`",
+            table=gold,
+            window=window,
+        )
+        yield Blocker(cause, before(window))
+        return
+
+
+def _names_ever(lake: Lake, source: str) -> dict[str, set[TableName]]:
+    """Every name that the tables of a source were recorded under, by identity."""
+    names: dict[str, set[TableName]] = defaultdict(set)
+    for row in scan(lake, lake.find("ops.tables"), source=source).to_pylist():
+        names[row["identity"]].add(TableName(row["database"], row["schema"], row["table"]))
+    return names
+
+
+# --- positions ---------------------------------------------------------------------------------------------------
+def _time_of(lake: Lake, source: str, window: str, positions: Iterable[Sequence], part: str | None) -> datetime | None:
+    """The least source time of the events at these positions of a window; None where one has none."""
+    table = lake.find(f"silver.{source}")
+    if table is None:
+        return None
+    wanted = EqualTo(term=Reference("window"), value=literal(window))
+    with explained(lake.settings.lake):
+        rows = table.scan(row_filter=wanted, selected_fields=("sequence", "part", "event_time_ms")).to_arrow()
+    if part is not None:
+        rows = rows.filter(pc.equal(rows["part"], part))
+    times = [_least(rows.filter(_is_at(rows["sequence"], position))["event_time_ms"]) for position in positions]
+    known = [time for time in times if time is not None]
+    return _EPOCH + timedelta(milliseconds=min(known)) if known and len(known) == len(times) else None
+
+
+def _is_at(column: pa.ChunkedArray, position: Sequence) -> pa.ChunkedArray:
+    hi = pa.scalar(Decimal(position.hi), pa.decimal128(38, 0))
+    same = [(pc.struct_field(column, name), value) for name, value in (("epoch", position.epoch), ("lo", position.lo))]
+    is_at = pc.equal(pc.struct_field(column, "hi"), hi)
+    for values, value in same:
+        is_at = pc.and_(is_at, pc.equal(values, value))
+    return is_at
+
+
+def _least(times: pa.ChunkedArray) -> int | None:
+    return None if times.null_count or not len(times) else int(pc.min(times).as_py())

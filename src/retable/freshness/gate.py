@@ -1,0 +1,222 @@
+"""The gate: from facts to a verdict, pure. Is a table complete through T, and if not, what is the one cause?"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+from retable.freshness.watermark import Line, Watermarks
+from retable.ledger.rows import Stage
+from retable.model.evidence import GRADES, Grade, accepted
+
+CauseCode = Literal[
+    "UNKNOWN_TABLE",
+    "HELD",
+    "PENDING",
+    "QUARANTINED",
+    "NOT_LANDED",
+    "NOT_DECODED",
+    "NOT_REPLAYED",
+    "NOT_RECORDED",
+    "SILENT",
+]
+_UNDONE: Mapping[Stage, CauseCode] = {"land": "NOT_LANDED", "decode": "NOT_DECODED", "replay": "NOT_REPLAYED"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why something is late: a code that does not change, words, and what to do next.
+
+    `since` is the source time from which on nothing is proven; `window`, `partition` are where it stands, if anywhere.
+    """
+
+    code: CauseCode
+    reason: str
+    next_step: str
+    table: str | None = None
+    partition: str | None = None
+    window: str | None = None
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """What keeps a table back though the source is proven further.
+
+    `before` are the source's watermarks up to the window before it: they stand. `until` is the source time of the
+    thing itself, where all of the table that is older is known to be in gold: so far the table is complete too.
+    """
+
+    cause: Cause
+    before: Watermarks = field(default_factory=dict)
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """The first window that stops the line, and its first stage that is not done."""
+
+    window: str
+    stage: Stage
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """All that a verdict on tables of one source needs.
+
+    `line` is the source where every stage is done; `stuck` the window behind it, if one is recorded. `recorded` is the
+    end of the last recorded window. `ahead` counts, by partition, the stamps of the line's last window that lie ahead
+    of the clock. `blockers` has every table that was asked for, by gold name.
+    """
+
+    source: str
+    line: Line
+    ordered: bool
+    stuck: Stuck | None = None
+    recorded: datetime | None = None
+    ahead: Mapping[str, int] = field(default_factory=dict)
+    blockers: Mapping[str, Sequence[Blocker]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How far something is complete (None: nothing is proven), and the best grade that proves it so far."""
+
+    watermark: datetime | None
+    grade: Grade | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether all that was asked for is complete through a time; if not, the one cause, of `name`, which lags most."""
+
+    name: str
+    through: datetime
+    standing: Standing
+    cause: Cause | None
+
+    @property
+    def is_fresh(self) -> bool:
+        return self.cause is None
+
+    @property
+    def words(self) -> str:
+        """The verdict in words; behind the `; ` of a late one stands what to do next."""
+        how_far = "nothing of it is proven yet"
+        if self.standing.watermark is not None:
+            how_far = f"complete through {spell(self.standing.watermark)} ({self.standing.grade})"
+        if self.cause is None:
+            return f"{self.name} is fresh: {how_far}"
+        reason = self.cause.reason
+        return f"{self.name} is late: {how_far}, not {spell(self.through)}: {reason}; {self.cause.next_step}"
+
+
+def judge(facts: Sequence[SourceFacts], through: datetime, lowest: Grade) -> Verdict:
+    """Give the verdict on every table of these facts, and on the sources themselves where no table is named."""
+    asked = [(each, table) for each in facts for table in each.blockers or [None]]
+    assert asked
+    standings = [(standing_of(each, table, lowest), each, table) for each, table in asked]
+    standing, worst, table = min(standings, key=lambda found: _order(found[0].watermark))
+    late = standing.watermark is None or standing.watermark < through
+    cause = cause_of(worst, table, through, lowest) if late else None
+    return Verdict(table or worst.source, through, standing, cause)
+
+
+def standing_of(facts: SourceFacts, table: str | None, lowest: Grade) -> Standing:
+    """How far a table (None: the source, whatever blocks its tables) is complete by evidence of at least a grade."""
+    reached: dict[Grade, datetime] = {}
+    for grade in accepted(lowest):
+        marks = [facts.line.watermarks.get(grade), *(_stopped(each, grade) for each in _blockers(facts, table))]
+        least = min(marks, key=_order)
+        if least is not None:
+            reached[grade] = least
+    best = max(reached.values(), default=None)
+    return Standing(best, next((grade for grade in GRADES if best is not None and reached.get(grade) == best), None))
+
+
+def cause_of(facts: SourceFacts, table: str | None, through: datetime, lowest: Grade) -> Cause:
+    """The one cause why a table, or a source, is not complete through a time: what has to happen first."""
+    blocking = [each for each in _blockers(facts, table) if _blocks(facts, each, lowest)]
+    if blocking:
+        return min(blocking, key=lambda each: _order(_stopped(each, lowest))).cause
+    if facts.stuck is not None:
+        return _undone(facts, facts.stuck, lowest)
+    if facts.recorded is None or facts.recorded < through:
+        return _not_recorded(facts)
+    return _silent(facts, through, lowest)
+
+
+def _blockers(facts: SourceFacts, table: str | None) -> Sequence[Blocker]:
+    return () if table is None else facts.blockers[table]
+
+
+def _stopped(blocker: Blocker, grade: Grade) -> datetime | None:
+    """How far a table with this blocker is complete, where its source is proven so far."""
+    return max((at for at in (blocker.before.get(grade), blocker.until) if at is not None), default=None)
+
+
+def _blocks(facts: SourceFacts, blocker: Blocker, lowest: Grade) -> bool:
+    return _order(_stopped(blocker, lowest)) < _order(facts.line.watermarks.get(lowest))
+
+
+def _order(at: datetime | None) -> tuple[bool, datetime]:
+    """No watermark comes before every watermark."""
+    return at is not None, at or datetime.min.replace(tzinfo=UTC)
+
+
+# --- words -------------------------------------------------------------------------------------------------------
+def spell(at: datetime | None) -> str:
+    """A time as people and ISO 8601 write it, in UTC."""
+    if at is None:
+        return "nothing"
+    return at.astimezone(UTC).isoformat(timespec="milliseconds" if at.microsecond else "seconds").replace("+00:00", "Z")
+
+
+def _undone(facts: SourceFacts, stuck: Stuck, lowest: Grade) -> Cause:
+    done = {"land": "recorded but not landed", "decode": "landed but not decoded", "replay": "decoded but not replayed"}
+    return Cause(
+        _UNDONE[stuck.stage],
+        f"the window {stuck.window} of {facts.source} is {done[stuck.stage]}",
+        f"if no run is at it, its stage {stuck.stage} failed: see that task of replay_changes__{facts.source}, or "
+        f"`retable run {facts.source}`",
+        window=stuck.window,
+        since=facts.line.watermarks.get(lowest),
+    )
+
+
+def _not_recorded(facts: SourceFacts) -> Cause:
+    last = f"ends at {spell(facts.recorded)}" if facts.recorded else "is not there: none was ever recorded"
+    return Cause(
+        "NOT_RECORDED",
+        f"it has not landed yet: the last window of {facts.source} {last}",
+        f"the next run of replay_changes__{facts.source}, or `retable run {facts.source}`, records what has arrived",
+        window=facts.line.window,
+        since=facts.recorded,
+    )
+
+
+def _silent(facts: SourceFacts, through: datetime, lowest: Grade) -> Cause:
+    silent = facts.line.silent(lowest, through, facts.ordered)
+    *others, last = (grade for grade in accepted(lowest) if grade != "drained")
+    kinds = f"{', '.join(others)} or {last}" if others else last
+    if not silent:
+        return Cause("SILENT", f"no {kinds} of {facts.source} was ever seen", _SPEAK, window=facts.line.window)
+    name, since = silent[0]
+    told = f"since {spell(since)}" if since else "from its first message on"
+    more = f", as are {len(silent) - 1} more partitions" if len(silent) > 1 else ""
+    ahead = facts.ahead.get(name, 0)
+    unbelieved = f" ({ahead:,} stamps in it lie ahead of the clock and prove nothing)" if ahead else ""
+    return Cause(
+        "SILENT",
+        f"the partition {name} is silent {told}: no {kinds} stamped {spell(through)} or later{more}{unbelieved}",
+        _SPEAK,
+        partition=name,
+        window=facts.line.window,
+        since=since,
+    )
+
+
+_SPEAK = (
+    "the next message of that partition proves it; where the source is quiet, let it update a canary row every minute "
+    "(`canary` in the settings), or accept the grade `drained`"
+)

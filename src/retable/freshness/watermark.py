@@ -1,0 +1,133 @@
+"""How far a source is proven, window by window: pure, so that its laws can be tried.
+
+Evidence stamped T says that everything of its partition before T came before it, and windows take positions in order:
+once its window and all before it are replayed, what is older than T is in gold. A watermark is therefore a bound that
+nothing behind it passes: complete for all source times *before* it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from retable.ledger.rows import EvidenceRow, WatermarkRow
+from retable.model.evidence import GRADES, Grade, accepted
+from retable.model.window import Window
+
+Watermarks = Mapping[Grade, datetime]
+"""Watermarks by the lowest grade that they rest on: the weaker the grade, the further they reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamps:
+    """The latest stamp of each grade in one partition."""
+
+    heartbeat: datetime | None = None
+    canary: datetime | None = None
+    row: datetime | None = None
+
+    def best(self, lowest: Grade) -> datetime | None:
+        """The latest stamp of at least this grade; `drained` is no stamp, so it asks for rows."""
+        stamps = {"heartbeat": self.heartbeat, "canary": self.canary, "row": self.row, "drained": None}
+        return max((at for grade in accepted(lowest) if (at := stamps[grade]) is not None), default=None)
+
+    def joined(self, row: EvidenceRow) -> "Stamps":
+        return Stamps(_later(self.heartbeat, row.heartbeat), _later(self.canary, row.canary), _later(self.row, row.row))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A source up to one window (None: before the first), of which, and of all before it, every stage is done.
+
+    `partitions` are those ever seen, by `topic/partition`, in the newest source epoch; one that only an older epoch
+    knew is gone.
+    """
+
+    window: str | None = None
+    epoch: int = 0
+    partitions: Mapping[str, Stamps] = field(default_factory=dict)
+    watermarks: Watermarks = field(default_factory=dict)
+
+    def extended(self, window: Window, evidence: Iterable[EvidenceRow], ordered: bool) -> "Line":
+        """The line up to the next window. `ordered`: one partition's evidence counts for all (docs/formats.md).
+
+        A watermark never goes back: what was proven stays proven when a partition that is silent, or new, comes to it.
+        """
+        rows = list(evidence)
+        epoch = max([self.epoch, *(row.epoch for row in rows)])
+        partitions = dict(self.partitions) if epoch == self.epoch else {}
+        for row in rows:
+            if row.epoch == epoch:
+                name = partition_name(row)
+                partitions[name] = partitions.get(name, Stamps()).joined(row)
+        line = Line(window.name, epoch, partitions)
+        proven = {grade: line.proven(grade, ordered) for grade in GRADES}
+        proven["drained"] = _later(proven["drained"], drained(window))
+        marks = {grade: _later(self.watermarks.get(grade), proven[grade]) for grade in GRADES}
+        return replace(line, watermarks={grade: at for grade, at in marks.items() if at is not None})
+
+    def proven(self, lowest: Grade, ordered: bool) -> datetime | None:
+        """What the stamps of the partitions prove together: the latest of all, or else the least of the latest."""
+        stamps = [each.best(lowest) for each in self.partitions.values()]
+        told = [at for at in stamps if at is not None]
+        if ordered:
+            return max(told, default=None)
+        return min(told) if told and len(told) == len(stamps) else None
+
+    def silent(self, lowest: Grade, through: datetime, ordered: bool) -> list[tuple[str, datetime | None]]:
+        """The partitions whose evidence does not reach `through`, with their last stamp: the least one first.
+
+        Of partitions that are ordered, the one that got furthest.
+        """
+        last = sorted(
+            ((name, stamps.best(lowest)) for name, stamps in self.partitions.items()),
+            key=lambda each: (each[1] is not None, each[1] or through, each[0]),
+        )
+        short = [(name, at) for name, at in last if at is None or at < through]
+        return short[-1:] if ordered else short
+
+
+def drained(window: Window) -> datetime | None:
+    """Up to when a window took everything there was: its end, if it was recorded after it; else nothing is known."""
+    return window.end if window.recorded_at >= window.end else None
+
+
+def partition_name(row: EvidenceRow) -> str:
+    return f"{row.topic}/{row.partition}"
+
+
+def to_rows(source: str, line: Line, now: datetime) -> list[WatermarkRow]:
+    """The rows of ops.watermarks that keep a line, one for each grade."""
+    assert line.window is not None
+    return [
+        WatermarkRow(
+            source,
+            None,
+            grade,
+            line.window,
+            line.watermarks.get(grade),
+            line.epoch,
+            {name: stamps.best(grade) for name, stamps in line.partitions.items()},
+            None,
+            now,
+        )
+        for grade in GRADES
+    ]
+
+
+def from_rows(rows: Sequence[WatermarkRow]) -> Line:
+    """Read a line back; a stamp of a better grade stands under the weaker ones too, which changes no watermark."""
+    by_grade = {row.grade: row for row in rows}
+    some = rows[0]
+    return Line(
+        some.window,
+        some.epoch,
+        {
+            name: Stamps(*(by_grade[grade].evidence.get(name) for grade in ("heartbeat", "canary", "row")))
+            for name in some.evidence
+        },
+        {grade: row.watermark for grade, row in by_grade.items() if row.watermark is not None},
+    )
+
+
+def _later(one: datetime | None, other: datetime | None) -> datetime | None:
+    return max((at for at in (one, other) if at is not None), default=None)

@@ -1,0 +1,32 @@
+"""How much may stand in quarantine before a table counts as incomplete."""
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+
+_COUNT = re.compile(r"([0-9]{1,9})(?:/window)?\Z")
+_SHARE = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,9})?)%\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineBudget:
+    """So many messages and rows of one window (`count`), or such a part of the messages that it landed (`share`)."""
+
+    count: int = 0
+    share: Decimal = Decimal(0)
+
+    def allows(self, quarantined: int, landed: int) -> bool:
+        """Say whether a window that landed so many messages may have so many quarantined."""
+        return quarantined <= max(Decimal(self.count), self.share * landed)
+
+    def __str__(self) -> str:
+        return f"{(self.share * 100).normalize():f}%" if self.share else f"{self.count}/window"
+
+
+def parse_budget(text: str) -> QuarantineBudget | None:
+    """Read a budget: `0`, `10/window` or `0.01%`; None where it is none of them."""
+    if found := _COUNT.match(text):
+        return QuarantineBudget(count=int(found[1])) if int(found[1]) == 0 or text.endswith("/window") else None
+    found = _SHARE.match(text)
+    share = Decimal(found[1]) / 100 if found else None
+    return QuarantineBudget(share=share) if share is not None and share <= 1 else None

@@ -1,0 +1,29 @@
+"""What proves how far a source has been read: the kinds of evidence, and the stamps that count."""
+
+from typing import Literal, get_args
+
+Grade = Literal["heartbeat", "canary", "row", "drained"]
+GRADES: tuple[Grade, ...] = get_args(Grade)
+"""From the strongest to the weakest: the source's own word, a row that it writes every minute, any row, and that
+everything was read though nothing tells whether the source still spoke."""
+
+AHEAD = "ahead"
+"""What a stamp is that lies ahead of the clock: seen, and no evidence."""
+
+TOLERANCE_MS = 60_000
+"""How far, in milliseconds, a source's clock may go before ours."""
+
+
+def accepted(lowest: Grade) -> tuple[Grade, ...]:
+    """Give the grades that are at least this one, the strongest first."""
+    return GRADES[: GRADES.index(lowest) + 1]
+
+
+def is_ahead(stamp_ms: int, broker_ms: int | None, recorded_ms: int | None) -> bool:
+    """Say whether a stamp is later than its message can be; all are epoch milliseconds.
+
+    A message was made before the queue took it (`broker_ms`) and before its window was recorded (`recorded_ms`). A
+    broker's time of 0 or less says that it has none.
+    """
+    clocks = [clock for clock in (broker_ms, recorded_ms) if clock is not None and clock > 0]
+    return any(stamp_ms > clock + TOLERANCE_MS for clock in clocks)

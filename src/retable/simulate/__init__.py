@@ -1,0 +1,48 @@
+"""A small shop whose database emits change messages and knows its truth at every point; independent of the engine.
+
+    from retable.simulate import Delivery, canal_json, deliver, simulate, streamx_json, write_objects
+
+    history = simulate(random.Random(7), changes=80)             # or Hypothesis' st.randoms(use_true_random=False)
+    stream = streamx_json.write(history)                         # or canal_json.write(history)
+    windows = deliver(stream, chance, Delivery(partitions=3, windows=4, late=0.1, repeated=0.1, shuffled=True))
+    names = write_objects(windows, folder)                       # the windows' names: ["20260301T0000Z", …]
+    history.truth().rows("orders")                               # as `retable rows --format jsonl`, read as JSON
+    history.truth_up_to(windows[0][-1].position)                 # after that message's place in the binlog
+
+`simulate(kinds=…)` takes names of ROW_KINDS, DDL_KINDS and HELD_KINDS; a name that comes twice is taken twice as often.
+`history.holds()` tells the positions of statements that Retable is documented to hold on.
+`type_settings(history)` gives what settings must say of tables that were loaded, for a format that does not tell types.
+"""
+
+from retable.simulate import canal_json, streamx_json
+from retable.simulate.chance import Chance
+from retable.simulate.delivery import Delivery, Record, deliver, hour_cuts, write_objects
+from retable.simulate.history import History
+from retable.simulate.play import DDL_KINDS, HELD_KINDS, LOADED, ROW_KINDS, simulate
+from retable.simulate.settings import type_settings
+from retable.simulate.shop import START_MS, Clock
+from retable.simulate.stream import Message, Stream
+from retable.simulate.truth import Truth
+
+__all__ = [
+    "DDL_KINDS",
+    "HELD_KINDS",
+    "LOADED",
+    "ROW_KINDS",
+    "START_MS",
+    "Chance",
+    "Clock",
+    "Delivery",
+    "History",
+    "Message",
+    "Record",
+    "Stream",
+    "Truth",
+    "canal_json",
+    "deliver",
+    "hour_cuts",
+    "simulate",
+    "streamx_json",
+    "type_settings",
+    "write_objects",
+]

@@ -1,0 +1,28 @@
+"""Where all choices come from: whatever gives numbers as `random.Random` does, so that a test can replay and shrink."""
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+Item = TypeVar("Item")
+
+
+class Chance(Protocol):
+    """The one draw that the simulator makes; a `random.Random(seed)` has it, and so has Hypothesis' `st.randoms()`."""
+
+    def randrange(self, start: int, stop: int, /) -> int: ...
+
+
+def pick(chance: Chance, items: Sequence[Item]) -> Item:
+    """Choose one item; the first is the simplest, to which a shrinking test returns."""
+    return items[chance.randrange(0, len(items))]
+
+
+def hits(chance: Chance, share: float) -> bool:
+    """Say yes in this share of the cases; a shrinking test returns to no."""
+    return chance.randrange(0, 1000) >= 1000 - share * 1000
+
+
+def shuffled(chance: Chance, items: Sequence[Item]) -> list[Item]:
+    """Give the items in any order; a shrinking test returns to theirs."""
+    rest = list(items)
+    return [rest.pop(chance.randrange(0, len(rest))) for _ in range(len(rest))]

@@ -1,0 +1,80 @@
+"""Columns and types of the shop's tables, as MySQL declares them."""
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+Value = int | float | Decimal | str | bytes | date | datetime | None
+"""A value of a row. A DATETIME is a datetime without a zone, a TIMESTAMP one in UTC; an ENUM is its label."""
+
+Row = tuple[Value, ...]
+
+INTEGER_BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """A declared type: `ColumnType("decimal", (12, 2))`; `str` gives MySQL's own spelling."""
+
+    base: str
+    arguments: tuple[int, ...] = ()
+    unsigned: bool = False
+    labels: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        inner = ",".join([*map(str, self.arguments), *(quoted(label) for label in self.labels)])
+        return f"{self.base}{f'({inner})' if inner else ''}{' unsigned' if self.unsigned else ''}"
+
+    @property
+    def scale(self) -> int:
+        """Digits behind the point of a decimal; of the seconds of a time."""
+        return self.arguments[-1] if self.arguments else 0
+
+    @property
+    def is_whole(self) -> bool:
+        return self.base in INTEGER_BITS
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the greatest value of a whole number's type."""
+        bits = INTEGER_BITS[self.base]
+        return (0, 2**bits - 1) if self.unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as a statement declares it. `has_default` tells DEFAULT NULL and no default apart."""
+
+    name: str
+    type: ColumnType
+    nullable: bool = True
+    has_default: bool = False
+    default: Value = None
+
+    @property
+    def filled(self) -> Value:
+        """What rows show that are older than the column: its default, or MySQL's own of a NOT NULL column."""
+        return self.default if self.has_default or self.nullable else implicit_default(self.type)
+
+
+def quoted(text: str) -> str:
+    """Write text as a literal of SQL that reads the same with and without backslash escapes."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def implicit_default(kind: ColumnType) -> Value:
+    """MySQL's own default of a NOT NULL column; dates have none that is a date."""
+    if kind.is_whole:
+        return 0
+    match kind.base:
+        case "decimal":
+            return Decimal((0, (0,), -kind.scale))
+        case "double":
+            return 0.0
+        case "enum":
+            return kind.labels[0]
+        case "varbinary":
+            return b""
+        case "varchar":
+            return ""
+    raise ValueError(f"a NOT NULL {kind} needs a default")

@@ -1,0 +1,39 @@
+"""The shop's database: tables with their rows, and what one entry of its history does to them."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from retable.simulate.columns import Column, Row
+
+RowKey = Hashable
+"""What tells a row from the others: the values of its key, or in a table without a key its hidden row id."""
+
+
+@dataclass(slots=True)
+class Table:
+    """A table as it stands; `keys` are the names of the primary key's columns, none for a table without one."""
+
+    columns: tuple[Column, ...]
+    keys: tuple[str, ...]
+    rows: dict[RowKey, Row] = field(default_factory=dict)
+
+    def copy(self) -> "Table":
+        return Table(self.columns, self.keys, dict(self.rows))
+
+    def column(self, name: str) -> Column | None:
+        """Find a column; MySQL's column names ignore case."""
+        return next((column for column in self.columns if column.name.lower() == name.lower()), None)
+
+    def key_places(self) -> tuple[int, ...]:
+        names = [column.name for column in self.columns]
+        return tuple(names.index(key) for key in self.keys)
+
+    def key_of(self, row: Row, row_id: int | None) -> RowKey:
+        return tuple(row[place] for place in self.key_places()) if self.keys else row_id
+
+
+Tables = dict[str, Table]
+
+
+def copied(tables: Tables) -> Tables:
+    return {name: table.copy() for name, table in tables.items()}

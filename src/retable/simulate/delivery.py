@@ -1,0 +1,148 @@
+"""What a queue makes of a stream: partitions, offsets, repetitions, delays, and windows of it as files."""
+
+import json
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+from retable.errors import InvalidSetting
+from retable.simulate.chance import Chance, pick, shuffled
+from retable.simulate.stream import Message, Stream
+
+_HOUR = timedelta(hours=1)
+_FATES, _MIXED = 1000, 387
+FIRST_HOUR = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """How a queue delivers. Shares are between 0 and 1, of the messages.
+
+    `late` messages come in a later window than their own, `repeated` ones a second time, in the same window or a later
+    one. `shuffled` windows have lost their order. A statement is late only where `late_ddl` says so: it then comes
+    behind rows that were written after it. Heartbeats and the full load never are.
+    """
+
+    partitions: int = 1
+    spread: Literal["key", "any"] = "any"
+    windows: int = 3
+    late: float = 0.0
+    repeated: float = 0.0
+    shuffled: bool = False
+    late_ddl: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A message in the queue; `position` is the binlog's, for the test that asks."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    key: str
+    value: str
+    position: int
+
+    def line(self) -> str:
+        """The record as a line of the layout `kafka_dump`."""
+        address = {"topic": self.topic, "partition": self.partition, "offset": self.offset}
+        content = {"timestamp": self.timestamp, "key": self.key, "value": self.value, "headers": []}
+        return json.dumps(address | content, ensure_ascii=False)
+
+
+Windows = list[list[Record]]
+
+
+def deliver(
+    stream: Stream,
+    chance: Chance,
+    delivery: Delivery | None = None,
+    *,
+    cuts: Sequence[int] | None = None,
+    topic: str = "shop",
+) -> Windows:
+    """Put the messages into a queue and read it window by window.
+
+    `cuts` are the places among the messages where windows end; else chance cuts `delivery.windows` of them, some of
+    them empty. Offsets rise by one in each partition. InvalidSetting where the stream's order is that of the queue and
+    the delivery would change it.
+    """
+    delivery = delivery or Delivery()
+    if stream.by_offset and delivery != Delivery(windows=delivery.windows):
+        raise InvalidSetting(f"{stream.format} has no order but the queue's: one partition, no message late or twice")
+    if cuts is None:
+        cuts = sorted(chance.randrange(0, len(stream.messages) + 1) for _ in range(delivery.windows - 1))
+    windows = _cut(stream.messages, cuts)
+    if delivery.late or delivery.repeated:
+        windows = _disturbed(windows, chance, delivery)
+    if delivery.shuffled:
+        windows = [shuffled(chance, window) for window in windows]
+    return _queued(windows, chance, delivery, topic)
+
+
+def hour_cuts(stream: Stream, start_ms: int, hours: int) -> list[int]:
+    """Where the hours end that begin at `start_ms`; what comes after the last one belongs to it."""
+    hour_ms = _HOUR // timedelta(milliseconds=1)
+    ends = [start_ms + hour * hour_ms for hour in range(1, hours)]
+    return [bisect_left(stream.messages, end, key=lambda message: message.time_ms) for end in ends]
+
+
+def write_objects(windows: Windows, folder: Path, first: datetime = FIRST_HOUR, name: str = "shop") -> list[str]:
+    """Write each window as an object whose name tells its hour, from `first` on; gives the names of the windows."""
+    folder.mkdir(parents=True, exist_ok=True)
+    names = []
+    for number, window in enumerate(windows):
+        hour = first + number * _HOUR
+        text = "".join(f"{record.line()}\n" for record in window)
+        (folder / f"{name}-{hour:%Y-%m-%dT%H}.jsonl").write_text(text, encoding="utf-8", newline="\n")
+        names.append(f"{hour:%Y%m%dT%H%MZ}")
+    return names
+
+
+def _cut(messages: Sequence[Message], cuts: Sequence[int]) -> list[list[Message]]:
+    return [list(messages[start:end]) for start, end in pairwise([0, *cuts, len(messages)])]
+
+
+def _disturbed(windows: list[list[Message]], chance: Chance, delivery: Delivery) -> list[list[Message]]:
+    """One draw decides a message's fate: whether it is late, and whether it comes again; 0 is neither."""
+    moved: list[list[Message]] = [[] for _ in windows]
+    waits = {"row", "mark", "statement"} if delivery.late_ddl else {"row", "mark"}
+    for number, window in enumerate(windows):
+        for message in window:
+            fate = chance.randrange(0, _FATES)
+            late = message.kind in waits and fate >= _FATES * (1 - delivery.late)
+            at = chance.randrange(number + 1, len(windows)) if late and number + 1 < len(windows) else number
+            moved[at].append(message)
+            if message.repeatable and fate * _MIXED % _FATES >= _FATES * (1 - delivery.repeated):
+                moved[chance.randrange(at, len(windows))].append(message)
+    return moved
+
+
+def _queued(windows: list[list[Message]], chance: Chance, delivery: Delivery, topic: str) -> Windows:
+    """Give addresses; the broker's stamp never goes back in a partition."""
+    ends: list[Record | None] = [None] * delivery.partitions
+    queued: Windows = []
+    for window in windows:
+        records = []
+        for message in window:
+            partition = _partition(message, chance, delivery)
+            last = ends[partition]
+            offset, stamp = (0, 0) if last is None else (last.offset + 1, last.timestamp)
+            place = (topic, partition, offset, max(stamp, message.time_ms))
+            ends[partition] = record = Record(*place, message.key, message.value, message.position)
+            records.append(record)
+        queued.append(records)
+    return queued
+
+
+def _partition(message: Message, chance: Chance, delivery: Delivery) -> int:
+    if delivery.partitions == 1:
+        return 0
+    if delivery.spread == "any":
+        return pick(chance, range(delivery.partitions))
+    return sum(message.key.encode()) % delivery.partitions

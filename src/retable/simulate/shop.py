@@ -1,0 +1,207 @@
+"""The shop at work: its tables, its clock and its log. What it does with them is told by its actions."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from retable.simulate.chance import Chance, pick
+from retable.simulate.columns import Row
+from retable.simulate.database import RowKey, Table, Tables, copied
+from retable.simulate.designs import designed, told_by_settings_only
+from retable.simulate.history import Entry, History, RowChange, Statement, StatementRun, TransactionMark
+from retable.simulate.keys import changed_row, numbered_key, row_with_key
+from retable.simulate.sql import STYLES, Pen
+
+DATABASE = "shop"
+START_MS = 1_772_323_200_000
+"""2026-03-01 00:00 UTC."""
+
+_FIRST_POSITION = 1000
+_SEEDS = 1 << 16
+_FEW = 6
+_FIRST_ROW_ID = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """The source's clock, epoch milliseconds: it starts, goes on by `pace_ms` an action in the mean, and may end.
+
+    Actions for which no time is left happen at the end.
+    """
+
+    start_ms: int = START_MS
+    pace_ms: int = 20_000
+    end_ms: int | None = None
+
+
+class Shop:
+    """A database at work. Every draw comes from `chance`, so equal draws make equal histories.
+
+    `loaded` names the tables that stand, with `rows` rows each, before the log begins.
+    """
+
+    def __init__(self, chance: Chance, clock: Clock, loaded: Collection[str], rows: int) -> None:
+        self.chance = chance
+        self.tables: Tables = {}
+        self.kinds: Counter[str] = Counter()
+        self.reserved: dict[str, frozenset[str]] = {}
+        self._entries: list[Entry] = []
+        self._clock, self._now_ms = clock, clock.start_ms
+        self._position, self._step, self._transactions = _FIRST_POSITION, 1, 0
+        self._row_id = _FIRST_ROW_ID
+        self._numbers: Counter[str] = Counter()
+        self._gone: dict[str, list[RowKey]] = defaultdict(list)
+        for name in loaded:
+            self._load(name, rows)
+        self._loaded = copied(self.tables)
+
+    def history(self) -> History:
+        """All that happened so far, as a value."""
+        times = (self._clock.start_ms, max(self._now_ms, self._clock.end_ms or 0))
+        return History(DATABASE, *times, self._loaded, tuple(self._entries), Counter(self.kinds))
+
+    # --- choosing --------------------------------------------------------------------------------------------------
+    def seed(self) -> int:
+        return self.chance.randrange(0, _SEEDS)
+
+    def pick_table(self, fits: Callable[[Table], bool] = lambda _: True) -> str | None:
+        """Choose among the tables that fit; None where none does."""
+        names = [name for name, table in self.tables.items() if fits(table)]
+        return pick(self.chance, names) if names else None
+
+    def pick_rows(self, name: str, most: int = 1) -> list[RowKey]:
+        """Choose rows that stand side by side, in their order; no more than there are."""
+        rows = self.tables[name].rows
+        at = self.chance.randrange(0, max(1, len(rows) - most + 1))
+        return list(islice(rows, at, at + most))
+
+    def pen(self) -> Pen:
+        return Pen(DATABASE, self.chance.randrange(0, STYLES))
+
+    # --- making rows -----------------------------------------------------------------------------------------------
+    def fresh_key(self, name: str) -> RowKey:
+        """A key that no row has: the next one, or in every fourth case that of a row that was deleted."""
+        table = self.tables[name]
+        if not table.keys:
+            return self.next_row_id()
+        number = self._numbers[name]
+        while number % 4 == 3 and self._gone[name]:
+            key = self._gone[name].pop()
+            if key not in table.rows:
+                self._numbers[name] = number + 1
+                return key
+        while (key := numbered_key(table, number)) in table.rows:
+            number += 1
+        self._numbers[name] = number + 1
+        return key
+
+    def new_row(self, name: str) -> Row:
+        """A row for INSERT; a table without a key has so few different ones that equal rows meet."""
+        table = self.tables[name]
+        seed = self.seed()
+        return row_with_key(table, self.fresh_key(name), seed) if table.keys else row_with_key(table, 0, seed % _FEW)
+
+    def changed(self, name: str, key: RowKey) -> Row:
+        """The row with other values under the same key."""
+        table = self.tables[name]
+        return changed_row(table, table.rows[key], self.seed() if table.keys else self.seed() % _FEW)
+
+    def moved(self, name: str, key: RowKey, to: RowKey) -> Row:
+        """The row under another key."""
+        table = self.tables[name]
+        held = dict(zip(table.key_places(), to, strict=True)) if isinstance(to, tuple) else {}
+        return tuple(held.get(at, value) for at, value in enumerate(table.rows[key]))
+
+    def next_row_id(self) -> int:
+        """Number a row of a table without a key, as the server does behind the scenes."""
+        self._row_id += 1
+        return self._row_id
+
+    # --- writing the log -------------------------------------------------------------------------------------------
+    def tick(self) -> None:
+        """Let some time pass before an action."""
+        gap = self.chance.randrange(0, 8)
+        self._now_ms += self._clock.pace_ms * gap * 2 // 7
+        if self._clock.end_ms is not None:
+            self._now_ms = min(self._now_ms, self._clock.end_ms)
+        self._step = 1 + gap % 3
+
+    @contextmanager
+    def transaction(self) -> Iterator["Transaction"]:
+        """Commit and log what is done inside; a transaction that changed nothing leaves no trace."""
+        self._transactions += 1
+        transaction = Transaction(self, self._transactions)
+        yield transaction
+        if transaction.done:
+            self._write(TransactionMark(0, 0, transaction.number, ends=False))
+            for change in transaction.done:
+                self._log_row(change)
+            self._write(TransactionMark(0, 0, transaction.number, ends=True))
+
+    def _log_row(self, change: RowChange) -> None:
+        self._write(change)
+        if change.before is not None and change.after is None:
+            self._gone[change.table].append(self.tables[change.table].key_of(change.before, change.row_id))
+
+    def execute(self, statement: Statement, text: str) -> None:
+        """Run a DDL statement, which commits by itself."""
+        statement.apply(self.tables)
+        for name in statement.touched:
+            self._gone.pop(name, None)
+            if name not in self.tables or not self.tables[name].rows:
+                self._numbers.pop(name, None)
+        self._write(StatementRun(0, 0, text, statement))
+
+    def _write(self, entry: Entry) -> None:
+        self._position += self._step
+        self._entries.append(replace(entry, position=self._position, time_ms=self._now_ms))
+
+    # --- the full load ---------------------------------------------------------------------------------------------
+    def _load(self, name: str, rows: int) -> None:
+        self.tables[name] = table = designed(name)
+        told = frozenset(column.name.lower() for column in table.columns if told_by_settings_only(column.type))
+        self.reserved[name] = told
+        for _ in range(rows):
+            row = self.new_row(name)
+            table.rows[table.key_of(row, None if table.keys else self.next_row_id())] = row
+
+
+class Transaction:
+    """Row changes that are committed together, or rolled back; each call is one statement and one binlog event."""
+
+    def __init__(self, shop: Shop, number: int) -> None:
+        self.number = number
+        self.done: list[RowChange] = []
+        self._shop = shop
+        self._events = 0
+
+    def insert(self, name: str, *rows: Row) -> None:
+        self._run(name, [(None, row) for row in rows])
+
+    def update(self, name: str, *changes: tuple[RowKey, Row]) -> None:
+        """Give rows, each named by its key, other values; in a table without a key the row id stays."""
+        self._run(name, changes)
+
+    def delete(self, name: str, *keys: RowKey) -> None:
+        self._run(name, [(key, None) for key in keys])
+
+    def roll_back(self) -> None:
+        """Undo all, the last change first."""
+        for change in reversed(self.done):
+            replace(change, before=change.after, after=change.before).apply(self._shop.tables)
+        self.done.clear()
+
+    def _run(self, name: str, changes: Sequence[tuple[RowKey, Row | None]]) -> None:
+        table = self._shop.tables[name]
+        self._events += 1
+        for key, after in changes:
+            row_id = None
+            if not table.keys:
+                row_id = key if isinstance(key, int) else self._shop.next_row_id()
+            before = None if key is None else table.rows[key]
+            place = (0, 0, self.number, self._events, name)
+            change = RowChange(*place, table.columns, table.keys, row_id, before, after)
+            change.apply(self._shop.tables)
+            self.done.append(change)

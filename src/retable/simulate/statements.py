@@ -1,0 +1,148 @@
+"""What each kind of DDL statement does to the tables: the truth of it, without its text."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import Decimal
+
+from retable.simulate.columns import Column, Row, Value
+from retable.simulate.database import Table, Tables
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    table: str
+    columns: tuple[Column, ...]
+    keys: tuple[str, ...]
+    kind: str = "CREATE"
+    holds: bool = False
+
+    @property
+    def touched(self) -> frozenset[str]:
+        return frozenset({self.table})
+
+    def apply(self, tables: Tables) -> None:
+        if self.table in tables:
+            raise ValueError(f"table {self.table} is there already")
+        tables[self.table] = Table(self.columns, self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class DropTables:
+    """Producers file it under the first table."""
+
+    names: tuple[str, ...]
+    kind: str = "ERASE"
+    holds: bool = False
+
+    @property
+    def table(self) -> str:
+        return self.names[0]
+
+    @property
+    def touched(self) -> frozenset[str]:
+        return frozenset(self.names)
+
+    def apply(self, tables: Tables) -> None:
+        for name in self.names:
+            del tables[name]
+
+
+@dataclass(frozen=True, slots=True)
+class TruncateTable:
+    table: str
+    kind: str = "TRUNCATE"
+    holds: bool = False
+
+    @property
+    def touched(self) -> frozenset[str]:
+        return frozenset({self.table})
+
+    def apply(self, tables: Tables) -> None:
+        tables[self.table].rows.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTables:
+    """Renames, one after the other as MySQL takes them; producers file them under the first new name."""
+
+    pairs: tuple[tuple[str, str], ...]
+    kind: str = "RENAME"
+    holds: bool = False
+
+    @property
+    def table(self) -> str:
+        return self.pairs[0][1]
+
+    @property
+    def touched(self) -> frozenset[str]:
+        return frozenset(name for pair in self.pairs for name in pair)
+
+    def apply(self, tables: Tables) -> None:
+        for old, new in self.pairs:
+            if new in tables:
+                raise ValueError(f"table {new} is there already")
+            tables[new] = tables.pop(old)
+
+
+@dataclass(frozen=True, slots=True)
+class NoChange:
+    """A statement that changes neither rows nor columns."""
+
+    table: str
+    kind: str = "ALTER"
+    holds: bool = False
+
+    @property
+    def touched(self) -> frozenset[str]:
+        return frozenset()
+
+    def apply(self, tables: Tables) -> None:
+        """An index or a comment: rows and columns stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlterTable:
+    """The table's new columns, each with the old column that it comes from, or None for one that is added.
+
+    However many clauses the statement has, they take effect at once; that is why they are told by their outcome.
+    """
+
+    table: str
+    layout: tuple[tuple[Column, str | None], ...]
+    keys: tuple[str, ...]
+    holds: bool = False
+    kind: str = "ALTER"
+
+    @property
+    def touched(self) -> frozenset[str]:
+        return frozenset({self.table})
+
+    def apply(self, tables: Tables) -> None:
+        old = tables[self.table]
+        places = {column.name: at for at, column in enumerate(old.columns)}
+        new = Table(tuple(column for column, _ in self.layout), self.keys)
+        for number, (key, row) in enumerate(old.rows.items(), 1):
+            values = tuple(self._value(row, places, column, source) for column, source in self.layout)
+            new.rows[new.key_of(values, key if isinstance(key, int) else number)] = values
+        tables[self.table] = new
+
+    @staticmethod
+    def _value(row: Row, places: dict[str, int], column: Column, source: str | None) -> Value:
+        return column.filled if source is None else converted(row[places[source]], column)
+
+
+def converted(value: Value, column: Column) -> Value:
+    """The value as MySQL keeps it when its column takes the type of `column`; only changes without loss are known."""
+    kind = column.type
+    match value:
+        case int() if kind.base == "varchar":
+            return str(value)
+        case int() if kind.base == "decimal":
+            return Decimal((value < 0, tuple(map(int, f"{abs(value)}{'0' * kind.scale}")), -kind.scale))
+        case Decimal() if kind.base == "decimal":
+            _, digits, exponent = value.as_tuple()
+            zeros = kind.scale + int(exponent)
+            return Decimal((value.is_signed(), (*digits, *(0,) * zeros), -kind.scale))
+        case date() if kind.base == "datetime" and not isinstance(value, datetime):
+            return datetime.combine(value, time())
+    return value

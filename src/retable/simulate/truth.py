@@ -1,0 +1,91 @@
+"""What the shop's database holds at a point of its history, and how `retable rows` shows it."""
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+from retable.simulate.columns import Column, Value
+from retable.simulate.database import Table
+
+Json = int | float | str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The tables by name, each with its columns in order and its rows; `dropped` are the names that are gone.
+
+    A name that is gone has no rows: gold keeps such a table, emptied. A renamed table stands under its new name.
+    """
+
+    tables: Mapping[str, Table]
+    dropped: frozenset[str]
+
+    def names(self) -> list[str]:
+        """Every table that gold may show, dropped ones too."""
+        return sorted({*self.tables, *self.dropped})
+
+    def columns(self, name: str) -> list[tuple[str, str]]:
+        """Name and declared type of each column, in order; none of a table that was dropped."""
+        table = self.tables.get(name)
+        return [(column.name, str(column.type)) for column in table.columns] if table else []
+
+    def rows(self, name: str, row_id: str | None = None) -> list[dict[str, Json]]:
+        """The rows as `retable rows --format jsonl` gives them, read as JSON, in no order that means anything.
+
+        In a table without a key the hidden row id stands first, where `row_id` names its column.
+        """
+        table = self.tables.get(name)
+        if table is None:
+            return []
+        names = [column.name.lower() for column in table.columns]
+        return [
+            ({row_id: key} if row_id and isinstance(key, int) else {})
+            | {name: shown(column, value) for name, column, value in zip(names, table.columns, row, strict=True)}
+            for key, row in table.rows.items()
+        ]
+
+    def lines(self, name: str) -> list[str]:
+        """The same as the very lines that it prints, sorted."""
+        return sorted(_line(row) for row in self.rows(name))
+
+
+def _line(row: dict[str, Json]) -> str:
+    return f"{{{', '.join(f'{_text(name)}: {_text(value)}' for name, value in row.items())}}}"
+
+
+def _text(value: Json) -> str:
+    return _number(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+
+
+def _number(value: float) -> str:
+    """The shortest digits that read back, plain from 10^-6 to 10^10, else with an exponent."""
+    digits = Decimal(repr(value))
+    if value == 0 or -7 < digits.adjusted() < 10:
+        plain = f"{digits:f}"
+        return plain if "." in plain else f"{plain}.0"
+    sign, figures, _ = digits.normalize().as_tuple()
+    text = "".join(map(str, figures))
+    point = f".{text[1:]}" if text[1:] else ""
+    return f"{'-' if sign else ''}{text[0]}{point}e{digits.adjusted():+d}"
+
+
+def shown(column: Column, value: Value) -> Json:
+    """One value as `retable rows` shows it, where the column has the gold type of its declared type."""
+    match value:
+        case None | str() | float():
+            return value
+        case int():
+            wide = column.type.base == "bigint" and column.type.unsigned
+            return str(value) if wide else value
+        case Decimal():
+            return f"{value:f}"
+        case bytes():
+            return b64encode(value).decode()
+        case datetime():
+            zone = "Z" if value.tzinfo else ""
+            return value.replace(tzinfo=None).isoformat(timespec="microseconds") + zone
+        case date():
+            return value.isoformat()

@@ -1,0 +1,115 @@
+"""The mart waits in a real Airflow until the last silent partition speaks, or fails with that partition's name.
+
+The facts of the lake (windows, ledger, evidence, gold, cuts) are written through Retable's own writers, without Spark;
+scheduler, DAG processor, triggerer and API are Airflow's own, and the DAG is the example that users copy.
+"""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from airflow_running.running import RunningAirflow
+from feeding import EACH, Feed, at, name
+from published import publish
+from retable.config import load_settings
+from retable.ledger.catalog import open_lake
+from retable.ledger.rows import CutRow, TableRow
+from retable.ledger.write import append_rows
+from retable.model.event import TableName
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "dags" / "build_marts.py"
+LAKE = '[lake]\ncatalog = "sqlite:///lake/catalog.db"\nwarehouse = "lake"\n'
+
+
+@pytest.fixture(scope="module")
+def feed(folder: Path) -> Feed:
+    """A source whose partitions each need their own evidence; in the second of its two hours one of them is silent."""
+    (folder / "retable.toml").write_text(LAKE + EACH.replace("sources.dump", "sources.erp"), encoding="utf-8")
+    for dag_id, deadline in (("build_marts", "minutes=20"), ("build_marts_in_haste", "seconds=15")):
+        text = EXAMPLE.read_text(encoding="utf-8")
+        for old, new in (
+            ('"build_marts"', f'"{dag_id}"'),
+            ("deadline=timedelta(hours=2)", f"deadline=timedelta({deadline}), poke_interval=3"),
+        ):
+            assert text.count(old) == 1
+            text = text.replace(old, new)
+        (folder / "dags" / f"{dag_id}.py").write_text(text, encoding="utf-8")
+    feed = Feed(open_lake(load_settings(folder / "retable.toml")), "erp")
+    feed.windows(7)
+    for hour in (5, 6):
+        feed.done(hour)
+        feed.proves(hour, 0, row=f"0{hour}:59")
+    feed.proves(5, 1, row="05:50")
+    tables = {
+        "customers": ({"id": "long"}, [(1,), (2,)]),
+        "orders": (
+            {"order_no": "long", "cust_id": "long", "amount": "decimal(10,2)"},
+            [(10, 1, Decimal("1.50")), (11, 1, Decimal("2.25"))],
+        ),
+    }
+    for table, (columns, rows) in tables.items():
+        gold = publish(feed.lake, TableName("shop", None, table), columns, rows, source="erp")
+        append_rows(
+            feed.lake, [TableRow("erp", f"shop.{table}@base", gold, "shop", None, table, "live", None, at("06:00"))]
+        )
+    return feed
+
+
+@pytest.fixture
+def known(airflow: RunningAirflow, feed: Feed) -> RunningAirflow:
+    """The Airflow, once it knows both DAGs."""
+    airflow.until(lambda: airflow.call("GET", "/dags")["total_entries"] == 2)
+    return airflow
+
+
+def cut(feed: Feed, hour: int) -> None:
+    """Make the cut behind a window of gold as it is now."""
+    snapshots = {gold: feed.lake.load(gold).current_snapshot() for gold in ("gold_shop.customers", "gold_shop.orders")}
+    rows = [
+        CutRow("erp", name(hour), 0, gold, gold, snapshot and snapshot.snapshot_id, "live", at("08:00"))
+        for gold, snapshot in snapshots.items()
+    ]
+    append_rows(feed.lake, rows)
+
+
+def test_the_mart_waits_for_the_silent_partition_without_a_slot_and_over_a_restart(
+    known: RunningAirflow, feed: Feed
+) -> None:
+    run = known.trigger("build_marts", "2026-03-01T05:00:00Z", "2026-03-01T06:00:00Z")
+    known.wait_for("build_marts", run, "complete", "deferred")
+    assert known.state("build_marts", run, "build") is None
+    pool = known.call("GET", "/pools/default_pool")
+    assert (pool["deferred_slots"], pool["running_slots"], pool["occupied_slots"]) == (1, 0, 0)
+    assert "the partition shop.t/1 is silent since 2026-03-01T05:50:00Z" in known.log("build_marts", run, "complete")
+    known.restart("triggerer")
+    assert known.state("build_marts", run, "complete") == "deferred"
+
+    feed.windows(8)
+    feed.proves(7, 0, row="07:10")
+    feed.proves(7, 1, row="07:20")
+    cut(feed, 7)
+    feed.done(7)
+    known.wait_for("build_marts", run, "build", "success")
+    rows = feed.lake.load("mart_shop.orders_per_customer").scan().to_arrow().sort_by("id").to_pylist()
+    assert [(row["id"], row["orders"], row["amount"], row["through"]) for row in rows] == [
+        (1, 2, Decimal("3.75"), at("06:00")),
+        (2, None, None, at("06:00")),
+    ]
+
+
+def test_a_deadline_fails_the_task_with_the_partition_that_it_waited_for(known: RunningAirflow, feed: Feed) -> None:
+    feed.windows(9)
+    feed.proves(8, 0, row="08:59")
+    feed.done(8)
+    run = known.trigger("build_marts_in_haste", "2026-03-01T07:00:00Z", "2026-03-01T08:00:00Z")
+    known.wait_for("build_marts_in_haste", run, "complete", "failed")
+    log = known.log("build_marts_in_haste", run, "complete")
+    assert "AirflowSensorTimeout" in log
+    words = (
+        "gold_shop.orders is late: complete through 2026-03-01T07:20:00Z (row), not 2026-03-01T08:00:00Z: the "
+        "partition shop.t/1 is silent since 2026-03-01T07:20:00Z: no heartbeat, canary or row stamped "
+        "2026-03-01T08:00:00Z or later"
+    )
+    assert words in log
+    assert known.state("build_marts_in_haste", run, "build") == "upstream_failed"

@@ -1,0 +1,305 @@
+"""What the catalog says of a source becomes a verdict, and promises that are kept; no JVM runs."""
+
+import json
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from feeding import EACH, ORDERED, Feed, at, name
+from lakes import SettingsWriter
+from published import publish
+from retable.errors import NotFound
+from retable.freshness.catalog import ask, is_fresh, reached_at, read_progress, record
+from retable.gold.state import from_properties, hold_json, to_properties
+from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.read import read_watermarks
+from retable.ledger.rows import TableRow
+from retable.ledger.write import append_rows
+from retable.model.event import TableName
+from retable.model.evidence import Grade
+from retable.model.sequence import Sequence
+from retable.replay.history import Hold
+
+ORDERS, ITEMS = TableName("shop", None, "orders"), TableName("shop", None, "items")
+LATER = at("23:00")
+
+
+@pytest.fixture
+def feed(write_settings: SettingsWriter) -> Feed:
+    """A source whose partitions each need their own evidence, with three replayed hours and two gold tables."""
+    return fed(open_lake(write_settings(EACH)))
+
+
+def fed(lake: Lake) -> Feed:
+    feed = Feed(lake)
+    feed.windows(8)
+    for hour in (5, 6, 7):
+        feed.done(hour)
+    for table in (ORDERS, ITEMS):
+        gold(lake, table)
+    return feed
+
+
+def gold(lake: Lake, table: TableName, hold: Hold | None = None) -> str:
+    found = publish(lake, table, {"id": "int"}, [], state="held" if hold else "live", hold=hold)
+    append_rows(lake, [TableRow("dump", f"{table}@base", found, "shop", None, table.table, "live", None, at("05:00"))])
+    return found
+
+
+def hold_at(position: Sequence | None, part: str | None = "shop.t/0") -> Hold:
+    return Hold("ZERO_DATE", "a zero date", position, part, None, "retable hold release TABLE --rebuild")
+
+
+def cause(feed: Feed, table: str = "gold_shop.orders", through: str = "07:00", lowest: Grade = "row") -> str | None:
+    verdict = ask(feed.lake, [table], at(through), lowest, LATER)
+    return None if verdict.cause is None else verdict.cause.code
+
+
+def reached(feed: Feed, table: str = "gold_shop.orders", lowest: Grade = "row") -> object:
+    return ask(feed.lake, [table], at("22:00"), lowest, LATER).standing.watermark
+
+
+# --- evidence ----------------------------------------------------------------------------------------------------
+def test_evidence_of_replayed_windows_makes_a_table_fresh(feed: Feed) -> None:
+    feed.proves(5, row="05:50")
+    feed.proves(7, row="07:10")
+    assert cause(feed) is None
+    assert reached(feed) == at("07:10")
+    assert is_fresh(feed.lake, ["gold_shop.orders"], at("07:00"), "row", LATER)
+
+
+def test_silence_is_not_freshness_though_every_window_is_replayed(feed: Feed) -> None:
+    feed.proves(5, row="05:50")
+    assert cause(feed) == "SILENT"
+    assert cause(feed, lowest="drained") is None
+    assert not is_fresh(feed.lake, ["dump"], at("07:00"), "row", LATER)
+
+
+def test_evidence_counts_only_behind_replayed_windows(feed: Feed) -> None:
+    feed.windows(10)
+    feed.proves(9, row="09:10")
+    feed.done(9)
+    feed.done(8, "land", "decode")
+    feed.proves(7, row="07:10")
+    assert reached(feed) == at("07:10")
+    verdict = ask(feed.lake, ["dump"], at("09:00"), "row", LATER)
+    assert verdict.cause is not None
+    assert (verdict.cause.code, verdict.cause.window) == ("NOT_REPLAYED", name(8))
+    feed.done(8)
+    assert reached(feed) == at("09:10")
+
+
+def test_each_partition_is_waited_for_and_the_silent_one_is_named(feed: Feed) -> None:
+    feed.proves(5, 0, row="05:50")
+    feed.proves(5, 1, row="05:40")
+    feed.proves(7, 0, row="07:10", ahead=3)
+    verdict = ask(feed.lake, ["dump"], at("07:00"), "row", LATER)
+    assert verdict.standing.watermark == at("05:40")
+    assert verdict.cause is not None
+    assert (verdict.cause.partition, verdict.cause.since) == ("shop.t/1", at("05:40"))
+
+
+def test_where_partitions_are_ordered_one_is_enough(write_settings: SettingsWriter) -> None:
+    feed = fed(open_lake(write_settings(ORDERED)))
+    feed.proves(5, 1, row="05:40")
+    feed.proves(7, 0, heartbeat="07:10")
+    assert cause(feed, lowest="heartbeat") is None
+
+
+def test_a_window_that_was_decoded_anew_proves_what_it_says_now(feed: Feed) -> None:
+    feed.proves(7, row="07:50")
+    feed.proves(7, row="07:10")
+    assert reached(feed) == at("07:10")
+
+
+def test_what_is_not_recorded_has_not_landed(feed: Feed) -> None:
+    assert cause(feed, through="09:00") == "NOT_RECORDED"
+
+
+def test_names_that_are_nowhere_are_not_found(feed: Feed) -> None:
+    with pytest.raises(NotFound, match="gold_shop.order"):
+        ask(feed.lake, ["gold_shop.order"], at("07:00"), "row", LATER)
+    with pytest.raises(NotFound, match="no source is called 'dmup'"):
+        ask(feed.lake, ["dmup"], at("07:00"), "row", LATER)
+
+
+# --- blockers ----------------------------------------------------------------------------------------------------
+def test_a_hold_stops_its_table_before_its_window_and_no_other(feed: Feed) -> None:
+    for hour in (5, 6, 7):
+        feed.proves(hour, row=f"0{hour}:50")
+    feed.lake.catalog.drop_table("gold_shop.orders")
+    gold(feed.lake, ORDERS, hold_at(Sequence(0, 7, 0)))
+    feed.held(6, "gold_shop.orders")
+    feed.held(7, "gold_shop.orders")
+    assert reached(feed) == at("05:50")
+    assert (cause(feed), cause(feed, "gold_shop.items"), cause(feed, "dump")) == ("HELD", None, "HELD")
+
+
+def test_what_an_older_hold_kept_back_does_not_count(feed: Feed) -> None:
+    for hour in (5, 6, 7):
+        feed.proves(hour, row=f"0{hour}:50")
+        feed.held(hour, "gold_shop.orders")
+    hold = hold_at(Sequence(0, 7, 0))
+    feed.lake.catalog.drop_table("gold_shop.orders")
+    gold(feed.lake, ORDERS, hold)
+    told = json.dumps(hold_json(hold))
+    held = TableRow("dump", "shop.orders@base", "gold_shop.orders", "shop", None, "orders", "held", told, at("07:00"))
+    append_rows(feed.lake, [held])
+    assert reached(feed) == at("05:50")
+
+
+def test_a_hold_whose_event_has_a_time_stops_its_table_there(feed: Feed) -> None:
+    for hour in (5, 6, 7):
+        feed.proves(hour, row=f"0{hour}:50")
+    feed.lake.catalog.drop_table("gold_shop.orders")
+    gold(feed.lake, ORDERS, hold_at(Sequence(0, 7, 0)))
+    feed.held(6, "gold_shop.orders")
+    feed.event(6, Sequence(0, 7, 0), "06:20", part="shop.t/1")
+    assert reached(feed) == at("05:50")
+    feed.event(6, Sequence(0, 7, 0), "06:30")
+    assert reached(feed) == at("06:30")
+
+
+def test_rows_of_another_partition_tell_nothing_of_what_is_older_than_a_hold(feed: Feed) -> None:
+    feed.proves(5, row="05:50")
+    feed.proves(7, row="07:50")
+    feed.lake.catalog.drop_table("gold_shop.orders")
+    gold(feed.lake, ORDERS, hold_at(Sequence(0, 7, 0)))
+    marked(feed, "gold_shop.orders", {"shop.t/0": Sequence(0, 6, 0), "shop.t/1": Sequence(0, 3, 0)})
+    feed.held(6, "gold_shop.orders")
+    feed.event(6, Sequence(0, 7, 0), "06:30")
+    assert reached(feed) == at("05:50")
+
+
+def marked(feed: Feed, gold: str, mark: dict[str, Sequence]) -> None:
+    _changed(feed, gold, mark=mark)
+
+
+def _changed(feed: Feed, gold: str, **more: object) -> None:
+    table = feed.lake.load(gold)
+    state = from_properties(table.properties)
+    assert state is not None
+    with table.transaction() as transaction:
+        transaction.set_properties(to_properties(replace(state, **more)))  # type: ignore[arg-type]
+
+
+def test_a_hold_without_a_position_leaves_all_of_its_table_in_doubt(feed: Feed) -> None:
+    feed.proves(7, row="07:50")
+    feed.lake.catalog.drop_table("gold_shop.orders")
+    gold(feed.lake, ORDERS, hold_at(None))
+    assert reached(feed) is None
+    verdict = ask(feed.lake, ["gold_shop.orders"], at("07:00"), "row", LATER)
+    assert (
+        "it is held at its first row (ZERO_DATE): a zero date; retable hold release gold_shop.orders" in verdict.words
+    )
+
+
+def test_half_of_an_update_stops_its_table_at_its_own_time(feed: Feed) -> None:
+    for hour in (5, 6, 7):
+        feed.proves(hour, row=f"0{hour}:50")
+    _changed(feed, "gold_shop.orders", pending={"0.9.0": name(7), "0.8.1": name(6), "0.7.1": name(6)})
+    assert (cause(feed), reached(feed)) == ("PENDING", at("05:50"))
+    feed.event(6, Sequence(0, 7, 1), "06:40", part=None)
+    feed.event(6, Sequence(0, 8, 1), "06:45", part=None)
+    assert (cause(feed, through="06:40"), cause(feed), reached(feed)) == (None, "PENDING", at("06:40"))
+
+
+@pytest.mark.parametrize(
+    ("budget", "count", "blocked"),
+    [("0", 0, False), ("0", 1, True), ("2/window", 2, False), ("2/window", 3, True), ("1%", 2, False), ("1%", 3, True)],
+)
+def test_quarantine_beyond_its_budget_stops_its_table(
+    write_settings: SettingsWriter, budget: str, count: int, blocked: bool
+) -> None:
+    feed = fed(open_lake(write_settings(EACH + f'quarantine_budget = "{budget}"')))
+    for hour in (5, 6, 7):
+        feed.proves(hour, row=f"0{hour}:50")
+    feed.done(6, landed=200)
+    feed.quarantined(6, count, ORDERS)
+    assert cause(feed) == ("QUARANTINED" if blocked else None)
+    assert reached(feed) == at("05:50" if blocked else "07:50")
+    assert cause(feed, "gold_shop.items") is None
+
+
+def test_a_message_that_names_no_table_may_be_any_tables(feed: Feed) -> None:
+    feed.proves(7, row="07:50")
+    feed.quarantined(6)
+    assert cause(feed) == cause(feed, "gold_shop.items") == "QUARANTINED"
+
+
+def test_what_was_quarantined_under_a_former_name_is_the_tables_own(feed: Feed) -> None:
+    feed.proves(7, row="07:50")
+    feed.quarantined(6, 1, TableName("shop", None, "bestellungen"))
+    assert cause(feed) is None
+    former = TableRow(
+        "dump", "shop.orders@base", "gold_shop.x", "shop", None, "bestellungen", "live", None, at("04:00")
+    )
+    append_rows(feed.lake, [former])
+    assert (cause(feed), cause(feed, "gold_shop.items")) == ("QUARANTINED", None)
+
+
+# --- promises ----------------------------------------------------------------------------------------------------
+def promised(feed: Feed, table: str | None, grade: Grade = "row") -> list[object]:
+    rows = read_watermarks(feed.lake, "dump", grade=grade)
+    return [row.watermark for row in rows if row.table == table]
+
+
+def test_promises_are_kept_for_every_window_and_go_on_where_they_ended(feed: Feed) -> None:
+    feed.proves(5, row="05:50")
+    feed.proves(7, row="07:10")
+    source = feed.lake.settings.source("dump")
+    before = read_progress(feed.lake, source, LATER)
+    record(feed.lake, source, LATER)
+    assert promised(feed, None) == [at("05:50"), at("05:50"), at("07:10")]
+    assert promised(feed, "gold_shop.orders") == [at("07:10")]
+    after = read_progress(feed.lake, source, LATER)
+    assert (len(before.lines), len(after.lines)) == (4, 1)
+    assert after.line.watermarks == before.line.watermarks
+    feed.windows(9)
+    feed.done(8)
+    feed.proves(8, row="08:10")
+    record(feed.lake, source, LATER + timedelta(days=9))
+    assert promised(feed, None)[3:] == promised(feed, "gold_shop.orders")[1:] == [at("08:10")]
+
+
+def test_recording_again_writes_nothing(feed: Feed) -> None:
+    feed.proves(7, row="07:10")
+    source = feed.lake.settings.source("dump")
+    for _ in range(3):
+        record(feed.lake, source, LATER)
+    assert len(feed.lake.load("ops.watermarks").snapshots()) == 1
+
+
+def test_a_promise_is_never_taken_back_though_the_gate_shuts_again(feed: Feed) -> None:
+    feed.proves(5, row="05:50")
+    feed.proves(7, row="07:10")
+    source = feed.lake.settings.source("dump")
+    record(feed.lake, source, LATER)
+    feed.quarantined(6, 1, ORDERS)
+    assert (cause(feed), reached(feed)) == ("QUARANTINED", at("05:50"))
+    record(feed.lake, source, LATER + timedelta(days=3))
+    assert promised(feed, "gold_shop.orders") == [at("07:10")]
+
+
+def test_the_cut_that_holds_everything_is_that_of_the_first_window_that_proved_it(feed: Feed) -> None:
+    feed.proves(5, row="05:50")
+    feed.proves(6, row="06:30")
+    feed.proves(7, row="07:30")
+    source = feed.lake.settings.source("dump")
+    wanted = [("05:50", name(5)), ("06:00", name(6)), ("07:00", name(7)), ("08:00", None)]
+    for _ in range(2):
+        assert [reached_at(feed.lake, source, at(time), "row", LATER) for time, _ in wanted] == [w for _, w in wanted]
+        record(feed.lake, source, LATER)
+
+
+def test_huge_sequences_are_found_in_silver(feed: Feed) -> None:
+    feed.proves(7, row="07:50")
+    position = Sequence(1, 10**30, 5)
+    feed.lake.catalog.drop_table("gold_shop.orders")
+    gold(feed.lake, ORDERS, hold_at(position, part=None))
+    feed.held(6, "gold_shop.orders")
+    feed.event(6, position, "06:20", part=None)
+    assert reached(feed) == at("06:20")
+    assert Decimal(position.hi) == 10**30

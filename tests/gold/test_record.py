@@ -1,0 +1,89 @@
+"""What a replay leaves for people: it says all of a run that died, and nothing twice."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from retable.config import Settings
+from retable.gold.record import change_rows, cut_rows, window_rows
+from retable.gold.state import GoldState
+from retable.gold.work import Outcome
+from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.read import read_cuts, read_schema_changes
+from retable.ledger.rows import LedgerRow, TableState
+from retable.ledger.write import append_rows
+from retable.model.event import TableName
+from retable.model.sequence import Sequence
+from retable.replay.history import AppliedChange, ChangeStatus, NameSpan, TableHistory
+from retable.replay.timeline import Statement
+
+NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)
+W5, W6 = "20260301T0500Z", "20260301T0600Z"
+ORDERS = TableName("shop", None, "orders")
+WHOLE = LedgerRow("erp", W5, "replay", None, {}, {}, {}, None, "silver 1", "run", 1.0, 0, NOW)
+COUNTED = replace(WHOLE, table="gold_shop.orders", counts={"rows": 2, "applied": 2}, identity="silver 1:settings")
+Snapshots = dict[str, tuple[str, int | None, TableState]]
+
+
+@pytest.fixture
+def lake(lake_settings: Settings) -> Lake:
+    return open_lake(lake_settings)
+
+
+def _cut(lake: Lake, snapshots: Snapshots, window: str = W5) -> list[tuple[str, int, int | None]]:
+    rows = cut_rows(lake, "erp", window, snapshots, NOW)
+    append_rows(lake, rows)
+    return [(row.identity, row.revision, row.snapshot_id) for row in rows]
+
+
+def test_a_cut_has_a_new_revision_only_where_a_reader_sees_something_else(lake: Lake) -> None:
+    both: Snapshots = {"a": ("gold_shop.a", 1, "live"), "b": ("gold_shop.b", 2, "live")}
+    assert _cut(lake, both) == [("a", 0, 1), ("b", 0, 2)]
+    assert _cut(lake, both) == _cut(lake, {}) == []
+    assert _cut(lake, {"b": ("gold_shop.b", 3, "live")}) == [("a", 1, 1), ("b", 1, 3)]
+    assert _cut(lake, {"b": ("gold_shop.b", 3, "held")}) == [("a", 2, 1), ("b", 2, 3)]
+
+
+def test_a_window_has_a_cut_of_its_own_though_nothing_changed_in_it(lake: Lake) -> None:
+    _cut(lake, {"a": ("gold_shop.a", 1, "live")})
+    assert _cut(lake, {}, W6) == [("a", 0, 1)]
+    assert len(read_cuts(lake, "erp")) == 2
+
+
+def test_a_window_is_recorded_anew_where_it_holds_something_else_though_it_counts_the_same() -> None:
+    done = replace(WHOLE, counts=COUNTED.counts)
+    assert window_rows(WHOLE, [], [COUNTED], set()) == [done]
+    assert window_rows(WHOLE, [done, COUNTED], [], set()) == []
+    anew = replace(WHOLE, identity="silver 2")
+    assert window_rows(anew, [done, COUNTED], [COUNTED], set()) == [replace(done, identity="silver 2")]
+
+
+def test_what_other_windows_held_stays_when_their_counts_change() -> None:
+    earlier = replace(WHOLE, counts=COUNTED.counts)
+    whole, counted = replace(WHOLE, window=W6, identity=None), replace(COUNTED, counts={"rows": 2, "held": 2})
+    assert window_rows(whole, [earlier, COUNTED], [counted], set()) == [replace(earlier, counts=counted.counts), whole]
+
+
+def _outcome(change: AppliedChange) -> Outcome:
+    history = TableHistory("shop.orders@base", (NameSpan(ORDERS, None, None),), (), changes=(change,))
+    return Outcome("gold_shop.orders", GoldState("erp", history.identity, ORDERS), 1, history)
+
+
+def test_a_refused_statement_stays_with_its_table_though_a_later_run_had_nothing_to_do_there(lake: Lake) -> None:
+    refused = Statement(Sequence(0, 7, 0), None, ORDERS, "ALTER TABLE orders …", ())
+    no_table = Statement(Sequence(0, 8, 0), None, None, "GRANT …", ())
+    windows = {refused: W5, no_table: W5}
+    told: list[tuple[Statement, ChangeStatus, str | None]] = [
+        (refused, "refused", "not a widening"),
+        (no_table, "nothing", None),
+    ]
+    change = AppliedChange(refused.position, None, refused.text, (), "refused", "not a widening")
+    rows = change_rows(lake, "erp", windows, [_outcome(change)], NOW, told)
+    assert [(row.identity, row.statement) for row in rows] == [
+        ("shop.orders@base", refused.text),
+        ("", no_table.text),
+    ]
+    append_rows(lake, rows)
+    assert change_rows(lake, "erp", windows, [], NOW, told) == []
+    assert len(read_schema_changes(lake, "erp")) == 2

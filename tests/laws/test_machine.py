@@ -1,0 +1,15 @@
+"""The state machine on the pure core."""
+
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from laws.machine import Machine
+
+
+def test_a_lake_keeps_its_promises_whatever_happens_to_it() -> None:
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(
+            max_examples=40, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )

@@ -1,0 +1,206 @@
+"""A tiny reader of the simulator's messages: it does what they say, one after the other, on rows in lists.
+
+It knows no sequence but the one it is given, no epochs, no folds; a before image must be a row that is there.
+"""
+
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+from retable.ddl.registry import parse_statement
+from retable.ddl.types import gold_type
+from retable.decode.image_text import read_image
+from retable.decode.values import Value, ValueRules, default_reader, value_reader
+from retable.model.event import ChangeEvent
+from retable.model.schema import ColumnSpec, GoldType, parse_gold_type
+from retable.model.schema_change import (
+    AddColumn,
+    ChangeColumn,
+    CreateTable,
+    CreateTableLike,
+    DropColumn,
+    DropTable,
+    NoChange,
+    Place,
+    RenameTable,
+    SchemaChange,
+    TruncateTable,
+)
+from retable.simulate.columns import Value as TrueValue
+from retable.simulate.database import Table
+
+RULES = ValueRules()
+ROW_ID = "#alibaba_rds_row_id#"
+FAMILIES = {
+    "LONG": GoldType("long"),
+    "DOUBLE": GoldType("double"),
+    "BYTES": GoldType("binary"),
+    "STRING": GoldType("string"),
+}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class Column:
+    name: str
+    declared: str | None
+    kind: GoldType
+
+
+@dataclass(slots=True)
+class Sheet:
+    columns: list[Column] = field(default_factory=list)
+    rows: list[dict[str, Value]] = field(default_factory=list)
+
+    def place(self, column: Column, place: Place) -> None:
+        names = [other.name for other in self.columns]
+        at = 0 if place.first else len(names) if place.after is None else names.index(place.after) + 1
+        self.columns.insert(at, column)
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads events of one format. `types` are the gold types that settings say of loaded tables."""
+
+    format: str
+    types: dict[str, dict[str, str]]
+    sheets: dict[str, Sheet] = field(default_factory=dict)
+
+    def take(self, event: ChangeEvent) -> None:
+        if event.kind == "row":
+            self._row(event)
+        elif event.kind == "schema":
+            assert event.ddl_text is not None
+            for change in parse_statement("mysql", event.ddl_text, event.database, None, event.table):
+                self._change(change)
+
+    def content(self) -> dict[str, Counter[Hashable]]:
+        return {name: _counted(sheet.rows) for name, sheet in self.sheets.items()}
+
+    # --- rows ----------------------------------------------------------------------------------------------------
+    def _row(self, event: ChangeEvent) -> None:
+        assert event.table is not None
+        sheet = self.sheets.get(event.table)
+        if sheet is None:
+            assert event.op == "READ", f"{event.table} was never created"
+            sheet = self.sheets[event.table] = self._loaded(event)
+        if event.before is not None:
+            sheet.rows.remove(self._image(sheet, event, event.before))
+        if event.after is not None:
+            sheet.rows.append(self._image(sheet, event, event.after))
+
+    def _loaded(self, event: ChangeEvent) -> Sheet:
+        told = self.types.get(f"{event.database}.{event.table}", {})
+        columns = []
+        for name, wire in (event.column_types or {}).items():
+            declared = wire.partition("#")[0] if self.format == "canal_json" else None
+            said = parse_gold_type(told[name]) if name in told else None
+            kind = said or (gold_type("mysql", declared) if declared else FAMILIES.get(wire))
+            assert kind is not None
+            if name != ROW_ID:
+                columns.append(Column(name, declared, kind))
+        return Sheet(columns)
+
+    def _image(self, sheet: Sheet, event: ChangeEvent, image: str) -> dict[str, Value]:
+        lexemes, types = read_image(image), event.column_types or {}
+        assert [name for name in lexemes if name != ROW_ID] == [column.name for column in sheet.columns]
+        return {
+            column.name: value_reader(self.format, types[column.name], column.kind, RULES, column.declared)(
+                lexemes[column.name]
+            )
+            for column in sheet.columns
+        }
+
+    # --- statements ----------------------------------------------------------------------------------------------
+    def _change(self, change: SchemaChange) -> None:
+        match change:
+            case NoChange():
+                pass
+            case CreateTable(table, columns):
+                assert table.table not in self.sheets
+                self.sheets[table.table] = Sheet([_column(spec) for spec in columns])
+            case CreateTableLike(table, like):
+                copied = [Column(c.name, c.declared, c.kind) for c in self.sheets[like.table].columns]
+                self.sheets[table.table] = Sheet(copied)
+            case DropTable(table):
+                del self.sheets[table.table]
+            case TruncateTable(table):
+                self.sheets[table.table].rows.clear()
+            case RenameTable(table, to):
+                assert to.table not in self.sheets
+                self.sheets[to.table] = self.sheets.pop(table.table)
+            case AddColumn(table, spec, place):
+                sheet, column = self.sheets[table.table], _column(spec)
+                sheet.place(column, place)
+                for row in sheet.rows:
+                    row[column.name] = _filled(spec, column)
+            case DropColumn(table, name):
+                sheet = self.sheets[table.table]
+                sheet.columns = [column for column in sheet.columns if column.name != name]
+                for row in sheet.rows:
+                    del row[name]
+            case ChangeColumn(table, name, spec, place):
+                self._change_column(self.sheets[table.table], name, spec, place)
+            case _:
+                raise AssertionError(f"the shop does nothing of this kind: {change}")
+
+    @staticmethod
+    def _change_column(sheet: Sheet, name: str, spec: ColumnSpec, place: Place | None) -> None:
+        column = next(column for column in sheet.columns if column.name == name)
+        column.name = spec.name
+        if spec.source_type:
+            column.declared, column.kind = spec.source_type, _column(spec).kind
+        if place is not None and place != Place():
+            sheet.columns.remove(column)
+            sheet.place(column, place)
+        for row in sheet.rows:
+            row[column.name] = row.pop(name)
+
+
+def truth_of(table: Table) -> Counter[Hashable]:
+    """The rows of a true table in the reader's values."""
+    names = [column.name for column in table.columns]
+    return _counted([dict(zip(names, map(gold_value, row), strict=True)) for row in table.rows.values()])
+
+
+def _counted(rows: list[dict[str, Value]]) -> Counter[Hashable]:
+    """Rows as a multiset; numbers count by value, whatever Python type holds them."""
+    return Counter(frozenset(row.items()) for row in rows)
+
+
+def _column(spec: ColumnSpec) -> Column:
+    kind = gold_type("mysql", spec.source_type)
+    assert kind is not None, spec.source_type
+    return Column(spec.name, spec.source_type, kind)
+
+
+def _filled(spec: ColumnSpec, column: Column) -> Value:
+    """What MySQL puts into rows that are older than a column."""
+    if spec.has_default or not spec.not_null:
+        return default_reader(spec.source_type, column.kind, RULES)(spec.default)
+    if spec.source_type.startswith("enum"):
+        return spec.source_type.split("'")[1]
+    match column.kind.kind:
+        case "int" | "long":
+            return 0
+        case "double":
+            return 0.0
+        case "decimal":
+            return Decimal((0, (0,), -column.kind.scale))
+        case "string":
+            return ""
+        case "binary":
+            return b""
+    raise AssertionError(f"nothing fills a {column.kind}")
+
+
+def gold_value(value: TrueValue) -> Value:
+    """A true value as gold holds it: days and microseconds since 1970."""
+    match value:
+        case datetime():
+            return (value.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+        case date():
+            return (value - _EPOCH.date()).days
+    return value

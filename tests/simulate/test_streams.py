@@ -1,0 +1,163 @@
+"""What the simulator writes says what it did: its messages, read one after the other, give the truth."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from decimal import Decimal
+from functools import cache
+
+import pytest
+
+from retable.ddl.registry import parse_statement
+from retable.decode.context import DecodeContext
+from retable.decode.registry import decode_message
+from retable.model.event import ChangeEvent
+from retable.model.message import RawMessage
+from retable.model.schema_change import Unsupported
+from retable.simulate import (
+    DDL_KINDS,
+    LOADED,
+    ROW_KINDS,
+    History,
+    Message,
+    Stream,
+    canal_json,
+    simulate,
+    streamx_json,
+    type_settings,
+)
+from retable.simulate.columns import Column, ColumnType
+from retable.simulate.designs import DESIGNS
+from simulate.reader import Reader, truth_of
+
+SEEDS = range(24)
+WRITERS: dict[str, Callable[[History], Stream]] = {
+    "canal_json": canal_json.write,
+    "streamx_json": streamx_json.write,
+    "streamx_json, halves": lambda history: streamx_json.write(history, streamx_json.Options("halves", row_ids=False)),
+    "streamx_json, whole": lambda history: streamx_json.write(history, streamx_json.Options("whole", marks=False)),
+}
+
+
+@cache
+def shop(seed: int) -> History:
+    """A history; every third one begins with all its tables loaded."""
+    loaded = LOADED if seed % 3 else tuple(DESIGNS)
+    return simulate(random.Random(seed), 60, kinds=ROW_KINDS * 2 + DDL_KINDS, loaded=loaded)
+
+
+def events_of(stream: Stream) -> list[tuple[Message, list[ChangeEvent]]]:
+    context = DecodeContext(stream.format)
+    return [
+        (message, decode_message(RawMessage("shop", 0, offset, 0, None, message.value.encode()), context))
+        for offset, message in enumerate(stream.messages)
+    ]
+
+
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_messages_read_one_after_the_other_give_the_truth_at_every_place(writer: Callable[[History], Stream]) -> None:
+    for seed in SEEDS:
+        history = shop(seed)
+        stream = writer(history)
+        truths = dict(history.truths())
+        reader = Reader(stream.format, type_settings(history))
+        messages = events_of(stream)
+        for number, (message, events) in enumerate(messages):
+            for event in events:
+                reader.take(event)
+            last = number + 1 == len(messages) or messages[number + 1][0].position > message.position
+            if last:
+                expected = {name: truth_of(table) for name, table in truths[message.position].tables.items()}
+                seen = {name: rows for name, rows in reader.content().items() if rows or name in expected}
+                assert seen == expected, (seed, message)
+
+
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_columns_come_in_the_order_of_the_truth(writer: Callable[[History], Stream]) -> None:
+    for seed in SEEDS:
+        history = shop(seed)
+        reader = Reader(writer(history).format, type_settings(history))
+        for _, events in events_of(writer(history)):
+            for event in events:
+                reader.take(event)
+        for name, table in history.truth().tables.items():
+            assert [c.name for c in reader.sheets[name].columns] == [c.name for c in table.columns]
+
+
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_every_statement_is_understood_wholly(writer: Callable[[History], Stream]) -> None:
+    for seed in SEEDS:
+        statements = [e for _, events in events_of(writer(shop(seed))) for e in events if e.kind == "schema"]
+        assert statements
+        for event in statements:
+            assert event.ddl_text is not None
+            changes = parse_statement("mysql", event.ddl_text, event.database, None, event.table)
+            assert not [change for change in changes if isinstance(change, Unsupported)], event.ddl_text
+
+
+@pytest.mark.parametrize("writer", WRITERS.values(), ids=WRITERS)
+def test_no_row_has_a_problem_but_that_its_table_has_no_key(writer: Callable[[History], Stream]) -> None:
+    for seed in SEEDS:
+        history = shop(seed)
+        for _, events in events_of(writer(history)):
+            assert {event.problems for event in events} <= {(), ("KEYS_UNKNOWN",)}
+
+
+def test_streamx_rows_have_sequences_of_their_own_but_halves_share_one() -> None:
+    """The full load is below every change, whatever the digits look like as text."""
+    for seed in SEEDS:
+        history = shop(seed)
+        events = [event for _, events in events_of(streamx_json.write(history)) for event in events]
+        ordered = [
+            (event.sequence, event.image) for event in events if event.sequence is not None and event.op != "READ"
+        ]
+        assert ordered == sorted(ordered, key=lambda pair: pair[0])
+        assert len({sequence for sequence, _ in ordered}) == len(ordered)
+        assert {event.sequence.hi for event in events if event.op == "READ" and event.sequence} == {-1}
+        halves = [sequence.hi for sequence, image in ordered if image != "full" and image is not None]
+        assert sorted(set(halves)) == halves[::2] == halves[1::2]
+
+
+def test_heartbeats_come_every_minute_and_never_before_what_is_older() -> None:
+    history = shop(3)
+    events = [event for _, events in events_of(streamx_json.write(history)) for event in events]
+    beats = [event.event_time_ms or 0 for event in events if event.op == "HEARTBEAT"]
+    assert beats == list(range(beats[0], history.ended_at_ms + 60_000, 60_000))
+    assert history.ended_at_ms <= beats[-1] < history.ended_at_ms + 60_000
+    seen = 0
+    for event in events:
+        if event.op == "HEARTBEAT":
+            seen = event.event_time_ms or 0
+        elif event.op != "READ" and event.kind != "note":
+            assert (event.event_time_ms or 0) >= seen
+
+
+def test_rows_of_one_statement_are_one_message_of_canal() -> None:
+    sizes = Counter(len(events) for seed in SEEDS for _, events in events_of(canal_json.write(shop(seed))))
+    assert sizes[1] > sizes[2] > 0
+    assert max(sizes) > 2
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0.0"),
+        (100.0, "100.0"),
+        (1e-3, "0.001"),
+        (9999999.0, "9999999.0"),
+        (1e7, "1.0E7"),
+        (12345678.9, "1.23456789E7"),
+        (-1e-7, "-1.0E-7"),
+        (1e22, "1.0E22"),
+        (1.7976931348623157e308, "1.7976931348623157E308"),
+    ],
+)
+def test_doubles_of_canal_are_written_as_java_writes_them(value: float, text: str) -> None:
+    assert canal_json.java_double(value) == text
+
+
+@pytest.mark.parametrize(("digits", "text"), [("-1.80", "-1.80"), ("74.00", "74.0"), ("0.000", "0.0"), ("5", "5")])
+def test_decimals_of_canal_lose_a_fraction_of_zeros(digits: str, text: str) -> None:
+    """As in the genuine stream of tests/captures."""
+    column = Column("d", ColumnType("decimal", (12, 2)))
+    assert canal_json.wire_value(column, Decimal(digits)) == text
