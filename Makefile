@@ -1,6 +1,6 @@
 # Everything a developer or a newcomer runs. Each target sets up what it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-faults test-airflow up down lint clean
+.PHONY: help setup demo test test-slow test-faults test-long test-mutants test-airflow up down lint clean
 
 BIN := .venv/bin
 
@@ -24,6 +24,12 @@ test-faults: setup ## kill -9 of Spark at every seam, a full disk; wants root
 
 test-airflow: setup ## a mart behind the gate, in an Airflow that runs: waits, passes, fails by its deadline
 	@$(BIN)/pytest tests/airflow_running
+
+test-long: setup ## draw more examples of the laws: make test-long MINUTES=60
+	@$(BIN)/python tests/laws/long.py $(or $(MINUTES),60) $(SEED)
+
+test-mutants: setup ## plant bugs into a copy of the core, and say which test catches each
+	@$(BIN)/python tests/mutants/run.py
 
 up: setup ## start Airflow on 127.0.0.1 (another port: make up RETABLE_PORT=8081)
 	@$(BIN)/python infra/local_airflow.py up

@@ -1,6 +1,7 @@
 """The laws of replay, on the pure core: whatever a shop does, and however it is cut, sent and replayed, gold is it."""
 
 import json
+import os
 
 import pyarrow as pa
 import pytest
@@ -15,7 +16,9 @@ from retable.decode.registry import decode_message
 from retable.decode.silver import events_to_batch, rows_to_events
 from retable.simulate import HELD_KINDS, ROW_KINDS, Delivery, Record, streamx_json
 
-LAW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LAW = settings(
+    max_examples=int(os.environ.get("LAW_EXAMPLES", "100")), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 
 COLUMN_KINDS = tuple(kind for kind in SUPPORTED if kind in ROW_KINDS or "column" in kind)
 """Without statements after which a name means another table: rows that came before such a one made a table of it."""

@@ -17,7 +17,7 @@ from rich.markup import escape
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parents[1]
-TESTS = ("tests/laws", "tests/replay", "tests/decode", "tests/freshness")
+TESTS = ("tests/replay", "tests/ddl", "tests/laws", "tests/decode/test_values.py", "tests/freshness")
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", *TESTS)
 CAUGHT = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 

@@ -43,7 +43,7 @@ from retable.decode.wire import (
 )
 from retable.model.schema import GoldType
 
-_YEAR = Year()
+_YEAR = Year(zero=1900)
 """MySQL's years begin with 1901; Debezium adds 1900 to all of them, and so to the zero year."""
 
 _FORMS: dict[str, WireForm] = {

@@ -48,9 +48,7 @@ _NAMED = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-in
 _Read = Callable[[str], int | Decimal]
 
 
-NumberForm = (
-    Whole | Year | Bits | Exact | Real | Numeral | Wrapped | Unscaled | SelfScaled | PackedBits
-)
+NumberForm = Whole | Year | Bits | Exact | Real | Numeral | Wrapped | Unscaled | SelfScaled | PackedBits
 
 
 class _SelfScaled(msgspec.Struct, gc=False):

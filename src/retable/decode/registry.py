@@ -52,8 +52,8 @@ class Format:
 
     `options` are the settings of a source that few formats read, with what each decides in words, and `needs`
     those that it cannot do without. `drafts` are the options that `retable init` tries, the strictest first; none for a
-    format that it leaves to the settings. `is_own` tells the messages of formats apart that read each other's. `untyped`
-    are the options, with their defaults, that say how values stand in messages without types.
+    format that it leaves to the settings. `is_own` tells the messages of formats apart that read each other's.
+    `untyped` are the options, with their defaults, that say how values stand in messages without types.
     """
 
     name: str

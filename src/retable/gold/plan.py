@@ -64,15 +64,17 @@ class Rules:
                 raise NameClash(f"columns {other!r} and {column.name!r} both become {names[column.id]!r}")
         return names
 
-    def keys(self, history: TableHistory, events: Iterable[RowEvent], known: tuple[str, ...]) -> tuple[str, ...]:
-        """The key columns: of the settings, else of the statements, else of the messages; () = none.
+    def keys(
+        self, history: TableHistory, events: Iterable[RowEvent], known: tuple[str, ...], hold: Hold | None
+    ) -> tuple[str, ...]:
+        """The key columns: of the settings, else of the statements, else of the messages below a hold; () = none.
 
         KeyUnknown where messages of one table name different keys and no statement says which.
         """
         told = self.settings.rules(history.name).keys or history.final.keys
         if told:
             return told
-        counts = Bounds(history.void, None)
+        counts = Bounds(history.void, history.hold or hold)
         named = {self._final_names(history, e) for e in events if e.keys and counts.verdict(e) is None}
         named |= {known} if known else set()
         if len(named) > 1:

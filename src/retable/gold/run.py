@@ -189,7 +189,9 @@ class Run:
         hold = self._blocked.get(identity) or tables.gold_names()[identity][1]
         keys: tuple[str, ...] = ()
         try:
-            keys = self._rules.keys(history, events, () if state is None or rebuilds else _named_now(state, history))
+            standing = None if rebuilds else state
+            known = () if standing is None else _named_now(standing, history)
+            keys = self._rules.keys(history, events, known, None if standing is None else standing.hold)
         except KeyUnknown as error:
             hold = Hold(error.code, error.message, None, None, None, REMEDY_REBUILD)
         rules = self._settings.rules(name)
