@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 
+from retable.gold.silver import silver_files
 from retable.ledger.catalog import Lake
 from retable.ledger.rows import EvidenceRow, LedgerRow, Stage
 from retable.ledger.tables import QUARANTINE, SILVER
@@ -56,6 +57,19 @@ class Feed:
         counts = {"landed": landed, "rows": landed, "applied": landed}
         rest = (counts, {}, {}, None, None, "run", 1.0, 0, DAY + timedelta(hours=hour + 1))
         append_rows(self.lake, [LedgerRow(self.source, name(hour), each, None, *rest) for each in stages or STAGES])
+
+    def decoded_anew(self, hour: int) -> None:
+        """Write a window of silver as decode does, with one event more."""
+        row = {"window": name(hour), "kind": "row"}
+        content = pa.Table.from_pylist([row], schema=SILVER.columns)
+        silver = self.lake.ensure(f"silver.{self.source}")
+        silver.append(content, snapshot_properties={"retable.window": name(hour)})
+
+    def replayed_again(self, hour: int, when: datetime) -> None:
+        """Say in the ledger that what silver holds for a window now was replayed."""
+        content = silver_files(self.lake, self.source, name(hour))[name(hour)]
+        rest = ({"rows": 1, "applied": 1}, {}, {}, None, content, "again", 1.0, 0, when)
+        append_rows(self.lake, [LedgerRow(self.source, name(hour), "replay", None, *rest)])
 
     def held(self, hour: int, gold: str, rows: int = 1) -> None:
         """Say in the ledger that a table's rows of a window were held."""

@@ -11,7 +11,8 @@ from feeding import EACH, ORDERED, Feed, at, name
 from lakes import SettingsWriter
 from published import publish
 from retable.errors import NotFound
-from retable.freshness.catalog import ask, is_fresh, reached_at, read_progress, record
+from retable.freshness.catalog import ask, is_fresh, reached_at, record
+from retable.freshness.progress import Progress, read_progress, read_promises
 from retable.gold.state import from_properties, hold_json, to_properties
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.read import read_watermarks
@@ -240,7 +241,46 @@ def test_what_was_quarantined_under_a_former_name_is_the_tables_own(feed: Feed) 
     assert (cause(feed), cause(feed, "gold_shop.items")) == ("QUARANTINED", None)
 
 
+def test_a_window_that_was_decoded_to_another_content_waits_for_its_replay(feed: Feed) -> None:
+    for hour in (5, 6, 7):
+        feed.proves(hour, row=f"0{hour}:50")
+    source = feed.lake.settings.source("dump")
+    record(feed.lake, source, LATER)
+    feed.windows(9)
+    feed.done(8)
+    feed.proves(8, row="08:50")
+    feed.decoded_anew(6)
+    assert (cause(feed), reached(feed)) == ("NOT_REPLAYED", at("05:50"))
+    verdict = ask(feed.lake, ["dump"], at("07:00"), "row", LATER)
+    assert (
+        f"the window {name(6)} of dump was decoded anew, to another content, and is not replayed since" in verdict.words
+    )
+    record(feed.lake, source, LATER)
+    assert promised(feed, None)[-1] == at("07:50")
+    feed.replayed_again(6, at("13:00"))
+    assert (cause(feed), reached(feed)) == (None, at("08:50"))
+    feed.decoded_anew(9)
+    assert cause(feed) is None
+    record(feed.lake, source, LATER)
+    assert promised(feed, None)[-1] == at("08:50")
+
+
+def test_a_window_that_was_decoded_anew_to_the_same_content_needs_no_replay(feed: Feed) -> None:
+    feed.proves(7, row="07:50")
+    feed.decoded_anew(6)
+    feed.replayed_again(6, at("12:00"))
+    written = feed.lake.load("silver.dump").current_snapshot()
+    assert written is not None
+    assert written.timestamp_ms > at("12:00").timestamp() * 1000
+    assert cause(feed) is None
+
+
 # --- promises ----------------------------------------------------------------------------------------------------
+def progress(feed: Feed) -> Progress:
+    source = feed.lake.settings.source("dump")
+    return read_progress(feed.lake, source, read_promises(feed.lake, "dump", LATER))
+
+
 def promised(feed: Feed, table: str | None, grade: Grade = "row") -> list[object]:
     rows = read_watermarks(feed.lake, "dump", grade=grade)
     return [row.watermark for row in rows if row.table == table]
@@ -250,11 +290,11 @@ def test_promises_are_kept_for_every_window_and_go_on_where_they_ended(feed: Fee
     feed.proves(5, row="05:50")
     feed.proves(7, row="07:10")
     source = feed.lake.settings.source("dump")
-    before = read_progress(feed.lake, source, LATER)
+    before = progress(feed)
     record(feed.lake, source, LATER)
     assert promised(feed, None) == [at("05:50"), at("05:50"), at("07:10")]
     assert promised(feed, "gold_shop.orders") == [at("07:10")]
-    after = read_progress(feed.lake, source, LATER)
+    after = progress(feed)
     assert (len(before.lines), len(after.lines)) == (4, 1)
     assert after.line.watermarks == before.line.watermarks
     feed.windows(9)
@@ -262,6 +302,10 @@ def test_promises_are_kept_for_every_window_and_go_on_where_they_ended(feed: Fee
     feed.proves(8, row="08:10")
     record(feed.lake, source, LATER + timedelta(days=9))
     assert promised(feed, None)[3:] == promised(feed, "gold_shop.orders")[1:] == [at("08:10")]
+    written = feed.lake.load("ops.watermarks").scan().to_arrow().to_pylist()
+    assert [row["window"] for row in written if row["table"] is None and row["grade"] == "row"] == [
+        name(hour) for hour in (8, 7, 6, 5)
+    ]
 
 
 def test_recording_again_writes_nothing(feed: Feed) -> None:
@@ -279,8 +323,13 @@ def test_a_promise_is_never_taken_back_though_the_gate_shuts_again(feed: Feed) -
     record(feed.lake, source, LATER)
     feed.quarantined(6, 1, ORDERS)
     assert (cause(feed), reached(feed)) == ("QUARANTINED", at("05:50"))
-    record(feed.lake, source, LATER + timedelta(days=3))
+    for hour in (8, 9):
+        feed.windows(hour + 1)
+        feed.done(hour)
+        feed.proves(hour, row=f"0{hour}:10")
+        record(feed.lake, source, LATER + timedelta(days=3, hours=hour))
     assert promised(feed, "gold_shop.orders") == [at("07:10")]
+    assert promised(feed, "gold_shop.items") == [at("07:10"), at("08:10"), at("09:10")]
 
 
 def test_the_cut_that_holds_everything_is_that_of_the_first_window_that_proved_it(feed: Feed) -> None:

@@ -145,5 +145,9 @@ def _read(table: Table, state: GoldState) -> Gold:
     arrays = [to_column([table.value(row, number) for row in table.rows], kind) for number, _, kind in columns]
     names = tuple(name for _, name, _ in columns)
     lines = json_rows(pa.Table.from_arrays(arrays, names=list(names))) if columns else []
-    shown = state.hold and replace(state.hold, reason="", remedy="")
-    return Gold(names, tuple(sorted(lines)), state.state, shown)
+    return Gold(names, tuple(sorted(lines)), state.state, shown_hold(state.hold))
+
+
+def shown_hold(hold: Hold | None) -> Hold | None:
+    """A hold without its words, which may name what came first."""
+    return hold and replace(hold, reason="", remedy="")

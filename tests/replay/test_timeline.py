@@ -225,7 +225,7 @@ def test_a_row_before_a_name_was_taken_by_a_rename_is_of_another_table() -> None
 
 
 def test_statements_at_one_position_apply_in_the_order_in_which_they_came_and_each_once() -> None:
-    """A reader of the binlog cuts a RENAME of several tables into as many statements, and may send all of them again."""
+    """A reader of the binlog cuts a RENAME of several tables into as many statements, and may send all again."""
     made = statements("create table a (id int)", "create table b (id int, x int)")
     texts = ("rename table a to t", "rename table b to a", "rename table t to b")
     swapped = [

@@ -1,48 +1,27 @@
 """The gate's eyes and memory: facts out of the catalog through pyiceberg, promises into `ops.watermarks`."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from retable.config import SourceSettings
 from retable.decode.registry import find_format
 from retable.freshness.blockers import read_blockers
-from retable.freshness.gate import SourceFacts, Stuck, Verdict, judge, standing_of
-from retable.freshness.watermark import Line, Watermarks, from_rows, partition_name, to_rows
+from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge, standing_of
+from retable.freshness.progress import Progress, decoded_anew, read_progress, read_promises, watermarks_before
+from retable.freshness.watermark import Line, Watermarks, to_rows
 from retable.gold.read import find_gold
 from retable.gold.state import GoldState, from_properties
 from retable.ledger.catalog import Lake
-from retable.ledger.read import Bounds, read_evidence, read_ledger, read_tables, read_watermarks
-from retable.ledger.rows import Stage, WatermarkRow
-from retable.ledger.windows import read_windows
+from retable.ledger.read import read_tables, read_watermarks
+from retable.ledger.rows import WatermarkRow
 from retable.ledger.write import append_rows
 from retable.model.evidence import GRADES, Grade
-from retable.model.window import Window, window_name, window_start
-
-_STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
-_LATELY = timedelta(days=1)
-"""How far back the newest promise of a source is looked for before all of them are read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a source is: the promised line first, then one line for each replayed window behind it."""
-
-    lines: tuple[Line, ...]
-    stuck: Stuck | None
-    recorded: datetime | None
-    ahead: Mapping[str, int]
-
-    @property
-    def line(self) -> Line:
-        return self.lines[-1]
 
 
 def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade, now: datetime) -> Verdict:
     """Judge gold tables by name, or all tables of a source by its name; NotFound where there is neither."""
     # Progress comes first: what gold says of itself is then never older than the windows that count.
-    found = [(source, read_progress(lake, source, now), tables) for source, tables in _asked(lake, names)]
+    found = [(source, _progress(lake, source, now), tables) for source, tables in _asked(lake, names)]
     facts = [_facts(lake, source, progress, _states(lake, source, tables)) for source, progress, tables in found]
     return judge(facts, through, lowest)
 
@@ -50,7 +29,7 @@ def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade, now:
 def is_fresh(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade, now: datetime) -> bool:
     """Say what `ask` says, for less: of a source that is not proven so far no table is looked at."""
     found = _asked(lake, names)
-    lines = [read_progress(lake, source, now).line for source, _ in found]
+    lines = [_progress(lake, source, now).line for source, _ in found]
     return all(_reaches(line, lowest, through) for line in lines) and ask(lake, names, through, lowest, now).is_fresh
 
 
@@ -61,7 +40,7 @@ def source_of(lake: Lake, name: str) -> SourceSettings:
 
 def read_facts(lake: Lake, source: SourceSettings, tables: Mapping[str, GoldState], now: datetime) -> SourceFacts:
     """Read all that a verdict on these tables of a source needs."""
-    return _facts(lake, source, read_progress(lake, source, now), tables)
+    return _facts(lake, source, _progress(lake, source, now), tables)
 
 
 def tables_of(lake: Lake, source: str) -> dict[str, GoldState]:
@@ -78,14 +57,17 @@ def tables_of(lake: Lake, source: str) -> dict[str, GoldState]:
 def record(lake: Lake, source: SourceSettings, now: datetime) -> SourceFacts:
     """Append the promises that are new since they were last recorded, in one commit; give the facts behind them.
 
-    A promise that stands is never taken back: a table's row is only written where it goes further.
+    A promise that stands is never taken back: a table's row is only written where it goes further. Nothing is promised
+    while a window waits to be replayed again.
     """
-    promised = _promised(lake, source.name, now)
-    progress = _progress(lake, source, promised)
+    promises = read_promises(lake, source.name, now)
+    progress = read_progress(lake, source, promises)
     facts = _facts(lake, source, progress, tables_of(lake, source.name))
+    if decoded_anew(lake, source.name, progress) is not None:
+        return facts
     rows = [row for line in progress.lines[1:] for row in to_rows(source.name, line, now)]
     for table, blockers in facts.blockers.items():
-        known = [row for row in promised if row.table == table]
+        known = [row for row in promises if row.table == table]
         if blockers and not known:
             known = read_watermarks(lake, source.name, table=table)
         rows += _further(facts, table, known, now)
@@ -93,17 +75,12 @@ def record(lake: Lake, source: SourceSettings, now: datetime) -> SourceFacts:
     return facts
 
 
-def read_progress(lake: Lake, source: SourceSettings, now: datetime) -> Progress:
-    """Read how far a source is: from its newest promise on, so what lies behind that costs nothing."""
-    return _progress(lake, source, _promised(lake, source.name, now))
-
-
 def reached_at(lake: Lake, source: SourceSettings, through: datetime, lowest: Grade, now: datetime) -> str | None:
     """Give the first window up to which the source was proven through a time: its cut holds all that is older."""
     rows = read_watermarks(lake, source.name, {"watermark": through}, grade=lowest)
     windows = [row.window for row in rows if row.table is None]
     if not windows:
-        lines = read_progress(lake, source, now).lines
+        lines = _progress(lake, source, now).lines
         windows = [line.window for line in lines if line.window and _reaches(line, lowest, through)]
     return min(windows, default=None)
 
@@ -125,8 +102,14 @@ def _states(lake: Lake, source: SourceSettings, tables: Sequence[str]) -> dict[s
 
 def _facts(lake: Lake, source: SourceSettings, progress: Progress, tables: Mapping[str, GoldState]) -> SourceFacts:
     def before(window: str) -> Watermarks:
-        return _before(lake, source, progress, window)
+        return watermarks_before(lake, source, progress, window)
 
+    blockers = read_blockers(lake, source, tables, before)
+    anew = decoded_anew(lake, source.name, progress)
+    if anew is not None:
+        blockers = {
+            table: [*found, Blocker(_again(source.name, anew), before(anew))] for table, found in blockers.items()
+        }
     return SourceFacts(
         source.name,
         progress.line,
@@ -134,59 +117,21 @@ def _facts(lake: Lake, source: SourceSettings, progress: Progress, tables: Mappi
         progress.stuck,
         progress.recorded,
         progress.ahead,
-        read_blockers(lake, source, tables, before),
+        blockers,
     )
 
 
-def _promised(lake: Lake, source: str, now: datetime) -> list[WatermarkRow]:
-    """The promises made lately, of the source and of its tables; all there are where it was quiet."""
-    lately: Bounds = {"recorded_at": now - _LATELY}
-    rows = read_watermarks(lake, source, lately)
-    return rows if any(row.table is None for row in rows) else read_watermarks(lake, source)
+def _progress(lake: Lake, source: SourceSettings, now: datetime) -> Progress:
+    return read_progress(lake, source, read_promises(lake, source.name, now))
 
 
-def _progress(lake: Lake, source: SourceSettings, promised: Sequence[WatermarkRow]) -> Progress:
-    """Continue the newest line over the windows behind it, as far as every stage of them is done."""
-    own = [row for row in promised if row.table is None]
-    last = max((row.window for row in own), default=None)
-    lines = [from_rows([row for row in own if row.window == last]) if last else Line()]
-    windows = read_windows(lake, source.name, last)
-    behind = [window for window in windows if last is None or window.name > last]
-    done = _done(lake, source.name, behind)
-    evidence = read_evidence(lake, source.name, at_least={"window": last} if last else None)
-    ordered = find_format(source.format).ordered_partitions
-    stuck = None
-    for window in behind:
-        undone = next((stage for stage in _STAGES if stage not in done[window.name]), None)
-        if undone is not None:
-            stuck = Stuck(window.name, undone)
-            break
-        mine = [row for row in evidence if row.window == window.name]
-        lines.append(lines[-1].extended(window, mine, ordered))
-    ahead = {partition_name(row): row.ahead for row in evidence if row.window == lines[-1].window and row.ahead}
-    return Progress(tuple(lines), stuck, windows[-1].end if windows else None, ahead)
-
-
-def _done(lake: Lake, source: str, windows: Sequence[Window]) -> dict[str, set[Stage]]:
-    """The stages that are done of each window."""
-    done: dict[str, set[Stage]] = defaultdict(set)
-    if windows:
-        for row in read_ledger(lake, source, at_least={"window": windows[0].name}):
-            if row.table is None:
-                done[row.window].add(row.stage)
-    return done
-
-
-def _before(lake: Lake, source: SourceSettings, progress: Progress, window: str) -> Watermarks:
-    """The watermarks up to the window before: a line at hand, or the promise that was made then."""
-    name = window_name(window_start(window) - source.every)
-    if progress.line.window is None or name >= progress.line.window:
-        return progress.line.watermarks
-    at_hand = next((line.watermarks for line in progress.lines if line.window == name), None)
-    if at_hand is not None:
-        return at_hand
-    rows = read_watermarks(lake, source.name, window=name)
-    return {row.grade: row.watermark for row in rows if row.table is None and row.watermark is not None}
+def _again(source: str, window: str) -> Cause:
+    return Cause(
+        "NOT_REPLAYED",
+        f"the window {window} of {source} was decoded anew, to another content, and is not replayed since",
+        f"`retable replay {source} --window {window}`, or clear the task replay of that window",
+        window=window,
+    )
 
 
 def _reaches(line: Line, lowest: Grade, through: datetime) -> bool:

@@ -1,0 +1,135 @@
+"""How far a source is, read through pyiceberg: from its newest promise on, so what lies behind that costs nothing."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from retable.config import SourceSettings
+from retable.decode.registry import find_format
+from retable.freshness.gate import Stuck
+from retable.freshness.watermark import Line, Watermarks, from_rows, partition_name
+from retable.gold.run import EMPTY
+from retable.gold.silver import silver_files
+from retable.ledger.catalog import Lake
+from retable.ledger.read import read_evidence, read_ledger, read_watermarks
+from retable.ledger.rows import LedgerRow, Stage, WatermarkRow
+from retable.ledger.windows import read_windows
+from retable.model.window import Window, window_name, window_start
+
+_STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
+_LATELY = timedelta(days=1)
+"""How far back the newest promise of a source is looked for before all of them are read; also the longest run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a source is: the promised line first, then one line for each replayed window behind it.
+
+    `promised` is when the first was promised, `recorded` the end of the last recorded window; `ahead` counts, by
+    partition, the stamps of the last line's window that lie ahead of the clock.
+    """
+
+    lines: tuple[Line, ...]
+    promised: datetime | None
+    stuck: Stuck | None
+    recorded: datetime | None
+    ahead: Mapping[str, int]
+
+    @property
+    def line(self) -> Line:
+        return self.lines[-1]
+
+
+def read_promises(lake: Lake, source: str, now: datetime) -> list[WatermarkRow]:
+    """Give the promises made lately, of the source and of its tables; all there are where it was quiet."""
+    rows = read_watermarks(lake, source, {"recorded_at": now - _LATELY})
+    return rows if any(row.table is None for row in rows) else read_watermarks(lake, source)
+
+
+def read_progress(lake: Lake, source: SourceSettings, promises: Sequence[WatermarkRow]) -> Progress:
+    """Continue the newest promise over the windows behind it, as far as every stage of them is done."""
+    own = [row for row in promises if row.table is None]
+    last = max((row.window for row in own), default=None)
+    newest = [row for row in own if row.window == last]
+    lines = [from_rows(newest) if newest else Line()]
+    windows = read_windows(lake, source.name, last)
+    behind = [window for window in windows if last is None or window.name > last]
+    done = _done(lake, source.name, behind)
+    # Evidence is written before the ledger says that its window is decoded, so it is read after it.
+    evidence = read_evidence(lake, source.name, at_least={"window": last} if last else None)
+    ordered = find_format(source.format).ordered_partitions
+    stuck = None
+    for window in behind:
+        undone = next((stage for stage in _STAGES if stage not in done[window.name]), None)
+        if undone is not None:
+            stuck = Stuck(window.name, undone)
+            break
+        lines.append(lines[-1].extended(window, [row for row in evidence if row.window == window.name], ordered))
+    ahead = {partition_name(row): row.ahead for row in evidence if row.window == lines[-1].window and row.ahead}
+    promised = max((row.recorded_at for row in newest), default=None)
+    return Progress(tuple(lines), promised, stuck, windows[-1].end if windows else None, ahead)
+
+
+def watermarks_before(lake: Lake, source: SourceSettings, progress: Progress, window: str) -> Watermarks:
+    """Give the watermarks up to the window before: a line at hand, or the promise that was made then."""
+    name = window_name(window_start(window) - source.every)
+    if progress.line.window is None or name >= progress.line.window:
+        return progress.line.watermarks
+    at_hand = next((line.watermarks for line in progress.lines if line.window == name), None)
+    if at_hand is not None:
+        return at_hand
+    rows = read_watermarks(lake, source.name, window=name)
+    return {row.grade: row.watermark for row in rows if row.table is None and row.watermark is not None}
+
+
+def decoded_anew(lake: Lake, source: str, progress: Progress) -> str | None:
+    """Give the first window of the line whose content in silver changed and is not replayed since.
+
+    A line is only promised while there is none, so what was written since the last promise tells all of them. Silver
+    itself is asked, whose window changes before anything else is said of it.
+    """
+    since = None if progress.promised is None else progress.promised - _LATELY
+    last = progress.line.window or ""
+    written = {window: when for window, when in _written(lake, source, since).items() if window <= last}
+    if not written:
+        return None
+    rows = read_ledger(lake, source, at_least=None if since is None else {"recorded_at": since})
+    replayed = {row.window: row for row in rows if row.stage == "replay" and row.table is None}
+    for window, when in sorted(written.items()):
+        replay = replayed.get(window) or _replay_of(lake, source, window)
+        if replay is None or (when > replay.recorded_at and _differs(lake, source, replay)):
+            return window
+    return None
+
+
+def _written(lake: Lake, source: str, since: datetime | None) -> dict[str, datetime]:
+    """When each window of silver was written last, as far as silver's snapshots since then tell."""
+    table = lake.find(f"silver.{source}")
+    found: dict[str, datetime] = {}
+    for snapshot in () if table is None else table.snapshots():
+        when = datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC)
+        window = snapshot.summary and snapshot.summary.additional_properties.get("retable.window")
+        if window and (since is None or when >= since):
+            found[window] = when
+    return found
+
+
+def _replay_of(lake: Lake, source: str, window: str) -> LedgerRow | None:
+    found = read_ledger(lake, source, window)
+    return next((row for row in found if row.stage == "replay" and row.table is None), None)
+
+
+def _differs(lake: Lake, source: str, replay: LedgerRow) -> bool:
+    """Whether silver holds another content for a window than the one that was replayed."""
+    return silver_files(lake, source, replay.window).get(replay.window, EMPTY) != (replay.identity or EMPTY)
+
+
+def _done(lake: Lake, source: str, windows: Sequence[Window]) -> dict[str, set[Stage]]:
+    """The stages that are done of each window."""
+    done: dict[str, set[Stage]] = defaultdict(set)
+    if windows:
+        for row in read_ledger(lake, source, at_least={"window": windows[0].name}):
+            if row.table is None:
+                done[row.window].add(row.stage)
+    return done

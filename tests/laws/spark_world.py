@@ -1,0 +1,113 @@
+"""A story on Spark and Iceberg, through every stage, behind the same doors as the world in memory."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from laws.story import Story
+from laws.world import FIRST, HOUR, NOW, Gold, shown_hold
+from retable.config import SourceSettings, load_settings
+from retable.decode.spark import decode
+from retable.gold.read import gold_states, list_gold, read_rows
+from retable.gold.render import json_rows
+from retable.gold.spark import rebuild, replay
+from retable.gold.state import GoldState
+from retable.land.files import list_objects
+from retable.land.spark import land
+from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.windows import record_windows
+from retable.model.message import RawMessage
+from retable.session import build_session
+from retable.simulate import type_settings
+
+SETTINGS = """
+[lake]
+catalog = "sqlite:///catalog.db"
+warehouse = "lake"
+
+[sources.shop]
+kind = "files"
+format = "{format}"
+path = "landing"
+layout = "kafka_dump"
+hour = '(\\d{{4}}-\\d{{2}}-\\d{{2}}T\\d{{2}})'
+"""
+
+
+@dataclass(slots=True)
+class SparkWorld:
+    """The source `shop` in a lake of its own."""
+
+    folder: Path
+    session: SparkSession
+    lake: Lake
+    names: list[str] = field(default_factory=list)
+
+    @property
+    def source(self) -> SourceSettings:
+        return self.lake.settings.source("shop")
+
+    def deliver(self, messages: list[RawMessage]) -> str:
+        """Land and decode the next window; gives its name."""
+        hour = FIRST + len(self.names) * HOUR
+        text = "".join(f"{_line(message)}\n" for message in messages)
+        (self.folder / "landing" / f"shop-{hour:%Y-%m-%dT%H}.jsonl").write_text(text, encoding="utf-8")
+        window = record_windows(self.lake, self.source, lambda: list_objects(self.source), hour + HOUR / 2, NOW)[-1]
+        land(self.session, self.lake, self.source, window.name, "run", NOW)
+        decode(self.session, self.lake, self.source, window.name, "run", NOW)
+        self.names.append(window.name)
+        return window.name
+
+    def replay(self, name: str, step: Callable[[str], None] = lambda _: None) -> bool:
+        """Replay a window; says whether gold changed."""
+        before = self.digest()
+        replay(self.session, self.lake, self.source, name, "run", NOW, step)
+        return before != self.digest()
+
+    def rebuild(self, gold: str) -> bool:
+        return rebuild(self.session, self.lake, self.source, gold, "run", NOW).wrote
+
+    def gold(self) -> dict[str, Gold]:
+        """Every gold table by name, but for those that are dropped."""
+        return {
+            table.name: Gold(
+                tuple(column.name for column in table.columns),
+                tuple(sorted(line for batch in read_rows(self.lake, table.name) for line in json_rows(batch))),
+                table.state.state,
+                shown_hold(table.state.hold),
+            )
+            for table in list_gold(self.lake)
+            if table.state.state != "dropped"
+        }
+
+    def states(self) -> dict[str, GoldState]:
+        return gold_states(self.lake)
+
+    def digest(self) -> dict[str, Any]:
+        """The snapshot of every table: what a replay of nothing new leaves alone."""
+        return {name: self.lake.load(name).metadata.current_snapshot_id for name in self.states()}
+
+
+def open_world(story: Story, folder: Path) -> SparkWorld:
+    """Make a lake for a story in an empty folder, with a session of its own on the running Spark."""
+    (folder / "landing").mkdir(parents=True)
+    types = "".join(_table(name, columns) for name, columns in type_settings(story.history).items())
+    told = types if story.format == "streamx_json" else ""
+    (folder / "retable.toml").write_text(SETTINGS.format(format=story.format) + told, encoding="utf-8")
+    settings = load_settings(folder / "retable.toml")
+    return SparkWorld(folder, build_session(settings, "retable tests"), open_lake(settings))
+
+
+def _table(name: str, types: dict[str, str]) -> str:
+    pairs = ", ".join(f"{json.dumps(column)} = {json.dumps(kind)}" for column, kind in types.items())
+    return f"\n[tables.{json.dumps(name)}]\ntypes = {{ {pairs} }}\n"
+
+
+def _line(message: RawMessage) -> str:
+    value = None if message.value is None else message.value.decode()
+    address = {"topic": message.topic, "partition": message.partition, "offset": message.offset}
+    return json.dumps({**address, "timestamp": message.timestamp_ms, "value": value}, ensure_ascii=False)
