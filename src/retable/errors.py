@@ -111,6 +111,12 @@ class KeyUnknown(TableError):
     code = "KEY_UNKNOWN"
 
 
+class RowMissing(TableError):
+    """A change tells only some columns of a row that is not there."""
+
+    code = "ROW_MISSING"
+
+
 class ConflictError(RetableError):
     """Nothing is wrong: try again."""
 

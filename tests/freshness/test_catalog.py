@@ -265,6 +265,13 @@ def test_a_window_that_was_decoded_to_another_content_waits_for_its_replay(feed:
     assert promised(feed, None)[-1] == at("08:50")
 
 
+def test_a_window_that_was_decoded_anew_long_after_its_replay_waits_too(feed: Feed) -> None:
+    feed.proves(7, row="07:50")
+    record(feed.lake, feed.lake.settings.source("dump"), LATER + timedelta(days=9))
+    feed.decoded_anew(6)
+    assert ask(feed.lake, ["dump"], at("07:00"), "row", LATER + timedelta(days=10)).cause is not None
+
+
 def test_a_window_that_was_decoded_anew_to_the_same_content_needs_no_replay(feed: Feed) -> None:
     feed.proves(7, row="07:50")
     feed.decoded_anew(6)

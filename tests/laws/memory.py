@@ -226,7 +226,7 @@ def to_record(window: str, event: ChangeEvent) -> Record:
 
 _MEMBERS = (
     *("kind", "source_format", "source_system", "database", "schema", "table"),
-    *("op", "op_raw", "image", "before", "after"),
+    *("op", "op_raw", "image", "partial_after", "before", "after"),
     *("part", "event_time_ms", "ddl_text"),
 )
 

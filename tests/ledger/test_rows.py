@@ -8,8 +8,16 @@ import pytest
 
 from retable.errors import ConflictError
 from retable.ledger.catalog import Lake, open_lake
-from retable.ledger.read import read_actions, read_cuts, read_ledger, read_schema_changes, read_tables
-from retable.ledger.rows import ActionRow, CutRow, LedgerRow, SchemaChangeRow, TableRow
+from retable.ledger.read import (
+    read_actions,
+    read_cuts,
+    read_evidence,
+    read_ledger,
+    read_schema_changes,
+    read_tables,
+    read_watermarks,
+)
+from retable.ledger.rows import ActionRow, CutRow, EvidenceRow, LedgerRow, SchemaChangeRow, TableRow, WatermarkRow
 from retable.ledger.write import append_rows
 
 NOW = datetime(2026, 3, 1, 6, 0, 0, 123456, tzinfo=UTC)
@@ -25,6 +33,8 @@ CHANGE = SchemaChangeRow(
 CUT = CutRow("erp", W5, 0, "gold_shop.orders", "id-1", 7, "live", NOW)
 TABLE = TableRow("erp", "id-1", "gold_shop.orders", "Shop", None, "Orders", "held", '{"code": "ZERO_DATE"}', NOW)
 ACTION = ActionRow("erp", "release", "gold_shop.orders", "because", "ann", NOW)
+EVIDENCE = EvidenceRow("erp", W5, "t", 3, 1, None, NOW, NOW, 2, NOW)
+WATERMARK = WatermarkRow("erp", None, "row", W5, NOW, 1, {"t/3": NOW, "t/4": None}, None, NOW)
 
 
 @pytest.fixture
@@ -33,12 +43,14 @@ def lake(lake_settings) -> Lake:
 
 
 def test_every_kind_of_row_reads_back_as_it_was_written(lake):
-    append_rows(lake, [LEDGER, CHANGE, CUT, TABLE, ACTION])
+    append_rows(lake, [LEDGER, CHANGE, CUT, TABLE, ACTION, EVIDENCE, WATERMARK])
     assert read_ledger(lake, "erp") == [LEDGER]
     assert read_schema_changes(lake, "erp", "gold_shop.orders") == [CHANGE]
     assert read_cuts(lake, "erp", W5) == [CUT]
     assert read_tables(lake) == [TABLE]
     assert read_actions(lake, "erp") == [ACTION]
+    assert read_evidence(lake, "erp") == [EVIDENCE]
+    assert read_watermarks(lake, "erp") == [WATERMARK]
 
 
 def test_an_empty_lake_has_no_rows_and_reading_makes_no_tables(lake):
@@ -76,6 +88,25 @@ def test_a_source_reads_its_own_rows_only(lake):
     append_rows(lake, [LEDGER, replace(LEDGER, source="crm' OR 1=1 --", window=W6)])
     assert [row.window for row in read_ledger(lake, "erp")] == [W5]
     assert [row.window for row in read_ledger(lake, "crm' OR 1=1 --")] == [W6]
+
+
+def test_rows_are_read_from_a_least_value_on(lake):
+    later = NOW + timedelta(hours=1)
+    append_rows(lake, [LEDGER, EVIDENCE, WATERMARK])
+    append_rows(lake, [replace(row, window=W6, recorded_at=later) for row in (LEDGER, EVIDENCE, WATERMARK)])
+    for read in (read_ledger, read_evidence, read_watermarks):
+        for least in ({"window": W6}, {"recorded_at": later}, {"window": W5, "recorded_at": later}):
+            assert [row.window for row in read(lake, "erp", at_least=least)] == [W6]
+    assert read_watermarks(lake, "erp", {"watermark": later}) == []
+    assert len(read_watermarks(lake, "erp", {"watermark": NOW})) == 2
+
+
+def test_many_commits_are_a_few_manifests_and_the_newest_row_still_wins(lake):
+    for number in range(20):
+        append_rows(lake, [replace(TABLE, gold=f"gold_shop.t{number}")])
+        assert read_tables(lake)[0].gold == f"gold_shop.t{number}"
+    table = lake.load("ops.tables")
+    assert len(table.current_snapshot().manifests(table.io)) < 16
 
 
 def test_a_cut_keeps_all_its_revisions(lake):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from retable.errors import BadValue, ZeroDate
 from retable.model.sequence import Sequence
-from retable.replay.fold import Bounds, Folded, Read, RowEvent, fold_bag, fold_keys
+from retable.replay.fold import ABSENT, Bounds, Folded, Read, RowEvent, fold_bag, fold_keys
 
 FREE = Bounds(None, None)
 
@@ -208,3 +208,46 @@ def test_rows_of_a_full_load_share_one_sequence_and_none_is_lost(events: list[Ro
     assert live(folded) - untouched <= truth(events)
     bag = fold_bag([load[0]._replace(offset=number) for number in range(3)], read_bag, FREE)
     assert bag.counts == {("a=loaded",): 3}
+
+
+@given(changes(), st.randoms(), st.data())
+def test_partial_images_fold_column_by_column(events: list[RowEvent], chance: object, data: st.DataObject) -> None:
+    """Rows of two columns beside the key; an update may tell only one of them, and takes the other from before."""
+    standing: dict[str, tuple[object, ...]] = {}
+    told: list[RowEvent] = []
+    rows: dict[int, tuple[object, ...]] = {}
+    for change in events:
+        old = None if change.before is None else standing.pop(change.before.split("=")[0])
+        if change.after is None:
+            told.append(change)
+            continue
+        key, number = change.after.split("=")[0], change.sequence.hi
+        row = (key, f"x{number}", f"y{number}")
+        if change.op == "UPDATE" and old is not None and data.draw(st.booleans()):
+            kept = data.draw(st.sampled_from((1, 2)))
+            rows[number] = tuple(ABSENT if at == kept else value for at, value in enumerate(row))
+            row = tuple(old[at] if at == kept else value for at, value in enumerate(row))
+        else:
+            rows[number] = row
+        told.append(change._replace(partial=ABSENT in rows[number]))
+        standing[key] = row
+    chance.shuffle(told)  # type: ignore[attr-defined]
+    folded = fold_keys(told, lambda change: read(change)._replace(row=rows.get(change.sequence.hi)), FREE)
+    assert {winner.row for winner in folded.winners.values() if winner.row is not None} == set(standing.values())
+    assert folded.hold is None
+
+
+def test_a_partial_image_of_a_row_that_only_gold_has_names_the_row_to_continue() -> None:
+    change = event(7, "UPDATE", "a=1", "b=2")._replace(partial=True)
+    folded = fold_keys([change], lambda change: read(change)._replace(row=("b", ABSENT, "new")), FREE)
+    winner = folded.winners["b",]
+    assert winner.base == ("a",)
+    assert folded.touched == {("a",), ("b",)}
+    assert winner.over(("a", "kept", "old")).row == ("b", "kept", "new")
+
+
+def test_a_partial_image_of_a_deleted_row_holds_the_table() -> None:
+    gone, change = event(6, "DELETE", "a=1", None), event(7, "UPDATE", "a=1", "a=2")._replace(partial=True)
+    folded = fold_keys([gone, change], lambda each: read(each)._replace(row=each.after and ("a", ABSENT)), FREE)
+    assert folded.hold is not None
+    assert (folded.hold.code, folded.hold.position) == ("ROW_MISSING", change.sequence)

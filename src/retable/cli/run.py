@@ -19,10 +19,10 @@ from retable.freshness.gate import spell
 from retable.land.files import list_objects
 from retable.ledger.catalog import Lake
 from retable.ledger.empty import close_empty
+from retable.ledger.quarantine import list_quarantined, read_accepted
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import Stage, StageReport
 from retable.ledger.windows import record_windows
-from retable.model.budget import QuarantineBudget
 from retable.model.window import Window, window_start
 
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
@@ -120,19 +120,19 @@ def _run_windows(lake: Lake, source: SourceSettings, windows: list[Window]) -> N
             else:
                 spark = spark or stack.enter_context(running_spark(lake.settings))
                 for at, window in enumerate(found, start=number + 1):
-                    reports += _run_window(lake, source, at, window.name, _STAGES, spark, progress)
+                    reports += run_window(lake, source, at, window.name, _STAGES, spark, progress)
             number += len(found)
     _say_how_far(lake, source)
-    _call_attention(reports, source.quarantine_budget)
+    call_attention(lake, source, reports)
 
 
 def _run_stages(lake: Lake, source: SourceSettings, window: str, stages: tuple[Stage, ...]) -> None:
     with Progress(1) as progress, running_spark(lake.settings) as spark:
-        reports = _run_window(lake, source, 1, window, stages, spark, progress)
-    _call_attention(reports, source.quarantine_budget)
+        reports = run_window(lake, source, 1, window, stages, spark, progress)
+    call_attention(lake, source, reports)
 
 
-def _run_window(
+def run_window(
     lake: Lake,
     source: SourceSettings,
     number: int,
@@ -168,15 +168,16 @@ def _say_how_far(lake: Lake, source: SourceSettings) -> None:
         say(f"{source.name} is complete through {spell(standing.watermark)} ({standing.grade})")
 
 
-def _call_attention(reports: list[StageReport], budget: QuarantineBudget) -> None:
-    """End with 2 where a table is held, or a window has more in quarantine than the budget."""
+def call_attention(lake: Lake, source: SourceSettings, reports: list[StageReport]) -> None:
+    """End with 2 where a table is held, or a window has more in quarantine, not accepted, than the budget."""
     held = sorted({table for report in reports for table in report.held})
     waiting = 0
     for window in {report.window for report in reports}:
         mine = [report.counts for report in reports if report.window == window]
         refused = sum(counts.get(name, 0) for counts in mine for name in ("quarantined", "rejected"))
+        refused -= _count_accepted(lake, source, window) if refused else 0
         landed = max(counts.get("landed", 0) for counts in mine)
-        waiting += 0 if budget.allows(refused, landed) else refused
+        waiting += 0 if source.quarantine_budget.allows(refused, landed) else refused
     words = []
     if held:
         words.append(f"held: {', '.join(held)}; `retable hold list` says why")
@@ -184,3 +185,8 @@ def _call_attention(reports: list[StageReport], budget: QuarantineBudget) -> Non
         words.append(f"quarantined: {waiting:,} messages or rows; `retable quarantine list` says which")
     if words:
         raise NeedsAttention("done, but " + "; ".join(words))
+
+
+def _count_accepted(lake: Lake, source: SourceSettings, window: str) -> int:
+    accepted = read_accepted(lake, source.name)
+    return sum(row.id in accepted for row in list_quarantined(lake, source.name, window)) if accepted else 0

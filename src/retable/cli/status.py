@@ -18,7 +18,7 @@ from retable.freshness.gate import Standing, judge, spell
 from retable.gold.read import gold_states
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
-from retable.ledger.faults import explained
+from retable.ledger.quarantine import read_open
 from retable.ledger.read import read_ledger
 from retable.ledger.windows import read_windows
 
@@ -87,18 +87,10 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
         min(waiting, default=None),
         Counter(state.state for state in mine.values()),
         sorted(name for name, state in mine.items() if state.hold is not None),
-        _count_quarantined(lake, source.name),
+        read_open(lake, source.name).num_rows,
         beyond_budget(lake, source),
         drained if proven.watermark is None else proven,
     )
-
-
-def _count_quarantined(lake: Lake, source: str) -> int:
-    table = lake.find(f"quarantine.{source}")
-    if table is None:
-        return 0
-    with explained(lake.settings.lake):
-        return table.scan().count()
 
 
 _HEADERS = (

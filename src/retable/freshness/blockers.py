@@ -18,6 +18,7 @@ from retable.freshness.watermark import Watermarks
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
+from retable.ledger.quarantine import read_open
 from retable.ledger.read import read_ledger, read_schema_changes, scan
 from retable.model.event import TableName
 from retable.model.sequence import Sequence, parse_sequence
@@ -112,15 +113,10 @@ def _pending(lake: Lake, source: SourceSettings, gold: str, state: GoldState, be
 
 # --- quarantine --------------------------------------------------------------------------------------------------
 def read_quarantine(lake: Lake, source: SourceSettings) -> Quarantine:
-    """Count what is quarantined, and for a budget that is a part of a window, what the windows landed."""
-    table = lake.find(f"quarantine.{source.name}")
-    if table is None:
-        return Quarantine({}, {})
-    columns = ("window", "database", "schema", "table")
-    with explained(lake.settings.lake):
-        rows = table.scan(selected_fields=columns).to_arrow()
+    """Count what is quarantined and not accepted, and for a budget that is a part of a window, what the windows landed."""
+    rows = read_open(lake, source.name)
     counts: dict[str, Counter[TableName | None]] = defaultdict(Counter)
-    for row in rows.group_by(list(columns)).aggregate([([], "count_all")]).to_pylist():
+    for row in rows.group_by(rows.column_names).aggregate([([], "count_all")]).to_pylist():
         named = row["database"] is not None and row["table"]
         name = TableName(row["database"], row["schema"], row["table"]) if named else None
         counts[row["window"]][name] += row["count_all"]
@@ -155,8 +151,9 @@ def _quarantined(
         cause = Cause(
             "QUARANTINED",
             f"{what} quarantined in the window {window}; the budget is {source.quarantine_budget}",
-            f"`retable quarantine list --source {source.name} --window {window}` says why; correct the settings and "
-            f"decode and replay that window again, or raise `quarantine_budget`",
+            f"`retable quarantine list --source {source.name} --window {window}` says why; correct the settings, then "
+            f"`retable quarantine redecode --source {source.name} --window {window}`; or `retable quarantine accept` "
+            f"the loss, or raise `quarantine_budget`",
             table=gold,
             window=window,
         )

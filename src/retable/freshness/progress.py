@@ -97,7 +97,7 @@ def decoded_anew(lake: Lake, source: str, progress: Progress) -> str | None:
     rows = read_ledger(lake, source, at_least=None if since is None else {"recorded_at": since})
     replayed = {row.window: row for row in rows if row.stage == "replay" and row.table is None}
     for window, when in sorted(written.items()):
-        replay = replayed.get(window) or _replay_of(lake, source, window)
+        replay = replayed.get(window)
         if replay is None or (when > replay.recorded_at and _differs(lake, source, replay)):
             return window
     return None
@@ -113,11 +113,6 @@ def _written(lake: Lake, source: str, since: datetime | None) -> dict[str, datet
         if window and (since is None or when >= since):
             found[window] = when
     return found
-
-
-def _replay_of(lake: Lake, source: str, window: str) -> LedgerRow | None:
-    found = read_ledger(lake, source, window)
-    return next((row for row in found if row.stage == "replay" and row.table is None), None)
 
 
 def _differs(lake: Lake, source: str, replay: LedgerRow) -> bool:

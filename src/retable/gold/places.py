@@ -1,7 +1,7 @@
 """Where each table's gold is, and the names that it should have."""
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from retable.gold.state import GoldState, from_properties
@@ -35,9 +35,12 @@ class Places:
         self._source = source
         self._step = step
 
-    def find(self, identity: str, desired: str) -> Found:
-        """Find a table's gold under its recorded name, the one it should have, or, after a crash, anywhere near."""
-        for name in dict.fromkeys(self._candidates(identity, desired)):
+    def find(self, identity: str, desired: str, former: Iterable[str] = ()) -> Found:
+        """Find a table's gold under its recorded name, the one it should have, or, after a crash, anywhere near.
+
+        `former` are the names that it may have had before: a run that died before its record may have made it there.
+        """
+        for name in dict.fromkeys((*self._candidates(identity, desired), *sorted(former))):
             table = self._catalog.load(name)
             state = None if table is None else from_properties(table.properties())
             if state is None or state.source != self._source:

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from dataclasses import dataclass
 
-from retable.errors import OrderUndefined
+from retable.errors import OrderUndefined, RowMissing
 from retable.gold.store import Standing
 from retable.replay.fold import Folded, Key, Values, Winner
 
@@ -27,7 +27,11 @@ def replace_keys(folded: Folded, key_columns: list[int], standing: list[Standing
     deletes: list[Key] = []
     rows: list[tuple[Values, Winner]] = []
     for key in folded.touched:
-        winner, old = folded.winners[key], present.get(key, [])
+        winner, old = folded.winners.get(key), present.get(key, [])
+        if winner is None:
+            continue
+        if winner.base is not None:
+            winner = winner.over(_base(winner.base, present))
         if any(row.part != winner.part and row.sequence.epoch == winner.sequence.epoch for row in old):
             raise OrderUndefined(f"partitions {old[0].part} and {winner.part} both write one key")
         if winner.row is not None and [(row.values, row.sequence) for row in old] == [(winner.row, winner.sequence)]:
@@ -37,6 +41,13 @@ def replace_keys(folded: Folded, key_columns: list[int], standing: list[Standing
         if winner.row is not None:
             rows.append((winner.row, winner))
     return Replacement(deletes, rows)
+
+
+def _base(key: Key, present: dict[Key, list[Standing]]) -> Values:
+    """Gold's row from which a partial one takes what it does not tell; RowMissing where gold has none."""
+    if key not in present:
+        raise RowMissing(f"an update tells only some columns of the row {key!r}, which gold does not have")
+    return present[key][0].values
 
 
 def replace_bag(folded: Folded, standing: list[Standing]) -> Replacement:

@@ -155,7 +155,9 @@ class Run:
             touched = set(owned) | tables.touched_by({(s.position, s.part) for s in pending})
             touched |= {i for i, row in self._past.tables.items() if i in names and names[i][0] != row.gold}
             fresh = touched - set(found)
-            found |= {identity: self._places.find(identity, names[identity][0]) for identity in fresh}
+            for identity in fresh:
+                former = gold_names(self._settings, tables.history(identity))
+                found[identity] = self._places.find(identity, names[identity][0], former)
             remembered = [c for i in fresh if stored and (state := found[i].state) for c in state.implicit]
             holds = {identity: f.state.hold for identity, f in found.items() if stored and f.state is not None}
             strange = [column for column in tables.strange(owned, holds) if column not in implicit]

@@ -105,6 +105,7 @@ def to_event(record: Record, ordinals: Mapping[str, int], counted: bool) -> RowE
         fields["old_key_hash"],
         counted,
         HALVES.get(fields["image"]),
+        bool(fields["partial_after"]),
     )
 
 

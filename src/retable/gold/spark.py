@@ -34,7 +34,19 @@ _TABLE = ("database", "schema", "table")
 _ADDRESS = ("window", "topic", "partition", "offset", "row_index")
 _STATEMENT = ("source_format", "source_system", "op", "op_raw", "ddl_text", "sequence", "part", "event_time_ms")
 _STATEMENT_COLUMNS = (*_TABLE, "window", "offset", *_STATEMENT)
-_IMAGES = ("op", "image", "before", "after", "column_types", "keys", "sequence", "part", "key_hash", "old_key_hash")
+_IMAGES = (
+    "op",
+    "image",
+    "partial_after",
+    "before",
+    "after",
+    "column_types",
+    "keys",
+    "sequence",
+    "part",
+    "key_hash",
+    "old_key_hash",
+)
 _ROW_COLUMNS = (*_TABLE, *_ADDRESS, *_IMAGES)
 _KEY = "_retable_key_"
 

@@ -13,6 +13,7 @@ from retable.gold.rows import arrow_type, to_table
 from retable.gold.state import RUN_PROPERTY, from_properties, to_properties
 from retable.gold.store import Catalog, GoldTable, Halves, Late, RowStore, Standing
 from retable.gold.work import Change, Decision, Outcome, Work, gold_columns, is_late, new_state
+from retable.model.sequence import LOWEST
 from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, Pair, RowEvent, fold_bag, fold_keys, unpaired
 from retable.replay.history import Hold, TableHistory
 from retable.replay.images import TableReader, key_columns
@@ -120,6 +121,8 @@ class TableReplay:
         hashes = frozenset(h for event in late for h in (event.key_hash, event.old_key_hash) if h is not None)
         keys = late[0].keys or ()
         events = [*work.events, *work.older(Late(hashes, keys, min(event.sequence for event in late)))]
+        if any(event.partial for event in events):
+            events = [*work.events, *_whole_stories(work, hashes, keys)]
         return events + _other_halves(work, set(unpaired(events)) - (alone - joined))
 
     def _change(
@@ -194,6 +197,17 @@ class TableReplay:
             self._rows.append(work.gold, branch, rows, self._run_id, self._window)
             self._step(f"{work.gold}: appended")
         return branch
+
+
+def _whole_stories(work: Work, hashes: frozenset[int], keys: tuple[str, ...]) -> list[RowEvent]:
+    """All events of keys of which some tell only a part of the row, and of the keys that such a row had before."""
+    while True:
+        found = work.older(Late(hashes, keys, LOWEST))
+        told = [{event.key_hash, event.old_key_hash} for event in (*work.events, *found)]
+        more = frozenset(h for pair in told if not hashes.isdisjoint(pair) for h in pair if h is not None)
+        if more <= hashes:
+            return found
+        hashes |= more
 
 
 def _other_halves(work: Work, alone: set[Pair]) -> list[RowEvent]:

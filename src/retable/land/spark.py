@@ -29,27 +29,35 @@ _TASKS_PER_CORE = 4
 
 
 def land(
-    spark: SparkSession, lake: Lake, source: SourceSettings, window: str, run_id: str, now: datetime
+    spark: SparkSession,
+    lake: Lake,
+    source: SourceSettings,
+    window: str,
+    run_id: str,
+    now: datetime,
+    *,
+    anew: bool = False,
 ) -> StageReport:
     """Land a recorded window whole, or not at all; bronze never changes, so a landed one is left as it is.
 
-    PositionsLost names an object that is gone or changed. `landed_at` is the time at which the window was recorded, so
+    `anew` reads the same objects again, for lines that a former `max_message` cut. PositionsLost names an object that is gone or changed. `landed_at` is the time at which the window was recorded, so
     landing it anew into an empty lake gives equal rows.
     """
     started = perf_counter()
     recorded = find_window(lake, source.name, window)
     landed = _landed(lake, lake.ensure(f"bronze.{source.name}"), window)
     row = next((row for row in read_ledger(lake, source.name, window) if row.stage == "land"), None)
-    if row and (landed or row.counts["landed"] == 0):
+    if row and not anew and (landed or row.counts["landed"] == 0):
         return StageReport(source.name, window, "land", row.counts, wrote=False, seconds=perf_counter() - started)
     counts = {"objects": len(recorded.objects), "bytes": sum(item.size for item in recorded.objects), "landed": landed}
-    if not landed:
+    written = anew or not landed
+    if written:
         counts["new_versions"] = _new_versions(lake, recorded)
         counts["skipped_lines"] = _write(spark, lake, source, recorded, run_id) if counts["bytes"] else 0
         counts["landed"] = _landed(lake, lake.load(f"bronze.{source.name}"), window)
     seconds = perf_counter() - started
     append_rows(lake, [_ledger_row(lake, recorded, counts, run_id, seconds, now)])
-    return StageReport(source.name, window, "land", counts, wrote=not landed, seconds=seconds)
+    return StageReport(source.name, window, "land", counts, wrote=written, seconds=seconds)
 
 
 class _ByObject(AccumulatorParam[dict[int, int]]):

@@ -19,6 +19,10 @@ class Sequence(NamedTuple):
         return f"{self.epoch}.{self.hi}.{self.lo}"
 
 
+LOWEST = Sequence(0, -(10**37), 0)
+"""Below every sequence of any format."""
+
+
 def parse_sequence(text: str) -> Sequence:
     """Read what `str(sequence)` wrote."""
     epoch, hi, lo = text.split(".")

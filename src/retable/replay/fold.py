@@ -6,10 +6,11 @@ matters. A row that cannot be read falls out before the comparison: the state be
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import Enum
 from typing import Literal, NamedTuple
 
-from retable.errors import MessageError, TableError
+from retable.errors import MessageError, RowMissing, TableError
 from retable.model.sequence import Sequence
 from retable.replay.history import Hold
 
@@ -18,12 +19,21 @@ Key = tuple[object, ...]
 REMEDY_REBUILD = "correct the settings or the source, then: retable hold release TABLE --rebuild --reason ..."
 
 
+class Absent(Enum):
+    """The value of a column that a partial image leaves out: unchanged, which is not null."""
+
+    ABSENT = "absent"
+
+
+ABSENT = Absent.ABSENT
 Half = Literal["before", "after"]
 Pair = tuple[int, int, str | None]
 
 
 class RowEvent(NamedTuple):
     """A row change as silver has it. `counted` is False for rows of other windows that a late key needs.
+
+    `partial`: a column that `after` leaves out is unchanged.
 
     `half` tells which half of an update this is, where the source writes one as two messages; both have the source
     epoch and the `hi` of one sequence.
@@ -45,6 +55,7 @@ class RowEvent(NamedTuple):
     old_key_hash: int | None
     counted: bool
     half: Half | None = None
+    partial: bool = False
 
     @property
     def pair(self) -> Pair:
@@ -67,11 +78,21 @@ class Read(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """The last state of a key: its row, or None for a tombstone."""
+    """The last state of a key: its row, or None for a tombstone.
+
+    Columns that are ABSENT have the values of gold's row of the key `base`, which no event tells anew.
+    """
 
     sequence: Sequence
     part: str | None
     row: Values | None
+    base: Key | None = None
+
+    def over(self, standing: Values) -> "Winner":
+        """The state with the absent columns taken from a row."""
+        if self.row is None:
+            return self
+        return replace(self, row=_merged(self.row, standing), base=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +146,7 @@ def fold_keys(events: Iterable[RowEvent], read: Callable[[RowEvent], Read], boun
     folded = Folded()
     owner: dict[Key, RowEvent] = {}
     applied: list[tuple[RowEvent, Key]] = []
+    halved: dict[Pair, tuple[Key, Winner | None]] = {}
     for event, action, touches in _whole(_readable(events, read, bounds, folded), folded):
         last = action.key if action.key is not None else action.gone
         if last is not None and _is_again(event, folded.winners.get(last)):
@@ -132,13 +154,26 @@ def fold_keys(events: Iterable[RowEvent], read: Callable[[RowEvent], Read], boun
             if touches:
                 folded.touched |= {key for key in (action.gone, action.key) if key is not None}
             continue
-        for key, row in ((action.gone, None), (action.key, action.row)):
+        coming = Winner(event.sequence, event.part, action.row)
+        if event.half == "before" and action.gone is not None:
+            halved[event.pair] = (action.gone, folded.winners.get(action.gone))
+        if action.row is not None and ABSENT in action.row and last is not None:
+            found = action.gone if action.gone is not None else last
+            whence = halved.get(event.pair) or (found, folded.winners.get(found))
+            try:
+                coming = _continued(coming, *whence)
+            except RowMissing as error:
+                folded.verdicts[event.ordinal, "held"] += event.counted
+                _stop(folded, event, error.code, error.message)
+                continue
+        gone = Winner(event.sequence, event.part, None)
+        for key, winner in ((action.gone, gone), (action.key, coming)):
             if key is None:
                 continue
             before = folded.winners.get(key)
             if before is not None and before.part != event.part and before.sequence.epoch == event.sequence.epoch:
                 _stop(folded, event, "ORDER_UNDEFINED", f"partitions {before.part} and {event.part} both write one key")
-            folded.winners[key] = Winner(event.sequence, event.part, row)
+            folded.winners[key] = winner
             owner[key] = event
             if touches:
                 folded.touched.add(key)
@@ -146,7 +181,23 @@ def fold_keys(events: Iterable[RowEvent], read: Callable[[RowEvent], Read], boun
             applied.append((event, last))
     for event, key in applied:
         folded.verdicts[event.ordinal, "applied" if owner[key] is event else "superseded"] += 1
+    bases = {folded.winners[key].base for key in folded.touched}
+    folded.touched |= {base for base in bases if base is not None}
     return folded
+
+
+def _continued(coming: Winner, key: Key, last: Winner | None) -> Winner:
+    """A partial row over the state before it, in the fold or else in gold; RowMissing where the row was deleted."""
+    if last is None:
+        return replace(coming, base=key)
+    if last.row is None or coming.row is None:
+        raise RowMissing(f"an update tells only some columns of the row {key!r}, which was deleted before")
+    row = _merged(coming.row, last.row)
+    return replace(coming, row=row, base=last.base if ABSENT in row else None)
+
+
+def _merged(row: Values, under: Values) -> Values:
+    return tuple(old if value is ABSENT else value for value, old in zip(row, under, strict=True))
 
 
 def fold_bag(events: Iterable[RowEvent], read: Callable[[RowEvent], Read], bounds: Bounds) -> Folded:

@@ -7,9 +7,11 @@ from retable.decode.values import Value, ValueRules, default_reader, read_image,
 from retable.errors import BadValue, KeyUnknown, OrderUndefined, UnsupportedChange
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.replay.fold import Key, Read, RowEvent, Values
+from retable.replay.fold import ABSENT, Key, Read, RowEvent, Values
 from retable.replay.history import AppliedChange, Column, Epoch, TableHistory
 from retable.replay.traced import ImplicitColumn
+
+_MOST_PLANS = 4096
 
 _Types = tuple[tuple[str, str | None], ...]
 
@@ -46,17 +48,28 @@ class TableReader:
     def read(self, event: RowEvent) -> Read:
         """What the event does. MessageError rejects this row, TableError holds the table here."""
         self._check_order(event)
-        after = None if event.op == "DELETE" or event.half == "before" else self._row(event, event.after)
+        after = None
+        if event.op != "DELETE" and event.half != "before":
+            after = self._row(event, event.after, event.partial)
         if not self.keys:
-            comes_alone = event.op in ("INSERT", "READ") or event.half == "after"
-            return Read(None if comes_alone else self._row(event, event.before), None, after)
+            return self._read_whole(event, after)
         if after is None:
             return Read(self._key(self._row(event, event.before)), None, None)
-        key = self._key(after)
         if event.op != "UPDATE" or event.half is not None or event.before is None:
-            return Read(None, key, after)
-        old = self._key(self._row(event, event.before))
-        return Read(old if old != key else None, key, after)
+            return Read(None, self._key(after), after)
+        before = self._row(event, event.before, partial=True)
+        after = tuple(
+            before[at] if value is ABSENT and at in self.key_columns else value for at, value in enumerate(after)
+        )
+        key, old = self._key(after), self.key_of(before)
+        return Read(old if old != key and ABSENT not in old else None, key, after)
+
+    def _read_whole(self, event: RowEvent, after: Values | None) -> Read:
+        """What an event does to a table without a key, where whole rows stand for themselves."""
+        if after is not None and ABSENT in after:
+            raise KeyUnknown("an update tells only some columns, and the table has no key by which to find its row")
+        comes_alone = event.op in ("INSERT", "READ") or event.half == "after"
+        return Read(None if comes_alone else self._row(event, event.before), None, after)
 
     def key_of(self, row: Values) -> Key:
         """The key's values of a row of the final schema."""
@@ -66,6 +79,8 @@ class TableReader:
         key = self.key_of(row)
         if None in key:
             raise BadValue(f"key column {self.keys[key.index(None)]!r} is null")
+        if ABSENT in key:
+            raise BadValue(f"key column {self.keys[key.index(ABSENT)]!r} is not in the row image")
         return key
 
     def _check_order(self, event: RowEvent) -> None:
@@ -76,7 +91,8 @@ class TableReader:
                 f" nothing tells which came first ({clash.statement[:200]})"
             )
 
-    def _row(self, event: RowEvent, image: str | None) -> Values:
+    def _row(self, event: RowEvent, image: str | None, partial: bool = False) -> Values:
+        """Read an image; a column that it leaves out is null, or, in a partial one, absent."""
         if image is None:
             raise BadValue(f"{event.op} without the row image that it needs")
         lexemes = read_image(image)
@@ -84,9 +100,14 @@ class TableReader:
         epoch = self.history.epoch_of(event.sequence)
         plan = self._plans.get((epoch.start, types))
         if plan is None:
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans.clear()
             plan = self._plans[(epoch.start, types)] = self._compile(epoch, types)
-        row: list[Value] = []
+        row: list[object] = []
         for cell in plan:
+            if partial and cell.name not in lexemes:
+                row.append(ABSENT)
+                continue
             try:
                 row.append(cell.default if cell.name is None else cell.read(lexemes.get(cell.name)))
             except BadValue as error:

@@ -1,0 +1,97 @@
+"""What is quarantined, row by row, and what of it a person took as lost."""
+
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import explained
+from retable.ledger.read import read_actions, scan
+from retable.ledger.rows import ActionRow, Stage
+from retable.ledger.tables import QUARANTINE
+from retable.model.event import TableName
+
+ACCEPT = "quarantine accept"
+"""The action by which a loss is accepted; its target is the row's ID."""
+
+_OF_TABLE = ("window", "database", "schema", "table")
+_OF_ID = ("stage", "window", "topic", "partition", "offset", "row_index")
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantineRow:
+    """A message that could not be decoded, or a row of it that could not be applied, and why.
+
+    `row_index` numbers the row in its message; without one, it is the message.
+    """
+
+    source: str
+    stage: Stage
+    window: str
+    topic: str
+    partition: int
+    offset: int
+    row_index: int | None
+    code: str
+    reason: str
+    place: str | None
+    decoder_version: str | None
+    database: str | None
+    schema: str | None
+    table: str | None
+    keys: list[str] | None
+    quarantined_at: datetime
+
+    @property
+    def id(self) -> str:
+        """Its name for people; the same however often the window is decoded again."""
+        return _id(self.source, self.stage, self.window, self.topic, self.partition, self.offset, self.row_index)
+
+    @property
+    def table_name(self) -> TableName | None:
+        if self.database is None or not self.table:
+            return None
+        return TableName(self.database, self.schema, self.table)
+
+
+def list_quarantined(lake: Lake, source: str, window: str | None = None) -> list[QuarantineRow]:
+    """Give what is quarantined of a source, or of one window of it, accepted or not, by window and address."""
+    records = scan(lake, lake.find(f"quarantine.{source}"), window=window).to_pylist()
+    names = [field.name for field in fields(QuarantineRow)]
+    rows = [QuarantineRow(**{name: _python(record[name]) for name in names if name != "source"}, source=source) for record in records]
+    return sorted(rows, key=lambda row: (row.window, row.topic, row.partition, row.offset, row.row_index or 0, row.stage))
+
+
+def read_accepted(lake: Lake, source: str) -> dict[str, ActionRow]:
+    """Give who accepted what of a source as lost, and why, by the ID of the row."""
+    return {row.target: row for row in read_actions(lake, source) if row.action == ACCEPT}
+
+
+def read_open(lake: Lake, source: str) -> pa.Table:
+    """Give window, database, schema and table of every quarantined row of a source that nobody accepted."""
+    table = lake.find(f"quarantine.{source}")
+    if table is None:
+        return QUARANTINE.columns.empty_table().select(_OF_TABLE)
+    accepted = read_accepted(lake, source)
+    names = tuple(dict.fromkeys((*_OF_TABLE, *_OF_ID))) if accepted else _OF_TABLE
+    with explained(lake.settings.lake):
+        rows = table.scan(selected_fields=names).to_arrow()
+    if accepted:
+        is_open = [_id(source, **place) not in accepted for place in rows.select(_OF_ID).to_pylist()]
+        rows = rows.filter(pa.array(is_open, pa.bool_()))
+    return rows.select(_OF_TABLE)
+
+
+def _id(source: str, stage: str, window: str, topic: str, partition: int, offset: int, row_index: int | None) -> str:
+    """Spell a place, with what a terminal would obey or not show as escapes: an ID is copied by hand."""
+    row = "" if row_index is None else f"+{row_index}"
+    shown = "".join(
+        char if char.isprintable() and char != "\\" else char.encode("unicode_escape").decode() for char in topic
+    )
+    return f"{source}/{window}/{stage}/{shown}/{partition}@{offset}{row}"
+
+
+def _python(value: Any) -> Any:
+    return value.astimezone(UTC) if isinstance(value, datetime) else value
