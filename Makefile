@@ -10,7 +10,7 @@ help: ## say what there is
 setup: ## make .venv: pinned packages, Retable, Spark's jars
 	@PYTHON="$(PYTHON)" sh infra/setup.sh
 
-demo: setup ## replay a real MariaDB change log through Airflow, hour by hour, and compare with the truth
+demo: setup ## replay a real MariaDB change log and a simulated shop through Airflow, and compare with the truth
 	@$(BIN)/python infra/demo.py
 
 test: lint ## every test that needs no server and no root

@@ -1,37 +1,42 @@
-"""`make demo`: replay a genuine MariaDB change log through Airflow, window by window, and compare with the truth."""
+"""`make demo`: replay a genuine MariaDB change log and a simulated shop through Airflow, and compare with the truth."""
 
 import json
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 
-from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
+import demo_shop
 import demo_source
 import local_airflow
-from retable.config import Settings, load_settings
-from retable.gold.read import PublishedTable, list_gold
+from demo_show import STAGES, console, held_tables, show_gold, show_mart, show_watermark, show_windows
+from retable.config import Settings, SourceSettings, load_settings
 from retable.ledger.catalog import Lake, open_lake
-from retable.ledger.read import read_ledger
-from retable.ledger.rows import Stage
-from retable.ledger.windows import read_windows
 
 HOME = demo_source.FOLDER / "airflow"
 LOG = demo_source.FOLDER / "airflow.log"
-STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
-TASKS = (*STAGES, "fresh")
+DAGS = demo_source.FOLDER / "dags"
+REPLAY_TASKS = (*STAGES, "fresh")
+MART_TASKS = ("complete", "build")
 
+LOCAL_BUNDLE = "airflow.dag_processing.bundles.local.LocalDagBundle"
 SHORT_JOBS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """What lets a JVM start cheaply: in a job of seconds its optimizing compiler costs twice what it saves."""
 
-console = Console(soft_wrap=True)
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of a DAG for the interval that ends with `end`; `words` name it, `tasks` is how many it has."""
+
+    dag_id: str
+    end: datetime
+    words: str
+    tasks: int
 
 
 def main() -> None:
@@ -40,30 +45,82 @@ def main() -> None:
     started = time.monotonic()
     shutil.rmtree(demo_source.FOLDER, ignore_errors=True)
     settings = load_settings(demo_source.prepare())
-    ends = list(_interval_ends(settings))
-    console.print(f"[bold]{len(ends)} hours of a MariaDB change log, read by Canal[/]: var/demo/landing")
-    _run_airflow(ends)
+    demo_shop.write_mart_dag(DAGS)
+    env = _prepare_airflow()
     lake = open_lake(settings)
-    _show_windows(lake)
-    agrees = _show_gold(lake)
+    agrees = [_replay_mariadb(settings, lake, env), _replay_shop(settings, lake, env)]
     console.print(f"\n{time.monotonic() - started:.0f} s in all. Airflow's words are in var/demo/airflow.log.")
     _show_next_steps()
-    sys.exit(0 if agrees else 4)
+    sys.exit(0 if all(agrees) else 4)
 
 
-def _interval_ends(settings: Settings) -> Iterator[str]:
+def _replay_mariadb(settings: Settings, lake: Lake, env: dict[str, str]) -> bool:
+    """Replay the genuine log and show gold beside the server's tables; false where one that is not held differs."""
     source = settings.source(demo_source.SOURCE)
+    hours = len(demo_source.HOURS)
+    console.print(f"[bold]1. {hours} hours of a MariaDB change log, read by Canal[/]: var/demo/landing")
+    _run_airflow(_hours(source, hours), env)
+    sys.path.insert(0, str(demo_source.ROOT / "tests"))
+    from truth import differences
+
+    found = differences(lake, demo_source.TRUTH, demo_source.HOURS[-1])
+    show_windows(lake, source.name)
+    show_gold(lake, source.name, found)
+    return found.keys() <= held_tables(lake, source.name)
+
+
+def _replay_shop(settings: Settings, lake: Lake, env: dict[str, str]) -> bool:
+    """Replay the shop and build the mart behind its gate; false where anything is not as the shop itself has it."""
+    source = settings.source(demo_shop.SOURCE)
+    runs = _hours(source, demo_shop.HOURS)
+    through = runs[-1].end
+    console.print(
+        f"\n[bold]2. {demo_shop.HOURS} hours of a simulated shop, as DataWorks writes them[/]: var/demo/landing_shop\n"
+        f"   {demo_shop.DELIVERY.partitions} partitions, a heartbeat a minute, the halves of an update apart; "
+        f"{demo_shop.DELIVERY.late:.0%} of the row changes late, {demo_shop.DELIVERY.repeated:.0%} repeated.\n"
+        "   Then build_marts (var/demo/dags) waits for the watermark, and reads one consistent cut."
+    )
+    _run_airflow([*runs, Run("build_marts", through, "the mart", len(MART_TASKS))], env)
     assert source.start
-    for number, _ in enumerate(demo_source.HOURS, 1):
-        yield (source.start + number * timedelta(hours=1)).isoformat()
+    truth = demo_shop.play(source.start).truth()
+    found = demo_shop.differences(lake, truth)
+    show_windows(lake, source.name)
+    fresh = show_watermark(lake, source, through)
+    show_gold(lake, source.name, found)
+    built = show_mart(demo_shop.MART, demo_shop.mart_rows(lake, through), demo_shop.mart_truth(truth))
+    return fresh and built and not found
 
 
-def _run_airflow(ends: list[str]) -> None:
-    """Run the DAG for every interval on a metadata database of its own; no daemon is started."""
-    env = local_airflow.environment(HOME, demo_source.SETTINGS) | {"SPARK_SUBMIT_OPTS": SHORT_JOBS}
+def _hours(source: SourceSettings, hours: int) -> list[Run]:
+    assert source.start
+    ends = [source.start + number * timedelta(hours=1) for number in range(1, hours + 1)]
+    return [
+        Run(f"replay_changes__{source.name}", end, f"hour {number} of {hours}", len(REPLAY_TASKS))
+        for number, end in enumerate(ends, 1)
+    ]
+
+
+# --- Airflow ---------------------------------------------------------------------------------------------------------
+def _prepare_airflow() -> dict[str, str]:
+    """Give the demo's Airflow a metadata database of its own, and its environment; no daemon is started."""
+    folders = {"dags-folder": demo_source.ROOT / "dags", "demo": DAGS}
+    bundles = [
+        {"name": name, "classpath": LOCAL_BUNDLE, "kwargs": {"path": str(path)}} for name, path in folders.items()
+    ]
+    env = local_airflow.environment(HOME, demo_source.SETTINGS) | {
+        "AIRFLOW__DAG_PROCESSOR__DAG_BUNDLE_CONFIG_LIST": json.dumps(bundles),
+        "SPARK_SUBMIT_OPTS": SHORT_JOBS,
+    }
     with console.status("Airflow's metadata database …"):
         local_airflow.prepare(HOME, env)
-    command = [sys.executable, str(Path(__file__).with_name("demo_dag.py")), f"replay_changes__{demo_source.SOURCE}"]
+    return env
+
+
+def _run_airflow(runs: list[Run], env: dict[str, str]) -> None:
+    """Run DAGs, one run after the other, in one process."""
+    asked = [f"{run.dag_id}@{run.end.isoformat()}" for run in runs]
+    command = [sys.executable, str(Path(__file__).with_name("demo_dag.py")), *asked]
+    words = [run.words for run in runs for _ in range(run.tasks)]
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -71,74 +128,29 @@ def _run_airflow(ends: list[str]) -> None:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with LOG.open("w") as log, Progress(*columns, console=console) as progress:
-        bar = progress.add_task("Airflow starts", total=len(ends) * len(TASKS))
-        with subprocess.Popen([*command, *ends], env=env, stdout=subprocess.PIPE, stderr=log, text=True) as run:
-            assert run.stdout
+    with LOG.open("a") as log, Progress(*columns, console=console) as progress:
+        bar = progress.add_task("Airflow starts", total=len(words))
+        with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=log, text=True) as process:
+            assert process.stdout
             done = 0
-            for line in run.stdout:
+            for line in process.stdout:
                 event, task = json.loads(line)
                 if event == "began":
-                    progress.update(bar, description=f"hour {done // len(TASKS) + 1} of {len(ends)}: {task}")
+                    progress.update(bar, description=f"{words[done]}: {task}")
                 else:
                     done += 1
                     progress.update(bar, completed=done)
-        progress.update(bar, description="the DAG failed" if run.returncode else "all hours are replayed")
-    if run.returncode:
+        progress.update(bar, description="the DAG failed" if process.returncode else "all of it is done")
+    if process.returncode:
         sys.exit(f"{LOG} says why")
-
-
-def _show_windows(lake: Lake) -> None:
-    counts = {(row.window, row.stage): row.counts for row in read_ledger(lake, demo_source.SOURCE) if row.table is None}
-    table = Table("window", *STAGES, title="\nWhat each stage did with each window (from the ledger)")
-    for window in read_windows(lake, demo_source.SOURCE):
-        table.add_row(window.name, *(_spell(counts.get((window.name, stage), {})) for stage in STAGES))
-    console.print(table)
-
-
-def _spell(counts: dict[str, int]) -> str:
-    return "\n".join(f"{count:,} {name}" for name, count in counts.items() if count)
-
-
-def _show_gold(lake: Lake) -> bool:
-    """Show every gold table beside the source's own; false where one that is not held differs."""
-    sys.path.insert(0, str(demo_source.ROOT / "tests"))
-    from truth import differences
-
-    found = differences(lake, demo_source.TRUTH, demo_source.HOURS[-1])
-    published = list_gold(lake)
-    table = Table("gold table", "rows", "state", "against the source's own table", title="\nGold")
-    for gold in published:
-        table.add_row(escape(gold.name), f"{gold.rows:,}", gold.state.state, _verdict(gold, found.get(gold.name, [])))
-    console.print(table)
-    held = {gold.name for gold in published if gold.state.hold}
-    _show_held(published)
-    for name in sorted(found.keys() - held):
-        console.print(f"[red]{escape(name)} differs:[/]", *map(escape, found[name][:5]), sep="\n  ")
-    return found.keys() <= held
-
-
-def _verdict(gold: PublishedTable, lines: list[str]) -> str:
-    if not lines:
-        return "[green]equal[/]"
-    return "[yellow]held: it stops before the end[/]" if gold.state.hold else f"[red]{len(lines)} differences[/]"
-
-
-def _show_held(published: list[PublishedTable]) -> None:
-    for gold in published:
-        if hold := gold.state.hold:
-            console.print(f"[yellow]{escape(gold.name)} is held[/] ({hold.code}): {escape(hold.reason)}")
-            if hold.statement:
-                console.print(f"  {escape(hold.statement)}")
-            console.print(f"  Next: {escape(hold.remedy)}")
 
 
 def _show_next_steps() -> None:
     console.print(
         "\n[bold]Look around[/]\n"
         "  export RETABLE_SETTINGS=var/demo/retable.toml\n"
-        "  .venv/bin/retable status                      or tables, rows, schema, history, hold list: see --help\n"
-        "  make up                                       the same in Airflow's UI, on this machine only\n"
+        "  .venv/bin/retable status                      or tables, rows, schema, history, why, hold list: see --help\n"
+        "  make up                                       both sources in Airflow's UI, on this machine only\n"
         "[bold]Your own messages[/]\n"
         "  unset RETABLE_SETTINGS\n"
         "  .venv/bin/retable init --from-files FOLDER    recognises the format and writes retable.toml\n"

@@ -1,4 +1,4 @@
-"""Run the demo's DAG once for each end of an interval given, in one process; demo.py starts this.
+"""Run DAGs of the demo for the ends of intervals, given as DAG@END, in one process; demo.py starts this.
 
 Airflow's own words go to stderr; stdout tells one JSON line for every task that begins or ends.
 """
@@ -12,7 +12,8 @@ from typing import Any
 PROGRESS = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
 
-from airflow.dag_processing.dagbag import DagBag  # noqa: E402  # Airflow prints while it is imported
+from airflow.dag_processing.bundles.manager import DagBundlesManager  # noqa: E402  # Airflow prints while it is imported
+from airflow.dag_processing.dagbag import DagBag  # noqa: E402
 from airflow.sdk import DAG  # noqa: E402
 
 
@@ -35,13 +36,16 @@ def watch(dag: DAG) -> None:
 
 
 def main() -> None:
-    dag_id, *ends = sys.argv[1:]
-    dag = DagBag(os.environ["AIRFLOW__CORE__DAGS_FOLDER"]).dags[dag_id]
-    watch(dag)
-    for end in ends:
-        run = dag.test(logical_date=datetime.fromisoformat(end))
+    dags: dict[str, DAG] = {}
+    for bundle in DagBundlesManager().get_all_dag_bundles():  # type: ignore[no-untyped-call]
+        dags |= DagBag(bundle.path).dags
+    for dag in dags.values():
+        watch(dag)
+    for asked in sys.argv[1:]:
+        dag_id, _, end = asked.partition("@")
+        run = dags[dag_id].test(logical_date=datetime.fromisoformat(end))
         if run.state != "success":
-            sys.exit(f"the run for {end} ended as {run.state}")
+            sys.exit(f"the run of {dag_id} for {end} ended as {run.state}")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
-"""The demo's source: a genuine change log, cut at its checkpoints into objects of one hour each."""
+"""The demo's sources: a genuine change log, cut at its checkpoints into objects of one hour each, and a shop."""
 
 import gzip
 import json
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+import demo_shop
 
 ROOT = Path(__file__).resolve().parent.parent
 STREAM = ROOT / "tests" / "captures" / "canal_mariadb.jsonl.gz"
@@ -18,18 +20,24 @@ HOURS = ("cp1_dml", "cp3_types", "final")
 
 
 def prepare() -> Path:
-    """Write the hours, the newest of them being the last full one, and the settings that read them; give the latter."""
+    """Write the hours, the newest of them being the last full one, and the settings that read them; give the latter.
+
+    The log's hours and the shop's end together.
+    """
     if not SETTINGS.exists():
         now = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
-        first = now - timedelta(hours=len(HOURS))
+        first, shop_first = (now - timedelta(hours=hours) for hours in (len(HOURS), demo_shop.HOURS))
         landing = FOLDER / "landing"
         landing.mkdir(parents=True)
         with gzip.open(STREAM, "rt", encoding="utf-8", newline="\n") as stream:
             for number, lines in enumerate(cut(stream, HOURS)):
                 hour = first + timedelta(hours=number)
                 (landing / f"{hour:%Y-%m-%dT%H}.jsonl").write_text("".join(lines), encoding="utf-8", newline="\n")
+        demo_shop.write_landing(FOLDER / "landing_shop", shop_first)
         template = (ROOT / "infra" / "settings" / "demo.toml").read_text(encoding="utf-8")
-        SETTINGS.write_text(template.replace("{start}", f"{first:%Y-%m-%dT%H:%MZ}"), encoding="utf-8")
+        for place, time in (("{start}", first), ("{shop_start}", shop_first)):
+            template = template.replace(place, f"{time:%Y-%m-%dT%H:%MZ}")
+        SETTINGS.write_text(template, encoding="utf-8")
     return SETTINGS
 
 

@@ -112,4 +112,4 @@ def test_a_deadline_fails_the_task_with_the_partition_that_it_waited_for(known: 
         "2026-03-01T08:00:00Z or later"
     )
     assert words in log
-    assert known.state("build_marts_in_haste", run, "build") == "upstream_failed"
+    known.wait_for("build_marts_in_haste", run, "build", "upstream_failed")

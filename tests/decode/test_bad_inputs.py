@@ -7,10 +7,16 @@ from typing import Any
 import pytest
 
 from decode.debezium_messages import DEBEZIUM, column, message, payload, text_of, with_schema
-from decode.events import CANAL, STREAMX, raw, streamx
+from decode.events import CANAL, STREAMX, canal, raw, streamx
+from decode.test_dts_avro_binary import BAD
+from decode.test_values import as_value, gold_type
+from retable.ddl.types import gold_type as source_type
 from retable.decode.context import DecodeContext
+from retable.decode.image_text import read_image
 from retable.decode.registry import decode_message
-from retable.errors import MessageError
+from retable.decode.silver import key_hashes
+from retable.decode.values import ValueRules, value_reader
+from retable.errors import BadValue, MessageError, ZeroDate
 from retable.model.message import RawMessage
 
 
@@ -81,3 +87,86 @@ def test_no_message_of_canal_is_one_of_debezium_and_only_a_null_is_no_fault(case
         decode_message(raw(value_of(case)), DEBEZIUM)
     assert refused.value.code in ("TOO_LARGE", "MALFORMED", "OP_UNKNOWN")
     assert (refused.value.code == "TOO_LARGE") == (case["outcome"] == "TOO_LARGE")
+
+
+@pytest.mark.parametrize("case", cases("bad_inputs_values.jsonl"))
+def test_a_bad_value_is_refused_and_a_strange_one_is_kept_exactly(case: dict[str, Any]) -> None:
+    rules = ValueRules(
+        timestamp_zone=case.get("timestamp_zone", "UTC"),
+        zero_date=case.get("zero_date", "hold"),
+        binary_encoding=case.get("binary_encoding", "utf-8"),
+    )
+    read = value_reader(case["format"], case["wire"], gold_type(case["gold"]), rules)
+    if "value" in case:
+        assert str(read(case["text"])) == str(as_value(case["gold"], case["value"]))
+        return
+    with pytest.raises(ZeroDate if "zero" in case else BadValue) as refused:
+        read(case["text"])
+    assert case.get("refused", "") in refused.value.message
+
+
+@pytest.mark.parametrize("case", cases("bad_inputs_types.jsonl"))
+def test_a_type_that_nobody_can_hold_exactly_is_text_or_unknown(case: dict[str, Any]) -> None:
+    found = source_type("mysql", case["type"])
+    assert (found and str(found)) == case["gold"]
+
+
+@pytest.mark.parametrize("case", cases("bad_inputs_keys.jsonl"))
+def test_keys_are_one_where_their_text_is(case: dict[str, Any]) -> None:
+    hashes = {
+        key_hashes(event)
+        for key in (case["one"], case["other"])
+        for event in decode_message(canal(data=[{"id": key, "c": "x"}]), CANAL)
+    }
+    assert (len(hashes) == 2) == case["differ"]
+
+
+def test_minus_zero_is_the_same_key_as_zero_in_gold() -> None:
+    """C21."""
+    read = value_reader("debezium_json", "double", gold_type("double"), ValueRules())
+    assert len({read("-0.0"), read("0.0")}) == 1
+
+
+@pytest.mark.parametrize("count", [10_000])
+def test_a_row_of_very_many_columns_is_whole(count: int) -> None:
+    """B29."""
+    row = {f"c{number}": "x" for number in range(count)}
+    (event,) = decode_message(canal(data=[{"id": "1", **row}], mysqlType=None, sqlType=None), CANAL)
+    assert len(read_image(event.after or "")) == count + 1
+
+
+NOTES = {
+    "A58 a heartbeat": ({"ts_ms": 1700000000000}, "__debezium-heartbeat.erp", "HEARTBEAT"),
+    "A59 the begin of a transaction": ({"status": "BEGIN", "id": "7", "ts_ms": 1}, "erp.transaction", "TRANSACTION"),
+    "A59 its end": ({"status": "END", "id": "7", "ts_ms": 1, "event_count": 2}, "erp.transaction", "TRANSACTION"),
+}
+
+
+@pytest.mark.parametrize(("value", "topic", "op"), NOTES.values(), ids=NOTES)
+def test_what_is_no_change_among_changes_is_a_note(value: dict[str, object], topic: str, op: str) -> None:
+    for place in (topic, "erp.shop.t"):
+        assert [event.op for event in decode_message(message(value, topic=place), DEBEZIUM)] == [op]
+
+
+# --- none is forgotten -------------------------------------------------------------------------------------------
+HERE = Path(__file__).parent
+CLASSES = {f"{letter}{number}" for letter in "ABC" for number in range(1, 61)}
+
+
+def ids_of(path: Path) -> set[str]:
+    return {json.loads(line)["id"].rstrip("bcde") for line in path.read_text("utf-8").split("\n") if line}
+
+
+def test_every_kind_of_bad_input_has_its_case_or_says_why_there_is_none() -> None:
+    not_here = ids_of(HERE / "bad_inputs_not_here.jsonl")
+    files = {*HERE.glob("bad_inputs_*.jsonl"), HERE.parent / "land" / "bad_inputs.jsonl"}
+    told = set().union(*map(ids_of, files - {HERE / "bad_inputs_not_here.jsonl"}))
+    told |= {name.split()[0] for name in (*BAD, *NOTES)} | {"B29", "C21"}
+    assert sorted(CLASSES - told - not_here) == []
+    assert sorted(told & not_here) == []
+
+
+@pytest.mark.parametrize("case", cases("bad_inputs_elsewhere.jsonl"))
+def test_a_case_that_is_tested_elsewhere_is_tested_there(case: dict[str, Any]) -> None:
+    file, _, test = case["test"].partition("::")
+    assert f"def {test}(" in (HERE.parent / file).read_text(encoding="utf-8")

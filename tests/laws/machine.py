@@ -15,6 +15,7 @@ from laws.story import FORMATS, Story, differences, tell
 from laws.world import Crash, Gold
 from retable.gold.state import GoldState
 from retable.model.message import RawMessage
+from retable.simulate import FORMATS as SIMULATED
 from retable.simulate import Delivery, streamx_json
 
 
@@ -64,7 +65,7 @@ class Machine(RuleBasedStateMachine):
         self, seed: int, source_format: str, changes: int, windows: int, partitions: int, share: float, updates: Any
     ) -> None:
         delivery = Delivery(windows=windows)
-        if source_format == "streamx_json":
+        if not SIMULATED[source_format].by_offset:
             delivery = Delivery(partitions, "any", windows, share, share, bool(share))
         options = streamx_json.Options(updates=updates)
         self.story = tell(seed, source_format, delivery, min(changes, self.MOST_CHANGES), options=options)

@@ -4,35 +4,48 @@ The truth comes from the simulator, which knows nothing of decoding, statements 
 """
 
 import json
+from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Protocol
 
 from laws.world import Gold, World, make_settings
+from retable.config import Settings
+from retable.decode.context import context_of
+from retable.decode.registry import decode_message
 from retable.gold.names import gold_table
-from retable.model.event import TableName
+from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.replay.history import Hold
 from retable.simulate import (
     DDL_KINDS,
+    HELD_KINDS,
     ROW_KINDS,
     Delivery,
+    Format,
     History,
-    canal_json,
+    debezium_json,
     deliver,
+    lindorm_debezium,
     simulate,
     streamx_json,
-    type_settings,
 )
+from retable.simulate import FORMATS as SIMULATED
 from retable.simulate.database import Table
-from retable.simulate.delivery import Windows
+from retable.simulate.delivery import Record, Windows
 from retable.simulate.truth import shown as shown_value
 
 SUPPORTED = (*ROW_KINDS, *DDL_KINDS)
-ROW_ID = "_rds_row_id"
-FORMATS = ("streamx_json", "canal_json")
-_MICRO = 1_000_000
+HIDDEN = ("_rds_row_id", "rowid")
+FORMATS = tuple(SIMULATED)
+Options = streamx_json.Options | debezium_json.Options | lindorm_debezium.Options
+_OPTIONS: dict[str, type[Options]] = {
+    "streamx_json": streamx_json.Options,
+    "datahub_blob": streamx_json.Options,
+    "debezium_json": debezium_json.Options,
+    "lindorm_debezium": lindorm_debezium.Options,
+}
 
 
 class Landing(Protocol):
@@ -50,6 +63,10 @@ class Story:
     windows: Windows
     recipe: str = ""
 
+    @property
+    def known(self) -> Format:
+        return SIMULATED[self.format]
+
     def __repr__(self) -> str:
         return self.recipe
 
@@ -64,8 +81,15 @@ class Story:
         return world
 
     def empty_world(self) -> World:
-        tables = {name: {"types": types} for name, types in type_settings(self.history).items()}
-        return World(make_settings(self.format, tables=tables if self.format == "streamx_json" else {}))
+        return World(self.settings())
+
+    def settings(self) -> Settings:
+        return make_settings(self.format, self.known.tables(self.history), **self.known.source)
+
+    def events_of(self, record: Record) -> list[ChangeEvent]:
+        settings = self.settings()
+        context = context_of(settings.source("shop"), lambda table: settings.rules(table).keys)
+        return decode_message(message(record.line()), context)
 
     def deliver(self, world: Landing, number: int) -> str:
         return world.deliver([message(record.line()) for record in self.windows[number]])
@@ -73,25 +97,39 @@ class Story:
     def position_of(self, hold: Hold) -> int:
         """Where in the source's own log a hold stands."""
         assert hold.position is not None
-        if self.format == "streamx_json":
-            return hold.position.hi % _MICRO
-        records = [record for window in self.windows for record in window]
-        return next(record.position for record in records if record.offset == hold.position.hi)
+        records = (record for window in self.windows for record in window)
+        return next(
+            record.position for record in records for event in self.events_of(record) if event.sequence == hold.position
+        )
+
+    def is_torn_after(self, number: int) -> bool:
+        """Whether a later window goes on with the entry that this one ends with, as with halves of a changed key."""
+        position = max((record.position for window in self.windows[: number + 1] for record in window), default=0)
+        return any(record.position == position for window in self.windows[number + 1 :] for record in window)
 
     def expected(self, upto: int | None = None) -> dict[str, Gold]:
         """The tables of the source as gold must show them, after an entry of the log or at the end."""
         truth = self.history.truth() if upto is None else self.history.truth_up_to(upto)
-        return {self.gold_name(name): shown(table) for name, table in truth.tables.items()}
+        return {self.gold_name(name): self.shown(table) for name, table in truth.tables.items()}
 
     def frozen(self, gold: str, hold: Hold) -> Gold:
         """A held table: as it was before the entry that holds it."""
         position = self.position_of(hold)
         before = self.history.truth_up_to(position - 1).tables
-        return next(shown(table) for name, table in before.items() if self.gold_name(name) == gold)
+        return next(self.shown(table) for name, table in before.items() if self.gold_name(name) == gold)
 
-    @staticmethod
-    def gold_name(table: str) -> str:
-        return gold_table(make_settings("streamx_json").lake, TableName("shop", None, table))
+    def gold_name(self, table: str) -> str:
+        return gold_table(make_settings(self.format).lake, TableName("shop", self.known.schema, table))
+
+    def shown(self, table: Table) -> Gold:
+        return self.arranged(shown(table))
+
+    def arranged(self, gold: Gold) -> Gold:
+        """Where no statement tells the order of columns, they have that in which messages came: it is of no account."""
+        if self.known.tells_statements:
+            return gold
+        rows = [json.dumps(dict(sorted(json.loads(row).items())), ensure_ascii=False) for row in gold.rows]
+        return Gold(tuple(sorted(gold.columns)), tuple(sorted(rows)), gold.state, gold.hold)
 
 
 def tell(
@@ -100,12 +138,17 @@ def tell(
     delivery: Delivery,
     changes: int = 40,
     kinds: Sequence[str] = SUPPORTED,
-    options: streamx_json.Options | None = None,
+    options: Options | None = None,
 ) -> Story:
-    """Let the shop work, write what it did in a format, and send it; equal arguments tell equal stories."""
-    chance = Random(seed)
-    history = simulate(chance, changes, kinds=kinds)
-    stream = canal_json.write(history) if source_format == "canal_json" else streamx_json.write(history, options)
+    """Let the shop work, write what it did in a format, and send it; equal arguments tell equal stories.
+
+    Kinds that the format cannot tell do not happen, and options of another format are of no account.
+    """
+    chance, known = Random(seed), SIMULATED[source_format]
+    told = [kind for kind in kinds if kind in known.kinds or (known.tells_statements and kind in HELD_KINDS)]
+    history = known.as_source(simulate(chance, changes, kinds=told, loaded=known.loaded))
+    own = options is not None and _OPTIONS.get(source_format) is type(options)
+    stream = known.write(history, options) if own else known.write(history)
     held = ", kinds=(*SUPPORTED, *HELD_KINDS)" if set(kinds) - set(SUPPORTED) else ""
     recipe = f"tell({seed}, {source_format!r}, {delivery}, {changes}{held}, options={options})"
     return Story(source_format, history, deliver(stream, chance, delivery), recipe)
@@ -113,15 +156,15 @@ def tell(
 
 def message(line: str) -> RawMessage:
     record: dict[str, Any] = json.loads(line)
-    value = record["value"]
+    key, value, packed = record["key"], record.get("value"), record.get("value_base64")
     return RawMessage(
         record["topic"],
         record["partition"],
         record["offset"],
         record["timestamp"],
-        None,
-        None if value is None else value.encode(),
-        (),
+        None if key is None else key.encode(),
+        b64decode(packed) if packed is not None else None if value is None else value.encode(),
+        tuple((name, text.encode()) for name, text in record["headers"]),
         None,
     )
 
@@ -140,15 +183,17 @@ def as_the_source_shows(gold: Gold) -> Gold:
     rows = []
     for line in gold.rows:
         row = json.loads(line)
-        row.pop(ROW_ID, None)
+        for name in HIDDEN:
+            row.pop(name, None)
         rows.append(json.dumps(row, ensure_ascii=False))
-    return Gold(tuple(name for name in gold.columns if name != ROW_ID), tuple(sorted(rows)), gold.state, gold.hold)
+    names = tuple(name for name in gold.columns if name not in HIDDEN)
+    return Gold(names, tuple(sorted(rows)), gold.state, gold.hold)
 
 
 def differences(story: Story, gold: Mapping[str, Gold], upto: int | None = None) -> list[str]:
     """What is not as it must be, in words: empty where every table is the source's, or frozen where it is held."""
     expected = story.expected(upto)
-    seen = {name: as_the_source_shows(table) for name, table in gold.items()}
+    seen = {name: story.arranged(as_the_source_shows(table)) for name, table in gold.items()}
     found = []
     for name, table in seen.items():
         if table.hold is None:

@@ -8,10 +8,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from typing import cast
 
 from retable.ddl.registry import parse_statement
 from retable.ddl.types import gold_type
 from retable.decode.image_text import read_image
+from retable.decode.registry import find_format
 from retable.decode.values import Value, ValueRules, default_reader, value_reader
 from retable.model.event import ChangeEvent
 from retable.model.schema import ColumnSpec, GoldType, parse_gold_type
@@ -30,15 +32,10 @@ from retable.model.schema_change import (
 )
 from retable.simulate.columns import Value as TrueValue
 from retable.simulate.database import Table
+from retable.simulate.formats import TableSettings
 
 RULES = ValueRules()
-ROW_ID = "#alibaba_rds_row_id#"
-FAMILIES = {
-    "LONG": GoldType("long"),
-    "DOUBLE": GoldType("double"),
-    "BYTES": GoldType("binary"),
-    "STRING": GoldType("string"),
-}
+ROW_ID, ROWID = "#alibaba_rds_row_id#", "rowid"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -62,15 +59,19 @@ class Sheet:
 
 @dataclass(slots=True)
 class Reader:
-    """Reads events of one format. `types` are the gold types that settings say of loaded tables."""
+    """Reads events of one format. `told` is what settings say of loaded tables, `rules` of their values."""
 
     format: str
-    types: dict[str, dict[str, str]]
+    told: TableSettings
+    rules: ValueRules = RULES
     sheets: dict[str, Sheet] = field(default_factory=dict)
 
     def take(self, event: ChangeEvent) -> None:
         if event.kind == "row":
             self._row(event)
+        elif event.op == "TRUNCATE" and event.ddl_text is None:
+            assert event.table is not None
+            self.sheets[event.table].rows.clear()
         elif event.kind == "schema":
             assert event.ddl_text is not None
             for change in parse_statement("mysql", event.ddl_text, event.database, None, event.table):
@@ -84,33 +85,54 @@ class Reader:
         assert event.table is not None
         sheet = self.sheets.get(event.table)
         if sheet is None:
-            assert event.op == "READ", f"{event.table} was never created"
+            assert event.op == "READ" or self._settled(event), f"{event.table} was never created"
             sheet = self.sheets[event.table] = self._loaded(event)
-        if event.before is not None:
-            sheet.rows.remove(self._image(sheet, event, event.before))
-        if event.after is not None:
-            sheet.rows.append(self._image(sheet, event, event.after))
+        before = None if event.before is None else self._image(sheet, event, event.before, event.partial_before)
+        after = None if event.after is None else self._image(sheet, event, event.after, event.partial_after)
+        if event.op == "UPDATE" and event.image == "full" and (event.partial_before or before is None):
+            before = self._found(sheet, event, before or after or {})
+            after = {**before, **(after or {})}
+        if before is not None:
+            sheet.rows.remove(before)
+        if after is not None:
+            sheet.rows.append(after)
+
+    def _found(self, sheet: Sheet, event: ChangeEvent, known: dict[str, Value]) -> dict[str, Value]:
+        """The one row that an update names, by its key and, where the message has them, by its old values."""
+        names = known if event.partial_before else event.keys or ()
+        (row,) = [row for row in sheet.rows if all(row[name] == known[name] for name in names)]
+        return row
+
+    def _settled(self, event: ChangeEvent) -> dict[str, str]:
+        """The gold types that settings say of the event's table."""
+        name = ".".join(part for part in (event.database, event.schema, event.table) if part)
+        return cast("dict[str, str]", self.told.get(name, {}).get("types", {}))
 
     def _loaded(self, event: ChangeEvent) -> Sheet:
-        told = self.types.get(f"{event.database}.{event.table}", {})
+        told = self._settled(event)
         columns = []
-        for name, wire in (event.column_types or {}).items():
+        for name, wire in (event.column_types or dict.fromkeys(told, "")).items():
             declared = wire.partition("#")[0] if self.format == "canal_json" else None
             said = parse_gold_type(told[name]) if name in told else None
-            kind = said or (gold_type("mysql", declared) if declared else FAMILIES.get(wire))
+            kind = said or (gold_type("mysql", declared) if declared else find_format(self.format).untold(wire))
             assert kind is not None
             if name != ROW_ID:
                 columns.append(Column(name, declared, kind))
         return Sheet(columns)
 
-    def _image(self, sheet: Sheet, event: ChangeEvent, image: str) -> dict[str, Value]:
+    def _image(self, sheet: Sheet, event: ChangeEvent, image: str, partial: bool) -> dict[str, Value]:
+        """A whole image has every column; in one of Lindorm those that are missing are null."""
         lexemes, types = read_image(image), event.column_types or {}
-        assert [name for name in lexemes if name != ROW_ID] == [column.name for column in sheet.columns]
-        return {
-            column.name: value_reader(self.format, types[column.name], column.kind, RULES, column.declared)(
-                lexemes[column.name]
+        rowid = {ROWID: lexemes.pop(ROWID)} if event.keys == (ROWID,) else {}
+        names, columns = [name for name in lexemes if name != ROW_ID], [column.name for column in sheet.columns]
+        assert set(names) <= set(columns)
+        assert names == columns or partial or self.format == "lindorm_debezium"
+        return rowid | {
+            column.name: value_reader(self.format, types.get(column.name), column.kind, self.rules, column.declared)(
+                lexemes.get(column.name)
             )
             for column in sheet.columns
+            if column.name in lexemes or not partial
         }
 
     # --- statements ----------------------------------------------------------------------------------------------
@@ -167,7 +189,7 @@ def truth_of(table: Table) -> Counter[Hashable]:
 
 def _counted(rows: list[dict[str, Value]]) -> Counter[Hashable]:
     """Rows as a multiset; numbers count by value, whatever Python type holds them."""
-    return Counter(frozenset(row.items()) for row in rows)
+    return Counter(frozenset(cell for cell in row.items() if cell[0] != ROWID) for row in rows)
 
 
 def _column(spec: ColumnSpec) -> Column:

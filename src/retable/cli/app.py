@@ -12,7 +12,7 @@ from retable.cli.fresh import fresh
 from retable.cli.holds import list_holds, release_hold
 from retable.cli.init import init
 from retable.cli.look import history, rows, schema, tables
-from retable.cli.quarantine import list_quarantine, show_quarantined
+from retable.cli.quarantine import accept_quarantined, list_quarantine, redecode_quarantined, show_quarantined
 from retable.cli.run import decode, land, replay, run
 from retable.cli.show import show_ddl, show_message
 from retable.cli.simulate import simulate
@@ -64,6 +64,8 @@ quarantine = typer.Typer(
 )
 quarantine.command("list")(list_quarantine)
 quarantine.command("show")(show_quarantined)
+quarantine.command("redecode")(redecode_quarantined)
+quarantine.command("accept")(accept_quarantined)
 
 _COMMANDS: dict[str, list[Callable[..., None]]] = {
     "Run": [init, run, land, decode, replay],

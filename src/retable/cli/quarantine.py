@@ -1,100 +1,228 @@
-"""What could not be decoded or applied: which messages and rows, why, and their bytes."""
+"""What could not be decoded or applied: which messages and rows, why, their bytes, and how they leave quarantine."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Annotated, Any
 
 import typer
-from pyiceberg.expressions import And, EqualTo, Reference
+from pyiceberg.expressions import And, EqualTo, NotNull, Reference
 from pyiceberg.expressions.literals import literal
 
 from retable.cli.arguments import Json, lake_of
-from retable.cli.output import print_facts, print_json, print_line, print_table, printable, say, shown_bytes
-from retable.errors import NotFound
+from retable.cli.clock import new_run, now, user
+from retable.cli.output import (
+    NeedsAttention,
+    print_facts,
+    print_json,
+    print_line,
+    print_table,
+    say,
+    shown_bytes,
+)
+from retable.cli.progress import Progress
+from retable.cli.run import call_attention, run_window, running_spark
+from retable.config import SourceSettings
+from retable.errors import NotFound, PositionsLost
+from retable.freshness.catalog import record
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
-from retable.ledger.read import scan
-from retable.model.event import TableName
+from retable.ledger.quarantine import ACCEPT, QuarantineRow, list_quarantined, read_accepted
+from retable.ledger.read import read_ledger
+from retable.ledger.rows import ActionRow, Stage, StageReport
+from retable.ledger.write import append_rows
 from retable.model.window import window_start
 
 _PLACE = ("window", "topic", "partition", "offset")
 _MOST_BYTES = 4096
 
-Quarantined = dict[str, Any]
+SourceOption = Annotated[str | None, typer.Option("--source", metavar="S", help="Of this source only.")]
+WindowOption = Annotated[str | None, typer.Option("--window", metavar="W", help="Of this window only.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="As `quarantine list` prints it.")]
 
 
 def list_quarantine(
-    ctx: typer.Context,
-    source: Annotated[str | None, typer.Option("--source", metavar="S", help="Of this source only.")] = None,
-    window: Annotated[str | None, typer.Option("--window", metavar="W", help="Of this window only.")] = None,
-    as_json: Json = False,
+    ctx: typer.Context, source: SourceOption = None, window: WindowOption = None, as_json: Json = False
 ) -> None:
     """List what is quarantined; `retable quarantine show ID` shows one message."""
-    if window is not None:
-        window_start(window)
     lake = lake_of(ctx)
-    sources = sorted(lake.settings.sources) if source is None else [lake.settings.source(source).name]
-    found = [_facts(name, row) for name in sources for row in _read(lake, name, window)]
+    found = [
+        _facts(row, accepted)
+        for name in _sources(lake, source, window)
+        for accepted in [read_accepted(lake, name)]
+        for row in list_quarantined(lake, name, window)
+    ]
     if as_json:
         print_json(found)
     elif found:
-        names = ("id", "window", "stage", "code", "table", "reason")
+        names = ("id", "window", "stage", "code", "state", "table", "reason")
         print_table([name.upper() for name in names], ([facts[name] for name in names] for facts in found))
     else:
         say("nothing is quarantined")
 
 
-def show_quarantined(
-    ctx: typer.Context, address: Annotated[str, typer.Argument(metavar="ID", help="As `quarantine list` prints it.")]
-) -> None:
+def show_quarantined(ctx: typer.Context, address: Id) -> None:
     """Show one quarantined message: why, where, and its bytes."""
     lake = lake_of(ctx)
-    source = address.partition(":")[0]
-    known = _read(lake, source) if source in lake.settings.sources else []
-    rows = [row for row in known if _id(source, row) == address]
-    if not rows:
-        raise NotFound(f"nothing of the address {address!r} is quarantined; `retable quarantine list` prints them")
+    rows = _find(lake, [address])
+    accepted = read_accepted(lake, rows[0].source)
     for row in rows:
-        print_facts(_facts(source, row))
-        for name, value in _message(lake, source, row).items():
+        print_facts(_facts(row, accepted))
+        for name, value in _message(lake, row).items():
             print_line(f"{name}, {len(value):,} bytes:")
             print_line(shown_bytes(value, _MOST_BYTES))
 
 
-def _read(lake: Lake, source: str, window: str | None = None) -> list[Quarantined]:
-    rows = scan(lake, lake.find(f"quarantine.{source}"), window=window).to_pylist()
-    return sorted(rows, key=lambda row: (*(row[name] for name in _PLACE), row["row_index"] or 0))
+def accept_quarantined(
+    ctx: typer.Context,
+    address: Id,
+    reason: Annotated[str, typer.Option("--reason", help="Why it may be lost; it is kept with your name.")],
+) -> None:
+    """Take one quarantined message or row as lost: it stays listed, and no longer keeps its table from being complete.
+
+    It is accepted for good: when its window is decoded anew and it still cannot be read, it counts no more than before.
+    """
+    lake = lake_of(ctx)
+    row = _find(lake, [address])[0]
+    known = read_accepted(lake, row.source).get(row.id)
+    if known is not None:
+        say(f"{row.id} was accepted by {known.who}: {known.reason}")
+        return
+    moment = now()
+    append_rows(lake, [ActionRow(row.source, ACCEPT, row.id, reason, user(), moment)])
+    say(f"accepted as lost: {row.id} of {row.table_name or 'no table that it names'} ({row.code}: {row.reason})")
+    record(lake, lake.settings.source(row.source), moment)
 
 
-def _message(lake: Lake, source: str, row: Quarantined) -> dict[str, bytes]:
+def redecode_quarantined(
+    ctx: typer.Context,
+    source: SourceOption = None,
+    window: WindowOption = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Option("--id", metavar="ID", help="The window of this message only; may be given again."),
+    ] = None,
+) -> None:
+    """Decode and replay anew the windows with something in quarantine, after the settings or Retable changed.
+
+    Without options: all windows with something that nobody accepted. A window that was not replayed yet is only
+    decoded. Where landing cut a line, the objects are read again, if the source still has them.
+    """
+    lake = lake_of(ctx)
+    wanted = _find(lake, ids) if ids else []
+    chosen = [
+        row
+        for name in _sources(lake, source, window)
+        for row in (wanted if ids else _open(lake, name, window))
+        if row.source == name and window in (None, row.window)
+    ]
+    if not chosen:
+        say("nothing of that is quarantined and not accepted; `retable quarantine list` shows what is")
+        return
+    words = []
+    with running_spark(lake.settings) as spark:
+        for name, rows in groupby(chosen, key=lambda row: row.source):
+            words += _redecode(lake, lake.settings.source(name), list(rows), spark)
+    if words:
+        raise NeedsAttention("; ".join(words))
+
+
+# --- redecode ----------------------------------------------------------------------------------------------------
+def _redecode(lake: Lake, source: SourceSettings, rows: Sequence[QuarantineRow], spark: Any) -> list[str]:
+    """Run the windows of these rows again, in order; give what then still needs a person."""
+    windows = sorted({row.window for row in rows})
+    reports: list[StageReport] = []
+    with Progress(len(windows)) as progress:
+        for number, window in enumerate(windows, start=1):
+            if _has_cut_lines(lake, source, window):
+                reports += _land_anew(lake, source, window, spark)
+            stages = _stages(lake, source, window)
+            reports += run_window(lake, source, number, window, stages, spark, progress)
+    left = {row.id for window in windows for row in list_quarantined(lake, source.name, window)}
+    gone = sum(row.id not in left for row in rows)
+    say(f"{source.name}: {gone:,} of {len(rows):,} left quarantine; {len(left):,} stand there in these windows")
+    try:
+        call_attention(lake, source, reports)
+    except NeedsAttention as attention:
+        return [f"{source.name}: {attention}"]
+    return []
+
+
+def _stages(lake: Lake, source: SourceSettings, window: str) -> tuple[Stage, ...]:
+    done = {row.stage for row in read_ledger(lake, source.name, window) if row.table is None}
+    return ("decode", "replay") if "replay" in done else ("decode",)
+
+
+def _has_cut_lines(lake: Lake, source: SourceSettings, window: str) -> bool:
+    """Say whether landing could not keep a message of a window whole; one with an erased message is left as it is."""
+    if any(row.counts.get("erased") for row in read_ledger(lake, source.name, window) if row.table is None):
+        return False
+    cut = And(EqualTo(term=Reference("window"), value=literal(window)), NotNull(term=Reference("problem")))
+    with explained(lake.settings.lake):
+        scan = lake.load(f"bronze.{source.name}").scan(row_filter=cut, selected_fields=("offset",), limit=1)
+        return scan.to_arrow().num_rows > 0
+
+
+def _land_anew(lake: Lake, source: SourceSettings, window: str, spark: Any) -> list[StageReport]:
+    # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
+    from retable.land.spark import land
+
+    this = new_run()
+    try:
+        return [land(spark, lake, source, window, this.id, this.now, anew=True)]
+    except PositionsLost as lost:
+        say(f"the lines that landing cut stay as they are: {lost.message}")
+        return []
+
+
+# --- reading -----------------------------------------------------------------------------------------------------
+def _sources(lake: Lake, source: str | None, window: str | None) -> list[str]:
+    if window is not None:
+        window_start(window)
+    return sorted(lake.settings.sources) if source is None else [lake.settings.source(source).name]
+
+
+def _open(lake: Lake, source: str, window: str | None) -> list[QuarantineRow]:
+    accepted = read_accepted(lake, source)
+    return [row for row in list_quarantined(lake, source, window) if row.id not in accepted]
+
+
+def _find(lake: Lake, ids: Iterable[str]) -> list[QuarantineRow]:
+    """Give the rows of these IDs; NotFound names one that has none."""
+    found: list[QuarantineRow] = []
+    for wanted in dict.fromkeys(ids):
+        source, _, rest = wanted.partition("/")
+        known = list_quarantined(lake, source, rest.partition("/")[0]) if source in lake.settings.sources else []
+        rows = [row for row in known if row.id == wanted]
+        if not rows:
+            raise NotFound(f"nothing of the ID {wanted!r} is quarantined; `retable quarantine list` prints them")
+        found += rows
+    return found
+
+
+def _message(lake: Lake, row: QuarantineRow) -> dict[str, bytes]:
     """Read the message's parts from bronze, and of its window only what stands at its place."""
-    bronze = lake.load(f"bronze.{source}")
-    place = [EqualTo(term=Reference(name), value=literal(row[name])) for name in _PLACE]
+    bronze = lake.load(f"bronze.{row.source}")
+    place = [EqualTo(term=Reference(name), value=literal(getattr(row, name))) for name in _PLACE]
     with explained(lake.settings.lake):
         found = bronze.scan(row_filter=And(*place), selected_fields=("key", "value")).to_arrow().to_pylist()
     return {name: value for part in found for name, value in part.items() if value is not None}
 
 
-def _facts(source: str, row: Quarantined) -> dict[str, object]:
+def _facts(row: QuarantineRow, accepted: Mapping[str, ActionRow]) -> dict[str, object]:
+    action = accepted.get(row.id)
     return {
-        "id": _id(source, row),
-        "source": source,
-        "window": row["window"],
-        "stage": row["stage"],
-        "code": row["code"],
-        "reason": row["reason"],
-        "place": row["place"],
-        "table": _table(row),
-        "keys": row["keys"],
-        "decoder_version": row["decoder_version"],
-        "quarantined_at": row["quarantined_at"].isoformat(),
+        "id": row.id,
+        "source": row.source,
+        "window": row.window,
+        "stage": row.stage,
+        "code": row.code,
+        "state": "open" if action is None else "accepted",
+        "reason": row.reason,
+        "place": row.place,
+        "table": None if row.table_name is None else str(row.table_name),
+        "keys": row.keys,
+        "decoder_version": row.decoder_version,
+        "quarantined_at": row.quarantined_at.isoformat(),
+        "accepted_by": None if action is None else action.who,
+        "accepted_because": None if action is None else action.reason,
     }
-
-
-def _id(source: str, row: Quarantined) -> str:
-    index = "" if row["row_index"] is None else f"+{row['row_index']}"
-    return printable(f"{source}:{row['topic']}/{row['partition']}@{row['offset']}{index}")
-
-
-def _table(row: Quarantined) -> str | None:
-    if row["database"] is None or row["table"] is None:
-        return None
-    return str(TableName(row["database"], row["schema"], row["table"]))

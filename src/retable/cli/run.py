@@ -141,6 +141,7 @@ def run_window(
     spark: Any,
     progress: Progress,
 ) -> list[StageReport]:
+    """Run these stages of one window, each under a run of its own."""
     doors = _doors(progress.step)
     reports = []
     for stage in stages:

@@ -113,7 +113,7 @@ def _pending(lake: Lake, source: SourceSettings, gold: str, state: GoldState, be
 
 # --- quarantine --------------------------------------------------------------------------------------------------
 def read_quarantine(lake: Lake, source: SourceSettings) -> Quarantine:
-    """Count what is quarantined and not accepted, and for a budget that is a part of a window, what the windows landed."""
+    """Count what is quarantined and not accepted; for a budget that is a part of a window, what the windows landed."""
     rows = read_open(lake, source.name)
     counts: dict[str, Counter[TableName | None]] = defaultdict(Counter)
     for row in rows.group_by(rows.column_names).aggregate([([], "count_all")]).to_pylist():

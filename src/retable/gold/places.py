@@ -1,7 +1,7 @@
 """Where each table's gold is, and the names that it should have."""
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from retable.gold.state import GoldState, from_properties
@@ -31,6 +31,7 @@ class Places:
     ) -> None:
         self.recorded = recorded
         self.horizon = -1
+        self._near: dict[str, dict[str, GoldState]] = {}
         self._catalog = catalog
         self._source = source
         self._step = step
@@ -38,17 +39,36 @@ class Places:
     def find(self, identity: str, desired: str, former: Iterable[str] = ()) -> Found:
         """Find a table's gold under its recorded name, the one it should have, or, after a crash, anywhere near.
 
-        `former` are the names that it may have had before: a run that died before its record may have made it there.
+        `former` are the names that it may have had before. A run that died before its record leaves tables that no
+        record names, under any name of the same namespaces.
         """
-        for name in dict.fromkeys((*self._candidates(identity, desired), *sorted(former))):
-            table = self._catalog.load(name)
-            state = None if table is None else from_properties(table.properties())
-            if state is None or state.source != self._source:
-                continue
-            self.horizon = max(self.horizon, state.horizon)
-            if state.identity == identity:
+        row = self.recorded.get(identity)
+        likely = [desired] if row is None else [row.gold, desired]
+        for name in dict.fromkeys(likely):
+            state = self._state(name)
+            if state is not None and state.identity == identity:
                 return Found(name, state)
+        for namespace in sorted({name.split(".", 1)[0] for name in (*likely, *former)}):
+            for name, state in self._all(namespace).items():
+                if state.identity == identity:
+                    return Found(name, state)
         return Found(desired, None)
+
+    def _all(self, namespace: str) -> dict[str, GoldState]:
+        """The tables of this source in a namespace, as they were when they were first asked for."""
+        if namespace not in self._near:
+            found = {name: self._state(name) for name in self._catalog.names(namespace)}
+            self._near[namespace] = {name: state for name, state in found.items() if state is not None}
+        return self._near[namespace]
+
+    def _state(self, name: str) -> GoldState | None:
+        """What a table says of itself; None where it is not there, or not of this source."""
+        table = self._catalog.load(name)
+        state = None if table is None else from_properties(table.properties())
+        if state is None or state.source != self._source:
+            return None
+        self.horizon = max(self.horizon, state.horizon)
+        return state
 
     def rename(self, wanted: Mapping[str, str], found: Mapping[str, Found]) -> dict[str, Hold]:
         """Give tables their names; a circle of names is broken by a name in between.
@@ -71,12 +91,3 @@ class Places:
             if free:
                 del moves[identity]
         return {i: Hold("NAME_CLASH", f"{to} is another table", None, None, None, REMEDY) for i, to in blocked.items()}
-
-    def _candidates(self, identity: str, desired: str) -> Iterator[str]:
-        row = self.recorded.get(identity)
-        if row is not None:
-            yield row.gold
-        yield desired
-        if row is not None:
-            for namespace in sorted({name.split(".", 1)[0] for name in (row.gold, desired)}):
-                yield from self._catalog.names(namespace)

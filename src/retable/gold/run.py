@@ -225,7 +225,7 @@ class Run:
         )
 
     def _replay_all(self, window: str, works: list[Work]) -> list[tuple[Outcome, list[RowEvent]]]:
-        """Replay tables side by side, each thread in a session of its own; all end before the first failure is told."""
+        """Replay tables side by side, one a lane; with several lanes all end before the first failure is told."""
         lanes: SimpleQueue[Lane] = SimpleQueue()
         taken = self._lanes(min(len(works), THREADS))
         for lane in taken:
@@ -242,8 +242,11 @@ class Run:
             finally:
                 lanes.put(lane)
 
-        with ThreadPoolExecutor(len(taken) or 1) as pool:
-            return list(zip(pool.map(replay, works), (work.events for work in works), strict=True))
+        events = (work.events for work in works)
+        if len(taken) == 1:
+            return list(zip(map(replay, works), events, strict=True))
+        with ThreadPoolExecutor(THREADS) as pool:
+            return list(zip(pool.map(replay, works), events, strict=True))
 
     def _is_done(
         self,

@@ -2,6 +2,9 @@
 
 import base64
 import binascii
+import json
+import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -35,6 +38,9 @@ class DumpedRecord(msgspec.Struct, frozen=True):
 
 
 _decode = msgspec.json.Decoder(DumpedRecord).decode
+_NAMES = tuple(f'"{name}"'.encode() for name in DumpedRecord.__struct_fields__)
+_MANY_NAMES = re.compile(rb'\\u00[3-7]|"headers"\s*:\s*\{')
+"""An escape that could spell a name otherwise, and an object whose names are free."""
 
 
 def read_messages(source: SourceSettings, item: SourceObject) -> Iterator[RawMessage | None]:
@@ -63,12 +69,25 @@ def _read_dumped(source: SourceSettings, item: SourceObject, line: Line) -> RawM
         if not text.strip():
             return None
         try:
+            _check_names(text)
             return _raw_message(_decode(text))
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             problem = f"the line is no dumped record: {error}"
     offset = item.number * _LINES_PER_OBJECT + line.number
     where = f"{item.key}, line {line.number + 1}: {problem}"
     return RawMessage(source.name, -1, offset, None, None, line.value, container_problem=where)
+
+
+def _check_names(text: bytes) -> None:
+    """Refuse a name that stands twice in one object, of which most readers take the last one in silence."""
+    if any(text.count(name) > 1 for name in _NAMES) or _MANY_NAMES.search(text):
+        json.loads(text, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, object]]) -> None:
+    for name, count in Counter(name for name, _ in pairs).items():
+        if count > 1:
+            raise ValueError(f"the name {name[:100]!r} stands twice in one object")
 
 
 def _raw_message(record: DumpedRecord) -> RawMessage:

@@ -40,8 +40,9 @@ def land(
 ) -> StageReport:
     """Land a recorded window whole, or not at all; bronze never changes, so a landed one is left as it is.
 
-    `anew` reads the same objects again, for lines that a former `max_message` cut. PositionsLost names an object that is gone or changed. `landed_at` is the time at which the window was recorded, so
-    landing it anew into an empty lake gives equal rows.
+    `anew` reads the same objects again, for lines that a former `max_message` cut. PositionsLost names an object that
+    is gone or changed. `landed_at` is the time at which the window was recorded, so landing it anew into an empty lake
+    gives equal rows.
     """
     started = perf_counter()
     recorded = find_window(lake, source.name, window)

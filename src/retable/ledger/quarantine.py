@@ -60,8 +60,13 @@ def list_quarantined(lake: Lake, source: str, window: str | None = None) -> list
     """Give what is quarantined of a source, or of one window of it, accepted or not, by window and address."""
     records = scan(lake, lake.find(f"quarantine.{source}"), window=window).to_pylist()
     names = [field.name for field in fields(QuarantineRow)]
-    rows = [QuarantineRow(**{name: _python(record[name]) for name in names if name != "source"}, source=source) for record in records]
-    return sorted(rows, key=lambda row: (row.window, row.topic, row.partition, row.offset, row.row_index or 0, row.stage))
+    rows = [
+        QuarantineRow(**{name: _python(record[name]) for name in names if name != "source"}, source=source)
+        for record in records
+    ]
+    return sorted(
+        rows, key=lambda row: (row.window, row.topic, row.partition, row.offset, row.row_index or 0, row.stage)
+    )
 
 
 def read_accepted(lake: Lake, source: str) -> dict[str, ActionRow]:

@@ -1,9 +1,9 @@
 """A small shop whose database emits change messages and knows its truth at every point; independent of the engine.
 
-    from retable.simulate import Delivery, canal_json, deliver, simulate, streamx_json, write_objects
+    from retable.simulate import FORMATS, Delivery, deliver, simulate, streamx_json, write_objects
 
     history = simulate(random.Random(7), changes=80)             # or Hypothesis' st.randoms(use_true_random=False)
-    stream = streamx_json.write(history)                         # or canal_json.write(history)
+    stream = streamx_json.write(history)                         # or FORMATS["canal_json"].write(history)
     windows = deliver(stream, chance, Delivery(partitions=3, windows=4, late=0.1, repeated=0.1, shuffled=True))
     names = write_objects(windows, folder)                       # the windows' names: ["20260301T0000Z", …]
     history.truth().rows("orders")                               # as `retable rows --format jsonl`, read as JSON
@@ -11,12 +11,22 @@
 
 `simulate(kinds=…)` takes names of ROW_KINDS, DDL_KINDS and HELD_KINDS; a name that comes twice is taken twice as often.
 `history.holds()` tells the positions of statements that Retable is documented to hold on.
-`type_settings(history)` gives what settings must say of tables that were loaded, for a format that does not tell types.
+`FORMATS` tells of each format what it can tell, and what settings must say of tables where it is silent.
 """
 
-from retable.simulate import canal_json, streamx_json
+from retable.simulate import (
+    canal_json,
+    datahub_blob,
+    datahub_tuple,
+    debezium_json,
+    dts_avro,
+    lindorm_debezium,
+    shareplex_json,
+    streamx_json,
+)
 from retable.simulate.chance import Chance
 from retable.simulate.delivery import Delivery, Record, deliver, hour_cuts, write_objects
+from retable.simulate.formats import FORMATS, Format
 from retable.simulate.history import History
 from retable.simulate.play import DDL_KINDS, HELD_KINDS, LOADED, ROW_KINDS, simulate
 from retable.simulate.settings import type_settings
@@ -26,6 +36,7 @@ from retable.simulate.truth import Truth
 
 __all__ = [
     "DDL_KINDS",
+    "FORMATS",
     "HELD_KINDS",
     "LOADED",
     "ROW_KINDS",
@@ -33,14 +44,21 @@ __all__ = [
     "Chance",
     "Clock",
     "Delivery",
+    "Format",
     "History",
     "Message",
     "Record",
     "Stream",
     "Truth",
     "canal_json",
+    "datahub_blob",
+    "datahub_tuple",
+    "debezium_json",
     "deliver",
+    "dts_avro",
     "hour_cuts",
+    "lindorm_debezium",
+    "shareplex_json",
     "simulate",
     "streamx_json",
     "type_settings",

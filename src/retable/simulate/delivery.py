@@ -1,6 +1,7 @@
 """What a queue makes of a stream: partitions, offsets, repetitions, delays, and windows of it as files."""
 
 import json
+from base64 import b64encode
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,14 +45,19 @@ class Record:
     partition: int
     offset: int
     timestamp: int
-    key: str
-    value: str
+    key: str | None
+    value: str | bytes | None
     position: int
+    headers: tuple[tuple[str, str], ...] = ()
 
     def line(self) -> str:
-        """The record as a line of the layout `kafka_dump`."""
+        """The record as a line of the layout `kafka_dump`; bytes that are no text stand in base64."""
         address = {"topic": self.topic, "partition": self.partition, "offset": self.offset}
-        content = {"timestamp": self.timestamp, "key": self.key, "value": self.value, "headers": []}
+        if isinstance(self.value, bytes):
+            value: dict[str, str | None] = {"value_base64": b64encode(self.value).decode()}
+        else:
+            value = {"value": self.value}
+        content = {"timestamp": self.timestamp, "key": self.key, **value, "headers": self.headers}
         return json.dumps(address | content, ensure_ascii=False)
 
 
@@ -134,7 +140,8 @@ def _queued(windows: list[list[Message]], chance: Chance, delivery: Delivery, to
             last = ends[partition]
             offset, stamp = (0, 0) if last is None else (last.offset + 1, last.timestamp)
             place = (topic, partition, offset, max(stamp, message.time_ms))
-            ends[partition] = record = Record(*place, message.key, message.value, message.position)
+            content = (message.key, message.value, message.position, message.headers)
+            ends[partition] = record = Record(*place, *content)
             records.append(record)
         queued.append(records)
     return queued
@@ -143,6 +150,6 @@ def _queued(windows: list[list[Message]], chance: Chance, delivery: Delivery, to
 def _partition(message: Message, chance: Chance, delivery: Delivery) -> int:
     if delivery.partitions == 1:
         return 0
-    if delivery.spread == "any":
+    if delivery.spread == "any" or message.key is None:
         return pick(chance, range(delivery.partitions))
     return sum(message.key.encode()) % delivery.partitions

@@ -150,6 +150,15 @@ class History:
         }
 
 
+def loaded_rows(history: History) -> Iterator[RowChange]:
+    """The rows that stood before the log, each as an insert at position 0, when the history begins."""
+    for name, table in history.loaded.items():
+        for key, row in table.rows.items():
+            row_id = key if isinstance(key, int) else None
+            place = (0, history.loaded_at_ms, 0, 0, name)
+            yield RowChange(*place, table.columns, table.keys, row_id, None, row)
+
+
 class _Replay:
     """Applies entries one after the other, and remembers which tables were dropped and not created again.
 

@@ -10,7 +10,7 @@ from retable.simulate.designs import DESIGNS
 from retable.simulate.held_actions import HELD_ACTIONS
 from retable.simulate.history import History
 from retable.simulate.row_actions import ROW_ACTIONS
-from retable.simulate.shop import Clock, Shop
+from retable.simulate.shop import DATABASE, Clock, Shop
 from retable.simulate.table_actions import TABLE_ACTIONS, create
 
 ROW_KINDS: tuple[str, ...] = tuple(ROW_ACTIONS)
@@ -31,9 +31,11 @@ def simulate(
     loaded: Collection[str] = LOADED,
     rows: int = 4,
     clock: Clock = DEFAULT_CLOCK,
+    database: str = DATABASE,
 ) -> History:
     """Run a shop for this many actions of these kinds and give its history; equal draws give equal histories.
 
+    `database` is the name under which the shop's tables stand.
     The tables that are `loaded` have `rows` rows each before the log begins; the others are created as its beginning.
     HELD_KINDS come only if they are named; a kind that is named twice comes twice as often.
     """
@@ -41,7 +43,7 @@ def simulate(
     for name in names:
         if name not in _ACTIONS:
             raise InvalidSetting(f"the simulator knows no action {name!r}; there are {', '.join(_ACTIONS)}")
-    shop = Shop(chance, clock, loaded, rows)
+    shop = Shop(chance, clock, loaded, rows, database)
     for name in DESIGNS:
         if name not in loaded:
             create(shop, name)

@@ -1,5 +1,7 @@
 """What settings must say of the shop's tables where neither a statement nor a message tells it."""
 
+from collections.abc import Callable
+
 from retable.simulate.columns import INTEGER_BITS, ColumnType
 from retable.simulate.database import Table, copied
 from retable.simulate.designs import told_by_settings_only
@@ -9,14 +11,16 @@ from retable.simulate.statements import RenameTables
 Types = dict[str, ColumnType]
 
 
-def type_settings(history: History) -> dict[str, dict[str, str]]:
-    """The gold types of columns of loaded tables that streamx_json leaves open: column to type, by `database.table`.
+def type_settings(
+    history: History, is_open: Callable[[ColumnType], bool] = told_by_settings_only
+) -> dict[str, dict[str, str]]:
+    """The gold types of columns of loaded tables that a format leaves open: column to type, by `database.table`.
 
-    A table stands there under every name that it had; a column that is widened has the widest type from the
-    beginning.
+    `is_open` says which; without it those of streamx_json. A table stands there under every name that it had; a column
+    that is widened has the widest type from the beginning.
     """
     tables = copied(history.loaded)
-    found: dict[str, Types] = {name: _open_types(table) for name, table in tables.items()}
+    found: dict[str, Types] = {name: _open_types(table, is_open) for name, table in tables.items()}
     origin = {name: name for name in tables}
     for entry in history.entries:
         if isinstance(entry, StatementRun):
@@ -24,7 +28,7 @@ def type_settings(history: History) -> dict[str, dict[str, str]]:
             if isinstance(entry.statement, RenameTables):
                 origin |= {new: origin[old] for old, new in entry.statement.pairs if old in origin}
             for name in origin.keys() & tables.keys():
-                _widen(found[origin[name]], _open_types(tables[name]))
+                _widen(found[origin[name]], _open_types(tables[name], is_open))
     return {
         f"{history.database}.{name}": {column: gold_type(kind) for column, kind in found[first].items()}
         for name, first in origin.items()
@@ -32,8 +36,22 @@ def type_settings(history: History) -> dict[str, dict[str, str]]:
     }
 
 
-def _open_types(table: Table) -> Types:
-    return {column.name: column.type for column in table.columns if told_by_settings_only(column.type)}
+def loaded_settings(history: History, schema: str | None = None) -> dict[str, dict[str, object]]:
+    """Key and gold types of every column of the loaded tables, for a format that tells neither.
+
+    By `database.table`, or by `database.schema.table` where the format names a `schema`.
+    """
+    prefix = history.database if schema is None else f"{history.database}.{schema}"
+    return {f"{prefix}.{name}": _told(table) for name, table in history.loaded.items()}
+
+
+def _told(table: Table) -> dict[str, object]:
+    types = {column.name: gold_type(column.type) for column in table.columns}
+    return {"keys": list(table.keys), "types": types} if table.keys else {"types": types}
+
+
+def _open_types(table: Table, is_open: Callable[[ColumnType], bool]) -> Types:
+    return {column.name: column.type for column in table.columns if is_open(column.type)}
 
 
 def _widen(known: Types, seen: Types) -> None:
@@ -47,8 +65,14 @@ def _room(kind: ColumnType) -> tuple[int, tuple[int, ...]]:
 
 
 def gold_type(kind: ColumnType) -> str:
-    """The gold type of a type that only settings tell, as settings spell it."""
+    """The gold type of a declared type, as settings spell it."""
     match kind.base:
+        case "double":
+            return "double"
+        case "varchar" | "enum":
+            return "string"
+        case "varbinary":
+            return "binary"
         case "decimal":
             return f"decimal({kind.arguments[0]},{kind.scale})"
         case "date":

@@ -42,8 +42,8 @@ class Shop:
     `loaded` names the tables that stand, with `rows` rows each, before the log begins.
     """
 
-    def __init__(self, chance: Chance, clock: Clock, loaded: Collection[str], rows: int) -> None:
-        self.chance = chance
+    def __init__(self, chance: Chance, clock: Clock, loaded: Collection[str], rows: int, database: str) -> None:
+        self.chance, self.database = chance, database
         self.tables: Tables = {}
         self.kinds: Counter[str] = Counter()
         self.reserved: dict[str, frozenset[str]] = {}
@@ -60,7 +60,7 @@ class Shop:
     def history(self) -> History:
         """All that happened so far, as a value."""
         times = (self._clock.start_ms, max(self._now_ms, self._clock.end_ms or 0))
-        return History(DATABASE, *times, self._loaded, tuple(self._entries), Counter(self.kinds))
+        return History(self.database, *times, self._loaded, tuple(self._entries), Counter(self.kinds))
 
     # --- choosing --------------------------------------------------------------------------------------------------
     def seed(self) -> int:
@@ -78,7 +78,7 @@ class Shop:
         return list(islice(rows, at, at + most))
 
     def pen(self) -> Pen:
-        return Pen(DATABASE, self.chance.randrange(0, STYLES))
+        return Pen(self.database, self.chance.randrange(0, STYLES))
 
     # --- making rows -----------------------------------------------------------------------------------------------
     def fresh_key(self, name: str) -> RowKey:

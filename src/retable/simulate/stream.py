@@ -14,15 +14,17 @@ class Message:
     """One message. `position` is the place in the binlog after which the truth is what the messages up to here say.
 
     It is 0 for the full load; a heartbeat's is that of the entry before it. `time_ms` is when the producer wrote it.
-    `key` is what a producer that hashes by key would hash. `repeatable` says whether a reader can tell a repetition.
+    `key` is the message's key, by whose hash a producer chooses the partition; without one it takes any. `value` is
+    text or bytes as the format has it, None for a tombstone. `repeatable` says whether a reader can tell a repetition.
     """
 
     kind: MessageKind
     position: int
     time_ms: int
-    key: str
-    value: str
+    key: str | None
+    value: str | bytes | None
     repeatable: bool = True
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
