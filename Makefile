@@ -1,6 +1,6 @@
 # Everything a developer or a newcomer runs. Each target sets up what it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-faults test-long test-mutants test-airflow up down lint clean
+.PHONY: help setup demo test test-slow test-faults test-long test-mutants test-airflow bench up down lint clean
 
 BIN := .venv/bin
 
@@ -30,6 +30,9 @@ test-long: setup ## draw more examples of the laws: make test-long MINUTES=60
 
 test-mutants: setup ## plant bugs into a copy of the core, and say which test catches each
 	@$(BIN)/python tests/mutants/run.py
+
+bench: setup ## messages a second on one core, every format, against what one would write without Retable
+	@$(BIN)/python bench/decode.py
 
 up: setup ## start Airflow on 127.0.0.1 (another port: make up RETABLE_PORT=8081)
 	@$(BIN)/python infra/local_airflow.py up

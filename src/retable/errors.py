@@ -13,7 +13,8 @@
     │  ├─ OrderUndefined       two changes whose order nothing tells
     │  ├─ ZeroDate             a zero or partial date, which no date can hold
     │  ├─ NameClash            two source names that become one gold name
-    │  └─ KeyUnknown           a row without its whole key
+    │  ├─ KeyUnknown           a row without its whole key
+    │  └─ RowMissing           a change of some columns of a row that is not there
     ├─ ConflictError       RETRY       somebody else committed first, or the catalog is busy
     │  ├─ Fenced               gold moved under this run: another run is the writer now
     │  └─ Late                 a table is not complete through the time that was asked for

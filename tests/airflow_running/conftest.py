@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import local_airflow
-from airflow_running.running import RunningAirflow
+from airflow_running.running import PATIENCE, RunningAirflow
 
 
 @pytest.fixture(scope="session")
@@ -47,3 +47,5 @@ def airflow(folder: Path) -> Iterator[RunningAirflow]:
             pids = {name: (each.pid, local_airflow._started(each.pid)) for name, each in running.components.items()}
             local_airflow.PIDS.write_text(json.dumps(pids), encoding="utf-8")
             local_airflow.down()
+            for process in running.components.values():
+                process.wait(PATIENCE)

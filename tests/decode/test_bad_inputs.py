@@ -1,6 +1,7 @@
 """What is wrong with a message is told, with its place; what only looks wrong is read."""
 
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from decode.test_values import as_value, gold_type
 from retable.ddl.types import gold_type as source_type
 from retable.decode.context import DecodeContext
 from retable.decode.image_text import read_image
-from retable.decode.registry import decode_message
+from retable.decode.registry import FORMATS, decode_message
 from retable.decode.silver import key_hashes
 from retable.decode.values import ValueRules, value_reader
 from retable.errors import BadValue, MessageError, ZeroDate
@@ -146,6 +147,26 @@ NOTES = {
 def test_what_is_no_change_among_changes_is_a_note(value: dict[str, object], topic: str, op: str) -> None:
     for place in (topic, "erp.shop.t"):
         assert [event.op for event in decode_message(message(value, topic=place), DEBEZIUM)] == [op]
+
+
+def _peak(value: bytes, context: DecodeContext) -> int:
+    given = raw(value)
+    tracemalloc.start()
+    try:
+        with pytest.raises(MessageError):
+            decode_message(given, context)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_is_too_large_is_refused_before_memory_is_spent_on_it(name: str) -> None:
+    """A27, B58: over the cap nothing is read; A26: what is too deep costs no more than a few copies of its bytes."""
+    context = DecodeContext(name, max_message=4 << 20, database="shop", table="t")
+    assert _peak(b" " * (4 << 20) + b"{", context) < 1 << 16
+    deep = b'{"data":' + b"[" * (1 << 20)
+    assert _peak(deep, context) < 16 * len(deep)
 
 
 # --- none is forgotten -------------------------------------------------------------------------------------------

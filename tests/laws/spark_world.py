@@ -1,6 +1,7 @@
 """A story on Spark and Iceberg, through every stage, behind the same doors as the world in memory."""
 
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,7 @@ from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.windows import record_windows
 from retable.model.message import RawMessage
 from retable.session import build_session
-from retable.simulate import type_settings
+from retable.simulate import TableSetting
 
 SETTINGS = """
 [lake]
@@ -95,19 +96,22 @@ class SparkWorld:
 def open_world(story: Story, folder: Path) -> SparkWorld:
     """Make a lake for a story in an empty folder, with a session of its own on the running Spark."""
     (folder / "landing").mkdir(parents=True)
-    types = "".join(_table(name, columns) for name, columns in type_settings(story.history).items())
-    told = types if story.format == "streamx_json" else ""
-    (folder / "retable.toml").write_text(SETTINGS.format(format=story.format) + told, encoding="utf-8")
+    source = "".join(f"{name} = {json.dumps(told)}\n" for name, told in story.known.source.items())
+    tables = "".join(_table(name, told) for name, told in story.known.tables(story.history).items())
+    (folder / "retable.toml").write_text(SETTINGS.format(format=story.format) + source + tables, encoding="utf-8")
     settings = load_settings(folder / "retable.toml")
     return SparkWorld(folder, build_session(settings, "retable tests"), open_lake(settings))
 
 
-def _table(name: str, types: dict[str, str]) -> str:
-    pairs = ", ".join(f"{json.dumps(column)} = {json.dumps(kind)}" for column, kind in types.items())
-    return f"\n[tables.{json.dumps(name)}]\ntypes = {{ {pairs} }}\n"
+def _table(name: str, told: TableSetting) -> str:
+    types = ", ".join(f"{json.dumps(column)} = {json.dumps(kind)}" for column, kind in told.types.items())
+    return f"\n[tables.{json.dumps(name)}]\nkeys = {json.dumps(told.keys)}\ntypes = {{ {types} }}\n"
 
 
 def _line(message: RawMessage) -> str:
-    value = None if message.value is None else message.value.decode()
+    """The message as a line of a dump; its bytes stand in base64, whatever they are."""
+    key, value = (None if part is None else b64encode(part).decode() for part in (message.key, message.value))
+    headers = [(name, text and text.decode()) for name, text in message.headers]
     address = {"topic": message.topic, "partition": message.partition, "offset": message.offset}
-    return json.dumps({**address, "timestamp": message.timestamp_ms, "value": value}, ensure_ascii=False)
+    content = {"timestamp": message.timestamp_ms, "key_base64": key, "value_base64": value, "headers": headers}
+    return json.dumps(address | content)

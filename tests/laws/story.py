@@ -84,7 +84,10 @@ class Story:
         return World(self.settings())
 
     def settings(self) -> Settings:
-        return make_settings(self.format, self.known.tables(self.history), **self.known.source)
+        tables = {
+            name: {"keys": told.keys, "types": told.types} for name, told in self.known.tables(self.history).items()
+        }
+        return make_settings(self.format, tables, **self.known.source)
 
     def events_of(self, record: Record) -> list[ChangeEvent]:
         settings = self.settings()
@@ -113,10 +116,11 @@ class Story:
         return {self.gold_name(name): self.shown(table) for name, table in truth.tables.items()}
 
     def frozen(self, gold: str, hold: Hold) -> Gold:
-        """A held table: as it was before the entry that holds it."""
+        """A held table: as it was before the entry that holds it; another may have taken its name since."""
         position = self.position_of(hold)
         before = self.history.truth_up_to(position - 1).tables
-        return next(self.shown(table) for name, table in before.items() if self.gold_name(name) == gold)
+        names = {self.gold_name(name): table for name, table in before.items()}
+        return self.shown(names[gold if gold in names else gold.rpartition("__")[0]])
 
     def gold_name(self, table: str) -> str:
         return gold_table(make_settings(self.format).lake, TableName("shop", self.known.schema, table))
@@ -142,10 +146,13 @@ def tell(
 ) -> Story:
     """Let the shop work, write what it did in a format, and send it; equal arguments tell equal stories.
 
-    Kinds that the format cannot tell do not happen, and options of another format are of no account.
+    Kinds that the format cannot tell do not happen, nor those that only arrival orders, where windows may be replayed
+    in any order; options of another format are of no account.
     """
     chance, known = Random(seed), SIMULATED[source_format]
-    told = [kind for kind in kinds if kind in known.kinds or (known.tells_statements and kind in HELD_KINDS)]
+    untold = known.arriving if delivery != Delivery(windows=1) else ()
+    able = {*known.kinds, *(HELD_KINDS if known.tells_statements else ())}.difference(untold)
+    told = [kind for kind in kinds if kind in able]
     history = known.as_source(simulate(chance, changes, kinds=told, loaded=known.loaded))
     own = options is not None and _OPTIONS.get(source_format) is type(options)
     stream = known.write(history, options) if own else known.write(history)

@@ -8,7 +8,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import cast
 
 from retable.ddl.registry import parse_statement
 from retable.ddl.types import gold_type
@@ -32,7 +31,7 @@ from retable.model.schema_change import (
 )
 from retable.simulate.columns import Value as TrueValue
 from retable.simulate.database import Table
-from retable.simulate.formats import TableSettings
+from retable.simulate.settings import TableSettings
 
 RULES = ValueRules()
 ROW_ID, ROWID = "#alibaba_rds_row_id#", "rowid"
@@ -106,7 +105,7 @@ class Reader:
     def _settled(self, event: ChangeEvent) -> dict[str, str]:
         """The gold types that settings say of the event's table."""
         name = ".".join(part for part in (event.database, event.schema, event.table) if part)
-        return cast("dict[str, str]", self.told.get(name, {}).get("types", {}))
+        return self.told[name].types if name in self.told else {}
 
     def _loaded(self, event: ChangeEvent) -> Sheet:
         told = self._settled(event)

@@ -11,12 +11,12 @@ from typer.testing import CliRunner, Result
 
 from retable.cli.app import app
 from retable.config import load_settings
-from retable.decode.context import DecodeContext
+from retable.decode.context import context_of
 from retable.decode.registry import decode_message
 from retable.land.files import list_objects
 from retable.land.layouts import read_messages
 from retable.model.window import SourceObject
-from retable.simulate import simulate
+from retable.simulate import FORMATS, simulate
 
 Retable = Callable[..., Result]
 
@@ -27,12 +27,13 @@ def retable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Retable:
     return lambda *args: CliRunner().invoke(app, args, prog_name="retable")
 
 
-@pytest.mark.parametrize("source_format", ["streamx_json", "canal_json"])
+@pytest.mark.parametrize("source_format", FORMATS)
 def test_settings_read_the_messages_that_were_written(retable: Retable, tmp_path: Path, source_format: str) -> None:
     start = ("--start", "2026-03-01T05:20:00Z")
     result = retable("simulate", "shop", "--format", source_format, "--changes", "80", *start)
     assert result.exit_code == 0, result.stderr
-    source = load_settings(tmp_path / "shop" / "retable.toml").source("shop")
+    settings = load_settings(tmp_path / "shop" / "retable.toml")
+    source = settings.source("shop")
     objects = list_objects(source)
     assert sorted(item.key for item in objects) == [f"shop-2026-03-01T{hour:02}.jsonl" for hour in (5, 6, 7)]
     events = [
@@ -40,10 +41,10 @@ def test_settings_read_the_messages_that_were_written(retable: Retable, tmp_path
         for item in objects
         for message in read_messages(source, SourceObject(0, item.key, "", item.size))
         if message is not None
-        for event in decode_message(message, DecodeContext(source.format))
+        for event in decode_message(message, context_of(source, lambda table: settings.rules(table).keys))
     ]
     assert {event.source_format for event in events} == {source_format}
-    assert {event.address.partition for event in events} == ({0} if source_format == "canal_json" else {0, 1, 2})
+    assert {event.address.partition for event in events} == ({0} if FORMATS[source_format].by_offset else {0, 1, 2})
 
 
 def test_the_truth_is_one_file_a_table_under_the_name_of_its_gold_table(retable: Retable, tmp_path: Path) -> None:

@@ -159,7 +159,7 @@ def _has_cut_lines(lake: Lake, source: SourceSettings, window: str) -> bool:
     cut = And(EqualTo(term=Reference("window"), value=literal(window)), NotNull(term=Reference("problem")))
     with explained(lake.settings.lake):
         scan = lake.load(f"bronze.{source.name}").scan(row_filter=cut, selected_fields=("offset",), limit=1)
-        return scan.to_arrow().num_rows > 0
+        return len(scan.to_arrow()) > 0
 
 
 def _land_anew(lake: Lake, source: SourceSettings, window: str, spark: Any) -> list[StageReport]:

@@ -174,9 +174,10 @@ def call_attention(lake: Lake, source: SourceSettings, reports: list[StageReport
     held = sorted({table for report in reports for table in report.held})
     waiting = 0
     for window in {report.window for report in reports}:
+        stages = {report.stage for report in reports if report.window == window}
         mine = [report.counts for report in reports if report.window == window]
         refused = sum(counts.get(name, 0) for counts in mine for name in ("quarantined", "rejected"))
-        refused -= _count_accepted(lake, source, window) if refused else 0
+        refused -= _count_accepted(lake, source, window, stages) if refused else 0
         landed = max(counts.get("landed", 0) for counts in mine)
         waiting += 0 if source.quarantine_budget.allows(refused, landed) else refused
     words = []
@@ -188,6 +189,7 @@ def call_attention(lake: Lake, source: SourceSettings, reports: list[StageReport
         raise NeedsAttention("done, but " + "; ".join(words))
 
 
-def _count_accepted(lake: Lake, source: SourceSettings, window: str) -> int:
+def _count_accepted(lake: Lake, source: SourceSettings, window: str, stages: set[Stage]) -> int:
     accepted = read_accepted(lake, source.name)
-    return sum(row.id in accepted for row in list_quarantined(lake, source.name, window)) if accepted else 0
+    rows = list_quarantined(lake, source.name, window) if accepted else []
+    return sum(row.stage in stages and row.id in accepted for row in rows)

@@ -19,16 +19,23 @@ from retable.gold.names import gold_table
 from retable.model.event import TableName
 from retable.simulate import (
     DDL_KINDS,
+    FORMATS,
     ROW_KINDS,
     Clock,
     Delivery,
     History,
     Stream,
+    TableSetting,
     canal_json,
+    datahub_blob,
+    datahub_tuple,
+    debezium_json,
     deliver,
+    dts_avro,
     hour_cuts,
+    lindorm_debezium,
+    shareplex_json,
     streamx_json,
-    type_settings,
     write_objects,
 )
 from retable.simulate import simulate as play
@@ -49,6 +56,12 @@ class Format(StrEnum):
 
     STREAMX_JSON = streamx_json.NAME
     CANAL_JSON = canal_json.NAME
+    DEBEZIUM_JSON = debezium_json.NAME
+    SHAREPLEX_JSON = shareplex_json.NAME
+    DATAHUB_BLOB = datahub_blob.NAME
+    DATAHUB_TUPLE = datahub_tuple.NAME
+    LINDORM_DEBEZIUM = lindorm_debezium.NAME
+    DTS_AVRO = dts_avro.NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +89,8 @@ def simulate(
     hours: Annotated[int, typer.Option(min=1, max=1000, help="How many hours of messages.")] = 3,
     changes: Annotated[int, typer.Option(min=0, max=1_000_000, help="How much the shop does in all of them.")] = 600,
     partitions: Annotated[
-        int | None, typer.Option(min=1, max=1000, help="Partitions of the queue; else 3, of canal_json 1.")
+        int | None,
+        typer.Option(min=1, max=1000, help="Partitions of the queue; else 3, or 1 where only offsets order."),
     ] = None,
     start: Annotated[
         datetime | None,
@@ -84,10 +98,12 @@ def simulate(
     ] = None,
 ) -> None:
     """Write a small shop's change messages, settings that read them, and its true rows to compare gold with."""
-    canal = source_format is Format.CANAL_JSON
-    partitions = partitions or (1 if canal else 3)
-    if canal and partitions > 1:
-        raise InvalidSetting("canal_json has no order but the queue's, so its tables need one partition; leave it out")
+    by_offset = FORMATS[source_format].by_offset
+    partitions = partitions or (1 if by_offset else 3)
+    if by_offset and partitions > 1:
+        raise InvalidSetting(
+            f"{source_format} has no order but the queue's, so its tables need one partition; leave it out"
+        )
     first = _full_hour(now()) - hours * _HOUR if start is None else _full_hour(start)
     plan = _Plan(source_format, seed, hours, changes, partitions, first)
     try:
@@ -112,7 +128,11 @@ def _write(folder: Path, plan: _Plan) -> None:
     chance = random.Random(plan.seed)
     start_ms = int(plan.start.timestamp()) * 1000
     clock = Clock(start_ms, plan.hours * _HOUR_MS // (plan.changes + 1), start_ms + plan.hours * _HOUR_MS)
-    history = play(chance, plan.changes, kinds=_KINDS, rows=_LOADED_ROWS, clock=clock)
+    known = FORMATS[plan.format]
+    kinds = [kind for kind in _KINDS if kind in known.kinds]
+    history = known.as_source(
+        play(chance, plan.changes, kinds=kinds, loaded=known.loaded, rows=_LOADED_ROWS, clock=clock)
+    )
     stream, delivery = _stream(history, plan)
     windows = deliver(stream, chance, delivery, cuts=hour_cuts(stream, start_ms, plan.hours), topic=SOURCE)
     write_objects(windows, folder / "landing", plan.start, SOURCE)
@@ -122,22 +142,28 @@ def _write(folder: Path, plan: _Plan) -> None:
 
 
 def _stream(history: History, plan: _Plan) -> tuple[Stream, Delivery]:
-    """A table without a key stays one: the hidden row id, which the source does not show, is left out."""
-    if plan.format is Format.CANAL_JSON:
-        return canal_json.write(history), Delivery()
-    options = streamx_json.Options(row_ids=False)
-    delivery = Delivery(plan.partitions, spread="key", late=_DISTURBED, repeated=_DISTURBED)
-    return streamx_json.write(history, options), delivery
+    """A table without a key stays one: the hidden row id, which the source does not show, is left out.
+
+    Nothing is late where an update means nothing before its row is there.
+    """
+    known = FORMATS[plan.format]
+    has_row_ids = plan.format in (Format.STREAMX_JSON, Format.DATAHUB_BLOB)
+    stream = known.write(history, streamx_json.Options(row_ids=False)) if has_row_ids else known.write(history)
+    if known.by_offset:
+        return stream, Delivery()
+    late = 0.0 if known.partial else _DISTURBED
+    return stream, Delivery(plan.partitions, spread="key", late=late, repeated=_DISTURBED)
 
 
 def _write_truth(folder: Path, history: History) -> list[str]:
     """Write each table's rows under the name of its gold table; gives these names, the table with most rows first."""
-    lake, truth = load_settings(folder / "retable.toml").lake, history.truth()
+    settings, truth = load_settings(folder / "retable.toml"), history.truth()
+    lake, schema = settings.lake, FORMATS[settings.source(SOURCE).format].schema
     target = folder / "truth"
     target.mkdir()
     names = []
     for table in sorted(truth.tables, key=lambda name: (-len(truth.tables[name].rows), name)):
-        names.append(gold_table(lake, TableName(history.database, None, table)))
+        names.append(gold_table(lake, TableName(history.database, schema, table)))
         text = "".join(f"{line}\n" for line in truth.lines(table))
         (target / f"{names[-1]}.jsonl").write_text(text, encoding="utf-8", newline="\n")
     return names
@@ -161,19 +187,23 @@ def _settings(history: History, plan: _Plan) -> str:
         f'start  = "{plan.start.isoformat()}"',
         'time_zone = "UTC"                    # of the source\'s clock',
     ]
-    if plan.format is Format.STREAMX_JSON:
-        for table, types in type_settings(history).items():
-            lines += _open_types(table, types)
+    known = FORMATS[plan.format]
+    lines += [f"{name} = {json.dumps(told)}" for name, told in known.source.items()]
+    for table, told in known.tables(history).items():
+        lines += _table(table, told)
     return "\n".join(lines) + "\n"
 
 
-def _open_types(table: str, types: dict[str, str]) -> list[str]:
-    inner = ", ".join(f'{json.dumps(name, ensure_ascii=False)} = "{kind}"' for name, kind in types.items())
+def _table(table: str, told: TableSetting) -> list[str]:
+    types = ", ".join(
+        f"{json.dumps(name, ensure_ascii=False)} = {json.dumps(kind)}" for name, kind in told.types.items()
+    )
     return [
         "",
-        "# The table stood before the log began, and messages of this format say only DOUBLE, LONG or DATE.",
+        "# The table stood before the log began, and messages of this format do not say all of this.",
         f"[tables.{json.dumps(table, ensure_ascii=False)}]",
-        f"types = {{ {inner} }}",
+        *([f"keys = {json.dumps(told.keys, ensure_ascii=False)}"] if told.keys else []),
+        f"types = {{ {types} }}",
     ]
 
 

@@ -29,7 +29,7 @@ from retable.simulate.delivery import Delivery, Record, deliver, hour_cuts, writ
 from retable.simulate.formats import FORMATS, Format
 from retable.simulate.history import History
 from retable.simulate.play import DDL_KINDS, HELD_KINDS, LOADED, ROW_KINDS, simulate
-from retable.simulate.settings import type_settings
+from retable.simulate.settings import TableSetting, type_settings
 from retable.simulate.shop import START_MS, Clock
 from retable.simulate.stream import Message, Stream
 from retable.simulate.truth import Truth
@@ -49,6 +49,7 @@ __all__ = [
     "Message",
     "Record",
     "Stream",
+    "TableSetting",
     "Truth",
     "canal_json",
     "datahub_blob",

@@ -13,14 +13,11 @@ from retable.simulate import (
     shareplex_json,
     streamx_json,
 )
-from retable.simulate.designs import DESIGNS, told_by_settings_only
+from retable.simulate.designs import DESIGNS
 from retable.simulate.history import History
 from retable.simulate.play import DDL_KINDS, LOADED, ROW_KINDS
-from retable.simulate.settings import loaded_settings, type_settings
+from retable.simulate.settings import TableSetting, TableSettings, loaded_settings, type_settings
 from retable.simulate.stream import Stream
-
-TableSettings = dict[str, dict[str, object]]
-"""What settings say under `[tables.…]`, by the table's name."""
 
 
 def _nothing(_: History) -> TableSettings:
@@ -32,13 +29,7 @@ def _as_it_is(history: History) -> History:
 
 
 def _open_types(history: History) -> TableSettings:
-    return {table: {"types": types} for table, types in type_settings(history).items()}
-
-
-def _open_types_and_bytes(history: History) -> TableSettings:
-    """Of a null nothing tells DTS's text and bytes apart."""
-    found = type_settings(history, lambda kind: told_by_settings_only(kind) or kind.base == "varbinary")
-    return {table: {"types": types} for table, types in found.items()}
+    return {table: TableSetting((), types) for table, types in type_settings(history).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +38,8 @@ class Format:
 
     `write` takes the history, and options where the format has some. `kinds` are the actions that it can tell, `loaded`
     the tables that must stand before the log begins. `by_offset`: its order is that of the queue and nothing else.
+    `arriving` are the kinds that several messages at one place tell, which only their arrival orders. `partial`: an
+    update tells some columns of a row, so it means nothing before the row is there.
     `schema` is what it puts between database and table. `source` and `tables` are what settings must say of the source
     and of its tables. `as_source` makes of a history what the format's own database would hold.
     """
@@ -56,6 +49,8 @@ class Format:
     by_offset: bool = False
     kinds: tuple[str, ...] = (*ROW_KINDS, *DDL_KINDS)
     loaded: tuple[str, ...] = LOADED
+    arriving: tuple[str, ...] = ()
+    partial: bool = False
     schema: str | None = None
     source: Mapping[str, str] = field(default_factory=dict)
     tables: Callable[[History], TableSettings] = _nothing
@@ -71,6 +66,7 @@ def _loaded_only(
     name: str,
     write: Callable[..., Stream],
     by_offset: bool = False,
+    partial: bool = False,
     schema: str | None = None,
     kinds: tuple[str, ...] = ROW_KINDS,
     source: Mapping[str, str] | None = None,
@@ -81,7 +77,7 @@ def _loaded_only(
     def tables(history: History) -> TableSettings:
         return loaded_settings(history, schema)
 
-    return Format(name, write, by_offset, kinds, tuple(DESIGNS), schema, source or {}, tables, as_source)
+    return Format(name, write, by_offset, kinds, tuple(DESIGNS), (), partial, schema, source or {}, tables, as_source)
 
 
 FORMATS: dict[str, Format] = {
@@ -89,10 +85,11 @@ FORMATS: dict[str, Format] = {
     for each in (
         Format(streamx_json.NAME, streamx_json.write, tables=_open_types),
         Format(canal_json.NAME, canal_json.write, by_offset=True),
-        Format(debezium_json.NAME, debezium_json.write),
+        Format(debezium_json.NAME, debezium_json.write, arriving=("swap_tables",)),
         _loaded_only(
             shareplex_json.NAME,
             shareplex_json.write,
+            partial=True,
             schema=shareplex_json.OWNER,
             kinds=(*ROW_KINDS, "truncate"),
             source={"database": "shop", "binary_encoding": "hex"},
@@ -101,7 +98,8 @@ FORMATS: dict[str, Format] = {
         Format(datahub_blob.NAME, datahub_blob.write, tables=_open_types),
         _loaded_only(datahub_tuple.NAME, datahub_tuple.write, source={"database": "shop", "binary_encoding": "base64"}),
         _loaded_only(lindorm_debezium.NAME, lindorm_debezium.write, by_offset=True, schema=lindorm_debezium.NAMESPACE),
-        Format(dts_avro.NAME, dts_avro.write, by_offset=True, tables=_open_types_and_bytes),
+        # A table with bytes is created in the log: of a null nothing tells DTS's bytes and text apart.
+        Format(dts_avro.NAME, dts_avro.write, by_offset=True, loaded=("stock",), tables=_open_types),
     )
 }
 """The formats by name."""

@@ -1,6 +1,6 @@
 """What settings must say of the shop's tables where neither a statement nor a message tells it."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 from retable.simulate.columns import INTEGER_BITS, ColumnType
 from retable.simulate.database import Table, copied
@@ -11,16 +11,26 @@ from retable.simulate.statements import RenameTables
 Types = dict[str, ColumnType]
 
 
-def type_settings(
-    history: History, is_open: Callable[[ColumnType], bool] = told_by_settings_only
-) -> dict[str, dict[str, str]]:
-    """The gold types of columns of loaded tables that a format leaves open: column to type, by `database.table`.
+@dataclass(frozen=True, slots=True)
+class TableSetting:
+    """What settings say of a table: its key, if they must, and gold types of columns."""
 
-    `is_open` says which; without it those of streamx_json. A table stands there under every name that it had; a column
-    that is widened has the widest type from the beginning.
+    keys: tuple[str, ...]
+    types: dict[str, str]
+
+
+TableSettings = dict[str, TableSetting]
+"""By the table's name."""
+
+
+def type_settings(history: History) -> dict[str, dict[str, str]]:
+    """The gold types of columns of loaded tables that streamx_json leaves open: column to type, by `database.table`.
+
+    A table stands there under every name that it had; a column that is widened has the widest type from the
+    beginning.
     """
     tables = copied(history.loaded)
-    found: dict[str, Types] = {name: _open_types(table, is_open) for name, table in tables.items()}
+    found: dict[str, Types] = {name: _open_types(table) for name, table in tables.items()}
     origin = {name: name for name in tables}
     for entry in history.entries:
         if isinstance(entry, StatementRun):
@@ -28,7 +38,7 @@ def type_settings(
             if isinstance(entry.statement, RenameTables):
                 origin |= {new: origin[old] for old, new in entry.statement.pairs if old in origin}
             for name in origin.keys() & tables.keys():
-                _widen(found[origin[name]], _open_types(tables[name], is_open))
+                _widen(found[origin[name]], _open_types(tables[name]))
     return {
         f"{history.database}.{name}": {column: gold_type(kind) for column, kind in found[first].items()}
         for name, first in origin.items()
@@ -36,22 +46,20 @@ def type_settings(
     }
 
 
-def loaded_settings(history: History, schema: str | None = None) -> dict[str, dict[str, object]]:
+def loaded_settings(history: History, schema: str | None = None) -> TableSettings:
     """Key and gold types of every column of the loaded tables, for a format that tells neither.
 
     By `database.table`, or by `database.schema.table` where the format names a `schema`.
     """
     prefix = history.database if schema is None else f"{history.database}.{schema}"
-    return {f"{prefix}.{name}": _told(table) for name, table in history.loaded.items()}
+    return {
+        f"{prefix}.{name}": TableSetting(table.keys, {column.name: gold_type(column.type) for column in table.columns})
+        for name, table in history.loaded.items()
+    }
 
 
-def _told(table: Table) -> dict[str, object]:
-    types = {column.name: gold_type(column.type) for column in table.columns}
-    return {"keys": list(table.keys), "types": types} if table.keys else {"types": types}
-
-
-def _open_types(table: Table, is_open: Callable[[ColumnType], bool]) -> Types:
-    return {column.name: column.type for column in table.columns if is_open(column.type)}
+def _open_types(table: Table) -> Types:
+    return {column.name: column.type for column in table.columns if told_by_settings_only(column.type)}
 
 
 def _widen(known: Types, seen: Types) -> None:
