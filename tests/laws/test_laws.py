@@ -117,7 +117,8 @@ def test_a_window_that_was_replayed_is_not_written_again(data: st.DataObject) ->
 @LAW
 @given(st.data())
 def test_a_held_table_is_as_it_was_before_the_entry_that_holds_it_and_all_others_go_on(data: st.DataObject) -> None:
-    story = data.draw(stories((*SUPPORTED, *HELD_KINDS)))
+    # A table made LIKE one that is held has columns that nobody told, so not their exact types.
+    story = data.draw(stories((*(kind for kind in SUPPORTED if kind != "create_like"), *HELD_KINDS)))
     world = replay_all(story, list(range(len(story.windows))))
     assert differences(story, world.gold()) == []
     for name, table in world.gold().items():
@@ -207,3 +208,17 @@ def test_every_event_survives_silver(source_format: str, data: st.DataObject) ->
     story = tell(data.draw(seeds), source_format, Delivery(), data.draw(sizes))
     events = [event for window in story.windows for record in window for event in story.events_of(record)]
     assert rows_to_events(pa.Table.from_batches([events_to_batch("w", events)])) == events
+
+
+@LAW
+@given(st.data())
+def test_updates_that_tell_only_what_changed_fold_in_any_order(data: st.DataObject) -> None:
+    """One that comes before the row that it continues holds its table; when all are there, a rebuild settles it."""
+    story = tell(data.draw(seeds), "shareplex_json", Delivery(windows=data.draw(st.integers(1, 4))), data.draw(sizes))
+    world = replay_all(story, data.draw(orders(len(story.windows))))
+    for name, state in world.states().items():
+        if state.hold is not None:
+            assert state.hold.code in ("ROW_MISSING", "KEY_UNKNOWN")
+            world.rebuild(name)
+    assert differences(story, world.gold()) == []
+    assert [name for name, state in world.states().items() if state.hold] == []

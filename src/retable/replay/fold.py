@@ -160,6 +160,8 @@ def fold_keys(events: Iterable[RowEvent], read: Callable[[RowEvent], Read], boun
         if action.row is not None and ABSENT in action.row and last is not None:
             found = action.gone if action.gone is not None else last
             whence = halved.get(event.pair) or (found, folded.winners.get(found))
+            # What is told anew of the row before it shows in this one too.
+            touches = touches or whence[0] in folded.touched
             try:
                 coming = _continued(coming, *whence)
             except RowMissing as error:
