@@ -3,7 +3,7 @@
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from laws.drawing import EXAMPLES, PHASES
+from laws.drawing import EXAMPLES, PHASES, SAME
 from laws.machine import Machine
 
 
@@ -14,6 +14,8 @@ def test_a_lake_keeps_its_promises_whatever_happens_to_it() -> None:
             max_examples=EXAMPLES,
             stateful_step_count=15,
             phases=PHASES,
+            derandomize=SAME,
+            database=None,
             deadline=None,
             suppress_health_check=list(HealthCheck),
         ),
