@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from retable.errors import LateChange
 from retable.gold.state import SEQUENCE_COLUMN, GoldColumn
 from retable.model.schema import GoldType
 from retable.replay.history import Column
@@ -50,10 +51,17 @@ def plan_evolution(
 
     `known` says which field is which column. `by_name`: a rebuild writes every row anew, so a field of the same
     name and type may stand for a column of another identity. `physical` gives, for each final column, the name
-    that it has between expand and contract. Fields that a killed run left behind go first (`leftovers`).
+    that it has between expand and contract. Fields that a killed run left behind go first (`leftovers`). LateChange
+    where a column is of another type than gold has, which only a rebuild changes: it takes a new field.
     """
     fields = {field_id: (name, kind) for field_id, name, kind in present}
     field_of = {column.id: column.field_id for column in known if column.field_id in fields}
+    for column in final:
+        name, kind = fields.get(field_of.get(column.id, -1), ("", None))
+        if kind is not None and not kind.widens_to(column.type):
+            if not by_name:
+                raise LateChange(f"column {column.name!r} is {column.type}, and gold has {name!r} as {kind}")
+            del field_of[column.id]
     if by_name:
         _match_by_name(field_of, fields, final, names)
     kept = {field_of[column.id] for column in final if column.id in field_of}
