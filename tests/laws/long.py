@@ -15,7 +15,7 @@ from rich.console import Console
 
 ROOT = Path(__file__).parents[2]
 AT_ONCE = 2
-EXAMPLES = "300"
+EXAMPLES = "60"
 RAN = re.compile(r"(\d+) passing, (\d+) failing")
 
 console = Console(soft_wrap=True)
