@@ -1,6 +1,7 @@
 """The lake: its catalog, which Spark reads too, and its system tables."""
 
 import sqlite3
+import time
 import uuid
 from contextlib import closing, suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from retable.errors import EnvironmentFault, NotFound
 from retable.ledger.faults import explained
 from retable.ledger.tables import SystemTable, system_table
 
+_SWITCHES, _BETWEEN_SECONDS = 100, 0.05
 _PROPERTIES = {"format-version": "2", "write.metadata.delete-after-commit.enabled": "true"}
 
 
@@ -85,12 +87,21 @@ def _prepare(lake: LakeSettings) -> None:
     lake.warehouse.mkdir(parents=True, exist_ok=True)
     lake.catalog_file.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(lake.catalog_file, timeout=BUSY_SECONDS)) as connection:
-        (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+        mode = _switch_to_wal(connection)
     if mode != "wal":
         raise EnvironmentFault(
             f"the catalog {lake.catalog_file} cannot use a write-ahead log (SQLite says {mode!r}); "
             f"put it on a local disk, not on a network one"
         )
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> str:
+    """Switch, and give the mode that is now; SQLite does not wait where another process switches at this moment."""
+    for _ in range(_SWITCHES):
+        with suppress(sqlite3.OperationalError):
+            return str(connection.execute("PRAGMA journal_mode=WAL").fetchone()[0])
+        time.sleep(_BETWEEN_SECONDS)
+    return str(connection.execute("PRAGMA journal_mode=WAL").fetchone()[0])
 
 
 def _connect(lake: LakeSettings) -> SqlCatalog:
