@@ -13,8 +13,8 @@ PROGRESS = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
 
 from airflow.dag_processing.bundles.manager import DagBundlesManager  # noqa: E402  # Airflow prints while it is imported
-from airflow.dag_processing.dagbag import DagBag  # noqa: E402
-from airflow.sdk import DAG  # noqa: E402
+from airflow.dag_processing.dagbag import DagBag  # noqa: E402  # Airflow prints while it is imported
+from airflow.sdk import DAG  # noqa: E402  # Airflow prints while it is imported
 
 
 def tell(event: str, task: str) -> None:
@@ -37,7 +37,7 @@ def watch(dag: DAG) -> None:
 
 def main() -> None:
     dags: dict[str, DAG] = {}
-    for bundle in DagBundlesManager().get_all_dag_bundles():  # type: ignore[no-untyped-call]
+    for bundle in DagBundlesManager().get_all_dag_bundles():  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
         dags |= DagBag(bundle.path).dags
     for dag in dags.values():
         watch(dag)

@@ -119,7 +119,7 @@ class FreshnessTrigger(BaseTrigger):
     def __init__(
         self, settings: str | None, names: list[str], through: str, grade: Grade, until: str, poll: float
     ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
         self.settings = settings
         self.names = names
         self.through = through
@@ -143,12 +143,12 @@ class FreshnessTrigger(BaseTrigger):
                     break
             except SettingsError as error:
                 if not isinstance(error, EnvironmentFault):
-                    yield TriggerEvent({"error": str(error)})  # type: ignore[no-untyped-call]
+                    yield TriggerEvent({"error": str(error)})  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
                     return
                 self.log.warning("asked in vain, will ask again: %s", error)
             except RetableError as error:
                 self.log.warning("asked in vain, will ask again: %s", error)
-        yield TriggerEvent({})  # type: ignore[no-untyped-call]
+        yield TriggerEvent({})  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
 
 
 @dataclass(frozen=True, slots=True)

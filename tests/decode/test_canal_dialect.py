@@ -21,7 +21,7 @@ OLDER, CANAL = "dts_pre_20220320", "community"
 
 def context(*ranges: tuple[int, str] | tuple[int, str, int]) -> DecodeContext:
     dialects = (
-        CanalDialect(from_offset=first, dialect=name, partition=partition[0] if partition else None)  # type: ignore[arg-type]
+        CanalDialect(from_offset=first, dialect=name, partition=partition[0] if partition else None)  # type: ignore[arg-type]  # text from a list
         for first, name, *partition in ranges
     )
     return DecodeContext("canal_json", canal_dialect=tuple(dialects))

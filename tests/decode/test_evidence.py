@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pyarrow as pa
 import pytest
@@ -114,7 +115,7 @@ stamps = st.lists(
 
 
 @given(stamps, st.randoms(use_true_random=False))
-def test_the_order_in_which_stamps_are_counted_does_not_matter(seen: list[Stamped], chance: object) -> None:
+def test_the_order_in_which_stamps_are_counted_does_not_matter(seen: list[Stamped], chance: Random) -> None:
     mixed = list(seen)
-    chance.shuffle(mixed)  # type: ignore[attr-defined]
+    chance.shuffle(mixed)
     assert evidence_rows("erp", "w", 0, mixed, NOW) == evidence_rows("erp", "w", 0, seen, NOW)

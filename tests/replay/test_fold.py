@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from itertools import pairwise
+from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,9 +75,9 @@ def live(folded: Folded) -> set[str]:
 
 
 @given(changes(), st.randoms())
-def test_the_order_of_arrival_does_not_matter(events: list[RowEvent], chance: object) -> None:
+def test_the_order_of_arrival_does_not_matter(events: list[RowEvent], chance: Random) -> None:
     shuffled = list(events)
-    chance.shuffle(shuffled)  # type: ignore[attr-defined]
+    chance.shuffle(shuffled)
     folded = fold_keys(shuffled, read, FREE)
     assert live(folded) == truth(events)
     assert folded.verdicts.total() == len(events)
@@ -169,10 +170,10 @@ def read_half(change: RowEvent) -> Read:
 
 @given(changes(), st.randoms())
 def test_an_update_in_two_halves_is_the_update_whichever_half_comes_first(
-    events: list[RowEvent], chance: object
+    events: list[RowEvent], chance: Random
 ) -> None:
     split = in_halves(events)
-    chance.shuffle(split)  # type: ignore[attr-defined]
+    chance.shuffle(split)
     folded = fold_keys(split, read_half, FREE)
     assert live(folded) == truth(events)
     assert folded.pending == []
@@ -181,7 +182,7 @@ def test_an_update_in_two_halves_is_the_update_whichever_half_comes_first(
 
 @given(changes(), st.randoms(), st.data())
 def test_a_half_alone_is_pending_and_its_keys_keep_their_last_state(
-    events: list[RowEvent], chance: object, data: st.DataObject
+    events: list[RowEvent], chance: Random, data: st.DataObject
 ) -> None:
     split = in_halves(events)
     lost = data.draw(st.sets(st.sampled_from([half for half in split if half.half] or [None])))
@@ -211,7 +212,7 @@ def test_rows_of_a_full_load_share_one_sequence_and_none_is_lost(events: list[Ro
 
 
 @given(changes(), st.randoms(), st.data())
-def test_partial_images_fold_column_by_column(events: list[RowEvent], chance: object, data: st.DataObject) -> None:
+def test_partial_images_fold_column_by_column(events: list[RowEvent], chance: Random, data: st.DataObject) -> None:
     """Rows of two columns beside the key; an update may tell only one of them, and takes the other from before."""
     standing: dict[str, tuple[object, ...]] = {}
     told: list[RowEvent] = []
@@ -231,7 +232,7 @@ def test_partial_images_fold_column_by_column(events: list[RowEvent], chance: ob
             rows[number] = row
         told.append(change._replace(partial=ABSENT in rows[number]))
         standing[key] = row
-    chance.shuffle(told)  # type: ignore[attr-defined]
+    chance.shuffle(told)
     folded = fold_keys(told, lambda change: read(change)._replace(row=rows.get(change.sequence.hi)), FREE)
     assert {winner.row for winner in folded.winners.values() if winner.row is not None} == set(standing.values())
     assert folded.hold is None

@@ -83,7 +83,7 @@ def _write(spark: SparkSession, lake: Lake, source: SourceSettings, window: Wind
     try:
         with spark_explained(lake.settings.lake):
             writer.option("snapshot-property.retable.run", run_id).overwrite(col("window") == window.name)
-    except Exception:
+    except Exception:  # whatever Spark says: an object that is gone or changed is the better reason
         _check(source, window)
         raise
     return sum(skipped.value.values())

@@ -53,7 +53,7 @@ def spark_explained(lake: LakeSettings) -> Iterator[None]:
         yield
     except RetableError:
         raise
-    except Exception as failure:
+    except Exception as failure:  # Py4J, Spark and pyarrow have no class in common; it is raised again
         error = _told_by_text(lake, str(failure))
         if error is None:
             raise
