@@ -31,7 +31,7 @@ test-long: setup ## draw more examples of the laws: make test-long MINUTES=60
 test-mutants: setup ## plant bugs into a copy of the core, and say which test catches each
 	@$(BIN)/python tests/mutants/run.py
 
-bench: setup ## messages a second on one core, every format, against what one would write without Retable
+bench: setup ## how fast messages become change events, every format, against merely parsing them
 	@$(BIN)/python bench/decode.py
 
 up: setup ## start Airflow on 127.0.0.1 (another port: make up RETABLE_PORT=8081)

@@ -1,93 +1,96 @@
-"""How fast messages become change events: paired with what one would write without Retable, format by format.
+"""How fast messages become change events: from bronze on disk to silver on disk, format by format.
 
-Both read the same batches of bronze in one process and by turns, and are charged the processor time that they took, so
-what else the machine does at the time cancels out. A figure is the median over the turns: messages a second on one
-core, and the ratio of each pair. Messages are the genuine captures and the golden ones of `tests/`, repeated.
+Measured against what Spark needs merely to parse the same bronze: `parse_json` of every value, written to nowhere. Both
+run in one session of one core and by turns, and are charged the processor time that JVM and workers took together, so
+neighbours on the machine cancel out. A figure is the median over the turns, a ratio that of each turn's pair. Messages
+are the genuine captures and the golden ones of `tests/`, repeated.
 
     make bench
+    python bench/decode.py --profile canal_json
 """
 
 import argparse
 import base64
+import cProfile
 import gzip
 import json
+import os
+import pstats
 import statistics
 import sys
-import time
+import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import cycle, islice
 from pathlib import Path
 
 import msgspec
-import pyarrow as pa
-from stock import Reader, canal, debezium, dts, map_in_arrow, shareplex, streamx, tuple_record
+import psutil
+from pyspark import SparkConf, SparkContext
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
 
-from retable.decode.context import DecodeContext
-from retable.decode.dts_avro_record import SCHEMA
+from retable.config import CATALOG, Settings, load_settings
+from retable.decode.context import DecodeContext, context_of
 from retable.decode.outcome import decode_batches
 from retable.decode.registry import FORMATS, decode_message
+from retable.decode.silver import events_to_batch
+from retable.decode.spark import decode
 from retable.errors import MessageError
 from retable.land.bronze import to_batches
+from retable.land.files import list_objects
+from retable.land.spark import land
+from retable.ledger.catalog import open_lake
+from retable.ledger.data_files import replace_files
+from retable.ledger.windows import record_windows
 from retable.model.message import RawMessage
+from retable.session import build_session, submit_conf
 
 TESTS = Path(__file__).parents[1] / "tests"
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
+NOW = datetime(2026, 3, 2, tzinfo=UTC)
+CLEAN, SPOILED = "20260301T0500Z", "20260301T0600Z"
 CAPTURES = {
     "canal_json": "canal_mariadb.jsonl.gz",
     "debezium_json": "debezium_mariadb.jsonl.gz",
     "dts_avro": "dts_avro.jsonl.gz",
 }
-STOCK: dict[str, Reader] = {
-    "canal_json": canal,
-    "streamx_json": streamx,
-    "datahub_blob": streamx,
-    "datahub_tuple": tuple_record,
-    "lindorm_debezium": debezium,
-    "debezium_json": debezium,
-    "shareplex_json": shareplex,
-    "dts_avro": dts(SCHEMA),
-}
+OPTIONS = {"datahub_tuple": 'database = "shop"\ntable = "orders"', "lindorm_debezium": 'database = "shop"'}
 BAD_SHARE = 100
-"""One message of so many is bad."""
+"""Of the spoiled window, one message of so many is cut in its middle."""
 
-Batches = list[pa.RecordBatch]
+PROJECT = """
+[lake]
+catalog = "sqlite:///lake/catalog.db"
+warehouse = "lake"
+
+[sources.bench]
+kind = "files"
+format = "{name}"
+path = "in"
+layout = "kafka_dump"
+hour = '(\\d{{4}}-\\d\\d-\\d\\dT\\d\\d)'
+{options}
+
+[tables."*"]
+keys = ["id"]
+"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Measured:
-    """Seconds of processor time that each turn took: ours, ours with bad messages, and the stock reader's."""
+    """Seconds of processor time that each turn took."""
 
-    messages: int
     size: int
-    ours: list[float]
-    bad: list[float]
-    stock: list[float]
-
-    def rate(self, seconds: list[float]) -> float:
-        return self.messages / statistics.median(seconds)
-
-    @property
-    def ratio(self) -> float:
-        """How many times as long as the stock reader ours takes."""
-        return statistics.median(a / b for a, b in zip(self.ours, self.stock, strict=True))
-
-    @property
-    def price(self) -> float:
-        """How many times as long ours takes when one message of a hundred is bad."""
-        return statistics.median(a / b for a, b in zip(self.bad, self.ours, strict=True))
+    ours: list[float] = field(default_factory=list)
+    bad: list[float] = field(default_factory=list)
+    parse: list[float] = field(default_factory=list)
 
 
-def context_of(name: str) -> DecodeContext:
-    keys = ("id",) if name == "datahub_tuple" else ()
-    return DecodeContext(name, keys_of=lambda _: keys, database="shop", table="orders")
-
-
-def messages_of(name: str) -> list[RawMessage]:
-    """Give the row changes of a format that both readers can read."""
+def messages_of(name: str, context: DecodeContext) -> list[RawMessage]:
+    """Give the row changes that there are of a format."""
     found = _captured(CAPTURES[name]) if name in CAPTURES else _golden(name)
-    return [message for message in found if _is_row(message, context_of(name)) and _is_stock(message, STOCK[name])]
+    return [message for message in found if _is_row(message, context)]
 
 
 def _captured(file: str) -> Iterator[RawMessage]:
@@ -115,69 +118,131 @@ def _is_row(message: RawMessage, context: DecodeContext) -> bool:
         return False
 
 
-def _is_stock(message: RawMessage, read: Reader) -> bool:
-    try:
-        return bool(list(read(message.value or b"")))
-    except (ValueError, KeyError, TypeError, EOFError):
-        return False
+def repeat(messages: list[RawMessage], count: int, spoil: bool) -> Iterator[RawMessage]:
+    """Repeat messages up to a count, each at an offset of its own."""
+    for offset, message in enumerate(islice(cycle(messages), count)):
+        value = message.value or b""
+        if spoil and offset % BAD_SHARE == 0:
+            value = value[: len(value) // 2]
+        yield msgspec.structs.replace(message, topic="bench", partition=0, offset=offset, value=value)
 
 
-def batches_of(messages: list[RawMessage], count: int, spoil: bool) -> Batches:
-    """Repeat messages up to a count, each at an offset of its own; `spoil` cuts one of a hundred in its middle."""
-    repeated = (
-        RawMessage(
-            message.topic,
-            message.partition,
-            offset,
-            message.timestamp_ms,
-            message.key,
-            _cut(message.value or b"") if spoil and offset % BAD_SHARE == 0 else message.value,
-        )
-        for offset, message in enumerate(islice(cycle(messages), count))
-    )
-    return list(to_batches(repeated, "w", NOW))
+def write_project(name: str, folder: Path) -> Settings:
+    """Make a project whose one source has this format."""
+    path = folder / "retable.toml"
+    path.write_text(PROJECT.format(name=name, options=OPTIONS.get(name, "")), encoding="utf-8")
+    (folder / "in").mkdir()
+    return load_settings(path)
 
 
-def _cut(value: bytes) -> bytes:
-    return value[: len(value) // 2]
+def write_dump(path: Path, messages: Iterator[RawMessage]) -> None:
+    with path.open("wb") as file:
+        for message in messages:
+            record = {name: getattr(message, name) for name in ("topic", "partition", "offset")}
+            record |= {"timestamp": message.timestamp_ms, "key_base64": message.key, "value_base64": message.value}
+            file.write(msgspec.json.encode({key: value for key, value in record.items() if value is not None}) + b"\n")
 
 
-def took(act: Callable[[], Iterator[pa.RecordBatch]]) -> float:
-    began = time.process_time()
-    for _ in act():
-        pass
-    return time.process_time() - began
+class Contest:
+    """One format's project, its two windows landed; every call takes one turn and gives its processor time."""
+
+    def __init__(self, spark: SparkSession, settings: Settings) -> None:
+        self._spark, self._lake, self._source = spark, open_lake(settings), settings.source("bench")
+        until = datetime(2026, 3, 1, 7, tzinfo=UTC)
+        record_windows(self._lake, self._source, lambda: list_objects(self._source), until, NOW)
+        for window in (CLEAN, SPOILED):
+            land(spark, self._lake, self._source, window, "bench", NOW)
+
+    def ours(self, window: str) -> float:
+        seconds = charged(lambda: decode(self._spark, self._lake, self._source, window, "bench", NOW))
+        for table, place in (("silver.bench", {}), ("quarantine.bench", {"stage": "decode"})):
+            replace_files(self._lake, self._lake.load(table), {"window": window, **place}, [], {})
+        return seconds
+
+    def parse(self) -> float:
+        bronze = self._spark.table(f"{CATALOG}.bronze.bench").where(sf.col("window") == CLEAN)
+        parsed = bronze.select(sf.try_parse_json(sf.col("value").cast("string")))
+        return charged(lambda: parsed.write.format("noop").mode("overwrite").save())
+
+
+def charged(act: Callable[[], object]) -> float:
+    """Run, and give the seconds of processor time that this process, its JVM and its workers took."""
+    before = _processor_seconds()
+    act()
+    return _processor_seconds() - before
+
+
+def _processor_seconds() -> float:
+    me = psutil.Process()
+    times = [process.cpu_times() for process in (me, *me.children(recursive=True))]
+    return float(sum(each.user + each.system for each in times))
 
 
 def measure(name: str, count: int, turns: int) -> Measured:
-    """Take turns: ours, ours with bad messages, the stock reader; the first turn of each warms up and is left out."""
-    messages = messages_of(name)
-    if not messages:
-        raise SystemExit(f"{name}: no message that both readers read")
-    clean, spoiled = (batches_of(messages, count, spoil) for spoil in (False, True))
-    found = Measured(count, sum(len(message.value or b"") for message in messages) // len(messages), [], [], [])
-    for _ in range(turns + 1):
-        found.ours.append(took(lambda: decode_batches(clean, "w", context_of(name), lambda _: True)))
-        found.bad.append(took(lambda: decode_batches(spoiled, "w", context_of(name), lambda _: True)))
-        found.stock.append(took(lambda: map_in_arrow(clean, STOCK[name])))
-    for turns_of in (found.ours, found.bad, found.stock):
-        del turns_of[0]
+    """Take turns; the first one of each warms up and is left out."""
+    with tempfile.TemporaryDirectory() as folder:
+        settings = write_project(name, Path(folder))
+        messages = messages_of(name, _context(settings))
+        for hour, spoil in (("05", False), ("06", True)):
+            write_dump(Path(folder) / "in" / f"2026-03-01T{hour}.jsonl", repeat(messages, count, spoil))
+        found = Measured(sum(len(message.value or b"") for message in messages) // len(messages))
+        contest = Contest(build_session(settings, "retable bench"), settings)
+        for turn in range(turns + 1):
+            ours, parse, bad = contest.ours(CLEAN), contest.parse(), contest.ours(SPOILED)
+            if turn:
+                found.ours.append(ours)
+                found.bad.append(bad)
+                found.parse.append(parse)
     return found
 
 
+def _context(settings: Settings) -> DecodeContext:
+    return context_of(settings.source("bench"), lambda table: settings.rules(table).keys)
+
+
+def profile(name: str, count: int) -> None:
+    """Show where the time of the pure part goes: messages to rows of silver, in this process."""
+    with tempfile.TemporaryDirectory() as folder:
+        context = _context(write_project(name, Path(folder)))
+    batches = list(to_batches(repeat(messages_of(name, context), count, spoil=False), CLEAN, NOW))
+    profiler = cProfile.Profile()
+    profiler.enable()
+    for decoded in decode_batches(batches, context, lambda _: True):
+        events_to_batch(CLEAN, decoded.stored)
+    profiler.disable()
+    pstats.Stats(profiler).strip_dirs().sort_stats("tottime").print_stats(20)
+
+
+def one_core() -> SparkContext:
+    os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    conf = SparkConf(loadDefaults=False).setAll(list(submit_conf().items()))
+    return SparkContext(conf=conf.setMaster("local[1]").setAppName("retable bench"))
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Messages a second on one core, ours against the stock reader.")
-    parser.add_argument("--messages", type=int, default=1_000, help="messages a turn")
-    parser.add_argument("--turns", type=int, default=31, help="turns of each reader")
+    parser = argparse.ArgumentParser(description="Messages a second on one core, from bronze to silver.")
+    parser.add_argument("--messages", type=int, default=50_000, help="messages a turn")
+    parser.add_argument("--turns", type=int, default=5, help="turns of each")
+    parser.add_argument("--profile", action="store_true", help="show where the time of the pure part goes instead")
     parser.add_argument("formats", nargs="*", default=list(FORMATS), help="formats; all of them where none is named")
     args = parser.parse_args()
-    line = "{:18} {:>7} {:>10} {:>10} {:>12} {:>10}\n".format
-    sys.stdout.write(line("format", "bytes", "ours/s", "stock/s", "ours:stock", "1 % bad"))
+    if args.profile:
+        for name in args.formats:
+            profile(name, args.messages)
+        return
+    spark = one_core()
+    sys.stdout.write("| format | bytes | messages/s | MB/s | to parse_json | 1 % bad |\n|---|---|---|---|---|---|\n")
     for name in args.formats:
         found = measure(name, args.messages, args.turns)
-        rates = (f"{found.rate(seconds):,.0f}" for seconds in (found.ours, found.stock))
-        sys.stdout.write(line(name, found.size, *rates, f"{found.ratio:.2f}", f"{found.price - 1:+.1%}"))
+        rate = args.messages / statistics.median(found.ours)
+        ratio = statistics.median(a / b for a, b in zip(found.ours, found.parse, strict=True))
+        price = statistics.median(a / b for a, b in zip(found.bad, found.ours, strict=True)) - 1
+        shown = "no JSON" if name == "dts_avro" else f"{ratio:.2f}"
+        sys.stdout.write(
+            f"| {name} | {found.size:,} | {rate:,.0f} | {rate * found.size / 1e6:.1f} | {shown} | {price:+.1%} |\n"
+        )
         sys.stdout.flush()
+    spark.stop()
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import get_args
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -43,7 +44,8 @@ def record(offset: int = 7, without: str = "", schema: object = None, **columns:
     value = {"id": "1", "v": "x", **INSERT, **columns}
     value.pop(without, None)
     headers = () if schema is None else (("tuple_schema", json.dumps(schema).encode()),)
-    return replace(raw(json.dumps(value, ensure_ascii=False).encode(), offset), headers=headers)
+    message = raw(json.dumps(value, ensure_ascii=False).encode(), offset)
+    return msgspec.structs.replace(message, headers=headers)
 
 
 def decoded(message: RawMessage, context: DecodeContext = CONTEXT) -> ChangeEvent:
@@ -236,8 +238,11 @@ def test_a_record_that_is_not_of_its_schema_is_refused(schema: object, words: st
 @pytest.mark.parametrize("schema", [b"", b"x", b"{}", b"[1]", b'[{"name":"id"}]', b'"BIGINT"', b"null", b"\xff"])
 def test_a_header_that_is_no_schema_is_refused(schema: bytes) -> None:
     with pytest.raises(Malformed):
-        decoded(replace(record(), headers=(("tuple_schema", schema),)))
-    assert decoded(replace(record(), headers=(("tuple_schema", None), ("other", schema)))).column_types is None
+        decoded(msgspec.structs.replace(record(), headers=(("tuple_schema", schema),)))
+    assert (
+        decoded(msgspec.structs.replace(record(), headers=(("tuple_schema", None), ("other", schema)))).column_types
+        is None
+    )
 
 
 def test_a_column_twice_in_a_schema_is_refused() -> None:
@@ -427,7 +432,7 @@ def test_what_is_encoded_by_the_documentation_comes_back(
     meta = {**INSERT, "_sequence_id_": str(order), "_operation_type_": op, "_before_image_": before}
     value = json.dumps({**meta, "_after_image_": after, **texts}, ensure_ascii=False).encode()
     headers = (("tuple_schema", json.dumps({"fields": listed(columns)}).encode()),)
-    event = decoded(replace(raw(value), headers=headers), KEYLESS)
+    event = decoded(msgspec.structs.replace(raw(value), headers=headers), KEYLESS)
     assert (event.op_raw, event.column_types) == (op, columns)
     assert event.sequence == Sequence(0, order, 0 if (op, before) == ("U", "Y") else 1)
     image = event.before if before == "Y" else event.after

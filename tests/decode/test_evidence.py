@@ -4,14 +4,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from decode.events import CANAL, canal
-from retable.decode.evidence import Stamped, evidence_rows, grade_of
-from retable.decode.outcome import COLUMNS, decode_batches
+from retable.decode.evidence import evidence_rows, grade_of
+from retable.decode.outcome import decode_batches
+from retable.decode.tally import Alike, Count, join_tallies
 from retable.land.bronze import to_batches
 from retable.model.event import Address, ChangeEvent, Op
 from retable.model.evidence import TOLERANCE_MS, is_ahead
@@ -72,29 +72,39 @@ def test_a_stamp_from_the_future_is_told_and_proves_nothing() -> None:
 def test_rows_of_tables_that_are_left_out_prove_too_and_keep_nothing_else() -> None:
     messages = [canal(1), canal(2, database="ops", table="retable_canary"), canal(3, database="crm"), canal(4, es=T)]
     bronze = to_batches(messages, "20260301T0500Z", NOW)
-    decoded = pa.Table.from_batches(
-        decode_batches(bronze, "20260301T0500Z", CONTEXT, lambda table: table.database == "shop"), COLUMNS
-    )
-    assert [(row["outcome"], row["table"], row["grade"]) for row in decoded.to_pylist()] == [
-        ("stored", "t", "row"),
-        ("stored", "t", "ahead"),
-        ("excluded", "retable_canary", "canary"),
-        ("excluded", "t", "row"),
+    (decoded,) = decode_batches(bronze, CONTEXT, lambda table: table.database == "shop")
+    assert [(alike.outcome, str(alike.table), alike.grade) for alike in decoded.tally] == [
+        ("stored", "shop.t", "row"),
+        ("excluded", "ops.retable_canary", "canary"),
+        ("excluded", "crm.t", "row"),
+        ("stored", "shop.t", "ahead"),
     ]
+    assert {event.database for event in decoded.stored} == {"shop"}
+
+
+def stamped(topic: str, partition: int, grade: str | None, latest_ms: int | None, rows: int) -> tuple[Alike, Count]:
+    return Alike("stored", "INSERT", None, "", topic, partition, grade), Count(rows, rows, latest_ms=latest_ms)
+
+
+def tallied(seen: list[tuple[Alike, Count]]) -> dict[Alike, Count]:
+    whole: dict[Alike, Count] = {}
+    for alike, count in seen:
+        join_tallies(whole, {alike: count})
+    return whole
 
 
 def test_a_window_proves_the_latest_stamp_of_each_partition_and_grade() -> None:
     at = datetime(2026, 3, 1, 0, 0, 56, tzinfo=UTC)
     seen = [
-        Stamped("t", 1, "row", T, 3),
-        Stamped("t", 0, "row", T + 2_000, 5),
-        Stamped("t", 0, "row", T + 1_000, 5),
-        Stamped("t", 0, "heartbeat", T + 3_001, 1),
-        Stamped("t", 0, "ahead", T * 9, 7),
-        Stamped("t", 2, None, T + 9_000, 1),
-        Stamped("dump", -1, None, None, 4),
+        stamped("t", 1, "row", T, 3),
+        stamped("t", 0, "row", T + 2_000, 5),
+        stamped("t", 0, "row", T + 1_000, 5),
+        stamped("t", 0, "heartbeat", T + 3_001, 1),
+        stamped("t", 0, "ahead", T * 9, 7),
+        stamped("t", 2, None, T + 9_000, 1),
+        stamped("dump", -1, None, None, 4),
     ]
-    rows = evidence_rows("erp", "20260301T0500Z", 4, seen, NOW)
+    rows = evidence_rows("erp", "20260301T0500Z", 4, tallied(seen), NOW)
     assert [(row.partition, row.epoch, row.heartbeat, row.canary, row.row, row.ahead) for row in rows] == [
         (0, 4, at + timedelta(milliseconds=3_001), None, at + timedelta(seconds=2), 7),
         (1, 4, None, None, at, 0),
@@ -104,7 +114,7 @@ def test_a_window_proves_the_latest_stamp_of_each_partition_and_grade() -> None:
 
 stamps = st.lists(
     st.builds(
-        Stamped,
+        stamped,
         st.just("t"),
         st.integers(-1, 2),
         st.sampled_from(["heartbeat", "canary", "row", "ahead", None]),
@@ -115,7 +125,7 @@ stamps = st.lists(
 
 
 @given(stamps, st.randoms(use_true_random=False))
-def test_the_order_in_which_stamps_are_counted_does_not_matter(seen: list[Stamped], chance: Random) -> None:
+def test_the_order_in_which_stamps_are_counted_does_not_matter(seen: list[tuple[Alike, Count]], chance: Random) -> None:
     mixed = list(seen)
     chance.shuffle(mixed)
-    assert evidence_rows("erp", "w", 0, mixed, NOW) == evidence_rows("erp", "w", 0, seen, NOW)
+    assert evidence_rows("erp", "w", 0, tallied(mixed), NOW) == evidence_rows("erp", "w", 0, tallied(seen), NOW)

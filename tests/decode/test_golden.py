@@ -1,11 +1,11 @@
 """Every format decodes its golden messages to the events beside them."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from decode.events import raw, spelled
 from retable.config import CanalDialect

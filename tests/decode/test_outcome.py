@@ -4,95 +4,85 @@ import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-import pyarrow as pa
 import pytest
 
 from decode.events import CANAL, INSERT, canal, raw
 from retable.decode import outcome
 from retable.decode.context import DecodeContext
-from retable.decode.outcome import COLUMNS, decode_batches
+from retable.decode.outcome import Decoded, Fault, decode_batches
 from retable.decode.registry import decode_message
-from retable.decode.silver import COLUMNS as SILVER
-from retable.decode.silver import rows_to_events
+from retable.decode.tally import join_tallies
 from retable.land.bronze import to_batches
 from retable.model.event import TableName
 from retable.model.message import RawMessage
+from retable.model.sequence import Sequence
 
-WINDOW = "20260301T0500Z"
 
-
-def outcomes(messages: Iterable[RawMessage], context: DecodeContext = CANAL) -> pa.Table:
-    bronze = to_batches(messages, WINDOW, datetime(2026, 3, 1, 6, tzinfo=UTC))
-    decoded = decode_batches(bronze, WINDOW, context, lambda table: table.database != "crm")
-    return pa.Table.from_batches(decoded, COLUMNS)
+def outcomes(messages: Iterable[RawMessage], context: DecodeContext = CANAL) -> Decoded:
+    bronze = to_batches(messages, "20260301T0500Z", datetime(2026, 3, 1, 6, tzinfo=UTC))
+    whole = Decoded()
+    for each in decode_batches(bronze, context, lambda table: table.database != "crm"):
+        whole.stored += each.stored
+        whole.faults += each.faults
+        join_tallies(whole.tally, each.tally)
+    return whole
 
 
 def test_events_of_wanted_tables_are_stored_as_they_are() -> None:
     messages = [canal(1), canal(2, type="DELETE"), canal(3, isDdl=True, type="ALTER", data=None, sql="alter table t")]
-    rows = outcomes(messages)
-    assert rows["outcome"].to_pylist() == ["stored"] * 3
-    events = [event for message in messages for event in decode_message(message, CANAL)]
-    assert rows_to_events(rows.select(SILVER.names)) == events
+    found = outcomes(messages)
+    assert found.stored == [event for message in messages for event in decode_message(message, CANAL)]
+    assert {(alike.outcome, alike.op): count.rows for alike, count in found.tally.items()} == {
+        ("stored", "INSERT"): 1,
+        ("stored", "DELETE"): 1,
+        ("stored", "DDL"): 1,
+    }
 
 
-def test_rows_of_unwanted_tables_keep_their_place_and_lose_their_images() -> None:
-    (row,) = outcomes([canal(9, database="crm")]).to_pylist()
-    assert (row["outcome"], row["database"], row["op"], row["sequence"]["hi"]) == ("excluded", "crm", "INSERT", 9)
-    assert (row["before"], row["after"]) == (None, None)
+def test_rows_of_unwanted_tables_are_counted_with_their_place_and_not_kept() -> None:
+    found = outcomes([canal(9, database="crm")])
+    ((alike, count),) = found.tally.items()
+    assert (alike.outcome, str(alike.table), alike.op) == ("excluded", "crm.t", "INSERT")
+    assert count.lowest == count.highest == Sequence(0, 9, 0)
+    assert (found.stored, found.faults) == ([], [])
 
 
 @pytest.mark.parametrize("kind", ["RENAME", "TRUNCATE"])
 def test_statements_are_stored_whatever_table_they_name(kind: str) -> None:
-    (row,) = outcomes([canal(database="crm", isDdl=True, type=kind, data=None, sql="…")]).to_pylist()
-    assert (row["outcome"], row["kind"]) == ("stored", "schema")
+    (event,) = outcomes([canal(database="crm", isDdl=True, type=kind, data=None, sql="…")]).stored
+    assert event.kind == "schema"
 
 
 def test_a_refused_message_keeps_its_address_its_table_and_its_keys() -> None:
-    (row,) = outcomes([canal(8, pkNames=["id", "region"])]).to_pylist()
-    assert {name: fact for name, fact in row.items() if fact is not None} == {
-        "outcome": "quarantined",
-        "window": WINDOW,
-        "topic": "erp",
-        "partition": 0,
-        "offset": 8,
-        "database": "shop",
-        "table": "t",
-        "keys": ['["1",null]'],
-        "code": "KEY_NOT_IN_IMAGE",
-        "place": "row 0",
-        "reason": row["reason"],
-    }
-    assert "check `keys`" in row["reason"]
+    (fault,) = outcomes([canal(8, pkNames=["id", "region"])]).faults
+    table = TableName("shop", None, "t")
+    keys, place = ('["1",null]',), "row 0"
+    assert fault == Fault("erp", 0, 8, table, keys, "KEY_NOT_IN_IMAGE", fault.reason, place)
+    assert "check `keys`" in fault.reason
 
 
 def test_a_refused_message_of_an_unwanted_table_is_ignored() -> None:
-    (row,) = outcomes([canal(database="crm", data=None)]).to_pylist()
-    assert (row["outcome"], row["code"], row["database"]) == ("ignored", "MALFORMED", "crm")
+    found = outcomes([canal(database="crm", data=None)])
+    ((alike, count),) = found.tally.items()
+    assert (alike.outcome, str(alike.table), count.rows, found.faults) == ("ignored", "crm.t", 1, [])
 
 
 def test_a_line_that_was_no_record_is_quarantined_with_what_was_wrong_with_it() -> None:
-    (row,) = outcomes([RawMessage("erp", -1, 5, None, None, b"nonsense", (), "line 2: no record")]).to_pylist()
-    assert (row["outcome"], row["code"], row["reason"], row["offset"]) == (
-        "quarantined",
-        "MALFORMED",
-        "line 2: no record",
-        5,
-    )
+    (fault,) = outcomes([RawMessage("erp", -1, 5, None, None, b"nonsense", (), "line 2: no record")]).faults
+    assert (fault.code, fault.reason, fault.offset) == ("MALFORMED", "line 2: no record", 5)
 
 
 def test_one_bad_message_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outcome, "_BYTES", 300)
     messages = [raw(b"{" if offset % 3 == 0 else json.dumps(INSERT).encode(), offset) for offset in range(20)]
-    rows = outcomes(messages)
-    assert sorted(rows["offset"].to_pylist()) == list(range(20))
-    assert rows["outcome"].to_pylist().count("quarantined") == 7
+    found = outcomes(messages)
+    assert sorted(event.address.offset for event in found.stored) == [at for at in range(20) if at % 3]
+    assert [fault.offset for fault in found.faults] == [at for at in range(20) if at % 3 == 0]
 
 
 def test_an_unnamed_table_is_nobodys_to_exclude() -> None:
-    (row,) = outcomes(
-        [canal(database="crm", table="", isDdl=True, type="QUERY", data=None, sql="drop database crm")]
-    ).to_pylist()
-    assert (row["outcome"], row["table"]) == ("stored", None)
+    drop = canal(database="crm", table="", isDdl=True, type="QUERY", data=None, sql="drop database crm")
+    assert [event.table for event in outcomes([drop]).stored] == [None]
 
 
 def test_names_of_tables_reach_the_settings_whole() -> None:

@@ -1,12 +1,12 @@
 """Events as rows of silver and back, and the hashes of their keys."""
 
-import dataclasses
 import json
 from decimal import Decimal
 
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from decode.events import CANAL, canal
 from retable.decode.registry import decode_message
@@ -103,5 +103,5 @@ def test_keys_of_many_columns_do_not_run_into_each_other() -> None:
 
 def test_partial_events_are_whole_in_silver() -> None:
     (event,) = decode_message(canal(), CANAL)
-    halves = [dataclasses.replace(event, image="before_half", before=event.after, after=None, partial_before=True)]
+    halves = [replace(event, image="before_half", before=event.after, after=None, partial_before=True)]
     assert rows_to_events(pa.Table.from_batches([events_to_batch("w", halves)])) == halves

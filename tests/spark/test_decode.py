@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from decode.events import INSERT
 from lakes import FreshLake, SettingsWriter
@@ -147,12 +146,6 @@ def test_other_settings_replace_exactly_the_window(erp: Erp) -> None:
     erp.configure('exclude = ["*"]')
     assert erp.decode(W5).counts["ignored:excluded"] == 1
     assert erp.rows("silver")["kind"].to_pylist() == ["schema"]
-
-
-def test_a_value_that_moved_to_another_column_is_a_difference(spark: SparkSession) -> None:
-    before, after = (spark.createDataFrame([row], "before string, after string") for row in (("x", None), (None, "x")))
-    assert door._digest(before) != door._digest(after)
-    assert door._digest(before.union(after)) == door._digest(after.union(before))
 
 
 def test_a_window_of_nothing_writes_nothing(erp: Erp) -> None:

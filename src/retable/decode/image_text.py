@@ -1,10 +1,14 @@
 """Row images as text: one JSON object whose values are the source's own tokens."""
 
+import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import msgspec
 from msgspec import Raw
 
+_ESCAPED = re.compile(r'[\\"\x00-\x1f]')
+_NULL = Raw(b"null")
 _SIMPLE = msgspec.json.Decoder(dict[str, str | None])
 _TOKENS = msgspec.json.Decoder(dict[str, Raw])
 _STRING = msgspec.json.Decoder(str)
@@ -21,6 +25,24 @@ def read_image(text: str) -> dict[str, str | None]:
 def write_image(tokens: Mapping[str, Raw | str | None]) -> str:
     """Write an image from a message's own tokens, which stay as they are, or from lexemes."""
     return msgspec.json.encode(tokens).decode()
+
+
+def key_in(image: str, keys: tuple[str, ...]) -> str:
+    """Write the key of a row as `key_text` does, reading only its own columns of an image."""
+    decoder = _key_decoder(keys)
+    if decoder is None:
+        return key_text(read_image(image), keys)
+    found = decoder.decode(image)
+    return msgspec.json.encode([_lexeme(bytes(token)) for token in msgspec.structs.astuple(found)]).decode()
+
+
+@lru_cache(4096)
+def _key_decoder(keys: tuple[str, ...]) -> "msgspec.json.Decoder[msgspec.Struct] | None":
+    """Read these columns and pass over all others; None where msgspec cannot spell the name of one."""
+    if len(set(keys)) < len(keys) or any(_ESCAPED.search(key) for key in keys):
+        return None
+    names = {f"column_{at}": name for at, name in enumerate(keys)}
+    return msgspec.json.Decoder(msgspec.defstruct("Key", [(at, Raw, _NULL) for at in names], rename=names))
 
 
 def key_text(image: Mapping[str, str | None], keys: Sequence[str]) -> str:

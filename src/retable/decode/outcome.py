@@ -1,41 +1,57 @@
 """What becomes of each message of bronze: its events, or the reason why there are none."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from retable.decode import silver
 from retable.decode.context import DecodeContext
 from retable.decode.evidence import grade_of
 from retable.decode.registry import decode_message
+from retable.decode.tally import EXCLUDED, IGNORED, QUARANTINED, STORED, Alike, Count
 from retable.errors import MessageError
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 
-STORED, EXCLUDED, IGNORED, QUARANTINED = "stored", "excluded", "ignored", "quarantined"
-
-_FAULT = {name: pa.string() for name in ("code", "reason", "place")}
-_MADE = [pa.field(name, pa.string()) for name in ("outcome", "grade")]
-COLUMNS = pa.schema([*_MADE, *silver.COLUMNS, *(pa.field(*each) for each in _FAULT.items())])
-"""Rows of silver, with what became of them and what their stamp proves (evidence.py); a message without events has its
-address, its table and its fault."""
-
-_Graded = tuple[ChangeEvent, str | None]
 _BYTES = 16 << 20
 _LONGEST_REASON = 2_000
 
+_Likeness = tuple[str, str, str | None, str | None, str | None, str | None, str, int, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a message has no events, and what is known of its table and of the keys that it touches."""
+
+    topic: str
+    partition: int
+    offset: int
+    table: TableName | None
+    keys: tuple[str, ...] | None
+    code: str
+    reason: str
+    place: str | None
+
+
+@dataclass(slots=True)
+class Decoded:
+    """What became of some messages: the events and faults that are kept, and how many there were of what."""
+
+    stored: list[ChangeEvent] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    tally: dict[Alike, Count] = field(default_factory=dict)
+
 
 def decode_batches(
-    batches: Iterable[pa.RecordBatch], window: str, context: DecodeContext, takes: Callable[[TableName], bool]
-) -> Iterator[pa.RecordBatch]:
+    batches: Iterable[pa.RecordBatch], context: DecodeContext, takes: Callable[[TableName], bool]
+) -> Iterator[Decoded]:
     """Decode batches of bronze; `takes` says of a table whether its row changes are wanted.
 
     Schema events are always kept: a statement can touch more tables than the one that its message names.
     """
-    for messages in map(_messages, batches):
-        for some in _bounded(messages):
-            yield from _decode(some, window, context, takes)
+    for batch in batches:
+        for messages in _bounded(_messages(batch)):
+            yield _decode(messages, context, takes)
 
 
 def _bounded(messages: Iterable[RawMessage]) -> Iterator[list[RawMessage]]:
@@ -52,71 +68,81 @@ def _bounded(messages: Iterable[RawMessage]) -> Iterator[list[RawMessage]]:
         yield held
 
 
-def _decode(
-    messages: list[RawMessage], window: str, context: DecodeContext, takes: Callable[[TableName], bool]
-) -> Iterator[pa.RecordBatch]:
-    stored: list[_Graded] = []
-    excluded: list[_Graded] = []
-    faults: list[dict[str, object]] = []
-    for message in messages:
-        try:
-            events = decode_message(message, context)
-        except MessageError as error:
-            faults.append(_fault(window, message, error, takes))
-            continue
-        for event in events:
-            grade = grade_of(event, message.timestamp_ms, context)
-            if _is_wanted(event, takes):
-                stored.append((event, grade))
-            else:
-                excluded.append((replace(event, before=None, after=None), grade))
-    if stored:
-        yield _rows(window, STORED, stored)
-    if excluded:
-        yield _rows(window, EXCLUDED, excluded)
-    if faults:
-        yield pa.RecordBatch.from_pylist(faults, schema=COLUMNS)
-
-
 def _messages(batch: pa.RecordBatch) -> Iterator[RawMessage]:
     columns = ("topic", "partition", "offset", "timestamp_ms", "key", "value", "headers", "problem")
     for topic, partition, offset, timestamp, key, value, headers, problem in zip(
         *(batch.column(name).to_pylist() for name in columns), strict=True
     ):
-        pairs = tuple((header["key"], header["value"]) for header in headers or ())
+        pairs = tuple((header["key"], header["value"]) for header in headers) if headers else ()
         yield RawMessage(topic, partition, offset, timestamp, key, value, pairs, problem)
 
 
-def _is_wanted(event: ChangeEvent, takes: Callable[[TableName], bool]) -> bool:
-    table = event.table_name
-    return event.kind != "row" or table is None or takes(table)
+def _decode(messages: list[RawMessage], context: DecodeContext, takes: Callable[[TableName], bool]) -> Decoded:
+    decoded = Decoded()
+    counts: dict[_Likeness, Count] = {}
+    for message in messages:
+        try:
+            events = decode_message(message, context)
+        except MessageError as error:
+            _refuse(message, error, takes, decoded)
+            continue
+        first = True
+        for event in events:
+            wanted = event.kind != "row" or (table := event.table_name) is None or takes(table)
+            if wanted:
+                decoded.stored.append(event)
+            likeness = _likeness(event, wanted, grade_of(event, message.timestamp_ms, context))
+            if likeness not in counts:
+                counts[likeness] = Count()
+            counts[likeness].add(first, event.sequence, event.event_time_ms)
+            first = False
+    decoded.tally |= {_alike(likeness): count for likeness, count in counts.items()}
+    return decoded
 
 
-def _rows(window: str, outcome: str, graded: list[_Graded]) -> pa.RecordBatch:
-    batch = silver.events_to_batch(window, [event for event, _ in graded])
-    grades = pa.array([grade for _, grade in graded], pa.string())
-    columns = [pa.repeat(pa.scalar(outcome), len(graded)), grades, *batch.columns]
-    columns += [pa.nulls(len(graded), pa.string()) for _ in _FAULT]
-    return pa.RecordBatch.from_arrays(columns, schema=COLUMNS)
+def _likeness(event: ChangeEvent, wanted: bool, grade: str | None) -> _Likeness:
+    """The fields of `Alike` before they are put together, which is done once for all that are alike."""
+    address = event.address
+    return (
+        STORED if wanted else EXCLUDED,
+        event.op,
+        event.database,
+        event.schema,
+        event.table,
+        event.sequence_scope,
+        address.topic,
+        address.partition,
+        grade,
+    )
 
 
-def _fault(
-    window: str, message: RawMessage, error: MessageError, takes: Callable[[TableName], bool]
-) -> dict[str, object]:
+def _alike(likeness: _Likeness) -> Alike:
+    outcome, op, database, schema, table, scope, topic, partition, grade = likeness
+    name = TableName(database, schema, table) if database is not None and table else None
+    part = f"{topic}/{partition}" if scope == "partition" else ""
+    return Alike(outcome, op, name, part, topic, partition, grade)
+
+
+def _refuse(message: RawMessage, error: MessageError, takes: Callable[[TableName], bool], decoded: Decoded) -> None:
     """A message that names its table is not quarantined where nobody wants that table."""
     table = error.facts.get("table")
     named = table if isinstance(table, TableName) else None
-    return {
-        "outcome": IGNORED if named is not None and not takes(named) else QUARANTINED,
-        "window": window,
-        "topic": message.topic,
-        "partition": message.partition,
-        "offset": message.offset,
-        "database": named and named.database,
-        "schema": named and named.schema,
-        "table": named and named.table,
-        "keys": error.facts.get("keys"),
-        "code": error.facts.get("problem", error.code),
-        "reason": error.message[:_LONGEST_REASON],
-        "place": error.facts.get("place"),
-    }
+    ignored = named is not None and not takes(named)
+    alike = Alike(IGNORED if ignored else QUARANTINED, None, named, "", message.topic, message.partition)
+    decoded.tally.setdefault(alike, Count()).add(True, None, None)
+    if not ignored:
+        decoded.faults.append(_fault(message, error, named))
+
+
+def _fault(message: RawMessage, error: MessageError, table: TableName | None) -> Fault:
+    keys, place = error.facts.get("keys"), error.facts.get("place")
+    return Fault(
+        message.topic,
+        message.partition,
+        message.offset,
+        table,
+        keys if isinstance(keys, tuple) else None,
+        str(error.facts.get("problem", error.code)),
+        error.message[:_LONGEST_REASON],
+        place if isinstance(place, str) else None,
+    )

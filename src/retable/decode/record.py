@@ -4,25 +4,11 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 
-from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, Reference
-from pyiceberg.expressions.literals import literal
-from pyiceberg.table import Table
-
 from retable.decode.tally import TableTally
 from retable.ledger.catalog import Lake
-from retable.ledger.faults import explained
 from retable.ledger.read import read_evidence
 from retable.ledger.rows import EvidenceRow, LedgerRow
 from retable.ledger.write import append_rows
-
-
-def count_rows(lake: Lake, table: Table, values: Mapping[str, str]) -> int:
-    """Count the rows that have these values in the table's partition columns, from its metadata alone."""
-    condition: BooleanExpression = AlwaysTrue()
-    for column, value in values.items():
-        condition = And(condition, EqualTo(term=Reference(column), value=literal(value)))
-    with explained(lake.settings.lake):
-        return sum(task.file.record_count for task in table.scan(row_filter=condition).plan_files())
 
 
 def record_evidence(lake: Lake, rows: list[EvidenceRow]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from retable.decode.image_text import key_text, read_image
+from retable.decode.image_text import key_in, key_text, read_image
 from retable.ledger.tables import SILVER
 from retable.model import sequence as order
 from retable.model.event import Address, ChangeEvent
@@ -66,11 +66,10 @@ def _identities(event: ChangeEvent) -> tuple[str | None, str | None]:
     return after if event.before == event.after else _identity(event.before, event.keys), after
 
 
-def _identity(image: str | None, keys: Sequence[str] | None) -> str | None:
+def _identity(image: str | None, keys: tuple[str, ...] | None) -> str | None:
     if image is None:
         return None
-    columns = read_image(image)
-    return key_text(columns, keys) if keys else msgspec.json.encode(dict(sorted(columns.items()))).decode()
+    return key_in(image, keys) if keys else msgspec.json.encode(dict(sorted(read_image(image).items()))).decode()
 
 
 def _hash(identity: str | None) -> int | None:

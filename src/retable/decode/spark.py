@@ -1,6 +1,7 @@
 """Decode a window: its partition of bronze into its partitions of silver and quarantine."""
 
-from collections.abc import Iterable, Iterator, Mapping
+import pickle
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, reduce
@@ -8,37 +9,32 @@ from operator import and_
 from time import perf_counter
 
 import pyarrow as pa
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import MapType
 
 from retable.config import CATALOG, SourceSettings
 from retable.decode.context import context_of
-from retable.decode.evidence import Stamped, evidence_rows
-from retable.decode.outcome import COLUMNS, QUARANTINED, STORED, decode_batches
-from retable.decode.record import count_rows, record_decode, record_evidence
+from retable.decode.evidence import evidence_rows
+from retable.decode.files import Layer, Share, Shelf, digest_rows, join_digests, store
+from retable.decode.outcome import decode_batches
+from retable.decode.record import record_decode, record_evidence
 from retable.decode.registry import source_format
-from retable.decode.tally import Group, tally_messages, tally_tables
+from retable.decode.tally import tally_messages, tally_tables
 from retable.errors import NotReady
 from retable.ledger.catalog import Lake
 from retable.ledger.counts import check_events, check_messages
+from retable.ledger.data_files import PartitionWriter, remove_files, replace_files, standing_files
 from retable.ledger.faults import spark_explained
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import StageReport
-from retable.ledger.tables import QUARANTINE, SILVER
 from retable.ledger.windows import find_window
-from retable.model.event import TableName
-from retable.model.sequence import Sequence
 from retable.model.window import Window
 
-_ORDER = ("window", "kind", "database", "schema", "table", "key_hash", "sequence")
-_PLACE = ("stage", "window", "topic", "partition", "offset")
-_STAMP = "quarantined_at"
 _TABLES = 4096
 """Of so many tables a worker remembers what the settings say."""
-_GROUP = ("outcome", "op", "database", "schema", "table", "part", "topic", "partition", "grade")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +49,20 @@ class _Run:
 
 
 @dataclass(frozen=True, slots=True)
-class _Partition:
-    """The rows of a system table that have these values, and the order in which they are written."""
+class _Standing:
+    """The window's partition of a system table as it stands before the run."""
 
-    table: str
+    table: Table
     values: dict[str, str]
-    order: tuple[str, ...]
+    files: list[DataFile]
+
+    @property
+    def rows(self) -> int:
+        return sum(file.record_count for file in self.files)
+
+
+_SHARE = pa.schema({"share": pa.binary()})
+_DIGEST = pa.schema({"digest": pa.string()})
 
 
 def decode(
@@ -80,112 +84,73 @@ def decode(
         )
     run = _Run(source.name, window, run_id, now, source_format(source).version)
     with spark_explained(lake.settings.lake):
-        decoded = _decoded(spark, lake, source, found).persist(StorageLevel.MEMORY_AND_DISK)
-        try:
-            grouped = _grouped(decoded).collect()
-            groups = [_group(row) for row in grouped]
-            counts, tables = tally_messages(groups, landed.counts["landed"]), tally_tables(groups)
-            check_messages(counts)
-            check_events(counts)
-            wrote = _write(spark, lake, decoded, counts, run)
-        finally:
-            decoded.unpersist()
+        layers = _layers(lake, run)
+        share = _decoded(spark, lake, source, found, _shelf(run, layers))
+        counts, tables = tally_messages(share.tally, landed.counts["landed"]), tally_tables(share.tally)
+        check_messages(counts)
+        check_events(counts)
+        wrote = [
+            _replace(spark, lake, layer, made, run)
+            for layer, made in zip(layers, (share.silver, share.quarantine), strict=True)
+        ]
     seconds = perf_counter() - started
-    seen = [Stamped(row.topic, row.partition, row.grade, row.latest, row.rows) for row in grouped]
-    record_evidence(lake, evidence_rows(source.name, window, source.source_epoch, seen, now))
+    record_evidence(lake, evidence_rows(source.name, window, source.source_epoch, share.tally, now))
     record_decode(lake, recorded, landed, counts, tables, run_id, seconds, now)
     shown = {name: dict(table.counts) for name, table in tables.items()}
-    return StageReport(source.name, window, "decode", counts, shown, wrote, seconds=seconds)
+    return StageReport(source.name, window, "decode", counts, shown, wrote=any(wrote), seconds=seconds)
 
 
-def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Window) -> DataFrame:
+def _layers(lake: Lake, run: _Run) -> tuple[_Standing, _Standing]:
+    """The window's partitions of silver and of quarantine, as they stand."""
+    silver, quarantine = {"window": run.window}, {"stage": "decode", "window": run.window}
+    return _standing(lake, f"silver.{run.source}", silver), _standing(lake, f"quarantine.{run.source}", quarantine)
+
+
+def _standing(lake: Lake, name: str, values: dict[str, str]) -> _Standing:
+    table = lake.ensure(name)
+    return _Standing(table, values, standing_files(lake, table, values))
+
+
+def _shelf(run: _Run, layers: tuple[_Standing, _Standing]) -> Shelf:
+    silver, quarantine = (PartitionWriter(layer.table.io, layer.table.metadata) for layer in layers)
+    return Shelf(run.window, silver, quarantine, run.decoder, run.now, any(layer.files for layer in layers))
+
+
+def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Window, shelf: Shelf) -> Share:
+    """Decode a window's bronze where it is read; files are written there too, and only the counts come here."""
     settings = lake.settings
 
-    def decode_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def decode_share(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         keys_of = lru_cache(_TABLES)(lambda table: settings.rules(table).keys)
         context = context_of(source, keys_of, recorded_ms)
-        return decode_batches(batches, window.name, context, lru_cache(_TABLES)(source.takes))
+        share = store(decode_batches(batches, context, lru_cache(_TABLES)(source.takes)), shelf)
+        yield pa.RecordBatch.from_pydict({"share": [pickle.dumps(share)]}, schema=_SHARE)
 
     recorded_ms = int(window.recorded_at.timestamp() * 1000)
     bronze = spark.table(f"{CATALOG}.bronze.{source.name}").where(sf.col("window") == window.name)
-    return bronze.mapInArrow(decode_partition, from_arrow_schema(COLUMNS))
+    whole = Share()
+    for row in bronze.mapInArrow(decode_share, from_arrow_schema(_SHARE)).collect():
+        whole.join(pickle.loads(row.share))  # noqa: S301  # our own workers wrote it
+    return whole
 
 
-def _grouped(decoded: DataFrame) -> DataFrame:
-    return decoded.groupBy(*_GROUP).agg(
-        sf.count("*").alias("rows"),
-        sf.count_if(sf.col("row_index") == 0).alias("messages"),
-        sf.min("sequence").alias("lowest"),
-        sf.max("sequence").alias("highest"),
-        sf.max("event_time_ms").alias("latest"),
-    )
-
-
-def _group(row: Row) -> Group:
-    table = TableName(row.database, row.schema, row.table) if row.database is not None and row.table else None
-    return Group(
-        row.outcome,
-        row.op,
-        table,
-        row.part or "",
-        row.rows,
-        row.messages,
-        _sequence(row.lowest),
-        _sequence(row.highest),
-    )
-
-
-def _sequence(row: Row | None) -> Sequence | None:
-    return None if row is None else Sequence(row.epoch, int(row.hi), row.lo)
-
-
-def _write(spark: SparkSession, lake: Lake, decoded: DataFrame, counts: Mapping[str, int], run: _Run) -> bool:
-    """Write what differs from the partitions as they stand; say whether anything did."""
-    refused = decoded.where(sf.col("outcome") == QUARANTINED).withColumns(
-        {
-            "stage": sf.lit("decode"),
-            "row_index": sf.lit(None).cast("int"),
-            "decoder_version": sf.lit(run.decoder),
-            _STAMP: sf.lit(run.now),
-        }
-    )
-    silver = _Partition(f"silver.{run.source}", {"window": run.window}, _ORDER)
-    quarantine = _Partition(f"quarantine.{run.source}", {"stage": "decode", "window": run.window}, _PLACE)
-    stored = decoded.where(sf.col("outcome") == STORED).select(*SILVER.columns.names)
-    return any(
-        [
-            _replace(spark, lake, silver, stored, counts["events"] - counts.get("excluded", 0), run),
-            _replace(spark, lake, quarantine, refused.select(*QUARANTINE.columns.names), counts["quarantined"], run),
-        ]
-    )
-
-
-def _replace(spark: SparkSession, lake: Lake, partition: _Partition, rows: DataFrame, count: int, run: _Run) -> bool:
-    """Put these rows in place of a partition, atomically, also where there are none; equal rows write nothing."""
-    name = f"{CATALOG}.{partition.table}"
-    here = reduce(and_, (sf.col(column) == value for column, value in partition.values.items()))
-    standing = count_rows(lake, lake.ensure(partition.table), partition.values)
-    if standing == count == 0:
+def _replace(spark: SparkSession, lake: Lake, standing: _Standing, made: Layer, run: _Run) -> bool:
+    """Put the files that were made in place of the partition, atomically; equal rows write nothing."""
+    if standing.rows == made.rows == 0:
         return False
-    if standing == count and _digest(spark.table(name).where(here).select(*rows.columns)) == _digest(rows):
+    if standing.rows == made.rows and _digest(spark, standing) == made.digest:
+        remove_files(standing.table.io, made.files)
         return False
-    sorted_rows = rows.repartitionByRange(*partition.order).sortWithinPartitions(*partition.order)
-    # A window is one partition: distributing by partition would write it through a single task.
-    writer = sorted_rows.writeTo(name).option("distribution-mode", "none")
-    for key, value in {"window": run.window, "run": run.run_id, "decoder": run.decoder}.items():
-        writer = writer.option(f"snapshot-property.retable.{key}", value)
-    writer.overwrite(here)
+    named = {"retable.window": run.window, "retable.run": run.run_id, "retable.decoder": run.decoder}
+    replace_files(lake, standing.table, standing.values, made.files, named)
     return True
 
 
-def _digest(rows: DataFrame) -> Row | None:
-    """Digest rows in no order, by their number and the sum of their hashes; when a row was written does not count.
+def _digest(spark: SparkSession, standing: _Standing) -> int:
+    def digest(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.RecordBatch.from_pydict({"digest": [str(digest_rows(batch))]}, schema=_DIGEST)
 
-    A hash passes over nulls, so it is told of each.
-    """
-    values = [
-        sf.map_entries(field.name) if isinstance(field.dataType, MapType) else sf.col(field.name)
-        for field in rows.drop(_STAMP).schema
-    ]
-    digest = sf.xxhash64(*(part for value in values for part in (value, value.isNull())))
-    return rows.agg(sf.count("*"), sf.sum(digest.cast("decimal(38,0)"))).first()
+    here = reduce(and_, (sf.col(column) == value for column, value in standing.values.items()))
+    rows = spark.table(".".join((CATALOG, *standing.table.name()))).where(here)
+    return join_digests(int(row.digest) for row in rows.mapInArrow(digest, from_arrow_schema(_DIGEST)).collect())

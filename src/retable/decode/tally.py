@@ -1,26 +1,68 @@
 """The counts of a decoded window: of its messages, of its events, and of each source table."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from retable.decode.outcome import EXCLUDED, IGNORED, QUARANTINED
 from retable.model.event import ROW_OPS, TableName
 from retable.model.sequence import Sequence
 
+STORED, EXCLUDED, IGNORED, QUARANTINED = "stored", "excluded", "ignored", "quarantined"
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Outcomes that are alike: how many events, how many messages begin with one of them, from where to where."""
+
+class Alike(NamedTuple):
+    """What events that are counted together have in common; of a message without events, what is known of it.
+
+    `part` is "" where sequences compare across the stream; `grade` is what the stamps prove (evidence.py).
+    """
 
     outcome: str
     op: str | None
     table: TableName | None
     part: str
-    rows: int
-    messages: int
-    lowest: Sequence | None
-    highest: Sequence | None
+    topic: str
+    partition: int
+    grade: str | None = None
+
+
+@dataclass(slots=True)
+class Count:
+    """How many events, how many messages begin with one of them, from where to where, and the latest stamp."""
+
+    rows: int = 0
+    messages: int = 0
+    lowest: Sequence | None = None
+    highest: Sequence | None = None
+    latest_ms: int | None = None
+
+    def add(self, first: bool, sequence: Sequence | None, stamp_ms: int | None) -> None:
+        """Count one event more; `first` says whether its message begins with it."""
+        self.rows += 1
+        self.messages += first
+        self._reach(sequence, sequence, stamp_ms)
+
+    def join(self, other: "Count") -> None:
+        self.rows += other.rows
+        self.messages += other.messages
+        self._reach(other.lowest, other.highest, other.latest_ms)
+
+    def _reach(self, lowest: Sequence | None, highest: Sequence | None, stamp_ms: int | None) -> None:
+        if lowest is not None and (self.lowest is None or lowest < self.lowest):
+            self.lowest = lowest
+        if highest is not None and (self.highest is None or highest > self.highest):
+            self.highest = highest
+        if stamp_ms is not None and (self.latest_ms is None or stamp_ms > self.latest_ms):
+            self.latest_ms = stamp_ms
+
+
+Tally = Mapping[Alike, Count]
+
+
+def join_tallies(whole: dict[Alike, Count], more: Tally) -> None:
+    """Add counts to those of a whole."""
+    for alike, count in more.items():
+        whole.setdefault(alike, Count()).join(count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,39 +73,39 @@ class TableTally:
     lowest: dict[str, Sequence] = field(default_factory=dict)
     highest: dict[str, Sequence] = field(default_factory=dict)
 
-    def add(self, group: Group) -> None:
-        self.counts.update(_event_counts(group))
-        if group.lowest is not None and group.highest is not None:
-            self.lowest[group.part] = min(group.lowest, self.lowest.get(group.part, group.lowest))
-            self.highest[group.part] = max(group.highest, self.highest.get(group.part, group.highest))
+    def add(self, alike: Alike, count: Count) -> None:
+        self.counts.update(_event_counts(alike, count))
+        if count.lowest is not None and count.highest is not None:
+            self.lowest[alike.part] = min(count.lowest, self.lowest.get(alike.part, count.lowest))
+            self.highest[alike.part] = max(count.highest, self.highest.get(alike.part, count.highest))
 
 
-def tally_messages(groups: Iterable[Group], landed: int) -> dict[str, int]:
+def tally_messages(tally: Tally, landed: int) -> dict[str, int]:
     """Count messages and events by the ledger's equations (docs/flow.md)."""
     counts = Counter({"landed": landed, "decoded": 0, "quarantined": 0, "erased": 0, "events": 0, "rows": 0})
-    for group in groups:
-        match group.outcome:
+    for alike, count in tally.items():
+        match alike.outcome:
             case str(outcome) if outcome == QUARANTINED:
-                counts["quarantined"] += group.rows
+                counts["quarantined"] += count.rows
             case str(outcome) if outcome == IGNORED:
-                counts["ignored:excluded"] += group.rows
+                counts["ignored:excluded"] += count.rows
             case _:
-                counts["decoded"] += group.messages
-                counts.update(_event_counts(group))
+                counts["decoded"] += count.messages
+                counts.update(_event_counts(alike, count))
     return dict(counts)
 
 
-def tally_tables(groups: Iterable[Group]) -> dict[str, TableTally]:
+def tally_tables(tally: Tally) -> dict[str, TableTally]:
     """Count the events of each table, by its source's name."""
     tables: dict[str, TableTally] = defaultdict(TableTally)
-    for group in groups:
-        if group.op is not None and group.table is not None:
-            tables[str(group.table)].add(group)
+    for alike, count in tally.items():
+        if alike.op is not None and alike.table is not None:
+            tables[str(alike.table)].add(alike, count)
     return dict(tables)
 
 
-def _event_counts(group: Group) -> dict[str, int]:
-    if group.op not in ROW_OPS:
-        return {"events": group.rows, f"notes:{group.op}": group.rows}
-    excluded = {"excluded": group.rows} if group.outcome == EXCLUDED else {}
-    return {"events": group.rows, "rows": group.rows, **excluded}
+def _event_counts(alike: Alike, count: Count) -> dict[str, int]:
+    if alike.op not in ROW_OPS:
+        return {"events": count.rows, f"notes:{alike.op}": count.rows}
+    excluded = {"excluded": count.rows} if alike.outcome == EXCLUDED else {}
+    return {"events": count.rows, "rows": count.rows, **excluded}

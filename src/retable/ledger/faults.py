@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.exceptions import CommitFailedException, ValidationException
 from sqlalchemy.exc import DBAPIError
 
 from retable.config import BUSY_SECONDS, LakeSettings
@@ -36,7 +36,7 @@ def explained(lake: LakeSettings) -> Iterator[None]:
         yield
     except RetableError:
         raise
-    except CommitFailedException as error:
+    except (CommitFailedException, ValidationException) as error:
         raise ConflictError(f"another run committed first: {error}; try again") from error
     except DBAPIError as error:
         raise _catalog_fault(lake, getattr(error.orig, "sqlite_errorname", ""), str(error.orig)) from error

@@ -1,7 +1,10 @@
 """One decoded fact: a row change, a DDL statement, a heartbeat."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, get_args
+
+import msgspec
 
 from retable.model.sequence import Sequence
 
@@ -40,8 +43,10 @@ class TableName:
         return ".".join(part for part in (self.database, self.schema, self.table) if part is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+_table_name = lru_cache(4096)(TableName)
+
+
+class Address(msgspec.Struct, frozen=True, gc=False):
     """Where an event's message stands in bronze; `row_index` counts the rows of one message from 0."""
 
     topic: str
@@ -53,8 +58,7 @@ class Address:
         return f"{self.topic}/{self.partition}@{self.offset}+{self.row_index}"
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeEvent:
+class ChangeEvent(msgspec.Struct, frozen=True, gc=False):
     """A change event in the one shape that all formats decode to (docs/formats.md).
 
     `before` and `after` are JSON objects as text, with the source's own tokens: no digit went through a float.
@@ -86,7 +90,7 @@ class ChangeEvent:
     process_time_ms: int | None = None
     ddl_text: str | None = None
     column_types: dict[str, str] | None = None
-    problems: tuple[str, ...] = field(default=())
+    problems: tuple[str, ...] = ()
 
     @property
     def kind(self) -> Kind:
@@ -100,7 +104,7 @@ class ChangeEvent:
         """The table that the message names, or None where it names none (heartbeats, some DDL)."""
         if self.database is None or not self.table:
             return None
-        return TableName(self.database, self.schema, self.table)
+        return _table_name(self.database, self.schema, self.table)
 
     @property
     def part(self) -> str | None:

@@ -25,5 +25,5 @@ def is_ahead(stamp_ms: int, broker_ms: int | None, recorded_ms: int | None) -> b
     A message was made before the queue took it (`broker_ms`) and before its window was recorded (`recorded_ms`). A
     broker's time of 0 or less says that it has none.
     """
-    clocks = [clock for clock in (broker_ms, recorded_ms) if clock is not None and clock > 0]
-    return any(stamp_ms > clock + TOLERANCE_MS for clock in clocks)
+    latest = stamp_ms - TOLERANCE_MS
+    return (broker_ms is not None and 0 < broker_ms < latest) or (recorded_ms is not None and 0 < recorded_ms < latest)

@@ -1,10 +1,9 @@
 """A message as it was landed."""
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class RawMessage:
+class RawMessage(msgspec.Struct, frozen=True, gc=False):
     """One message of a queue or a file: bytes, and the address by which it is found again.
 
     `topic`, `partition` and `offset` are its address; `timestamp_ms` is the broker's stamp, epoch milliseconds.

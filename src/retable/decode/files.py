@@ -1,0 +1,124 @@
+"""What a worker makes of its share of a window: data files of silver and quarantine, and its counts."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from hashlib import blake2b
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.manifest import DataFile
+
+from retable.decode.outcome import Decoded, Fault
+from retable.decode.silver import events_to_batch
+from retable.decode.tally import Alike, Count, join_tallies
+from retable.ledger.data_files import PartitionWriter
+from retable.ledger.tables import QUARANTINE
+
+_ORDER = [(name, "ascending") for name in ("database", "schema", "table", "key_hash")]
+"""A reader of some keys of one table passes over most of a file; rows of one key keep the order of bronze."""
+
+_WHEN = "quarantined_at"
+_BYTES = 64 << 20
+_FAULTS = 20_000
+_DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Where the rows of a window go, and what the run that makes them adds to those of quarantine.
+
+    `digests` says whether they are digested: only where rows stand already that they can be compared with.
+    """
+
+    window: str
+    silver: PartitionWriter
+    quarantine: PartitionWriter
+    decoder: str
+    now: datetime
+    digests: bool
+
+
+@dataclass(slots=True)
+class Layer:
+    """Files of silver or of quarantine, and the digest of their rows."""
+
+    files: list[DataFile] = field(default_factory=list)
+    digest: int = 0
+
+    @property
+    def rows(self) -> int:
+        return sum(file.record_count for file in self.files)
+
+    def join(self, other: "Layer") -> None:
+        self.files += other.files
+        self.digest = join_digests((self.digest, other.digest))
+
+
+@dataclass(slots=True)
+class Share:
+    """What came of a share of a window, or of all of them together."""
+
+    silver: Layer = field(default_factory=Layer)
+    quarantine: Layer = field(default_factory=Layer)
+    tally: dict[Alike, Count] = field(default_factory=dict)
+
+    def join(self, other: "Share") -> None:
+        self.silver.join(other.silver)
+        self.quarantine.join(other.quarantine)
+        join_tallies(self.tally, other.tally)
+
+
+def store(decoded: Iterable[Decoded], shelf: Shelf) -> Share:
+    """Write what was decoded as files of bounded size, which nothing points at yet."""
+    share = Share()
+    batches: list[pa.RecordBatch] = []
+    faults: list[Fault] = []
+    for each in decoded:
+        join_tallies(share.tally, each.tally)
+        batches.append(events_to_batch(shelf.window, each.stored))
+        faults += each.faults
+        if sum(batch.nbytes for batch in batches) >= _BYTES or len(faults) >= _FAULTS:
+            _write(batches, faults, shelf, share)
+            batches, faults = [], []
+    _write(batches, faults, shelf, share)
+    return share
+
+
+def _write(batches: list[pa.RecordBatch], faults: list[Fault], shelf: Shelf, share: Share) -> None:
+    if any(batch.num_rows for batch in batches):
+        events = pa.Table.from_batches(batches)
+        for kind in events["kind"].unique().to_pylist():
+            rows = events.filter(pc.field("kind") == kind).sort_by(_ORDER)
+            _put(rows, {"window": shelf.window, "kind": kind}, shelf.silver, share.silver, shelf.digests)
+    if faults:
+        place = {"stage": "decode", "window": shelf.window}
+        made = {**place, "decoder_version": shelf.decoder, _WHEN: shelf.now}
+        rows = pa.Table.from_pylist([_record(fault) | made for fault in faults], schema=QUARANTINE.columns)
+        _put(rows, place, shelf.quarantine, share.quarantine, shelf.digests)
+
+
+def _put(rows: pa.Table, values: dict[str, str], writer: PartitionWriter, layer: Layer, digests: bool) -> None:
+    layer.files.append(writer.write(rows, values))
+    if digests:
+        layer.digest = join_digests((layer.digest, digest_rows(rows)))
+
+
+def _record(fault: Fault) -> dict[str, object]:
+    table = asdict(fault.table) if fault.table else {}
+    return {name: value for name, value in asdict(fault).items() if name != "table"} | table
+
+
+def digest_rows(rows: pa.Table | pa.RecordBatch) -> int:
+    """Digest rows in no order; when one was quarantined does not count."""
+    digests = (
+        int.from_bytes(blake2b(msgspec.msgpack.encode(row), digest_size=_DIGEST_BYTES).digest())
+        for row in rows.drop_columns([name for name in rows.column_names if name == _WHEN]).to_pylist()
+    )
+    return join_digests(digests)
+
+
+def join_digests(digests: Iterable[int]) -> int:
+    """The digest of rows whose digests these are."""
+    return sum(digests) % (1 << (8 * _DIGEST_BYTES))
