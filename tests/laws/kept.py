@@ -1,7 +1,7 @@
 """Stories that once broke a law: smallest examples, kept as the search left them."""
 
 from laws.story import SUPPORTED, Story, tell
-from retable.simulate import HELD_KINDS, ROW_KINDS, Delivery, streamx_json
+from retable.simulate import HELD_KINDS, ROW_KINDS, Delivery, debezium_json, streamx_json
 
 _ALL = (*SUPPORTED, *HELD_KINDS)
 _COLUMNS = tuple(kind for kind in SUPPORTED if kind in ROW_KINDS or "column" in kind)
@@ -30,6 +30,16 @@ KEPT: dict[str, tuple[Story, list[int]]] = {
     "rows above a hold do not tell the key": (
         tell(9216, "streamx_json", Delivery(windows=2), 6, _ALL, streamx_json.Options(row_ids=True)),
         [0, 1],
+    ),
+    "a value whose message tells no type has the type that its column had then, not the one it was given later": (
+        tell(
+            1,
+            "debezium_json",
+            Delivery(windows=1, repeated=0.1),
+            36,
+            options=debezium_json.Options(schemas=False, transactions=False),
+        ),
+        [0],
     ),
 }
 """By what was wrong: the story, and the order in which its windows are replayed."""

@@ -120,12 +120,12 @@ class TableReader:
         if strange:
             raise BadValue(f"column {strange[0]!r} is not one of {self.history.name}")
         wire = {column.id: (name, dict(types)[name]) for name, column in known.items() if column is not None}
-        here = {column.id for column in epoch.columns}
+        then = {column.id: column.source_type for column in epoch.columns}
         cells = []
         for column in self.history.final.columns:
             name, wire_type = wire.get(column.id, (None, None))
-            default = None if column.id in here else self.defaults[column.id]
-            declared = column.source_type
+            default = None if column.id in then else self.defaults[column.id]
+            declared = then.get(column.id) or column.source_type
             reader = value_reader(self.source_format, wire_type, column.type, self.rules, declared)
             cells.append(_Cell(name, reader, default))
         return cells
