@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from decode.events import CANAL, canal
+from retable.decode.image_text import key_in, key_text, read_image
 from retable.decode.registry import decode_message
 from retable.decode.silver import COLUMNS, events_to_batch, key_hashes, rows_to_events
 from retable.model.event import OPS, Address, ChangeEvent
@@ -105,3 +106,15 @@ def test_partial_events_are_whole_in_silver() -> None:
     (event,) = decode_message(canal(), CANAL)
     halves = [replace(event, image="before_half", before=event.after, after=None, partial_before=True)]
     assert rows_to_events(pa.Table.from_batches([events_to_batch("w", halves)])) == halves
+
+
+tokens = st.sampled_from(
+    ["null", "0", "-0", "-7", "18446744073709551615", str(10**64), "1.50", "1e3", "true", '"x"', '"\\u00e9"', "[1]"]
+)
+
+
+@given(st.dictionaries(names, tokens, min_size=1, max_size=4), st.data())
+def test_a_key_is_read_the_same_alone_as_with_its_whole_image(image: dict[str, str], data: st.DataObject) -> None:
+    text = "{" + ",".join(f"{json.dumps(name)}:{token}" for name, token in image.items()) + "}"
+    keys = tuple(data.draw(st.lists(st.sampled_from([*image, "no such column"]), min_size=1, max_size=3)))
+    assert key_in(text, keys) == key_text(read_image(text), keys)

@@ -8,7 +8,6 @@ import msgspec
 from msgspec import Raw
 
 _ESCAPED = re.compile(r'[\\"\x00-\x1f]')
-_NULL = Raw(b"null")
 _SIMPLE = msgspec.json.Decoder(dict[str, str | None])
 _TOKENS = msgspec.json.Decoder(dict[str, Raw])
 _STRING = msgspec.json.Decoder(str)
@@ -32,17 +31,22 @@ def key_in(image: str, keys: tuple[str, ...]) -> str:
     decoder = _key_decoder(keys)
     if decoder is None:
         return key_text(read_image(image), keys)
-    found = decoder.decode(image)
-    return msgspec.json.encode([_lexeme(bytes(token)) for token in msgspec.structs.astuple(found)]).decode()
+    try:
+        found = msgspec.structs.astuple(decoder.decode(image))
+    except msgspec.ValidationError:
+        return key_text(read_image(image), keys)
+    if 0 in found:  # it may have been written as -0
+        return key_text(read_image(image), keys)
+    return msgspec.json.encode([str(value) if type(value) is int else value for value in found]).decode()
 
 
 @lru_cache(4096)
 def _key_decoder(keys: tuple[str, ...]) -> "msgspec.json.Decoder[msgspec.Struct] | None":
-    """Read these columns and pass over all others; None where msgspec cannot spell the name of one."""
+    """Read these columns, if each is text or a whole number; None where msgspec cannot spell the name of one."""
     if len(set(keys)) < len(keys) or any(_ESCAPED.search(key) for key in keys):
         return None
     names = {f"column_{at}": name for at, name in enumerate(keys)}
-    return msgspec.json.Decoder(msgspec.defstruct("Key", [(at, Raw, _NULL) for at in names], rename=names))
+    return msgspec.json.Decoder(msgspec.defstruct("Key", [(at, str | int | None, None) for at in names], rename=names))
 
 
 def key_text(image: Mapping[str, str | None], keys: Sequence[str]) -> str:
