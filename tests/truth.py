@@ -7,16 +7,18 @@ order or case. Retable's own columns do not count.
 
 import gzip
 import json
+import re
 import struct
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from retable.gold.names import gold_column, gold_table
+import postgres_text
+from retable.gold.names import Case, gold_column, gold_table
 from retable.gold.read import PublishedTable, list_gold, read_rows
 from retable.gold.render import json_rows
 from retable.ledger.catalog import Lake
@@ -60,11 +62,11 @@ def differences(lake: Lake, truth_dir: Path, checkpoint: str, known: Sequence[Kn
     schema = json.loads(gzip.decompress((folder / "schema.json.gz").read_bytes()))
     published = {table.name: table for table in list_gold(lake)}
     found: dict[str, list[str]] = {}
-    for source, facts in schema.items():
-        truth = _truth(source, facts, list(_objects(folder / f"{source}.jsonl.gz")))
+    for source in schema:
+        truth = read_truth(folder, source)
         name = gold_table(lake.settings.lake, TableName(*_split(source)))
         table = published.pop(name, None)
-        lines = ["gold has no such table"] if table is None else _compare(lake, table, truth, known)
+        lines = ["gold has no such table"] if table is None else _compare_published(lake, table, truth, known)
         found[name] = _shortened(list(lines))
     for name, table in published.items():
         if table.rows or table.state.state != "dropped":
@@ -85,17 +87,30 @@ class Truth:
         return {name: _canonical(reader, row.get(name)) for name, reader in self.readers.items()}
 
 
-def _compare(lake: Lake, table: PublishedTable, truth: Truth, known: Sequence[Known]) -> Iterator[str]:
-    case, names = lake.settings.lake.case, {column.name for column in table.columns}
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What is not as the source has it: a column's value or the column itself, or with `column` None a whole row."""
+
+    column: str | None
+    words: str
+
+
+def _compare_published(lake: Lake, table: PublishedTable, truth: Truth, known: Sequence[Known]) -> Iterator[str]:
+    lines = (line for batch in read_rows(lake, table.name) for line in json_rows(batch))
+    names = {column.name for column in table.columns}
+    return (found.words for found in compare(names, lines, truth, known, lake.settings.lake.case))
+
+
+def compare(
+    names: Set[str], lines: Iterable[str], truth: Truth, known: Sequence[Known] = (), case: Case = "lower"
+) -> Iterator[Difference]:
+    """Compare a gold table with the source's: its columns, and its rows as `retable rows` prints them."""
     spelled = {gold: name for name in truth.readers if (gold := _match(name, names, case)) is not None}
-    yield from (f"gold has no column {name!r}" for name in truth.readers.keys() - spelled.values())
-    yield from (f"only gold has the column {name!r}" for name in sorted(names - spelled.keys()))
+    lost = sorted(truth.readers.keys() - spelled.values())
+    yield from (Difference(name, f"gold has no column {name!r}") for name in lost)
+    yield from (Difference(name, f"only gold has the column {name!r}") for name in sorted(names - spelled.keys()))
     shared = {name: reader for name, reader in truth.readers.items() if name in spelled.values()}
-    rows = [
-        {spelled[name]: value for name, value in json.loads(line).items() if name in spelled}
-        for batch in read_rows(lake, table.name)
-        for line in json_rows(batch)
-    ]
+    rows = [{spelled[name]: value for name, value in json.loads(line).items() if name in spelled} for line in lines]
     common = Truth(truth.table, shared, truth.keys, truth.rows)
     mine = [item for item in known if item.table == truth.table]
     if truth.keys and set(truth.keys) <= shared.keys():
@@ -104,7 +119,7 @@ def _compare(lake: Lake, table: PublishedTable, truth: Truth, known: Sequence[Kn
         yield from _compare_as_multiset(common, rows)
 
 
-def _compare_by_key(truth: Truth, gold: list[Row], known: Sequence[Known]) -> Iterator[str]:
+def _compare_by_key(truth: Truth, gold: list[Row], known: Sequence[Known]) -> Iterator[Difference]:
     def key_of(row: Row) -> Hashable:
         return tuple(_canonical(truth.readers[key], row[key]) for key in truth.keys)
 
@@ -117,25 +132,27 @@ def _compare_by_key(truth: Truth, gold: list[Row], known: Sequence[Known]) -> It
         key = key_of(row)
         other = expected.get(key)
         if key in seen:
-            yield f"{spell(row)}: gold has the row more than once"
+            yield Difference(None, f"{spell(row)}: gold has the row more than once")
         elif other is not None:
-            yield from (f"{spell(row)}: {line}" for line in _compare_values(truth, row, other, known))
+            for name, words in _compare_values(truth, row, other, known):
+                yield Difference(name, f"{spell(row)}: {words}")
         elif not any(item.column is None and item.excuses(row, None) for item in known):
-            yield f"{spell(row)}: only gold has the row"
+            yield Difference(None, f"{spell(row)}: only gold has the row")
         seen.add(key)
-    yield from (f"{spell(row)}: gold has no such row" for key, row in expected.items() if key not in seen)
+    absent = (row for key, row in expected.items() if key not in seen)
+    yield from (Difference(None, f"{spell(row)}: gold has no such row") for row in absent)
 
 
-def _compare_values(truth: Truth, gold: Row, other: Row, known: Sequence[Known]) -> Iterator[str]:
+def _compare_values(truth: Truth, gold: Row, other: Row, known: Sequence[Known]) -> Iterator[tuple[str, str]]:
     for name, reader in truth.readers.items():
         mine, theirs = gold[name], other[name]
         if _canonical(reader, mine) != _canonical(reader, theirs) and not any(
             item.column == name and item.excuses(mine, theirs) for item in known
         ):
-            yield f"{name}: gold {_text(mine)}, truth {_text(theirs)}"
+            yield name, f"{name}: gold {_text(mine)}, truth {_text(theirs)}"
 
 
-def _compare_as_multiset(truth: Truth, gold: list[Row]) -> Iterator[str]:
+def _compare_as_multiset(truth: Truth, gold: list[Row]) -> Iterator[Difference]:
     shown: dict[Hashable, Row] = {}
 
     def count(rows: list[Row]) -> Counter[Hashable]:
@@ -146,22 +163,28 @@ def _compare_as_multiset(truth: Truth, gold: list[Row]) -> Iterator[str]:
     mine, theirs = count(gold), count(truth.rows)
     for key, row in shown.items():
         if mine[key] != theirs[key]:
-            yield f"{_text({name: row[name] for name in truth.readers})}: gold has {mine[key]}, truth {theirs[key]}"
+            shown_row = _text({name: row[name] for name in truth.readers})
+            yield Difference(None, f"{shown_row}: gold has {mine[key]}, truth {theirs[key]}")
 
 
 # --- reading a value by the type that the source gave its column ----------------------------------------------------
 
 
-def _truth(table: str, facts: Row, rows: list[Row]) -> Truth:
-    readers = {column["name"]: _reader(column, facts["create"]) for column in facts["columns"]}
-    return Truth(table, readers, tuple(facts["primary_key"]), rows)
+def read_truth(folder: Path, table: str) -> Truth:
+    """Read a table of a checkpoint, named as its folder names it."""
+    facts = json.loads(gzip.decompress((folder / "schema.json.gz").read_bytes()))[table]
+    readers = {column["name"]: _reader(column, facts.get("create", "")) for column in facts["columns"]}
+    return Truth(table, readers, tuple(facts["primary_key"]), list(_objects(folder / f"{table}.jsonl.gz")))
 
 
 def _reader(column: Row, create: str) -> Callable[[Any], Hashable]:
     # MariaDB has no JSON type of its own: it is a longtext with this check.
     if f"json_valid(`{column['name']}`)" in create:
         return _json_value
-    return _READERS.get(column["data_type"], _as_it_is)
+    if "data_type" in column:
+        return _READERS.get(column["data_type"], _as_it_is)
+    kind = re.sub(r"\(.*?\)", "", column["type"])
+    return postgres_text.READERS.get(kind) or _READERS.get(kind, _as_it_is)
 
 
 def _as_it_is(value: Any) -> Hashable:
@@ -213,6 +236,12 @@ _READERS: dict[str, Callable[[Any], Hashable]] = {
     "double": _double,
     "datetime": _clock,
     "timestamp": _clock,
+    "integer": _integer,
+    "numeric": _decimal,
+    "real": _float,
+    "double precision": _double,
+    **dict.fromkeys(("json", "jsonb"), _json_value),
+    "timestamp without time zone": _clock,
 }
 
 
@@ -234,7 +263,7 @@ def _split(source: str) -> tuple[str, None, str]:
     return database, None, table
 
 
-def _match(name: str, gold: set[str], case: Any) -> str | None:
+def _match(name: str, gold: Set[str], case: Case) -> str | None:
     """The gold column of a source column: by the rule for names, else by the name itself, case aside."""
     ruled = gold_column(name, case)
     return ruled if ruled in gold else next((other for other in gold if other.lower() == name.lower()), None)

@@ -110,6 +110,7 @@ def test_without_its_order_a_message_has_that_of_its_partition(missing: dict[str
         ({"scn": 1.5}, "meta.scn"),
         ({"scn": True}, "meta.scn"),
         ({"scn": "9" * 39}, "meta.scn"),
+        ({"scn": "é" * 40}, "meta.scn"),
         ({"seq": "1/11"}, "meta.seq"),
         ({"seq": 2**63}, "meta.seq"),
         ({"time": "16-JUN-2017"}, "meta.time"),

@@ -16,6 +16,7 @@ from rich.console import Console
 ROOT = Path(__file__).parents[2]
 AT_ONCE = 2
 EXAMPLES = "60"
+FUZZ = ("tests/decode/test_fuzz.py", "tests/decode/test_fuzz_dts.py")
 RAN = re.compile(r"(\d+) passing, (\d+) failing")
 
 console = Console(soft_wrap=True)
@@ -48,7 +49,7 @@ def main(minutes: float, first_seed: int) -> None:
 
 
 def _start(seed: int, log: Path) -> "tuple[subprocess.Popen[bytes], Path]":
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/laws"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/laws", *FUZZ]
     command += [f"--hypothesis-seed={seed}", "--hypothesis-show-statistics", "--tb=short"]
     env = {**os.environ, "LAW_EXAMPLES": EXAMPLES}
     with log.open("wb") as out:

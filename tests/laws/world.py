@@ -63,6 +63,8 @@ class World:
     counted: dict[tuple[str, str | None], str | None] = field(default_factory=dict)
     counts: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
     tables: dict[str, TableRow] = field(default_factory=dict)
+    rejected: dict[tuple[str, int, int], str] = field(default_factory=dict)
+    """The code of each row that did not fit, by its gold table, window and place in the queue."""
     rows: MemoryRows = field(init=False)
 
     def __post_init__(self) -> None:
@@ -131,6 +133,8 @@ class World:
         for outcome, events in run.outcomes:
             row = table_row("shop", outcome.gold, outcome.state, NOW)
             self.tables[row.identity] = row
+            for each in outcome.rejects:
+                self.rejected[outcome.gold, each.event.ordinal, each.event.offset] = each.code
             for counted in ledger_rows("shop", windows, outcome, events, "run", NOW, 0.0):
                 assert counted.table is not None
                 self.counted[counted.window, counted.table] = counted.identity

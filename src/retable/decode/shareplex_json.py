@@ -177,7 +177,7 @@ def _digits(token: Raw, place: str, name: TableName | None) -> int | None:
         return None
     found = _DIGITS.fullmatch(text)
     if found is None:
-        raise Malformed(f"{text[:40].decode()} is no whole number", place=place, table=name)
+        raise Malformed(f"{text.decode()[:40]} is no whole number", place=place, table=name)
     return int(found[1] or found[2])
 
 
