@@ -13,6 +13,9 @@ from retable.errors import MessageError
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 
+READ = ("topic", "partition", "offset", "timestamp_ms", "key", "value", "headers", "problem")
+"""The columns of bronze that decoding reads."""
+
 _BYTES = 16 << 20
 _LONGEST_REASON = 2_000
 
@@ -69,9 +72,8 @@ def _bounded(messages: Iterable[RawMessage]) -> Iterator[list[RawMessage]]:
 
 
 def _messages(batch: pa.RecordBatch) -> Iterator[RawMessage]:
-    columns = ("topic", "partition", "offset", "timestamp_ms", "key", "value", "headers", "problem")
     for topic, partition, offset, timestamp, key, value, headers, problem in zip(
-        *(batch.column(name).to_pylist() for name in columns), strict=True
+        *(batch.column(name).to_pylist() for name in READ), strict=True
     ):
         pairs = tuple((header["key"], header["value"]) for header in headers) if headers else ()
         yield RawMessage(topic, partition, offset, timestamp, key, value, pairs, problem)

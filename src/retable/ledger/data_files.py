@@ -1,26 +1,51 @@
-"""Rows of a system table as data files: written where they are made, then committed together.
+"""Rows of a system table as data files: read and written where they are worked on, then committed together.
 
-Spark's own writer would take each row back into the JVM, sort it there and write it: that costs several times what
-decoding does (docs/performance.md).
+Through Spark's own reader and writer each row would go into the JVM, and back: that costs several times what decoding
+does (docs/performance.md).
 """
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, Reference
 from pyiceberg.expressions.literals import literal
 from pyiceberg.io import FileIO
-from pyiceberg.io.pyarrow import write_file
+from pyiceberg.io.pyarrow import ArrowScan, write_file
 from pyiceberg.manifest import DataFile
 from pyiceberg.partitioning import PartitionFieldValue, PartitionKey
-from pyiceberg.table import Table, WriteTask
+from pyiceberg.table import FileScanTask, Table, WriteTask
 from pyiceberg.table.metadata import TableMetadata
 
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
+
+_BATCH_BYTES, _BATCH_ROWS = 16 << 20, 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class FileReader:
+    """Reads data files of one system table, on whatever machine it is pickled to; `columns` are top-level names."""
+
+    io: FileIO
+    metadata: TableMetadata
+    columns: tuple[str, ...]
+
+    def read(self, task: FileScanTask) -> Iterator[pa.RecordBatch]:
+        """Give a file's rows in batches that are bounded in bytes; one from which rows were deleted is read whole."""
+        if task.delete_files:
+            schema = self.metadata.schema().select(*self.columns)
+            yield from ArrowScan(self.metadata, self.io, schema, AlwaysTrue()).to_record_batches([task])
+            return
+        with self.io.new_input(task.file.file_path).open() as stream:
+            file = pq.ParquetFile(stream)
+            groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
+            row_bytes = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=1)
+            size = min(_BATCH_ROWS, max(1, _BATCH_BYTES // max(row_bytes, 1)))
+            yield from file.iter_batches(batch_size=size, columns=list(self.columns))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +67,10 @@ class PartitionWriter:
         return file
 
 
-def standing_files(lake: Lake, table: Table, values: Mapping[str, str]) -> list[DataFile]:
-    """The data files that hold the rows with these values in the table's partition columns."""
+def standing_files(lake: Lake, table: Table, values: Mapping[str, str]) -> list[FileScanTask]:
+    """The files that hold the rows with these values in the table's partition columns."""
     with explained(lake.settings.lake):
-        return [task.file for task in table.scan(row_filter=_having(values)).plan_files()]
+        return list(table.scan(row_filter=_having(values)).plan_files())
 
 
 def replace_files(
@@ -61,8 +86,8 @@ def replace_files(
         transaction.update_snapshot(snapshot_properties=properties).overwrite() as change,
     ):
         change.delete_by_predicate(_having(values))
-        for file in standing_files(lake, table, values):
-            change.delete_data_file(file)
+        for standing in standing_files(lake, table, values):
+            change.delete_data_file(standing.file)
         for file in files:
             change.append_data_file(file)
 
