@@ -94,3 +94,11 @@ def test_names_of_tables_reach_the_settings_whole() -> None:
 
     outcomes([canal(pkNames=None, table='a.b"c')], DecodeContext("canal_json", keys_of=keys_of))
     assert asked == [TableName("shop", None, 'a.b"c')]
+
+
+def test_events_of_no_table_are_all_counted_whatever_database_they_name() -> None:
+    drops = [
+        canal(at, database=name, table="", isDdl=True, type="QUERY", data=None, sql=f"drop database {name}")
+        for at, name in enumerate(("crm", "shop", "crm"))
+    ]
+    assert sum(count.messages for count in outcomes(drops).tally.values()) == 3

@@ -98,7 +98,8 @@ def _decode(messages: list[RawMessage], context: DecodeContext, takes: Callable[
                 counts[likeness] = Count()
             counts[likeness].add(first, event.sequence, event.event_time_ms)
             first = False
-    decoded.tally |= {_alike(likeness): count for likeness, count in counts.items()}
+    for likeness, count in counts.items():
+        decoded.tally.setdefault(_alike(likeness), Count()).join(count)
     return decoded
 
 
