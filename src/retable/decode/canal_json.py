@@ -117,13 +117,15 @@ def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: Deco
     types = _complete(_column_types(envelope), rows)
     common = _problems(envelope, op, keys, types, (new, old))
     needed, told = frozenset(keys or ()), (types or {}).keys()
+    system, tx_id = context.source_system or "mysql", envelope.gtid or None
+    event_time, process_time = _time(envelope.es), _time(envelope.ts)
     events = []
     for index, row in enumerate(rows):
         before, after = _images(envelope, op, index, row, (new, old))
         events.append(
             ChangeEvent(
                 source_format=NAME,
-                source_system=context.source_system or "mysql",
+                source_system=system,
                 op=op,
                 op_raw=envelope.type,
                 address=Address(message.topic, message.partition, message.offset, index),
@@ -137,9 +139,9 @@ def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: Deco
                 partial_before="OLD_DATA_MISALIGNED" in common or (op == "DELETE" and row.keys() < told),
                 sequence=Sequence(context.source_epoch, message.offset, index),
                 sequence_scope="partition",
-                tx_id=envelope.gtid or None,
-                event_time_ms=_time(envelope.es),
-                process_time_ms=_time(envelope.ts),
+                tx_id=tx_id,
+                event_time_ms=event_time,
+                process_time_ms=process_time,
                 column_types=types,
                 problems=common if row.keys() >= needed else (*common, "KEY_NOT_IN_IMAGE"),
             )
@@ -162,6 +164,8 @@ def _sides(envelope: _Envelope, message: RawMessage, context: DecodeContext) -> 
 
 def _dialect(message: RawMessage, context: DecodeContext) -> str:
     """The dialect of the last range that begins at the offset or before it; a partition's own ranges go first."""
+    if not context.canal_dialect:
+        return "community"
     own = [each for each in context.canal_dialect if each.partition == message.partition]
     ranges = own or [each for each in context.canal_dialect if each.partition is None]
     begun = [each for each in ranges if each.from_offset <= message.offset]

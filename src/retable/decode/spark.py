@@ -1,16 +1,17 @@
 """Decode a window: its partition of bronze into its partitions of silver and quarantine."""
 
+import gc
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, reduce
+from itertools import chain
 from operator import and_
 from time import perf_counter
 
 import pyarrow as pa
-from pyiceberg.manifest import DataFile
-from pyiceberg.table import Table
+from pyiceberg.table import FileScanTask, Table
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -19,14 +20,14 @@ from retable.config import CATALOG, SourceSettings
 from retable.decode.context import context_of
 from retable.decode.evidence import evidence_rows
 from retable.decode.files import Layer, Share, Shelf, digest_rows, join_digests, store
-from retable.decode.outcome import decode_batches
+from retable.decode.outcome import READ, decode_batches
 from retable.decode.record import record_decode, record_evidence
 from retable.decode.registry import source_format
 from retable.decode.tally import tally_messages, tally_tables
 from retable.errors import NotReady
 from retable.ledger.catalog import Lake
 from retable.ledger.counts import check_events, check_messages
-from retable.ledger.data_files import PartitionWriter, remove_files, replace_files, standing_files
+from retable.ledger.data_files import FileReader, PartitionWriter, remove_files, replace_files, standing_files
 from retable.ledger.faults import spark_explained
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import StageReport
@@ -54,11 +55,11 @@ class _Standing:
 
     table: Table
     values: dict[str, str]
-    files: list[DataFile]
+    files: list[FileScanTask]
 
     @property
     def rows(self) -> int:
-        return sum(file.record_count for file in self.files)
+        return sum(task.file.record_count for task in self.files)
 
 
 _SHARE = pa.schema({"share": pa.binary()})
@@ -95,7 +96,7 @@ def decode(
         ]
     seconds = perf_counter() - started
     record_evidence(lake, evidence_rows(source.name, window, source.source_epoch, share.tally, now))
-    record_decode(lake, recorded, landed, counts, tables, run_id, seconds, now)
+    record_decode(lake, recorded, landed, counts, tables, run.decoder, run_id, seconds, now)
     shown = {name: dict(table.counts) for name, table in tables.items()}
     return StageReport(source.name, window, "decode", counts, shown, wrote=any(wrote), seconds=seconds)
 
@@ -117,20 +118,27 @@ def _shelf(run: _Run, layers: tuple[_Standing, _Standing]) -> Shelf:
 
 
 def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Window, shelf: Shelf) -> Share:
-    """Decode a window's bronze where it is read; files are written there too, and only the counts come here."""
-    settings = lake.settings
+    """Decode a window's files of bronze in the workers, which write files too: only the counts come here."""
+    settings, recorded_ms = lake.settings, int(window.recorded_at.timestamp() * 1000)
+    bronze = lake.load(f"bronze.{source.name}")
+    files = standing_files(lake, bronze, {"window": window.name})
+    reader = FileReader(bronze.io, bronze.metadata, READ)
 
-    def decode_share(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def decode_share(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         keys_of = lru_cache(_TABLES)(lambda table: settings.rules(table).keys)
         context = context_of(source, keys_of, recorded_ms)
+        mine = (files[number] for batch in numbers for number in batch.column(0).to_pylist())
+        batches = chain.from_iterable(map(reader.read, mine))
+        # A batch makes a million objects that hold no cycle; by default Python looks through them again and again.
+        gc.set_threshold(100_000, 50, 100)
         share = store(decode_batches(batches, context, lru_cache(_TABLES)(source.takes)), shelf)
         yield pa.RecordBatch.from_pydict({"share": [pickle.dumps(share)]}, schema=_SHARE)
 
-    recorded_ms = int(window.recorded_at.timestamp() * 1000)
-    bronze = spark.table(f"{CATALOG}.bronze.{source.name}").where(sf.col("window") == window.name)
     whole = Share()
-    for row in bronze.mapInArrow(decode_share, from_arrow_schema(_SHARE)).collect():
-        whole.join(pickle.loads(row.share))  # noqa: S301  # our own workers wrote it
+    if files:
+        shares = spark.range(0, len(files), 1, len(files)).mapInArrow(decode_share, from_arrow_schema(_SHARE))
+        for row in shares.collect():
+            whole.join(pickle.loads(row.share))  # noqa: S301  # our own workers wrote it
     return whole
 
 
