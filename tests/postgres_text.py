@@ -29,7 +29,7 @@ def _moment(value: Any) -> Hashable:
 
 def _zoned_clock(value: Any) -> Hashable:
     """A time of day in UTC, in microseconds; the connector writes it so, and the server in the zone it was given."""
-    hour, minute, second, fraction, zone = _CLOCK.fullmatch(value).groups()  # type: ignore[union-attr]
+    hour, minute, second, fraction, zone = _CLOCK.fullmatch(value).groups()  # type: ignore[union-attr]  # every true time matches
     moment = timedelta(hours=int(hour), minutes=int(minute), seconds=float(f"{second}{fraction or ''}"))
     hours, _, minutes = zone.strip("Z+-").partition(":")
     ahead = timedelta(hours=int(hours or 0), minutes=int(minutes or 0))

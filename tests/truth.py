@@ -188,7 +188,7 @@ def _reader(column: Row, create: str) -> Callable[[Any], Hashable]:
 
 
 def _as_it_is(value: Any) -> Hashable:
-    return value  # type: ignore[no-any-return]
+    return value  # type: ignore[no-any-return]  # JSON
 
 
 def _integer(value: Any) -> Hashable:

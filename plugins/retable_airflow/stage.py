@@ -73,7 +73,7 @@ class _StageOperator(SparkSubmitOperator):
         self.source = source
         self.settings = settings
 
-    def execute(self, context: Context) -> dict[str, object]:  # type: ignore[override]
+    def execute(self, context: Context) -> dict[str, object]:  # type: ignore[override]  # Airflow's own base gives Any
         """Run the stage, then say what the ledger has of it: a cluster's exit code gets lost."""
         window = window_of(context)
         run = context["run_id"]

@@ -67,7 +67,7 @@ _leaf = st.one_of(
 def seeds(name: str) -> list[Seed]:
     """The golden messages of a format, each with what the settings say of it."""
     paths = [parameters.values for parameters in CASES if parameters.values[0] == name]
-    return [(message_of(path), context_of(name, path)) for _, path in paths]  # type: ignore[arg-type]
+    return [(message_of(path), context_of(name, path)) for _, path in paths]  # type: ignore[arg-type]  # parameters of pytest
 
 
 @cache

@@ -183,7 +183,7 @@ def _changed(feed: Feed, gold: str, **more: object) -> None:
     state = from_properties(table.properties)
     assert state is not None
     with table.transaction() as transaction:
-        transaction.set_properties(to_properties(replace(state, **more)))  # type: ignore[arg-type]
+        transaction.set_properties(to_properties(replace(state, **more)))  # type: ignore[arg-type]  # fields by name
 
 
 def test_a_hold_without_a_position_leaves_all_of_its_table_in_doubt(feed: Feed) -> None:

@@ -90,7 +90,7 @@ def test_what_no_window_reaches_has_not_landed() -> None:
     ],
 )
 def test_a_window_that_is_not_done_names_the_stage_that_is_missing(stage: str, code: str, words: str) -> None:
-    verdict = judge([facts(stuck=Stuck(W5, stage))], at("06:00"), "row")  # type: ignore[arg-type]
+    verdict = judge([facts(stuck=Stuck(W5, stage))], at("06:00"), "row")  # type: ignore[arg-type]  # a stage by its name
     assert verdict.cause is not None
     assert (verdict.cause.code, verdict.cause.window) == (code, W5)
     assert f"the window {W5} of erp {words}" in verdict.words

@@ -41,7 +41,7 @@ def lake(lake_settings: Settings) -> Lake:
 
 
 def _rows(lake: Lake, name: str, **options: object) -> Iterator[dict[str, object]]:
-    for batch in read_rows(lake, name, **options):  # type: ignore[arg-type]
+    for batch in read_rows(lake, name, **options):  # type: ignore[arg-type]  # options by name
         yield from map(json.loads, json_rows(batch))
 
 

@@ -200,7 +200,7 @@ class MemoryRows:
         assert set(ids) == {number for number, _, kind in table.fields if kind is not None}, "a row has every column"
         for values, at in zip(to_values(rows.select(names)), rows.column(SEQUENCE_COLUMN).to_pylist(), strict=True):
             sequence = Sequence(at["epoch"], int(at["hi"]), at["lo"])
-            cells: dict[int, Value] = dict(zip(ids, values, strict=True))  # type: ignore[arg-type]
+            cells: dict[int, Value] = dict(zip(ids, values, strict=True))  # type: ignore[arg-type]  # rows of gold hold values
             table.branches[branch].append((cells, sequence, at.get("part")))
 
 

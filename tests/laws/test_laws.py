@@ -175,7 +175,7 @@ def test_marks_never_go_back(data: st.DataObject) -> None:
     for number in data.draw(orders(story)):
         world.replay(world.names[number])
         now = {(state.identity, part): mark for state in world.states().values() for part, mark in state.mark.items()}
-        assert all(now[place] >= mark for place, mark in marks.items())  # type: ignore[operator]
+        assert all(now[place] >= mark for place, mark in marks.items())  # type: ignore[operator]  # marks of one part compare
         marks = dict(now)
 
 

@@ -136,6 +136,6 @@ def test_a_commit_that_loses_every_race_says_to_try_again(lake):
         transaction.set_properties({"commit.retry.num-retries": "0"})
     stale = lake.load("ops.ledger")
     append_rows(lake, [LEDGER])
-    lake.catalog.load_table = lambda name: stale  # type: ignore[method-assign]
+    lake.catalog.load_table = lambda name: stale  # type: ignore[method-assign]  # a catalog that is behind
     with pytest.raises(ConflictError, match="another run committed first"):
         append_rows(lake, [LEDGER])

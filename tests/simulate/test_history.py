@@ -27,7 +27,7 @@ EVERY_KIND = (*ROW_KINDS, *DDL_KINDS, *HELD_KINDS)
 
 
 def shop(seed: int, changes: int = 60, **how: object) -> History:
-    return simulate(random.Random(seed), changes, **how)  # type: ignore[arg-type]
+    return simulate(random.Random(seed), changes, **how)  # type: ignore[arg-type]  # options by name
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_seed_others() -> None:
