@@ -8,15 +8,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retable.ddl.mysql.statement import LONGEST_STATEMENT
 from retable.ddl.registry import DIALECTS, describe, parse_statement
+from retable.ddl.statement import LONGEST_STATEMENT
 from retable.errors import SettingsError
 from retable.model.event import TableName
-from retable.model.schema_change import NoChange, SchemaChange, Unsupported
+from retable.model.schema_change import DropTable, NoChange, SchemaChange, Unsupported
 
 TESTS = Path(__file__).parent.parent
-GOLDEN = (TESTS / "golden_ddl" / "mysql.sql").read_text("utf-8")
-STATEMENTS = [line.replace("⏎", "\n") for line in GOLDEN.splitlines() if line and not line.startswith(("---", "-- =>"))]
+
+
+def golden_statements(dialect: str) -> list[str]:
+    lines = (TESTS / "golden_ddl" / f"{dialect}.sql").read_text("utf-8").splitlines()
+    return [line.replace("⏎", "\n") for line in lines if line and not line.startswith(("---", "-- =>"))]
+
+
+SPOKEN = ("mysql", "oracle", "sqlserver")
+STATEMENTS = {dialect: golden_statements(dialect) for dialect in SPOKEN}
 PIECES = [
     *(
         "(",
@@ -39,17 +46,35 @@ PIECES = [
         "\xa0",
         "\ud800",
     ),
+    *(
+        "[",
+        "]",
+        "]]",
+        "q'[",
+        "nq'!",
+        "N'",
+        "|",
+        "/*+",
+        "@",
+        "BIN$",
+        "CONSTRAINT",
+        "USING INDEX",
+        "WITH",
+        "GO",
+        "EXEC sp_rename",
+    ),
     *("0x", "b'", "DEFAULT", "ADD", "PRIMARY KEY", "NULL", "1e5", "NEXT VALUE FOR", "AFTER", "RENAME TO", "😀", "ı"),
 ]
 
 
-def parse(statement: str) -> tuple[SchemaChange, ...]:
-    return parse_statement("mysql", statement, "shop", None, "t")
+def parse(statement: str, dialect: str = "mysql") -> tuple[SchemaChange, ...]:
+    return parse_statement(dialect, statement, "shop", None, "t")
 
 
 @st.composite
 def mutated_statements(draw: st.DrawFn) -> str:
-    text = draw(st.sampled_from(STATEMENTS))
+    """A statement of any of the dialects with something cut out, doubled or put in."""
+    text = draw(st.sampled_from(STATEMENTS[draw(st.sampled_from(SPOKEN))]))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
         end = draw(st.integers(start, min(len(text), start + 12)))
@@ -58,32 +83,42 @@ def mutated_statements(draw: st.DrawFn) -> str:
 
 
 any_text = st.one_of(st.text(), st.lists(st.sampled_from(PIECES)).map(" ".join), mutated_statements())
+any_dialect = st.sampled_from(SPOKEN)
 
 
-@given(any_text)
-@settings(max_examples=1000, deadline=None)
-def test_any_text_has_a_meaning_and_no_statement_is_half_understood(text: str) -> None:
-    changes = parse(text)
+@given(any_text, any_dialect, st.sampled_from([None, "dbo"]))
+@settings(max_examples=1500, deadline=None)
+def test_any_text_has_a_meaning_and_no_statement_is_half_understood(
+    text: str, dialect: str, schema: str | None
+) -> None:
+    changes = parse_statement(dialect, text, "shop", schema, "t")
     assert changes
     assert len({isinstance(change, Unsupported) for change in changes}) == 1
     assert len(changes) == 1 or not any(isinstance(change, NoChange) for change in changes)
 
 
-@given(any_text)
+@given(any_text, any_dialect)
 @settings(deadline=None)
-def test_every_meaning_is_json_with_its_kind_first(text: str) -> None:
-    for change in parse(text):
+def test_every_meaning_is_json_with_its_kind_first(text: str, dialect: str) -> None:
+    for change in parse(text, dialect):
         facts = describe(change)
         assert next(iter(facts)) == "kind"
         assert json.loads(json.dumps(facts))["kind"] == facts["kind"]
 
 
-@given(st.sampled_from([text for text in STATEMENTS if not set("'\"`#;*") & set(text) and "--" not in text]))
-def test_comments_between_words_change_nothing(statement: str) -> None:
+def without_quotes(dialect: str) -> list[tuple[str, str]]:
+    texts = [text for text in STATEMENTS[dialect] if not set("'\"`#;*[") & set(text) and "--" not in text]
+    return [(dialect, text) for text in texts]
+
+
+@given(st.sampled_from([pair for dialect in SPOKEN for pair in without_quotes(dialect)]))
+@settings(max_examples=300)
+def test_comments_between_words_change_nothing(pair: tuple[str, str]) -> None:
     """Where the statement is understood; a reason shows the text as it stands."""
-    changes = parse(statement)
+    dialect, statement = pair
+    changes = parse(statement, dialect)
     if not isinstance(changes[0], Unsupported):
-        assert parse("/* ; DROP */ " + statement.replace(" ", " /* ' */ ") + " -- `\n;") == changes
+        assert parse("/* ; DROP */ " + statement.replace(" ", " /* ' */ ") + " -- `\n;", dialect) == changes
 
 
 def longest(head: str, piece: str, tail: str = "") -> str:
@@ -116,13 +151,22 @@ NASTY = {
     "a long number": longest("ALTER TABLE t ADD a INT DEFAULT 0x", "f"),
     "dashes": longest("", "--"),
     "a long type": longest("ALTER TABLE t ADD a ", "CHAR "),
+    "open strings of alternative quotes": longest("", "q'["),
+    "open names in brackets": longest("", "[]]"),
+    "comments in comments": longest("", "/*") + "*/",
+    "a wide list": numbered("ALTER TABLE t ADD (", "c{} NUMBER", ")"),
+    "many actions": longest("ALTER TABLE t ", "ADD a NUMBER "),
+    "many statements without a semicolon": longest("", "DROP TABLE t "),
+    "a long default": longest("ALTER TABLE t ADD a NUMBER DEFAULT ", "1 + "),
+    "a name of many parts": longest("DROP TABLE ", "a."),
 }
 
 
 @pytest.mark.parametrize("text", NASTY.values(), ids=NASTY.keys())
-def test_nasty_texts_are_answered(text: str) -> None:
+@pytest.mark.parametrize("dialect", SPOKEN)
+def test_nasty_texts_are_answered(dialect: str, text: str) -> None:
     """A reader that looks back over all of a text for each of its pieces would not come to an end here."""
-    assert parse(text)
+    assert parse(text, dialect)
 
 
 def test_a_statement_over_the_cap_is_unsupported_and_says_its_length() -> None:
@@ -145,12 +189,13 @@ def test_the_held_table_is_the_message_s_with_its_schema() -> None:
 
 
 def test_an_unknown_dialect_is_an_error_of_the_settings_that_names_the_known_ones() -> None:
-    with pytest.raises(SettingsError, match="klingon.*mariadb, mysql"):
+    with pytest.raises(SettingsError, match="klingon.*mariadb, mysql, oracle, sqlserver"):
         parse_statement("klingon", "ALTER TABLE t ADD a INT", None, None, None)
 
 
 def test_mariadb_reads_as_mysql_and_case_is_no_matter() -> None:
-    for dialect in (*DIALECTS, "MySQL", "MARIADB"):
+    assert {"mysql", "mariadb"} <= DIALECTS.keys()
+    for dialect in ("mysql", "mariadb", "MySQL", "MARIADB"):
         assert parse_statement(dialect, "DROP TABLE t", "shop", None, "t") == parse("DROP TABLE t")
 
 
@@ -182,4 +227,16 @@ def test_the_golden_pairs_hold_every_ddl_message_of_the_genuine_stream() -> None
             if message.get("isDdl"):
                 seen.add(message["sql"])
     assert len(seen) > 50
-    assert seen <= set(STATEMENTS)
+    assert seen <= set(STATEMENTS["mysql"])
+
+
+def test_sql_servers_names_differ_by_more_than_case_and_oracles_do_not() -> None:
+    (change,) = parse_statement("sqlserver", "DROP TABLE DBO.ORDERS", "Shop", "dbo", "Orders")
+    assert change == DropTable(TableName("Shop", "dbo", "Orders"))
+    (change,) = parse_statement("oracle", 'DROP TABLE hr."Orders"', "ORCL", "HR", "ORDERS")
+    assert change == DropTable(TableName("ORCL", "HR", "Orders"))
+
+
+def test_a_text_may_end_in_zero_bytes_as_those_of_oracles_log_do() -> None:
+    (change,) = parse_statement("oracle", "DROP TABLE hr.t;\0", "ORCL", "HR", "T")
+    assert change == DropTable(TableName("ORCL", "HR", "T"))

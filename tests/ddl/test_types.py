@@ -1,4 +1,4 @@
-"""Gold types of MySQL's and MariaDB's types, as DDL and as messages write them."""
+"""Gold types of source types, as DDL and as messages write them."""
 
 import pytest
 from hypothesis import given
@@ -107,6 +107,119 @@ UNKNOWN = [
 ]
 
 
+ORACLE = """
+NUMBER                           string
+NUMBER(*)                        string
+NUMBER(9)                        decimal(9,0)
+number(10,2)                     decimal(10,2)
+NUMBER( 38 , 10 )                decimal(38,10)
+NUMBER(*,0)                      decimal(38,0)
+NUMBER(*,2)                      decimal(38,2)
+NUMBER(*,-2)                     string
+NUMBER(5,-2)                     decimal(7,0)
+NUMBER(38,-2)                    string
+NUMBER(2,5)                      decimal(5,5)
+NUMBER(2,40)                     string
+NUMERIC                          decimal(38,0)
+DECIMAL(10,2)                    decimal(10,2)
+DEC(5)                           decimal(5,0)
+INTEGER                          decimal(38,0)
+INT                              decimal(38,0)
+SMALLINT                         decimal(38,0)
+FLOAT                            string
+FLOAT(49)                        string
+REAL                             string
+DOUBLE PRECISION                 string
+BINARY_FLOAT                     float
+BINARY_DOUBLE                    double
+VARCHAR2(20 CHAR)                string
+VARCHAR2(20 BYTE)                string
+NVARCHAR2(20)                    string
+CHAR                             string
+NATIONAL CHARACTER VARYING(9)    string
+CLOB                             string
+NCLOB                            string
+LONG                             string
+RAW(16)                          binary
+LONG RAW                         binary
+BLOB                             binary
+DATE                             timestamp
+TIMESTAMP                        timestamp
+TIMESTAMP(9)                     timestamp
+TIMESTAMP(6) WITH TIME ZONE      timestamptz
+TIMESTAMP WITH LOCAL TIME ZONE   timestamptz
+INTERVAL YEAR(4) TO MONTH        string
+INTERVAL DAY(2) TO SECOND(6)     string
+ROWID                            string
+UROWID(4000)                     string
+XMLTYPE                          string
+SYS.XMLTYPE                      string
+JSON                             string
+BOOLEAN                          boolean
+VECTOR(3,FLOAT32)                string
+"""
+
+SQL_SERVER = """
+tinyint             int
+smallint            int
+int                 int
+int identity        int
+bigint              long
+bit                 boolean
+decimal             decimal(18,0)
+numeric(9)          decimal(9,0)
+dec(38,10)          decimal(38,10)
+money               decimal(19,4)
+smallmoney          decimal(10,4)
+float               double
+float(24)           float
+float(53)           double
+real                float
+date                date
+datetime            timestamp
+datetime2(7)        timestamp
+smalldatetime       timestamp
+datetimeoffset(3)   timestamptz
+time(7)             string
+char(5)             string
+nvarchar(max)       string
+text                string
+sysname             string
+[nvarchar](50)      string
+xml(CONTENT x)      string
+uniqueidentifier    string
+binary(8)           binary
+varbinary(max)      binary
+image               binary
+rowversion          binary
+timestamp           binary
+geography           binary
+"""
+
+STRANGERS = [
+    *(
+        ("oracle", text)
+        for text in ("", "NUMBER(39)", "NUMBER(1,2,3)", "NUMBER(x)", "MDSYS.SDO_GEOMETRY", '"T"', "TIME")
+    ),
+    *(("sqlserver", text) for text in ("", "decimal(39)", "decimal(2,3)", "float(1,2)", "sql_variant", "dbo.Flag")),
+]
+
+
+@pytest.mark.parametrize(
+    ("system", "line"),
+    [("oracle", line) for line in ORACLE.strip().splitlines()]
+    + [("sqlserver", line) for line in SQL_SERVER.strip().splitlines()],
+)
+def test_a_type_of_a_database_has_its_gold_type(system: str, line: str) -> None:
+    source_type, gold = line.rsplit(maxsplit=1)
+    assert str(gold_type(system, source_type)) == gold
+
+
+@pytest.mark.parametrize(("system", "source_type"), STRANGERS)
+def test_a_type_that_is_none_of_the_databases_own_has_none(system: str, source_type: str) -> None:
+    assert gold_type(system, source_type) is None
+
+
 @pytest.mark.parametrize("line", TYPES.strip().splitlines(), ids=str.split)
 @pytest.mark.parametrize("system", ["mysql", "mariadb", "MySQL"])
 def test_a_type_of_mysql_has_its_gold_type(system: str, line: str) -> None:
@@ -132,5 +245,7 @@ def test_a_bare_type_of_a_message_without_lengths_promises_no_length() -> None:
 
 @given(st.text())
 def test_any_text_is_a_type_or_none(text: str) -> None:
-    gold_type("mysql", text)
-    gold_type("mysql", f"decimal({text})")
+    for system in ("mysql", "oracle", "sqlserver"):
+        gold_type(system, text)
+        gold_type(system, f"decimal({text})")
+        gold_type(system, f"NUMBER({text})")

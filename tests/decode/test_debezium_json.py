@@ -419,6 +419,17 @@ def test_a_statement_without_a_text_has_none_and_sql_servers_declares_a_table(te
     assert meaning == (NoChange("declared") if text == "N/A" else None)
 
 
+@pytest.mark.parametrize("text", [None, "N/A"])
+@pytest.mark.parametrize(("kind", "declares"), [("CREATE", True), ("ALTER", True), ("DROP", False)])
+def test_sql_server_tells_of_a_statement_only_the_table_that_came_of_it(
+    text: str | None, kind: str, declares: bool
+) -> None:
+    event = decoded(statement(text, (kind, '"shop"."dbo"."t"'), connector="sqlserver"))
+    assert (event.schema, event.table, event.ddl_text) == ("dbo", "t", None)
+    meaning = find_format("debezium_json").implied(event.op_raw, TABLE)
+    assert meaning == (NoChange("declared") if declares or text == "N/A" else None)
+
+
 # --- what is refused --------------------------------------------------------------------------------------------------
 
 

@@ -56,7 +56,7 @@ CREATE TABLE t (a VARBINARY(9) DEFAULT 0xFFFE)
 CREATE TABLE t (a BOOL DEFAULT TRUE, b TINYINT(1) DEFAULT false, c TEXT DEFAULT ('x'), d JSON DEFAULT (('{}')), e INT DEFAULT (7), f DATE DEFAULT DATE '2020-01-01')
 -- => create shop.t (a tinyint(1) default '1', b TINYINT(1) default '0', c TEXT default 'x', d JSON default '{}', e INT default '7', f DATE default '2020-01-01'; no key)
 CREATE TABLE t (a DATETIME DEFAULT CURRENT_TIMESTAMP, b DATETIME(3) DEFAULT NOW(3) ON UPDATE CURRENT_TIMESTAMP(3), c CHAR(36) DEFAULT (uuid()), d INT DEFAULT (1 + 1), e CHAR(36) DEFAULT uuid(), f INT DEFAULT NEXT VALUE FOR shop.s, g TIMESTAMP NOT NULL DEFAULT current_timestamp() ON UPDATE current_timestamp(), h JSON DEFAULT (json_array(1, (2))))
--- => create shop.t (a DATETIME, b DATETIME(3), c CHAR(36), d INT, e CHAR(36), f INT, g TIMESTAMP not null, h JSON; no key)
+-- => create shop.t (a DATETIME default computed, b DATETIME(3) default computed, c CHAR(36) default computed, d INT default computed, e CHAR(36) default computed, f INT default computed, g TIMESTAMP not null default computed, h JSON default computed; no key)
 CREATE TABLE t (id INT, a INT INVISIBLE, b VARCHAR(5) COLLATE utf8mb4_bin UNIQUE, c INT CHECK (c > 0) NOT ENFORCED, d INT CONSTRAINT positive CHECK (d > 0), e INT REFERENCES u (id) ON DELETE SET NULL ON UPDATE NO ACTION, f INT COLUMN_FORMAT FIXED STORAGE DISK, g BLOB COMPRESSED)
 -- => create shop.t (id INT, a INT, b VARCHAR(5), c INT, d INT, e INT, f INT, g BLOB; no key)
 CREATE TABLE t (a INT, b INT AS (a * 2) STORED, c INT GENERATED ALWAYS AS (concat(a, ')')) VIRTUAL NOT NULL COMMENT 'c', d JSON, e INT AS (d->>'$.x') PERSISTENT)
@@ -148,7 +148,7 @@ ALTER TABLE t ADD (a INT, KEY k (a), UNIQUE (a))
 ALTER TABLE t ADD comment VARCHAR(20), ADD COLUMN `key` INT, ADD first INT FIRST, ADD after INT AFTER after_
 -- => add to shop.t: comment VARCHAR(20) | add to shop.t: key INT | add to shop.t: first INT first | add to shop.t: after INT after after_
 ALTER TABLE t ADD a TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, ALGORITHM=INPLACE, LOCK=NONE
--- => add to shop.t: a TIMESTAMP not null
+-- => add to shop.t: a TIMESTAMP not null default computed
 ALTER TABLE t ADD a INT UNIQUE, ADD b INT REFERENCES u (id)
 -- => add to shop.t: a INT | add to shop.t: b INT
 ALTER TABLE t ADD COLUMN a INT AUTO_INCREMENT UNIQUE
@@ -164,7 +164,7 @@ ALTER TABLE t ADD COLUMN a BINARY(2) DEFAULT 'é'
 ALTER TABLE t ADD COLUMN a BINARY(2) NOT NULL DEFAULT 0x0001, ADD COLUMN b BIT(3) NOT NULL DEFAULT b'110'
 -- => add to shop.t: a BINARY(2) not null default '\x00\x01' | add to shop.t: b BIT(3) not null default '6'
 ALTER TABLE t ADD COLUMN a CHAR(36) NOT NULL DEFAULT (uuid())
--- => add to shop.t: a CHAR(36) not null
+-- => add to shop.t: a CHAR(36) not null default computed
 ALTER TABLE t ADD COLUMN a INT GENERATED ALWAYS AS (b + 1) VIRTUAL
 -- => unsupported for shop.t: the source computes column 'a' of its rows without an event
 ALTER TABLE t ADD COLUMN a VARCHAR(10) NOT NULL, ADD COLUMN b DATE NOT NULL DEFAULT '0000-00-00'
@@ -336,11 +336,11 @@ ALTER TABLE t DROP PARTITION IF EXISTS p0, p1
 ALTER TABLE t TRUNCATE PARTITION p0
 -- => unsupported for shop.t: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE u
--- => unsupported for shop.t: EXCHANGE PARTITION takes rows away, or brings rows in, without an event
+-- => unsupported for shop.t: EXCHANGE PARTITION takes rows away, or brings rows in, without an event | unsupported for shop.u: EXCHANGE PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t DISCARD PARTITION p0 TABLESPACE
 -- => unsupported for shop.t: DISCARD PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t CONVERT PARTITION p0 TO TABLE u
--- => unsupported for shop.t: CONVERT PARTITION takes rows away, or brings rows in, without an event
+-- => unsupported for shop.t: CONVERT PARTITION takes rows away, or brings rows in, without an event | unsupported for shop.u: CONVERT PARTITION takes rows away, or brings rows in, without an event
 
 --- ALTER TABLE: never half of it
 ALTER TABLE t ADD a INT, FROB b
@@ -610,6 +610,189 @@ DROP TABLE a
 -- => unsupported for no table: neither the statement nor the message tells the database of table 'a'
 DROP TABLE shop.a
 -- => drop shop.a
+
+--- Online schema changes: gh-ost and pt-online-schema-change, in the order of their statements
+--- in shop.orders
+CREATE /* gh-ost */ TABLE `shop`.`_orders_ghc` ( id bigint unsigned auto_increment, last_update timestamp not null DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, hint varchar(64) charset ascii not null, value varchar(4096) charset ascii not null, primary key(id), unique key hint_uidx(hint) ) auto_increment=256 comment='gh-ost'
+-- => create shop._orders_ghc (id bigint unsigned not null, last_update timestamp not null default computed, hint varchar(64) not null, value varchar(4096) not null; key id)
+create /* gh-ost */ table `shop`.`_orders_gho` like `shop`.`orders`
+-- => create shop._orders_gho like shop.orders
+alter /* gh-ost */ table `shop`.`_orders_gho` ADD COLUMN note varchar(20) NOT NULL DEFAULT '' AFTER id, ENGINE=InnoDB
+-- => add to shop._orders_gho: note varchar(20) not null default '' after id
+create /* gh-ost */ table `shop`.`_orders_del` ( id int auto_increment primary key ) engine=InnoDB comment='ghost-cut-over-sentry'
+-- => create shop._orders_del (id int not null; key id)
+drop /* gh-ost */ table if exists `shop`.`_orders_del`
+-- => drop shop._orders_del if exists
+rename /* gh-ost */ table `shop`.`orders` to `shop`.`_orders_del`, `shop`.`_orders_gho` to `shop`.`orders`
+-- => rename shop.orders to shop._orders_del | rename shop._orders_gho to shop.orders
+drop /* gh-ost */ table if exists `shop`.`_orders_ghc`
+-- => drop shop._orders_ghc if exists
+CREATE TABLE `shop`.`_orders_new` (⏎  `id` int(11) NOT NULL AUTO_INCREMENT,⏎  PRIMARY KEY (`id`)⏎) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4
+-- => create shop._orders_new (id int(11) not null; key id)
+ALTER TABLE `shop`.`_orders_new` CHANGE COLUMN a b BIGINT, DROP COLUMN c
+-- => drop from shop._orders_new: c | change in shop._orders_new: a to b BIGINT
+CREATE TRIGGER `pt_osc_shop_orders_del` AFTER DELETE ON `shop`.`orders` FOR EACH ROW DELETE IGNORE FROM `shop`.`_orders_new` WHERE `shop`.`_orders_new`.`id` <=> OLD.`id`
+-- => nothing: CREATE TRIGGER
+ANALYZE TABLE `shop`.`_orders_new` /* pt-online-schema-change */
+-- => nothing: ANALYZE
+RENAME TABLE `shop`.`orders` TO `shop`.`_orders_old`, `shop`.`_orders_new` TO `shop`.`orders`
+-- => rename shop.orders to shop._orders_old | rename shop._orders_new to shop.orders
+DROP TABLE IF EXISTS `shop`.`_orders_old`
+-- => drop shop._orders_old if exists
+DROP TRIGGER IF EXISTS `shop`.`pt_osc_shop_orders_del`
+-- => nothing: DROP TRIGGER
+
+--- Several actions in one statement, once more
+--- in shop.t
+ALTER TABLE t DROP a, ADD a BIGINT NOT NULL DEFAULT 3 FIRST, DROP b, ADD b TEXT AFTER a
+-- => drop from shop.t: a | drop from shop.t: b | add to shop.t: a BIGINT not null default '3' first | add to shop.t: b TEXT after a
+ALTER TABLE t CHANGE a b INT, CHANGE b c INT, CHANGE c a INT, ADD d INT AFTER a
+-- => change in shop.t: b to `b ` as it is | change in shop.t: c to `c ` as it is | change in shop.t: a to b INT | change in shop.t: `b ` to c INT | change in shop.t: `c ` to a INT | add to shop.t: d INT after a
+ALTER TABLE t RENAME COLUMN a TO b, ADD COLUMN a INT, DROP c
+-- => drop from shop.t: c | change in shop.t: a to b as it is | add to shop.t: a INT
+ALTER TABLE t RENAME COLUMN a TO A
+-- => change in shop.t: a to A as it is
+ALTER TABLE t CHANGE a b INT FIRST, CHANGE b a INT AFTER b
+-- => change in shop.t: b to `b ` as it is | change in shop.t: a to b INT first | change in shop.t: `b ` to a INT after b
+ALTER TABLE t ADD a INT, ADD b INT FIRST, MODIFY c BIGINT FIRST, ALTER d SET DEFAULT 5, DROP INDEX i, ADD UNIQUE (a)
+-- => add to shop.t: a INT | add to shop.t: b INT first | change in shop.t: c to c BIGINT first
+ALTER TABLE t ALGORITHM=INSTANT, ADD COLUMN a INT NOT NULL, LOCK=DEFAULT
+-- => add to shop.t: a INT not null
+ALTER TABLE t ADD a INT, ADD PRIMARY KEY (a)
+-- => unsupported for shop.t: the primary key changes
+ALTER TABLE t DROP COLUMN a, TRUNCATE PARTITION p0
+-- => unsupported for shop.t: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
+ALTER TABLE t ADD (a INT, b INT), ADD (c INT) , DROP d
+-- => drop from shop.t: d | add to shop.t: a INT | add to shop.t: b INT | add to shop.t: c INT
+ALTER TABLE t RENAME TO u, RENAME TO v
+-- => rename shop.t to shop.v
+
+--- Names and hints
+ALTER TABLE `t``1`.`x.y` ADD `a'b` INT, ADD `"` INT
+-- => add to `t``1`.`x.y`: `a'b` INT | add to `t``1`.`x.y`: `"` INT
+ALTER TABLE shop . t ADD a INT
+-- => add to shop.t: a INT
+ALTER TABLE 1t ADD 2a INT
+-- => add to shop.`1t`: `2a` INT
+ALTER TABLE t ADD `` INT
+-- => unsupported for shop.t: 'ADD `` INT' is not understood at '`` INT'
+ALTER TABLE `shop.t` ADD a INT
+-- => add to shop.`shop.t`: a INT
+ALTER /*+ no hint here */ TABLE t ADD a INT
+-- => add to shop.t: a INT
+/*!40101 SET NAMES utf8 */
+-- => nothing: SET
+/*!40014 SET @x=1 */;
+-- => nothing: SET
+CREATE TABLE /*!32312 IF NOT EXISTS*/ `t` (`id` int /*!80023 INVISIBLE */ NOT NULL) /*!50100 TABLESPACE `x` */ ENGINE=InnoDB /*!80016 DEFAULT ENCRYPTION='N' */
+-- => create shop.t if not exists (id int not null; no key)
+CREATE DATABASE /*!32312 IF NOT EXISTS*/ `crm` /*!40100 DEFAULT CHARACTER SET utf8mb4 */ /*!80016 DEFAULT ENCRYPTION='N' */
+-- => nothing: CREATE DATABASE
+/*!50001 CREATE ALGORITHM=UNDEFINED */⏎/*!50013 DEFINER=`root`@`%` SQL SECURITY DEFINER */⏎/*!50001 VIEW `v` AS SELECT 1 AS `a` */
+-- => nothing: CREATE VIEW
+ALTER TABLE t /* a; */ ADD a INT /* b */ , /* c */ DROP b # d
+-- => drop from shop.t: b | add to shop.t: a INT
+
+--- Defaults of MySQL 8 and invisible columns
+CREATE TABLE t (my_row_id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT INVISIBLE PRIMARY KEY, a INT)
+-- => create shop.t (my_row_id BIGINT UNSIGNED not null, a INT; key my_row_id)
+ALTER TABLE t ADD a JSON DEFAULT (JSON_OBJECT('k', 1)), ADD b GEOMETRY SRID 4326 NULL, ADD c INT DEFAULT (RAND() * 5)
+-- => add to shop.t: a JSON default computed | add to shop.t: b GEOMETRY | add to shop.t: c INT default computed
+ALTER TABLE t ADD a VARCHAR(9) DEFAULT 'a' COLLATE utf8mb4_bin NOT NULL, ADD b DECIMAL(5,2) DEFAULT '1.5', ADD c DATE DEFAULT (CURRENT_DATE)
+-- => add to shop.t: a VARCHAR(9) not null default 'a' | add to shop.t: b DECIMAL(5,2) default '1.5' | add to shop.t: c DATE default computed
+ALTER TABLE t ADD a INT DEFAULT NULL, ADD b INT NULL DEFAULT 0, ADD c ENUM('x','y') NOT NULL, ADD d SET('x') DEFAULT ''
+-- => add to shop.t: a INT default null | add to shop.t: b INT default '0' | add to shop.t: c ENUM('x','y') not null | add to shop.t: d SET('x') default ''
+ALTER TABLE t ADD a TIMESTAMP NULL DEFAULT '2020-01-01 00:00:00', ADD b TIMESTAMP DEFAULT 0
+-- => add to shop.t: a TIMESTAMP default '2020-01-01 00:00:00' | add to shop.t: b TIMESTAMP default '0'
+
+--- CREATE … LIKE, AS, and tables of other databases
+--- in shop.t
+CREATE TABLE crm.t LIKE shop.t
+-- => create crm.t like shop.t
+CREATE TABLE IF NOT EXISTS crm.t AS TABLE shop.t
+-- => create crm.t if not exists (…; no key)
+CREATE TABLE t (id INT) UNION=(a,b) SELECT * FROM u
+-- => create shop.t (id INT, …; no key)
+CREATE TABLE t (id INT) AS (SELECT 1) UNION (SELECT 2)
+-- => create shop.t (id INT, …; no key)
+ALTER TABLE crm.orders ADD a INT
+-- => add to crm.orders: a INT
+DROP TABLE crm.a, tmp.b
+-- => drop crm.a | drop tmp.b
+TRUNCATE crm.orders
+-- => truncate crm.orders
+RENAME TABLE crm.a TO tmp.a, tmp.b TO crm.b
+-- => rename crm.a to tmp.a | rename tmp.b to crm.b
+RENAME TABLE a TO b, b TO c, c TO a
+-- => rename shop.a to shop.b | rename shop.b to shop.c | rename shop.c to shop.a
+
+--- MariaDB: conditions, waits, periods, sequences
+ALTER TABLE t DROP COLUMN IF EXISTS a, ADD COLUMN IF NOT EXISTS b INT FIRST, MODIFY COLUMN IF EXISTS c INT, RENAME COLUMN IF EXISTS d TO e
+-- => drop from shop.t if exists: a | change in shop.t if exists: c to c INT | change in shop.t if exists: d to e as it is | add to shop.t if not exists: b INT first
+ALTER TABLE t DROP INDEX IF EXISTS i, DROP FOREIGN KEY IF EXISTS f, DROP CONSTRAINT IF EXISTS c, ADD INDEX IF NOT EXISTS j (a), DROP PRIMARY KEY
+-- => unsupported for shop.t: the primary key changes
+ALTER TABLE IF EXISTS shop.t NOWAIT ADD a INT INVISIBLE DEFAULT 5
+-- => add to shop.t: a INT default '5'
+CREATE OR REPLACE TABLE t (id INT) WITH SYSTEM VERSIONING
+-- => unsupported for shop.t: a table with system versioning keeps rows that its events delete
+CREATE TABLE t (id INT, s TIMESTAMP(6) GENERATED ALWAYS AS ROW START, e TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME(s, e)) WITH SYSTEM VERSIONING
+-- => unsupported for shop.t: 's TIMESTAMP(6) GENERATED ALWAYS AS ROW START, e TIMESTAMP(6)…' is not understood at 'ROW START, e TIMESTAMP(6) GENERATED ALWAYS AS ROW END, PERIO…'
+CREATE TABLE t (id INT, v INT WITHOUT SYSTEM VERSIONING)
+-- => unsupported for shop.t: 'v INT WITHOUT SYSTEM VERSIONING)' is not understood at 'WITHOUT SYSTEM VERSIONING)'
+ALTER TABLE t ADD PERIOD FOR p (s, e)
+-- => unsupported for shop.t: a table with periods keeps rows that its events delete
+ALTER TABLE t ADD PERIOD FOR SYSTEM_TIME (s, e), ADD SYSTEM VERSIONING
+-- => unsupported for shop.t: a table with periods keeps rows that its events delete
+ALTER TABLE t PARTITION BY SYSTEM_TIME INTERVAL 1 MONTH
+-- => nothing: ALTER TABLE: partitions
+DELETE HISTORY FROM t
+-- => unsupported for shop.t: 'DELETE HISTORY FROM t' is not understood
+CREATE OR REPLACE SEQUENCE s START WITH 1 INCREMENT BY 2
+-- => nothing: CREATE SEQUENCE
+ALTER SEQUENCE IF EXISTS s RESTART 5
+-- => nothing: ALTER SEQUENCE
+DROP SEQUENCE IF EXISTS s, u
+-- => nothing: DROP SEQUENCE
+CREATE TABLE s SEQUENCE=1
+-- => unsupported for shop.s: the statement declares no column
+RENAME TABLE s WAIT 5 TO s2
+-- => rename shop.s to shop.s2
+CREATE TABLE t (a UUID, b INET6, c INET4, d VECTOR(3) NOT NULL)
+-- => create shop.t (a UUID, b INET6, c INET4, d VECTOR(3) not null; no key)
+CREATE TABLE t (a INT) ENGINE=ColumnStore
+-- => create shop.t (a INT; no key)
+ALTER TABLE t ADD COLUMN a INT AS (b) PERSISTENT INVISIBLE
+-- => unsupported for shop.t: the source computes column 'a' of its rows without an event
+SET STATEMENT max_statement_time=5 FOR TRUNCATE TABLE t
+-- => truncate shop.t
+START TRANSACTION
+-- => nothing: START
+XA START 'x'
+-- => nothing: XA
+CREATE OR REPLACE PACKAGE BODY p AS END
+-- => nothing: CREATE PACKAGE
+ALTER TABLE t FORCE, ALGORITHM=COPY
+-- => nothing: ALTER TABLE: force, algorithm
+
+--- Partitions, once more
+ALTER TABLE t PARTITION BY RANGE COLUMNS (d) (PARTITION p0 VALUES LESS THAN ('2020-01-01'), PARTITION p1 VALUES LESS THAN (MAXVALUE))
+-- => nothing: ALTER TABLE: partitions
+ALTER TABLE t ADD PARTITION IF NOT EXISTS (PARTITION p VALUES IN (1, 2))
+-- => nothing: ALTER TABLE: partitions
+ALTER TABLE t ADD PARTITION PARTITIONS 2
+-- => nothing: ALTER TABLE: partitions
+ALTER TABLE t DROP PARTITION p0; 
+-- => unsupported for shop.t: DROP PARTITION takes rows away, or brings rows in, without an event
+ALTER TABLE t REORGANIZE PARTITION
+-- => nothing: ALTER TABLE: partitions
+ALTER TABLE t REMOVE PARTITIONING
+-- => nothing: ALTER TABLE: partitions
+ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE crm.u WITHOUT VALIDATION
+-- => unsupported for shop.t: EXCHANGE PARTITION takes rows away, or brings rows in, without an event | unsupported for crm.u: EXCHANGE PARTITION takes rows away, or brings rows in, without an event
+ALTER TABLE t CONVERT TABLE u TO PARTITION p VALUES LESS THAN (5)
+-- => unsupported for shop.t: CONVERT TABLE takes rows away, or brings rows in, without an event | unsupported for shop.u: CONVERT TABLE takes rows away, or brings rows in, without an event
+ALTER TABLE t IMPORT PARTITION p0 TABLESPACE
+-- => unsupported for shop.t: IMPORT PARTITION takes rows away, or brings rows in, without an event
 
 --- Canal 1.1.7 on MariaDB 10.11: every DDL message of a genuine stream, in its order
 --- in shop.

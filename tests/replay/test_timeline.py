@@ -1,5 +1,7 @@
 """Statements in order to table histories."""
 
+from functools import partial
+
 from retable.ddl.registry import describe, parse_statement
 from retable.ddl.types import gold_type
 from retable.ddl.widening import keeps_values
@@ -11,7 +13,7 @@ from retable.replay.history import TableHistory
 from retable.replay.timeline import Statement, Timeline, trace
 from retable.replay.traced import ImplicitColumn
 
-MYSQL = Dialect(lambda _, column: gold_type("mysql", column.source_type), keeps_values, describe)
+MYSQL = Dialect(lambda _, column: gold_type("mysql", column.source_type), partial(keeps_values, "mysql"), describe)
 
 
 def at(position: int) -> Sequence:

@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from dataclasses import asdict
 
-from retable.ddl.mysql.statement import parse as parse_mysql
+from retable.ddl.mysql.statement import GRAMMAR as MYSQL
+from retable.ddl.oracle.statement import GRAMMAR as ORACLE
+from retable.ddl.sqlserver.statement import GRAMMAR as SQLSERVER
+from retable.ddl.statement import Context
 from retable.errors import InvalidSetting
 from retable.model.event import TableName
 from retable.model.schema_change import (
@@ -21,11 +24,13 @@ from retable.model.schema_change import (
     Unsupported,
 )
 
-Dialect = Callable[[str, str | None, TableName | None], tuple[SchemaChange, ...]]
+Dialect = Callable[[str, Context], tuple[SchemaChange, ...]]
 
 DIALECTS: dict[str, Dialect] = {
-    "mysql": parse_mysql,
-    "mariadb": parse_mysql,
+    "mysql": MYSQL.parse,
+    "mariadb": MYSQL.parse,
+    "oracle": ORACLE.parse,
+    "sqlserver": SQLSERVER.parse,
 }
 
 _KINDS: dict[type[SchemaChange], str] = {
@@ -57,7 +62,7 @@ def parse_statement(
     if parse is None:
         raise InvalidSetting(f"there is no DDL dialect {dialect!r}; there are {', '.join(sorted(DIALECTS))}")
     held = TableName(database, schema, table) if database and table else None
-    return parse(statement, database, held)
+    return parse(statement, Context(database, schema, held))
 
 
 def describe(change: SchemaChange) -> dict[str, object]:

@@ -1,81 +1,27 @@
 """Which changes of a source type leave every stored value as it is."""
 
-import re
+from collections.abc import Callable
 
-_INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint")
-_TYPE = re.compile(r"\s*([a-z]+)(?:\s*\((.*)\))?(.*)\Z", re.IGNORECASE | re.DOTALL)
-_LABEL = re.compile(r"'((?:[^'\\]|''|\\.)*)'")
-_SYNONYMS = {"integer": "int", "bool": "tinyint", "boolean": "tinyint", "dec": "decimal", "numeric": "decimal"}
-_KNOWN = frozenset(
-    {
-        *_INTEGERS,
-        *("enum", "set", "datetime", "timestamp", "time", "date", "year", "bit", "decimal", "float", "double", "json"),
-        *("char", "varchar", "tinytext", "text", "mediumtext", "longtext"),
-        *("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"),
-    }
-)
-_BINARY = ("blob", "binary")
+from retable.ddl.mysql.widening import keeps_values as _mysql
+from retable.ddl.oracle.widening import keeps_values as _oracle
+from retable.ddl.sqlserver.widening import keeps_values as _sqlserver
+
+_SYSTEMS: dict[str, Callable[[str, str], bool]] = {
+    "mysql": _mysql,
+    "mariadb": _mysql,
+    "oracle": _oracle,
+    "sqlserver": _sqlserver,
+}
 
 
-def keeps_values(old: str | None, new: str) -> bool:
-    """Say whether MySQL keeps every stored value when a column goes from type `old` to `new`.
+def keeps_values(system: str, old: str | None, new: str) -> bool:
+    """Say whether a database keeps every stored value when a column goes from type `old` to `new`.
 
     Rows that stood before such a change are converted at the source without any event, so a change that can cut
     digits, fractions of a second or labels must not be replayed as if nothing happened. An unknown `old` is believed.
+    Where nobody knows the database, only a type that stays as it is keeps values.
     """
     if old is None:
         return True
-    before, after = _parse(old), _parse(new)
-    if before is None or after is None or before[0] not in _KNOWN or after[0] not in _KNOWN:
-        return old.strip().lower() == new.strip().lower()
-    (kind, arguments, options), (new_kind, new_arguments, new_options) = before, after
-    if kind in _INTEGERS and new_kind in _INTEGERS:
-        was_unsigned, is_unsigned = "unsigned" in options, "unsigned" in new_options
-        wider = _INTEGERS.index(new_kind) - _INTEGERS.index(kind)
-        return wider >= 0 if was_unsigned == is_unsigned else was_unsigned and wider > 0
-    if kind in ("enum", "set"):
-        kept = set(_LABEL.findall(arguments)) <= set(_LABEL.findall(new_arguments))
-        return kept if new_kind == kind else _is_text(new_kind)
-    if kind == new_kind and kind in ("datetime", "timestamp", "time", "bit", "binary"):
-        default = {"bit": 1, "binary": 1}.get(kind, 0)
-        size, new_size = _number(arguments, default), _number(new_arguments, default)
-        return size == new_size if kind == "binary" else size <= new_size
-    if _is_text(kind) and _is_text(new_kind):
-        # CHAR does not keep trailing blanks.
-        return (new_kind != "char" or kind == "char") and _capacity(kind, arguments) <= _capacity(
-            new_kind, new_arguments
-        )
-    if kind.endswith(_BINARY) and new_kind.endswith(_BINARY) and "binary" not in (kind, new_kind):
-        return _capacity(kind, arguments) <= _capacity(new_kind, new_arguments)
-    if kind in ("float", "double") and new_kind in ("float", "double"):
-        signed = "unsigned" in options or "unsigned" not in new_options
-        return signed and (not new_arguments or arguments == new_arguments)
-    if kind == new_kind == "decimal":
-        return "unsigned" in options or "unsigned" not in new_options
-    return kind == new_kind or (kind == "json" and new_kind == "longtext")
-
-
-def _parse(text: str) -> tuple[str, str, str] | None:
-    match = _TYPE.match(text)
-    if match is None:
-        return None
-    kind = match[1].lower()
-    return _SYNONYMS.get(kind, kind), match[2] or "", match[3].lower()
-
-
-def _number(arguments: str, default: int) -> int:
-    return int(arguments) if arguments.strip().isdigit() else default
-
-
-def _is_text(kind: str) -> bool:
-    return kind.endswith(("char", "text"))
-
-
-def _capacity(kind: str, arguments: str) -> int:
-    """How many characters (or bytes) fit; a TEXT is counted in bytes of which a character takes up to four."""
-    if kind.endswith(("char", "binary")):
-        return _number(arguments, 1)
-    for prefix, bits in (("tiny", 8), ("medium", 24), ("long", 32)):
-        if kind.startswith(prefix):
-            return int(2**bits) - 1
-    return 65_535
+    read = _SYSTEMS.get(system.lower())
+    return read(old, new) if read else old.strip().lower() == new.strip().lower()

@@ -11,10 +11,15 @@ from retable.decode.debezium_envelope import Boundary, Envelope, Heartbeat, Stat
 from retable.errors import Malformed, UnknownOperation
 from retable.model.event import Address, ChangeEvent, Op
 from retable.model.message import RawMessage
+from retable.model.sequence import Sequence
 
 NAME = "debezium_json"
 SNAPSHOT, WITHOUT_TEXT = "snapshot", "N/A"
 """How a statement is called that a snapshot made to declare a table, and one of a source that tells no text."""
+
+_WITHOUT_TEXTS = frozenset({"sqlserver", "db2", "informix"})
+_STRUCTURE = frozenset({"CREATE", "ALTER"})
+"""The databases whose connectors tell of a statement only the table that came of it, and how these are called."""
 
 _NAMES = msgspec.json.Decoder(dict[str, Raw])
 _STATEMENT, _BOUNDARY = msgspec.json.Decoder(Statement), msgspec.json.Decoder(Boundary)
@@ -84,7 +89,11 @@ def _statement(statement: Statement, message: RawMessage, context: DecodeContext
     if counts:
         phase = place.DECLARED if source.is_snapshot else place.STATED
         sequence, scope, _ = place.position(system, source, phase, message, context.source_epoch)
-    untold = WITHOUT_TEXT if statement.ddl == WITHOUT_TEXT else next(iter(kinds), "DDL")
+        if scope == "partition" and "CREATE" in kinds:
+            # Its offset is no place among the rows, which have a topic of their own; none of them came before it.
+            sequence = Sequence(sequence.epoch, place.BEFORE_ROWS, message.offset)
+    is_structure = system in _WITHOUT_TEXTS and text is None and bool(kinds) and set(kinds) <= _STRUCTURE
+    untold = WITHOUT_TEXT if statement.ddl == WITHOUT_TEXT or is_structure else next(iter(kinds), "DDL")
     schema, table = _table(statement, changes)
     return ChangeEvent(
         source_format=NAME,

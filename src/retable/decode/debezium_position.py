@@ -22,6 +22,9 @@ DELETED, CHANGED, CREATED, STATED = range(4)
 DECLARED = -1
 """The phase of a statement of a snapshot, which declares its tables at a position and then reads them there."""
 
+BEFORE_ROWS = -1
+"""Below every offset: where a statement that makes a table stands if only offsets order the rows of its own topic."""
+
 _POSITIONS = 2**40
 _LOW, _HIGH = -(2**63), 2**63 - 1
 _BINLOG = re.compile(r"[^/\\]*\.([0-9]{1,18})\Z")

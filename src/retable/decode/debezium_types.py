@@ -6,8 +6,10 @@ then the declared type, or else the gold type, and the connector's two modes tel
 
 import re
 
+from retable.decode.debezium_oracle import oracle_form
 from retable.decode.debezium_schema import BITS, DECIMAL, LABELS
-from retable.decode.mysql_form import base_type, mysql_form
+from retable.decode.declared_form import declared_form
+from retable.decode.mysql_form import base_type
 from retable.decode.time_values import ValueRules
 from retable.decode.wire import (
     Base64,
@@ -138,7 +140,9 @@ def untold(wire_type: str) -> GoldType | None:
 
 def told(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules) -> WireForm:
     """Tell what a wire type, or a message without one, leaves open: by the declared type, else by the gold type."""
-    stated = Untyped() if declared is None else mysql_form(declared)
+    stated = Untyped() if declared is None else declared_form(declared, rules.system)
+    if form == Untyped() and declared is not None and rules.system == "oracle":
+        return _of_oracle(declared, gold, rules)
     match form, stated:
         case Untyped(), Untyped():
             return _by_gold(gold, rules)
@@ -153,6 +157,18 @@ def told(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules
         case Text(), Octets() if gold.kind == "binary" and rules.binary_encoding == "utf-8":
             return Unread("its bytes are spelled as text: `binary_encoding` must say how")
     return told_form(form, stated)
+
+
+def _of_oracle(declared: str, gold: GoldType, rules: ValueRules) -> WireForm:
+    match oracle_form(declared, rules.decimal_mode):
+        case None:
+            return _by_gold(gold, rules)
+        case int(digits):
+            return _wall_clock(digits, rules)
+        case Base64(length):
+            return _octets(length, rules)
+        case form:
+            return form
 
 
 def _by_statement(declared: str, stated: WireForm, rules: ValueRules) -> WireForm:

@@ -11,8 +11,8 @@ from math import isfinite
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from retable.decode.declared_form import declared_form
 from retable.decode.dts_avro_charsets import decode_text
-from retable.decode.mysql_form import mysql_form
 from retable.decode.time_text import clock_text, read_instant
 from retable.decode.time_values import ValueRules
 from retable.decode.wire import (
@@ -123,7 +123,7 @@ def told(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules
     """Tell by the declared type what a wire type leaves open: digits behind a point, the length of bytes."""
     if declared is None:
         return form
-    match form, mysql_form(declared):
+    match form, declared_form(declared, rules.system):
         case ClockTicks(digits), ClockTime():
             length = _LENGTH.search(declared)
             return ClockTicks(digits, int(length[1]) if length else 0)

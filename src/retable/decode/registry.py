@@ -16,8 +16,8 @@ from retable.decode import (
     streamx_json,
 )
 from retable.decode.context import DecodeContext
+from retable.decode.declared_form import declared_form
 from retable.decode.image_text import key_text, read_image
-from retable.decode.mysql_form import mysql_form
 from retable.decode.time_values import ValueRules
 from retable.decode.wire import WireForm, told_form
 from retable.errors import Blocked, InvalidSetting, Malformed, TooLarge
@@ -32,7 +32,7 @@ def _nothing(op_raw: str, table: TableName) -> None:
 
 
 def _told(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules) -> WireForm:
-    return form if declared is None else told_form(form, mysql_form(declared))
+    return form if declared is None else told_form(form, declared_form(declared, rules.system))
 
 
 def _always(value: bytes) -> bool:

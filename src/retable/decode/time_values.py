@@ -41,6 +41,7 @@ class ValueRules:
     `time_zone` is the zone of wall clocks that come without one or as an instant, `timestamp_zone` that of zoned
     timestamps as text; `zero_date` is what a zero or partial date does, `binary_encoding` how text spells bytes.
     `decimal_mode` and `time_mode` are how a connector of Debezium writes numbers and times, where no schema says it.
+    `system` is the database whose types the statements declare.
     """
 
     time_zone: str = "UTC"
@@ -49,6 +50,7 @@ class ValueRules:
     binary_encoding: Literal["utf-8", "base64", "hex"] = "utf-8"
     decimal_mode: DecimalMode = "precise"
     time_mode: TimeMode = "adaptive"
+    system: str = "mysql"
 
 
 TimeForm = Day | WallClock | Instant | ClockTime | EpochMillis | EpochMicros | EpochClock

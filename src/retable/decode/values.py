@@ -6,8 +6,8 @@ A format tells the wire form of its types (`wire`); what a form can become is to
 
 from collections.abc import Callable
 
+from retable.decode.declared_form import declared_form
 from retable.decode.image_text import read_image as read_image
-from retable.decode.mysql_form import mysql_form
 from retable.decode.number_values import number_converter
 from retable.decode.registry import find_format
 from retable.decode.text_values import text_converter
@@ -64,7 +64,7 @@ def value_reader(
 
 def default_reader(declared: str, gold: GoldType, rules: ValueRules) -> Callable[[str | None], Value]:
     """Compile the reader of a column's default, which is text of its statement and of no message's form."""
-    return _reader(mysql_form(declared), declared, gold, rules)
+    return _reader(declared_form(declared, rules.system), declared, gold, rules)
 
 
 def _reader(form: WireForm, spelling: str | None, gold: GoldType, rules: ValueRules) -> Callable[[str | None], Value]:

@@ -39,11 +39,16 @@ def late_hold(hold: Hold) -> Hold:
 
 
 def ordering_hold(work: Work, history: TableHistory, events: list[RowEvent]) -> AppliedChange | None:
-    """A change of the history that nothing orders against rows of another partition, replayed now or before."""
+    """A change of the history that nothing orders against rows of another partition, replayed now or before.
+
+    A statement that holds the table is no change of it.
+    """
     places = {(event.part, event.sequence.epoch) for event in events}
     if work.state is not None and not work.rebuilds:
         places |= {(part or None, mark.epoch) for part, mark in work.state.mark.items()}
-    clashes = (ordering_clash(history.changes, part, epoch) for part, epoch in sorted(places, key=str))
+    stop = history.hold.position if history.hold is not None else None
+    told = [change for change in history.changes if stop is None or change.position < stop]
+    clashes = (ordering_clash(told, part, epoch) for part, epoch in sorted(places, key=str))
     return next((clash for clash in clashes if clash is not None), None)
 
 

@@ -37,7 +37,7 @@ class Rules:
     system: str
 
     def dialect(self) -> Dialect:
-        return Dialect(self._declared, keeps_values, describe)
+        return Dialect(self._declared, partial(keeps_values, self.system), describe)
 
     def _declared(self, table: TableName, spec: ColumnSpec) -> GoldType | None:
         return self._ruled(table, spec.name, gold_type(self.system, spec.source_type))

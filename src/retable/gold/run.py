@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import cast
 
@@ -13,7 +13,7 @@ from retable.gold.names import gold_table
 from retable.gold.past import Past
 from retable.gold.places import Found, Places
 from retable.gold.plan import Rules, Tables
-from retable.gold.silver import by_name, taken, to_event, to_statement
+from retable.gold.silver import by_name, system_of, taken, to_event, to_statement
 from retable.gold.state import GoldState
 from retable.gold.store import Catalog, Halves, Late, Record, RowStore
 from retable.gold.table import TableReplay
@@ -128,9 +128,12 @@ class Run:
 
     def _statements(self, visible: list[str]) -> dict[Statement, str]:
         found: dict[Statement, str] = {}
-        system = self._source.source_system
-        for record in sorted(self._rows.statements(visible[-1]), key=self._arrival):
-            found.setdefault(taken(to_statement(record, system), self._source.takes), str(record["window"]))
+        setting = self._source.source_system
+        records = sorted(self._rows.statements(visible[-1]), key=self._arrival)
+        self._rules = replace(self._rules, system=system_of(records, setting))
+        for record in records:
+            statement = to_statement(record, setting, self._rules.system)
+            found.setdefault(taken(statement, self._source.takes), str(record["window"]))
         return found
 
     def _arrival(self, record: Record) -> tuple[int, int]:
@@ -217,6 +220,7 @@ class Run:
                 self._source.binary_encoding,
                 self._source.decimal_mode,
                 self._source.time_mode,
+                self._rules.system,
             ),
             applied=applied,
             horizon=max(self._past.ordinals[window] for window in visible),

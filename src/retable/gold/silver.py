@@ -4,7 +4,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression, EqualTo, Reference
 from pyiceberg.expressions.literals import literal
@@ -37,8 +37,21 @@ def silver_files(lake: Lake, source: str, window: str | None = None) -> dict[str
     return {name: hashlib.sha256("\n".join(sorted(paths)).encode()).hexdigest()[:16] for name, paths in files.items()}
 
 
-def to_statement(record: Record, default_system: str | None) -> Statement:
-    """Read a schema event of silver; what its text means is decided under its source's dialect."""
+def system_of(records: Iterable[Record], setting: str | None) -> str:
+    """The database whose dialect a source speaks: what its statements' messages tell, else the setting, else MySQL."""
+    told = [cast(str | None, record["source_system"]) for record in records]
+    return next((system.lower() for system in (*told, setting) if _is_known(system)), (setting or "mysql").lower())
+
+
+def _is_known(system: str | None) -> TypeGuard[str]:
+    return system is not None and system.lower() in DIALECTS
+
+
+def to_statement(record: Record, default_system: str | None, spoken: str | None = None) -> Statement:
+    """Read a schema event of silver; what its text means is decided under its source's dialect.
+
+    `spoken` is the dialect of all of the source: column types of two databases do not compare.
+    """
     name = table_name(record)
     text = cast(str | None, record["ddl_text"]) or ""
     changes: tuple[SchemaChange, ...]
@@ -48,16 +61,23 @@ def to_statement(record: Record, default_system: str | None) -> Statement:
         implied = name and find_format(str(record["source_format"])).implied(str(record["op_raw"]), name)
         changes = (implied or Unsupported(name, "the message carries no statement"),)
     else:
-        database, schema, table = (cast(str | None, record[part]) for part in ("database", "schema", "table"))
-        systems = [system for system in (cast(str | None, record["source_system"]), default_system) if system]
-        dialect = next((system for system in systems or ["mysql"] if system.lower() in DIALECTS), None)
-        if dialect is None:
-            hint = f"if it speaks like one of {', '.join(DIALECTS)}, name that one as `source_system`"
-            changes = (Unsupported(name, f"statements of {systems[0]!r} are not read yet; {hint}"),)
-        else:
-            changes = parse_statement(dialect, text, database, schema, table or None)
+        changes = _read_text(record, text, name, default_system, spoken)
     part, event_time = cast(str | None, record["part"]), cast(int | None, record["event_time_ms"])
     return Statement(sequence_of(record), part, name, text, changes, event_time, cast(int, record["offset"]))
+
+
+def _read_text(
+    record: Record, text: str, name: TableName | None, default_system: str | None, spoken: str | None
+) -> tuple[SchemaChange, ...]:
+    database, schema, table = (cast(str | None, record[part]) for part in ("database", "schema", "table"))
+    systems = [system for system in (cast(str | None, record["source_system"]), default_system) if system]
+    dialect = next((system.lower() for system in systems or ["mysql"] if _is_known(system)), None)
+    if dialect is None:
+        hint = f"if it speaks like one of {', '.join(DIALECTS)}, name that one as `source_system`"
+        return (Unsupported(name, f"statements of {systems[0]!r} are not read yet; {hint}"),)
+    if spoken is not None and DIALECTS.get(spoken) != DIALECTS[dialect]:
+        return (Unsupported(name, f"the source speaks {spoken} and {dialect}: make two sources of it"),)
+    return parse_statement(dialect, text, database, schema, table or None)
 
 
 def taken(statement: Statement, takes: Callable[[TableName], bool]) -> Statement:

@@ -234,7 +234,10 @@ class Timeline:
 
     # --- recording -----------------------------------------------------------------------------------------------
     def _note(self, table: TracedTable, at: Statement, change: SchemaChange) -> None:
-        orders = not isinstance(change, AddColumn | CreateTable | CreateTableLike)
+        shown = table.epochs[-1].column(change.column.name) if isinstance(change, AddColumn) else None
+        adds = shown is not None and shown.default is None
+        # A row without the column shows null on either side of such a statement: it needs no place among the rows.
+        orders = not (adds or isinstance(change, CreateTable | CreateTableLike))
         self._record(table, at, (self._dialect.describe(change),), "applied", None, orders)
 
     def _hold(self, table: TracedTable, at: Statement, reason: str) -> str:

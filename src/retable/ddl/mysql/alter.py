@@ -4,7 +4,7 @@ from retable.ddl.mysql.columns import ColumnDefinition, read_charset, read_colum
 from retable.ddl.mysql.cursor import Cursor
 from retable.ddl.mysql.elements import read_elements, read_key
 from retable.ddl.mysql.names import Names, skip_wait
-from retable.ddl.mysql.order import in_order
+from retable.ddl.order import in_order
 from retable.errors import UnsupportedChange
 from retable.model.event import TableName
 from retable.model.schema import ColumnSpec
@@ -61,7 +61,7 @@ def _read_action(cursor: Cursor, table: TableName, names: Names) -> list[SchemaC
         case "ADD":
             return _read_add(cursor, table)
         case "DROP":
-            return _read_drop(cursor, table)
+            return _read_drop(cursor, table, names)
         case "CHANGE" | "MODIFY":
             return [_read_change(cursor, table)]
         case "RENAME":
@@ -69,9 +69,9 @@ def _read_action(cursor: Cursor, table: TableName, names: Names) -> list[SchemaC
         case "ALTER":
             return [_read_alter(cursor)]
         case "TRUNCATE" | "EXCHANGE" | "DISCARD" | "IMPORT":
-            raise _moves_rows(cursor)
+            raise _moves_rows(cursor, names)
         case "CONVERT":
-            return [_read_convert(cursor)]
+            return [_read_convert(cursor, names)]
         case word if word in _PARTITION_WORDS:
             return [_skip_partitions(cursor)]
         case "ENABLE" | "DISABLE":
@@ -126,9 +126,9 @@ def _changed_spec(column: ColumnDefinition) -> ColumnSpec:
     return column.spec()
 
 
-def _read_drop(cursor: Cursor, table: TableName) -> list[SchemaChange]:
+def _read_drop(cursor: Cursor, table: TableName, names: Names) -> list[SchemaChange]:
     if cursor.sees("DROP", "PARTITION"):
-        raise _moves_rows(cursor)
+        raise _moves_rows(cursor, names)
     cursor.expect("DROP")
     if cursor.sees("SYSTEM", "VERSIONING") or cursor.sees("PERIOD", "FOR"):
         raise cursor.unknown()
@@ -199,9 +199,9 @@ def _read_alter(cursor: Cursor) -> NoChange:
     return NoChange("default")
 
 
-def _read_convert(cursor: Cursor) -> NoChange:
+def _read_convert(cursor: Cursor, names: Names) -> NoChange:
     if cursor.sees("CONVERT", "PARTITION") or cursor.sees("CONVERT", "TABLE"):
-        raise _moves_rows(cursor)
+        raise _moves_rows(cursor, names)
     cursor.expect("CONVERT", "TO")
     charset = read_charset(cursor)
     if charset is None:
@@ -214,8 +214,13 @@ def _read_convert(cursor: Cursor) -> NoChange:
     return NoChange("character set")
 
 
-def _moves_rows(cursor: Cursor) -> UnsupportedChange:
+def _moves_rows(cursor: Cursor, names: Names) -> UnsupportedChange:
+    """The refusal of what moves rows; a table that partitions are exchanged with, or made of, is held too."""
     what = f"{cursor.next().text} {cursor.word}".strip().upper()
+    while not (_at_end(cursor) or cursor.take("TABLE")):
+        cursor.next()
+    if not _at_end(cursor):
+        names.read(cursor)
     return UnsupportedChange(f"{what} takes rows away, or brings rows in, without an event")
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from retable.ddl.mysql.cursor import Cursor
 from retable.ddl.mysql.defaults import read_default, skip_expression
-from retable.ddl.types import gold_type, mysql_type_name
+from retable.ddl.mysql.types import gold_type, mysql_type_name
 from retable.model.schema import ColumnSpec
 from retable.model.schema_change import Place
 
@@ -65,7 +65,7 @@ class ColumnDefinition:
         What stands in a column of bytes is told in ASCII only: no statement says the encoding of the rest.
         """
         value = self.default
-        kind = gold_type("mysql", self.source_type)
+        kind = gold_type(self.source_type, lengths_told=True)
         if isinstance(value, bytes) and kind is not None and kind.kind not in ("string", "binary"):
             return str(int.from_bytes(value)) if len(value) <= _LONGEST_NUMBER else None
         if value is not None and kind is not None and kind.kind == "binary" and not value.isascii():

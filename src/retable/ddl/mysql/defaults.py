@@ -42,18 +42,9 @@ def _read_constant(cursor: Cursor) -> tuple[bool, str | bytes | None]:
         return True, None
     if cursor.word in _TRUTH:
         return True, _TRUTH[cursor.next().text.upper()]
-    number = _read_number(cursor)
+    number = cursor.number()
     value = _read_text(cursor) if number is None else number
     return value is not None, value
-
-
-def _read_number(cursor: Cursor) -> str | None:
-    sign = "-" if cursor.take("-") else ""
-    if not sign:
-        cursor.take("+")
-    point = "0." if cursor.take(".") else ""
-    digits = cursor.literal(TokenType.NUMBER)
-    return None if digits is None else sign + point + digits
 
 
 def _read_text(cursor: Cursor) -> str | bytes | None:

@@ -10,8 +10,8 @@ from retable.ddl.mysql.comments import readings
 from retable.ddl.mysql.create import read_create_table
 from retable.ddl.mysql.cursor import Cursor
 from retable.ddl.mysql.names import Names, skip_wait
+from retable.ddl.statement import Grammar
 from retable.errors import UnsupportedChange
-from retable.model.event import TableName
 from retable.model.schema_change import (
     DropDatabase,
     DropTable,
@@ -19,11 +19,7 @@ from retable.model.schema_change import (
     RenameTable,
     SchemaChange,
     TruncateTable,
-    Unsupported,
 )
-
-LONGEST_STATEMENT = 200_000
-"""Characters, read in about a second; a table of MySQL's thousand columns takes half of them."""
 
 _PROGRAMS = frozenset({"TRIGGER", "PROCEDURE", "FUNCTION", "EVENT", "PACKAGE"})
 _OBJECTS = _PROGRAMS | frozenset(
@@ -38,59 +34,6 @@ _SESSION_WORDS = frozenset(
     | {"START", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "XA", "SHOW", "DESCRIBE", "DESC", "EXPLAIN", "HELP"}
     | {"INSTALL", "UNINSTALL", "CACHE", "KILL", "RESET", "PURGE", "CHANGE", "STOP"}
 )
-
-
-def parse(statement: str, database: str | None, held: TableName | None) -> tuple[SchemaChange, ...]:
-    """Read one statement of a binlog; what is not understood is Unsupported for the tables that it names.
-
-    `database` is the message's, `held` the table of its fields: it is held where the statement names none.
-    """
-    if not statement.strip(" \t\r\n;"):
-        return (Unsupported(held, "the statement is empty"),)
-    if len(statement) > LONGEST_STATEMENT:
-        return (_too_long(statement, held),)
-    try:
-        texts = readings(statement)
-    except UnsupportedChange as error:
-        return (Unsupported(held, error.message),)
-    if sum(map(len, texts)) > LONGEST_STATEMENT:
-        return (_too_long(statement, held),)
-    found = {_parse_reading(text, database, held) for text in texts}
-    if len(found) > 1:
-        return (Unsupported(held, "the meaning of its version comments depends on the server's version"),)
-    return found.pop()
-
-
-def _too_long(statement: str, held: TableName | None) -> Unsupported:
-    return Unsupported(
-        held, f"the statement has {len(statement)} characters; more than {LONGEST_STATEMENT} are not read"
-    )
-
-
-def _parse_reading(text: str, database: str | None, held: TableName | None) -> tuple[SchemaChange, ...]:
-    names = Names(database)
-    try:
-        cursor = Cursor(text)
-        if cursor.ended:
-            return (NoChange("only a comment"),)
-        changes = _read_only_statement(cursor, names)
-        names.check_database(about=1 if any(isinstance(change, RenameTable) for change in changes) else 0)
-    except UnsupportedChange as error:
-        return tuple(Unsupported(table, error.message) for table in names.held or (held,))
-    return changes
-
-
-def _read_only_statement(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read a text that holds one statement; of several, every one is read for the tables to hold."""
-    changes = _read_statement(cursor, names)
-    several = False
-    while not cursor.finish():
-        several = True
-        cursor.begin_clause()
-        _read_statement(cursor, names)
-    if several:
-        raise UnsupportedChange("the text holds several statements")
-    return changes
 
 
 def _read_statement(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
@@ -222,3 +165,6 @@ def _skip_object(cursor: Cursor, verb: str) -> tuple[SchemaChange, ...]:
         cursor.skip_all()
     cursor.skip_to()
     return (NoChange(f"{verb} {kind}"),)
+
+
+GRAMMAR = Grammar(readings, Cursor, Names, _read_statement)

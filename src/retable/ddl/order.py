@@ -2,7 +2,7 @@
 
 MySQL takes them all at once: old names are those before the statement, and `AFTER` means names after it. So
 drops come first, then changes that stay at their place, then what is placed or added, as written, and last the
-table's new name.
+table's new name. What other databases let one statement do fits into the same order.
 """
 
 from dataclasses import replace

@@ -1,0 +1,1 @@
+"""The DDL of Oracle."""

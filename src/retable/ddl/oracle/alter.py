@@ -1,0 +1,323 @@
+"""ALTER TABLE of Oracle: any number of actions, understood all or not at all."""
+
+from retable.ddl.defaults import for_no_rows
+from retable.ddl.oracle.columns import ColumnDefinition, read_column
+from retable.ddl.oracle.constraints import read_column_list, read_state
+from retable.ddl.oracle.cursor import Cursor
+from retable.ddl.oracle.elements import at_column, read_elements, read_other, skip_log_group
+from retable.ddl.oracle.names import Names, is_recycled
+from retable.ddl.order import in_order
+from retable.errors import UnsupportedChange
+from retable.model.event import TableName
+from retable.model.schema import ColumnSpec
+from retable.model.schema_change import (
+    AddColumn,
+    ChangeColumn,
+    DropColumn,
+    DropTable,
+    NoChange,
+    RenameTable,
+    SchemaChange,
+)
+
+KEY_CHANGES = "the primary key changes"
+
+_ACTIONS = ("ADD", "MODIFY", "DROP", "RENAME", "SET")
+_PARTITIONS = frozenset({"PARTITION", "PARTITIONS", "SUBPARTITION", "SUBPARTITIONS"})
+_STORAGE_OF_COLUMNS = frozenset({"LOB", "VARRAY", "NESTED", "XMLTYPE", "COLUMN", "OPAQUE"})
+_PHYSICAL = frozenset(
+    {"LOGGING", "NOLOGGING", "FILESYSTEM_LIKE_LOGGING", "PARALLEL", "NOPARALLEL", "CACHE", "NOCACHE", "COMPRESS"}
+    | {"NOCOMPRESS", "ROW", "COLUMN", "PCTFREE", "PCTUSED", "INITRANS", "MAXTRANS", "STORAGE", "TABLESPACE"}
+    | {"ALLOCATE", "DEALLOCATE", "MINIMIZE", "NOMINIMIZE", "READ", "INMEMORY", "NO", "RESULT_CACHE", "MONITORING"}
+    | {"NOMONITORING", "INDEXING", "SHRINK", "UPGRADE", "OVERFLOW", "MAPPING", "CLUSTERING", "MEMOPTIMIZE"}
+    | {"FORCE", "NOSORT", "CHUNK", "PCTTHRESHOLD", "INCLUDING", "NOROWDEPENDENCIES", "ROWDEPENDENCIES"}
+)
+_WHOLE = frozenset({"ILM", "FLASHBACK", "ANNOTATIONS"})
+_MOVES = frozenset({"MOVE", "SPLIT", "MERGE", "COALESCE"})
+_GENERATED_NAME = "SYS_C"
+
+
+def read_alter_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
+    """Read what follows ALTER TABLE."""
+    cursor.take("IF", "EXISTS")
+    table = names.read(cursor)
+    changes: list[SchemaChange] = []
+    while not changes or not _at_end(cursor):
+        if _at_end(cursor):
+            raise cursor.unknown()
+        cursor.begin_clause()
+        changes += _read_action(cursor, table, names)
+    if any(isinstance(change, DropTable) for change in changes):
+        return (DropTable(table),)
+    return in_order(changes)
+
+
+def _at_end(cursor: Cursor) -> bool:
+    return cursor.ended or cursor.sees(";")
+
+
+def _read_action(cursor: Cursor, table: TableName, names: Names) -> list[SchemaChange]:
+    match cursor.word:
+        case "ADD":
+            return _read_add(cursor, table)
+        case "MODIFY":
+            return _read_modify(cursor, table)
+        case "DROP":
+            return _read_drop(cursor, table, names)
+        case "SET":
+            return _read_set(cursor, table)
+        case "RENAME":
+            return [_read_rename(cursor, table)]
+        case "TRUNCATE" | "EXCHANGE":
+            raise _moves_rows(cursor, names)
+        case "ENABLE" | "DISABLE":
+            return [_read_state_change(cursor)]
+        case word if word in _MOVES:
+            return [_skip_move(cursor)]
+        case word if word in _PHYSICAL:
+            return [_skip_storage(cursor)]
+        case word if word in _WHOLE:
+            cursor.skip_to()
+            return [NoChange(word.lower())]
+    raise cursor.unknown()
+
+
+def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
+    cursor.expect("ADD")
+    if cursor.word in _PARTITIONS:
+        cursor.skip_to()
+        return [NoChange("partitions")]
+    if cursor.take("OVERFLOW"):
+        return [_skip_storage(cursor)]
+    if cursor.sees("("):
+        elements = read_elements(cursor)
+        added, keys, others = list(elements.columns), elements.primary, list(elements.others)
+    elif at_column(cursor):
+        added, keys, others = [read_column(cursor)], (), []
+    else:
+        what, keys = read_other(cursor)
+        added, others = [], [what]
+    if keys:
+        raise UnsupportedChange(KEY_CHANGES)
+    if "period" in others:
+        raise UnsupportedChange("a period adds columns that the statement does not tell")
+    if cursor.word in _STORAGE_OF_COLUMNS:
+        cursor.skip_to(*_ACTIONS)
+    return [*(_added(table, column) for column in added), *map(NoChange, others)]
+
+
+def _added(table: TableName, column: ColumnDefinition) -> AddColumn:
+    _check(column)
+    if column.numbered:
+        raise UnsupportedChange(f"the source numbers its rows in column {column.name!r} without an event")
+    if not column.source_type:
+        raise UnsupportedChange(f"the statement does not tell the type of column {column.name!r}")
+    if not column.tells_default:
+        raise UnsupportedChange(
+            f"the statement does not tell what old rows show in column {column.name!r}: its default is no value of "
+            f"{column.source_type} by itself"
+        )
+    return AddColumn(table, for_no_rows(column.spec()))
+
+
+def _check(column: ColumnDefinition) -> None:
+    if column.primary:
+        raise UnsupportedChange(KEY_CHANGES)
+    if column.generated:
+        raise UnsupportedChange(f"the source computes column {column.name!r} of its rows without an event")
+
+
+def _read_modify(cursor: Cursor, table: TableName) -> list[SchemaChange]:
+    """Read `MODIFY (a …, b …)`, `MODIFY a …`, or what concerns no column."""
+    cursor.expect("MODIFY")
+    if cursor.word in _PARTITIONS or cursor.sees("DEFAULT", "ATTRIBUTES"):
+        return [_skip_partitions(cursor)]
+    if cursor.take("CONSTRAINT"):
+        return [_constraint_state(cursor, cursor.name())]
+    if cursor.sees("PRIMARY", "KEY"):
+        return [_read_key_state(cursor)]
+    if cursor.take("UNIQUE"):
+        cursor.skip_group()
+        return [_skip_states(cursor, "unique")]
+    if cursor.sees("LOB", "(") or cursor.sees("NESTED", "TABLE") or cursor.word in ("VARRAY", "OPAQUE"):
+        cursor.skip_to(*_ACTIONS)
+        return [NoChange("storage")]
+    if not cursor.take("("):
+        return [_read_modified(cursor, table)]
+    changes = [_read_modified(cursor, table)]
+    while cursor.take(","):
+        cursor.begin_clause()
+        changes.append(_read_modified(cursor, table))
+    cursor.expect(")")
+    return changes
+
+
+def _read_modified(cursor: Cursor, table: TableName) -> SchemaChange:
+    """Read a column's new type. Its options are for rows to come, which arrive with their values."""
+    start = cursor.mark
+    column = read_column(cursor)
+    if cursor.mark == start + 1:
+        raise cursor.unknown()
+    if column.primary:
+        raise UnsupportedChange(KEY_CHANGES)
+    if not column.source_type:
+        return NoChange("column")
+    _check(column)
+    spec = column.spec()
+    return ChangeColumn(table, column.name, ColumnSpec(column.name, column.source_type, spec.not_null), None)
+
+
+def _read_drop(cursor: Cursor, table: TableName, names: Names) -> list[SchemaChange]:
+    if cursor.sees("DROP", "(") or cursor.sees("DROP", "COLUMN"):
+        cursor.next()
+        return _read_dropped(cursor, table)
+    if cursor.take("DROP", "UNUSED", "COLUMNS") or cursor.take("DROP", "COLUMNS", "CONTINUE"):
+        _skip_checkpoint(cursor)
+        return [NoChange("unused columns")]
+    mark = cursor.mark
+    cursor.expect("DROP")
+    if cursor.word in _PARTITIONS:
+        cursor.rewind(mark)
+        raise _moves_rows(cursor, names)
+    if cursor.sees("PRIMARY", "KEY"):
+        raise UnsupportedChange(KEY_CHANGES)
+    if cursor.take("UNIQUE"):
+        cursor.skip_group()
+        return [_skip_states(cursor, "unique")]
+    if cursor.take("CONSTRAINT"):
+        return [_constraint_state(cursor, cursor.name())]
+    if cursor.take("SUPPLEMENTAL", "LOG"):
+        skip_log_group(cursor)
+        return [NoChange("supplemental log")]
+    raise cursor.unknown()
+
+
+def _read_dropped(cursor: Cursor, table: TableName) -> list[SchemaChange]:
+    """Read `COLUMN a` or `(a, b)` of DROP and SET UNUSED, and how the rest is done."""
+    cursor.take("COLUMN")
+    columns = read_column_list(cursor) if cursor.sees("(") else (cursor.name(),)
+    while cursor.take("CASCADE", "CONSTRAINTS") or cursor.take_any({"INVALIDATE", "ONLINE"}):
+        pass
+    _skip_checkpoint(cursor)
+    return [DropColumn(table, name) for name in columns]
+
+
+def _skip_checkpoint(cursor: Cursor) -> None:
+    if cursor.take("CHECKPOINT"):
+        cursor.number()
+
+
+def _read_set(cursor: Cursor, table: TableName) -> list[SchemaChange]:
+    """Read `SET UNUSED`, after which nobody can see the columns, or how partitions are made."""
+    cursor.expect("SET")
+    if cursor.take("UNUSED"):
+        return _read_dropped(cursor, table)
+    if cursor.word in ("INTERVAL", "PARTITIONING", "STORE", "SUBPARTITION"):
+        cursor.skip_to()
+        return [NoChange("partitions")]
+    raise cursor.unknown()
+
+
+def _read_rename(cursor: Cursor, table: TableName) -> SchemaChange:
+    cursor.expect("RENAME")
+    if cursor.take("COLUMN"):
+        name = cursor.name()
+        cursor.expect("TO")
+        return ChangeColumn(table, name, ColumnSpec(cursor.name(), ""), None)
+    if cursor.take_any({"CONSTRAINT", "PARTITION", "SUBPARTITION"}):
+        cursor.name()
+        cursor.expect("TO")
+        cursor.name()
+        return NoChange("name of a constraint or partition")
+    cursor.expect("TO")
+    new = cursor.name()
+    return DropTable(table) if is_recycled(new) else RenameTable(table, TableName(table.database, table.schema, new))
+
+
+def _read_state_change(cursor: Cursor) -> NoChange:
+    """Read ENABLE or DISABLE of a constraint, of triggers, of a lock, of row movement."""
+    mark = cursor.mark
+    cursor.next()
+    cursor.take_any({"VALIDATE", "NOVALIDATE"})
+    if cursor.sees("PRIMARY", "KEY"):
+        raise UnsupportedChange(KEY_CHANGES)
+    if cursor.take("UNIQUE"):
+        cursor.skip_group()
+        return _skip_states(cursor, "unique")
+    if cursor.take("CONSTRAINT"):
+        name = cursor.name()
+        cursor.rewind(mark)
+        disables = cursor.sees("DISABLE")
+        cursor.skip_to("CONSTRAINT")
+        cursor.expect("CONSTRAINT")
+        cursor.name()
+        return _constraint_state(cursor, name) if disables else _skip_states(cursor, "constraint")
+    for words in (("TABLE", "LOCK"), ("ALL", "TRIGGERS"), ("ROW", "MOVEMENT"), ("CONTAINER_MAP",)):
+        if cursor.take(*words):
+            return NoChange(" ".join(words).lower())
+    raise cursor.unknown()
+
+
+def _constraint_state(cursor: Cursor, name: str) -> NoChange:
+    """A constraint that goes or changes. Its name alone may say that it is the primary key."""
+    if name.startswith(_GENERATED_NAME) or "PK" in name.upper() or "PRIMARY" in name.upper():
+        raise UnsupportedChange(f"the constraint {name!r} may be the primary key, and nothing tells")
+    return _skip_states(cursor, "constraint")
+
+
+def _read_key_state(cursor: Cursor) -> NoChange:
+    cursor.expect("PRIMARY", "KEY")
+    mark = cursor.mark
+    cursor.skip_to("DISABLE", "ENABLE", *_ACTIONS)
+    if cursor.word in ("DISABLE", "ENABLE"):
+        raise UnsupportedChange(KEY_CHANGES)
+    cursor.rewind(mark)
+    return _skip_states(cursor, "primary key")
+
+
+def _skip_states(cursor: Cursor, what: str) -> NoChange:
+    """Step over the state that a constraint gets."""
+    while cursor.take("CASCADE") or cursor.take("KEEP", "INDEX") or cursor.take("DROP", "INDEX") or read_state(cursor):
+        pass
+    return NoChange(what)
+
+
+def _skip_move(cursor: Cursor) -> NoChange:
+    """Step over what moves rows from one place to another, unless it leaves some of them behind."""
+    what = cursor.next().text.lower()
+    _check_filter(cursor)
+    cursor.skip_to()
+    return NoChange(what)
+
+
+def _skip_partitions(cursor: Cursor) -> NoChange:
+    _check_filter(cursor)
+    cursor.skip_to()
+    return NoChange("partitions")
+
+
+def _check_filter(cursor: Cursor) -> None:
+    mark = cursor.mark
+    cursor.skip_to("INCLUDING")
+    while cursor.sees("INCLUDING"):
+        if cursor.take("INCLUDING", "ROWS"):
+            raise UnsupportedChange("INCLUDING ROWS takes rows away without an event")
+        cursor.next()
+        cursor.skip_to("INCLUDING")
+    cursor.rewind(mark)
+
+
+def _skip_storage(cursor: Cursor) -> NoChange:
+    """Step over how the table is stored, up to the next action."""
+    what = cursor.next().text.lower()
+    cursor.skip_to("ADD", "MODIFY", "RENAME", "DROP", "TRUNCATE", "EXCHANGE", "ENABLE", "DISABLE")
+    return NoChange(what)
+
+
+def _moves_rows(cursor: Cursor, names: Names) -> UnsupportedChange:
+    """The refusal of what moves rows; an EXCHANGE holds the other table, too."""
+    what = f"{cursor.next().text} {cursor.word}".strip().upper()
+    cursor.skip_to("WITH")
+    if cursor.take("WITH", "TABLE"):
+        names.read(cursor)
+    return UnsupportedChange(f"{what} takes rows away, or brings rows in, without an event")

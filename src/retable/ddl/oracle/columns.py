@@ -1,0 +1,129 @@
+"""A column as Oracle's CREATE TABLE and ALTER TABLE declare it."""
+
+from dataclasses import dataclass
+
+from retable.ddl.defaults import Default, column_spec
+from retable.ddl.oracle.constraints import at_constraint, read_constraint, read_state
+from retable.ddl.oracle.cursor import Cursor
+from retable.ddl.oracle.defaults import read_default
+from retable.ddl.oracle.type_names import read_type
+from retable.model.schema import ColumnSpec
+
+_OPTION_WORDS = frozenset(
+    {"DEFAULT", "NOT", "NULL", "CONSTRAINT", "PRIMARY", "UNIQUE", "REFERENCES", "CHECK", "ENCRYPT", "DECRYPT"}
+    | {"VISIBLE", "INVISIBLE", "SORT", "GENERATED", "AS", "COLLATE", "DROP", "SCOPE", "WITH", "SUBSTITUTABLE"}
+    | {"ANNOTATIONS", "RESERVABLE", "ENABLE", "DISABLE", "VIRTUAL", "", ",", ")", ";"}
+)
+_SEQUENCE_WORDS = frozenset(
+    {"START", "INCREMENT", "MINVALUE", "MAXVALUE", "NOMINVALUE", "NOMAXVALUE", "CACHE", "NOCACHE", "CYCLE", "NOCYCLE"}
+    | {"ORDER", "NOORDER", "KEEP", "NOKEEP", "SCALE", "NOSCALE", "EXTEND", "NOEXTEND"}
+)
+_PLAIN_OPTIONS = frozenset({"VISIBLE", "INVISIBLE", "SORT", "VIRTUAL", "DECRYPT", "RESERVABLE"})
+
+
+@dataclass(slots=True)
+class ColumnDefinition:
+    """What one definition says, while it is read. `numbered` by an identity; `source_type` is empty where untold."""
+
+    name: str
+    source_type: str = ""
+    not_null: bool = False
+    default: Default | None = None
+    primary: bool = False
+    numbered: bool = False
+    generated: bool = False
+
+    @property
+    def tells_default(self) -> bool:
+        """Say whether every row that lacks the column shows what the statement tells, or what nobody can tell."""
+        return self.default is None or self.default.is_told or self.default.is_computed
+
+    def spec(self) -> ColumnSpec:
+        return column_spec(self.name, self.source_type, self.not_null, self.default)
+
+
+def read_column(cursor: Cursor) -> ColumnDefinition:
+    """Read name, type and options, up to what is no option. Without a type: a virtual column, or one that is kept."""
+    column = ColumnDefinition(cursor.name())
+    if cursor.word not in _OPTION_WORDS or cursor.at_name:
+        column.source_type = read_type(cursor)
+    while _read_option(cursor, column):
+        pass
+    return column
+
+
+def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
+    """Read the next option; False where none comes next."""
+    if at_constraint(cursor):
+        constraint = read_constraint(cursor)
+        if constraint.columns:
+            raise cursor.unknown()
+        column.not_null = column.not_null or constraint.is_not_null
+        column.primary = column.primary or constraint.is_key
+        return True
+    match cursor.word:
+        case "DEFAULT":
+            column.default = read_default(cursor, column.source_type)
+        case "GENERATED" | "AS":
+            _read_generated(cursor, column)
+        case word if word in _PLAIN_OPTIONS:
+            cursor.next()
+        case "COLLATE":
+            cursor.next()
+            cursor.name()
+        case "ENCRYPT":
+            _skip_encryption(cursor)
+        case "ANNOTATIONS":
+            cursor.next()
+            if not cursor.skip_group():
+                raise cursor.unknown()
+        case "NOT" if cursor.take("NOT", "RESERVABLE"):
+            pass
+        case "DROP" if cursor.take("DROP", "IDENTITY"):
+            pass
+        case _:
+            return read_state(cursor)
+    return True
+
+
+def _read_generated(cursor: Cursor, column: ColumnDefinition) -> None:
+    """Read `GENERATED … AS IDENTITY`, whose values are stored, or `[GENERATED ALWAYS] AS (…)`, whose are not."""
+    if cursor.take("GENERATED") and not cursor.take("ALWAYS"):
+        cursor.expect("BY", "DEFAULT")
+        if cursor.take("ON", "NULL"):
+            _skip_when(cursor)
+    cursor.expect("AS")
+    if cursor.take("IDENTITY"):
+        column.numbered = column.not_null = True
+        if not cursor.skip_group():
+            _skip_sequence(cursor)
+    elif cursor.skip_group():
+        column.generated = True
+    else:
+        raise cursor.unknown()
+
+
+def _skip_sequence(cursor: Cursor) -> None:
+    """Step over how an identity counts, where no parentheses stand around it."""
+    while cursor.word in _SEQUENCE_WORDS:
+        cursor.next()
+        cursor.take_any({"BY", "WITH"})
+        if not cursor.take("LIMIT", "VALUE"):
+            cursor.number()
+
+
+def _skip_when(cursor: Cursor) -> None:
+    if cursor.take("FOR", "INSERT") and not cursor.take("ONLY"):
+        cursor.expect("AND", "UPDATE")
+
+
+def _skip_encryption(cursor: Cursor) -> None:
+    cursor.expect("ENCRYPT")
+    if cursor.take("USING"):
+        cursor.expect_string()
+    if cursor.take("IDENTIFIED", "BY"):
+        cursor.next()
+    cursor.string()
+    if cursor.take("NO"):
+        cursor.expect("SALT")
+    cursor.take("SALT")

@@ -1,0 +1,32 @@
+"""Comments of an Oracle statement, which are blanks, hints among them, and its strings of alternative quotes."""
+
+import re
+
+from retable.errors import UnsupportedChange
+
+_PIECE = re.compile(
+    r"""
+    (?<![\w$\#])(?P<national>[nN]?)[qQ]'(?:\[(?P<square>.*?)\]'|\{(?P<brace>.*?)\}'|\((?P<round>.*?)\)'
+        |<(?P<angle>.*?)>'|(?P<mark>[^\s\[{(<])(?P<other>.*?)(?P=mark)')
+    | (?P<quoted>'(?:[^']|'')*'|"[^"]*")
+    | (?P<comment>--[^\n]*|/\*.*?\*/)
+    | (?P<broken>(?<![\w$\#])[nN]?[qQ]'|['"]|/\*)
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def readings(statement: str) -> set[str]:
+    """The text without comments; a string such as `q'[it's]'` is written with plain quotes in it."""
+    return {_PIECE.sub(_plain, statement)}
+
+
+def _plain(piece: re.Match[str]) -> str:
+    if piece["quoted"]:
+        return piece["quoted"]
+    if piece["comment"]:
+        return " "
+    if piece["broken"]:
+        raise UnsupportedChange("a quoted name, a string or a comment in the statement is broken off")
+    text = next(part for part in piece.group("square", "brace", "round", "angle", "other") if part is not None)
+    return piece["national"] + "'" + text.replace("'", "''") + "'"

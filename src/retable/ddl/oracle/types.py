@@ -1,0 +1,57 @@
+"""The gold type of Oracle's column types (docs/formats.md, types in gold)."""
+
+import re
+
+from retable.ddl.type_text import LARGEST_DECIMAL, STRING, TypeText, decimal, read_type_text
+from retable.model.schema import GoldType
+
+_BINARY = GoldType("binary")
+_TIMESTAMP, _TIMESTAMPTZ = GoldType("timestamp"), GoldType("timestamptz")
+
+_PLAIN: dict[str, GoldType] = {
+    **dict.fromkeys(("char", "nchar", "character", "national char", "national character"), STRING),
+    **dict.fromkeys(("varchar2", "nvarchar2", "varchar", "char varying", "character varying"), STRING),
+    **dict.fromkeys(("nchar varying", "national char varying", "national character varying"), STRING),
+    **dict.fromkeys(("clob", "nclob", "long", "long varchar", "rowid", "urowid", "bfile", "json", "vector"), STRING),
+    **dict.fromkeys(("xmltype", "sys.xmltype", '"sys"."xmltype"', '"public"."xmltype"'), STRING),
+    **dict.fromkeys(("float", "real", "double precision"), STRING),
+    **dict.fromkeys(("interval year to month", "interval day to second"), STRING),
+    **dict.fromkeys(("raw", "long raw", "blob"), _BINARY),
+    **dict.fromkeys(("integer", "int", "smallint"), GoldType("decimal", LARGEST_DECIMAL, 0)),
+    "binary_float": GoldType("float"),
+    "binary_double": GoldType("double"),
+    **dict.fromkeys(("date", "timestamp"), _TIMESTAMP),
+    **dict.fromkeys(("timestamp with time zone", "timestamp with local time zone"), _TIMESTAMPTZ),
+    **dict.fromkeys(("boolean", "bool"), GoldType("boolean")),
+}
+_LENGTHS = re.compile(r"\s*\([^()]*\)\s*")
+
+
+def gold_type(source_type: str, lengths_told: bool) -> GoldType | None:
+    """Find the gold type; None: an unknown one.
+
+    A number of which nothing bounds the digits is text with every digit: NUMBER without a precision, and FLOAT, REAL
+    and DOUBLE PRECISION, which count their digits in binary and keep them in decimal. A DATE has a time of day.
+    """
+    text = read_type_text(source_type)
+    if text.name in ("number", "numeric", "decimal", "dec"):
+        return _number(text, bare_is_whole=text.name != "number")
+    return _PLAIN.get(" ".join(_LENGTHS.sub(" ", source_type.strip().lower()).split()))
+
+
+def _number(text: TypeText, bare_is_whole: bool) -> GoldType | None:
+    """NUMBER(p,s): a negative scale adds digits before the point, one above the precision is all behind it.
+
+    DECIMAL and NUMERIC without lengths are whole numbers of 38 digits; so is NUMBER(*,0).
+    """
+    first, *rest = (part.strip() for part in text.arguments.split(","))
+    if first in ("", "*") and not rest:
+        return decimal(LARGEST_DECIMAL, 0) if bare_is_whole else STRING
+    if len(rest) > 1 or not all(part.removeprefix("-").isdecimal() and len(part) < 5 for part in rest):
+        return None
+    scale = int(rest[0]) if rest else 0
+    if first == "*":
+        return decimal(max(LARGEST_DECIMAL, scale) - min(scale, 0), max(scale, 0))
+    if not first.isdecimal() or not 0 < len(first) < 3 or not 0 < int(first) <= LARGEST_DECIMAL:
+        return None
+    return decimal(max(int(first), scale) - min(scale, 0), max(scale, 0))

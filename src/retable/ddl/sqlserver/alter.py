@@ -1,0 +1,144 @@
+"""ALTER TABLE of SQL Server: one kind of action, on any number of columns, understood all or not at all."""
+
+from retable.ddl.defaults import for_no_rows
+from retable.ddl.order import in_order
+from retable.ddl.sqlserver.columns import ColumnDefinition, read_type
+from retable.ddl.sqlserver.cursor import Cursor
+from retable.ddl.sqlserver.elements import read_element
+from retable.ddl.sqlserver.names import Names, is_temporary
+from retable.errors import UnsupportedChange
+from retable.model.event import TableName
+from retable.model.schema import ColumnSpec
+from retable.model.schema_change import AddColumn, ChangeColumn, DropColumn, NoChange, SchemaChange
+
+_KEY_CHANGES = "the primary key changes"
+_COLUMN_OPTIONS = frozenset({"ADD", "DROP"})
+
+
+def read_alter_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
+    """Read what follows ALTER TABLE."""
+    table = names.read(cursor)
+    cursor.begin_clause()
+    if is_temporary(table):
+        cursor.skip_rest()
+        return (NoChange("temporary table"),)
+    if cursor.take("WITH") and not cursor.take_any({"CHECK", "NOCHECK"}):
+        raise cursor.unknown()
+    return in_order(_read_action(cursor, table, names))
+
+
+def _read_action(cursor: Cursor, table: TableName, names: Names) -> list[SchemaChange]:
+    match cursor.word:
+        case "ADD":
+            return _read_add(cursor, table)
+        case "ALTER":
+            return [_read_alter_column(cursor, table)]
+        case "DROP":
+            return _read_drop(cursor, table)
+        case "CHECK" | "NOCHECK":
+            cursor.next()
+            cursor.expect("CONSTRAINT")
+            return [_skip_names(cursor, "constraint")]
+        case "ENABLE" | "DISABLE":
+            cursor.next()
+            if not (cursor.take("TRIGGER") or cursor.sees("CHANGE_TRACKING") or cursor.sees("FILETABLE_NAMESPACE")):
+                raise cursor.unknown()
+            cursor.skip_rest()
+            return [NoChange("triggers or tracking")]
+        case "SET" | "REBUILD":
+            what = cursor.next().text.lower()
+            cursor.skip_rest()
+            return [NoChange(what)]
+        case "SWITCH":
+            cursor.skip_to("TO")
+            cursor.expect("TO")
+            names.read(cursor)
+            raise UnsupportedChange("SWITCH takes rows away, or brings rows in, without an event")
+    raise cursor.unknown()
+
+
+def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
+    cursor.expect("ADD")
+    changes: list[SchemaChange] = []
+    while not changes or cursor.take(","):
+        cursor.begin_clause()
+        element = read_element(cursor)
+        if isinstance(element, ColumnDefinition):
+            changes.append(_added(table, element))
+        elif element.key:
+            raise UnsupportedChange(_KEY_CHANGES)
+        else:
+            changes.append(NoChange(element.what))
+    return changes
+
+
+def _added(table: TableName, column: ColumnDefinition) -> AddColumn:
+    """Old rows show the default of a column that cannot be null, and of another only WITH VALUES."""
+    if column.primary:
+        raise UnsupportedChange(_KEY_CHANGES)
+    if column.generated:
+        raise UnsupportedChange(f"the source computes column {column.name!r} of its rows without an event")
+    if column.numbered:
+        raise UnsupportedChange(f"the source numbers its rows in column {column.name!r} without an event")
+    default = column.default
+    if not (column.not_null or column.fills_old_rows):
+        default = column.default = None
+    if default is not None and not (default.is_told or default.is_computed):
+        raise UnsupportedChange(
+            f"the statement does not tell what old rows show in column {column.name!r}: its default is no value of "
+            f"{column.source_type} by itself"
+        )
+    return AddColumn(table, for_no_rows(column.spec()))
+
+
+def _read_alter_column(cursor: Cursor, table: TableName) -> SchemaChange:
+    cursor.expect("ALTER", "COLUMN")
+    name = cursor.name()
+    if cursor.word in _COLUMN_OPTIONS:
+        cursor.skip_rest()
+        return NoChange("column")
+    source_type = read_type(cursor)
+    not_null = False
+    while not (cursor.ended or cursor.sees(";")):
+        if cursor.take("NOT", "NULL"):
+            not_null = True
+        elif cursor.take("COLLATE"):
+            cursor.name()
+        elif cursor.sees("WITH", "(") or cursor.sees("MASKED", "WITH") or cursor.sees("ENCRYPTED", "WITH"):
+            cursor.skip_to("(")
+            cursor.skip_group()
+        elif not cursor.take_any({"NULL", "SPARSE"}):
+            raise cursor.unknown()
+    return ChangeColumn(table, name, ColumnSpec(name, source_type, not_null), None)
+
+
+def _read_drop(cursor: Cursor, table: TableName) -> list[SchemaChange]:
+    """Read `DROP COLUMN a, b, CONSTRAINT c`: a word says what the names behind it are, a constraint without one."""
+    cursor.expect("DROP")
+    if cursor.take("PERIOD", "FOR", "SYSTEM_TIME"):
+        return [NoChange("period")]
+    changes: list[SchemaChange] = []
+    of_columns, if_exists = False, False
+    while not changes or cursor.take(","):
+        if cursor.word in ("COLUMN", "CONSTRAINT"):
+            of_columns = cursor.next().text.upper() == "COLUMN"
+            if_exists = cursor.take("IF", "EXISTS")
+        name = cursor.name()
+        changes.append(DropColumn(table, name, if_exists) if of_columns else _dropped_constraint(name))
+        if not of_columns and cursor.take("WITH"):
+            cursor.skip_group()
+    return changes
+
+
+def _dropped_constraint(name: str) -> NoChange:
+    """A constraint that goes. Its name alone may say that it is the primary key."""
+    if "PK" in name.upper() or "PRIMARY" in name.upper():
+        raise UnsupportedChange(f"the constraint {name!r} may be the primary key, and nothing tells")
+    return NoChange("constraint")
+
+
+def _skip_names(cursor: Cursor, what: str) -> NoChange:
+    cursor.name()
+    while cursor.take(","):
+        cursor.name()
+    return NoChange(what)

@@ -1,0 +1,158 @@
+"""A column as SQL Server's CREATE TABLE and ALTER TABLE declare it."""
+
+from dataclasses import dataclass
+
+from sqlglot import TokenType
+
+from retable.ddl.defaults import Default, column_spec
+from retable.ddl.sqlserver.constraints import read_key, skip_check, skip_index_options, skip_reference
+from retable.ddl.sqlserver.cursor import Cursor
+from retable.ddl.sqlserver.defaults import read_default
+from retable.model.schema import ColumnSpec
+
+_CONTINUES = {
+    "DOUBLE": ("PRECISION",),
+    "CHAR": ("VARYING",),
+    "CHARACTER": ("VARYING",),
+    "BINARY": ("VARYING",),
+    "NATIONAL": ("CHARACTER", "CHAR", "TEXT"),
+}
+_PLAIN_OPTIONS = frozenset({"NULL", "SPARSE", "ROWGUIDCOL", "FILESTREAM", "PERSISTED", "HIDDEN"})
+
+
+@dataclass(slots=True)
+class ColumnDefinition:
+    """What one definition says, while it is read. `numbered` by IDENTITY; `source_type` is empty where untold.
+
+    `fills_old_rows`: WITH VALUES, by which old rows show the default of a column that may be null.
+    """
+
+    name: str
+    source_type: str = ""
+    not_null: bool = False
+    default: Default | None = None
+    primary: bool = False
+    numbered: bool = False
+    generated: bool = False
+    fills_old_rows: bool = False
+
+    def spec(self) -> ColumnSpec:
+        return column_spec(self.name, self.source_type, self.not_null, self.default)
+
+
+def read_column(cursor: Cursor) -> ColumnDefinition:
+    """Read name, type and options, up to what is no option."""
+    column = ColumnDefinition(cursor.name())
+    if cursor.take("AS"):
+        _skip_expression(cursor)
+        column.generated = True
+    else:
+        column.source_type = read_type(cursor)
+    while _read_option(cursor, column):
+        pass
+    return column
+
+
+def read_type(cursor: Cursor) -> str:
+    """Read a type and its lengths: `decimal(10,2)`, `nvarchar(max)`, `[dbo].[flag]`."""
+    words = [_read_base(cursor)]
+    while cursor.word in _CONTINUES.get(words[-1].upper(), ()):
+        words.append(cursor.unquoted())
+    return " ".join(words) + _read_lengths(cursor)
+
+
+def _read_base(cursor: Cursor) -> str:
+    parts: list[str] = []
+    while not parts or cursor.take("."):
+        token = cursor.next()
+        if token.token_type not in (TokenType.VAR, TokenType.IDENTIFIER):
+            cursor.rewind(cursor.mark - 1)
+            raise cursor.unknown()
+        parts.append(token.text)
+    return ".".join(parts)
+
+
+def _read_lengths(cursor: Cursor) -> str:
+    if not cursor.take("("):
+        return ""
+    lengths: list[str] = []
+    while not lengths or cursor.take(","):
+        words: list[str] = []
+        while cursor.word not in (",", ")", "(", ";"):
+            words.append(cursor.verbatim(cursor.next()))
+        lengths.append(" ".join(words))
+    cursor.expect(")")
+    return f"({','.join(lengths)})"
+
+
+def _skip_expression(cursor: Cursor) -> None:
+    """Step over the expression of a computed column, which may have no parentheses."""
+    if cursor.at_end_of_element:
+        raise cursor.unknown()
+    while not cursor.at_end_of_element and cursor.word not in ("PERSISTED", "CONSTRAINT", "PRIMARY", "UNIQUE"):
+        cursor.skip()
+
+
+def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
+    """Read the next option; False where none comes next."""
+    if cursor.take("CONSTRAINT"):
+        cursor.name()
+    match cursor.word:
+        case "NOT" if cursor.take("NOT", "NULL"):
+            column.not_null = True
+        case "NOT" if cursor.take("NOT", "FOR", "REPLICATION"):
+            pass
+        case "DEFAULT":
+            column.default = read_default(cursor, column.source_type)
+        case "IDENTITY":
+            cursor.next()
+            cursor.skip_group()
+            column.numbered = column.not_null = True
+        case "PRIMARY":
+            read_key(cursor)
+            column.primary = True
+        case "GENERATED":
+            _skip_generated(cursor)
+        case "WITH" if cursor.take("WITH", "VALUES"):
+            column.fills_old_rows = True
+        case word if word in _PLAIN_OPTIONS:
+            cursor.next()
+        case _:
+            return _skip_option(cursor)
+    return True
+
+
+def _skip_option(cursor: Cursor) -> bool:
+    """Step over an option that says nothing of the column's values; False where none comes next."""
+    match cursor.word:
+        case "COLLATE":
+            cursor.next()
+            cursor.name()
+        case "MASKED" | "ENCRYPTED":
+            cursor.next()
+            cursor.take("WITH")
+            if not cursor.skip_group():
+                raise cursor.unknown()
+        case "UNIQUE":
+            read_key(cursor)
+        case "CHECK":
+            skip_check(cursor)
+        case "FOREIGN" | "REFERENCES":
+            cursor.take("FOREIGN", "KEY")
+            skip_reference(cursor)
+        case "INDEX":
+            cursor.next()
+            cursor.name()
+            skip_index_options(cursor)
+        case _:
+            return False
+    return True
+
+
+def _skip_generated(cursor: Cursor) -> None:
+    """Step over the start or the end of a row's period, which is a value of the row as any other."""
+    cursor.expect("GENERATED", "ALWAYS", "AS")
+    if not cursor.take_any({"ROW", "TRANSACTION_ID", "SEQUENCE_NUMBER"}):
+        raise cursor.unknown()
+    if not cursor.take_any({"START", "END"}):
+        raise cursor.unknown()

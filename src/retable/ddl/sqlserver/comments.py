@@ -1,0 +1,35 @@
+"""Comments of a SQL Server statement, which are blanks, and which stand one in another."""
+
+import re
+
+from retable.errors import UnsupportedChange
+
+_PIECE = re.compile(
+    r"""(?P<quoted>'(?:[^']|'')*'|"(?:[^"]|"")*"|\[(?:[^\]]|\]\])*\])|(?P<line>--[^\n]*)|(?P<open>/\*)|(?P<broken>['"\[])""",
+    re.DOTALL,
+)
+_MARK = re.compile(r"/\*|\*/")
+
+
+def readings(statement: str) -> set[str]:
+    """The text without comments."""
+    kept: list[str] = []
+    position = 0
+    while piece := _PIECE.search(statement, position):
+        kept.append(statement[position : piece.start()])
+        if piece["broken"]:
+            raise UnsupportedChange("a quoted name or a string in the statement is broken off")
+        kept.append(piece["quoted"] or " ")
+        position = _end_of_comment(statement, piece.end()) if piece["open"] else piece.end()
+    return {"".join([*kept, statement[position:]])}
+
+
+def _end_of_comment(statement: str, position: int) -> int:
+    depth = 1
+    while depth:
+        mark = _MARK.search(statement, position)
+        if mark is None:
+            raise UnsupportedChange("a comment in the statement is broken off")
+        depth += 1 if mark[0] == "/*" else -1
+        position = mark.end()
+    return position

@@ -1,0 +1,44 @@
+"""The tables that a SQL Server statement names: `[[database.]schema.]table`."""
+
+from retable.ddl.names import Names as _Names
+from retable.errors import UnsupportedChange
+from retable.model.event import TableName
+
+DEFAULT_SCHEMA = "dbo"
+
+
+class Names(_Names):
+    """Reads table names under the database and the schema that the message tells.
+
+    Names differ by more than case, unless a collation says otherwise: the message's own table is spelled as there.
+    A source whose messages tell no schema has none for any table.
+    """
+
+    HOME = "schema"
+
+    @property
+    def home(self) -> str | None:
+        return self.schema
+
+    def qualify(self, parts: list[str]) -> tuple[TableName, str | None]:
+        if len(parts) > 3:
+            raise UnsupportedChange(
+                f"the name {'.'.join(parts)!r} has more parts than a database, a schema and a table"
+            )
+        database, schema, table = ["", "", *parts][-3:]
+        if not (database or self.database):
+            raise UnsupportedChange(f"neither the statement nor the message tells the database of table {table!r}")
+        told = self.schema is not None or self.about is None
+        home = (schema or self.schema or DEFAULT_SCHEMA) if told else None
+        return self._as_told(TableName(database or self.database or "", home, table)), schema or None
+
+    def _as_told(self, name: TableName) -> TableName:
+        return self.about if self.about is not None and _folded(self.about) == _folded(name) else name
+
+
+def _folded(name: TableName) -> str:
+    return str(name).casefold()
+
+
+def is_temporary(table: TableName) -> bool:
+    return table.table.startswith("#")

@@ -1,0 +1,63 @@
+"""sp_rename, by which SQL Server renames tables and columns, and ALTER SCHEMA, by which tables change theirs."""
+
+from retable.ddl.sqlserver.cursor import Cursor
+from retable.ddl.sqlserver.names import Names
+from retable.errors import UnsupportedChange
+from retable.model.event import TableName
+from retable.model.schema import ColumnSpec
+from retable.model.schema_change import ChangeColumn, NoChange, RenameTable, SchemaChange
+
+_PARAMETERS = ("OBJNAME", "NEWNAME", "OBJTYPE")
+
+
+def read_execute(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
+    """Read `EXEC sp_rename 'dbo.t.a', 'b', 'COLUMN'`; what another procedure does, nobody knows."""
+    if cursor.names()[-1].lower() != "sp_rename":
+        raise UnsupportedChange("nothing tells what the procedure changes")
+    found = _read_arguments(cursor)
+    if "OBJNAME" not in found or "NEWNAME" not in found:
+        raise cursor.unknown()
+    new, kind = found["NEWNAME"], found.get("OBJTYPE", "OBJECT").upper()
+    if kind not in ("COLUMN", "OBJECT"):
+        return (NoChange(f"sp_rename {kind}"),)
+    parts = Cursor(found["OBJNAME"])
+    named = parts.names()
+    if not parts.ended:
+        raise parts.unknown()
+    if kind == "OBJECT":
+        table = names.take(named)
+        return (RenameTable(table, TableName(table.database, table.schema, new)),)
+    if len(named) < 2:
+        raise UnsupportedChange(f"the statement does not tell the table of column {named[-1]!r}")
+    return (ChangeColumn(names.take(named[:-1]), named[-1], ColumnSpec(new, ""), None),)
+
+
+def read_transfer(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
+    """Read what follows ALTER SCHEMA: `x TRANSFER [OBJECT::] y.t`."""
+    schema = cursor.name()
+    cursor.expect("TRANSFER")
+    if not cursor.take("OBJECT", ":", ":") and not cursor.take("OBJECT", "::") and _names_kind(cursor):
+        cursor.skip_rest()
+        return (NoChange("ALTER SCHEMA"),)
+    table = names.read(cursor)
+    return (RenameTable(table, TableName(table.database, schema, table.table)),)
+
+
+def _names_kind(cursor: Cursor) -> bool:
+    return cursor.sees("TYPE", ":") or cursor.sees("TYPE", "::") or cursor.sees("XML", "SCHEMA", "COLLECTION")
+
+
+def _read_arguments(cursor: Cursor) -> dict[str, str]:
+    found: dict[str, str] = {}
+    while not found or cursor.take(","):
+        parameter = _PARAMETERS[len(found)] if len(found) < len(_PARAMETERS) else ""
+        if cursor.take("@"):
+            parameter = cursor.name().upper()
+            cursor.expect("=")
+        text = cursor.string()
+        if text is None:
+            text = cursor.name()
+        if parameter not in _PARAMETERS:
+            raise cursor.unknown()
+        found[parameter] = text
+    return found

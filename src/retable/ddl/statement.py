@@ -1,0 +1,92 @@
+"""One statement under a dialect: all of it understood, or all of it Unsupported for the tables that it names."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from retable.ddl.cursor import Cursor
+from retable.ddl.names import Names
+from retable.errors import UnsupportedChange
+from retable.model.event import TableName
+from retable.model.schema_change import NoChange, RenameTable, SchemaChange, Unsupported
+
+LONGEST_STATEMENT = 200_000
+"""Characters, read in about a second; a table of MySQL's thousand columns takes half of them."""
+
+C = TypeVar("C", bound=Cursor)
+N = TypeVar("N", bound=Names)
+
+_BLANKS = " \t\r\n;\0"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What the message tells: its database and schema, and the table of its fields, which is held where the
+    statement names none."""
+
+    database: str | None
+    schema: str | None
+    held: TableName | None
+
+
+@dataclass(frozen=True, slots=True)
+class Grammar(Generic[C, N]):
+    """How a dialect reads a statement.
+
+    `readings` gives the texts without comments that a server may have executed: one, or several where its version
+    decides. `read` reads one statement of such a text.
+    """
+
+    readings: Callable[[str], Collection[str]]
+    cursor: Callable[[str], C]
+    names: Callable[[str | None, str | None, TableName | None], N]
+    read: Callable[[C, N], tuple[SchemaChange, ...]]
+
+    def parse(self, statement: str, context: Context) -> tuple[SchemaChange, ...]:
+        """Read one statement of a log; what is not understood is Unsupported for the tables that it names."""
+        held = context.held
+        statement = statement.rstrip("\0")
+        if not statement.strip(_BLANKS):
+            return (Unsupported(held, "the statement is empty"),)
+        if len(statement) > LONGEST_STATEMENT:
+            return (_too_long(statement, held),)
+        try:
+            texts = self.readings(statement)
+        except UnsupportedChange as error:
+            return (Unsupported(held, error.message),)
+        if sum(map(len, texts)) > LONGEST_STATEMENT:
+            return (_too_long(statement, held),)
+        found = {self._parse_reading(text, context) for text in texts}
+        if len(found) > 1:
+            return (Unsupported(held, "the meaning of its version comments depends on the server's version"),)
+        return found.pop()
+
+    def _parse_reading(self, text: str, context: Context) -> tuple[SchemaChange, ...]:
+        names = self.names(context.database, context.schema, context.held)
+        try:
+            cursor = self.cursor(text)
+            if cursor.ended:
+                return (NoChange("only a comment"),)
+            changes = self._read_only_statement(cursor, names)
+            names.check_home(about=1 if any(isinstance(change, RenameTable) for change in changes) else 0)
+        except UnsupportedChange as error:
+            return tuple(Unsupported(table, error.message) for table in names.held or (context.held,))
+        return changes
+
+    def _read_only_statement(self, cursor: C, names: N) -> tuple[SchemaChange, ...]:
+        """Read a text that holds one statement; of several, every one is read for the tables to hold."""
+        changes = self.read(cursor, names)
+        several = False
+        while not cursor.finish():
+            several = True
+            cursor.begin_clause()
+            self.read(cursor, names)
+        if several:
+            raise UnsupportedChange("the text holds several statements")
+        return changes
+
+
+def _too_long(statement: str, held: TableName | None) -> Unsupported:
+    return Unsupported(
+        held, f"the statement has {len(statement)} characters; more than {LONGEST_STATEMENT} are not read"
+    )
