@@ -170,14 +170,24 @@ class Reader:
     @staticmethod
     def _change_column(sheet: Sheet, name: str, spec: ColumnSpec, place: Place | None) -> None:
         column = next(column for column in sheet.columns if column.name == name)
-        column.name = spec.name
+        column.name, old = spec.name, column.kind
         if spec.source_type:
             column.declared, column.kind = spec.source_type, _column(spec).kind
         if place is not None and place != Place():
             sheet.columns.remove(column)
             sheet.place(column, place)
         for row in sheet.rows:
-            row[column.name] = row.pop(name)
+            row[column.name] = _converted(row.pop(name), old, column.kind)
+
+
+def _converted(value: Value, old: GoldType, new: GoldType) -> Value:
+    """The value of a row that stood when its column took another type."""
+    match value, old.kind, new.kind:
+        case int(), _, "string":
+            return str(value)
+        case int(), "date", "timestamp":
+            return value * 86_400_000_000
+    return value
 
 
 def truth_of(table: Table) -> Counter[Hashable]:

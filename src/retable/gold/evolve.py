@@ -11,6 +11,10 @@ Field = tuple[int, str, GoldType | None]
 TEMPORARY = "_retable_new_"
 
 
+class RewriteNeeded(Exception):  # noqa: N818  # no error: another way to go on
+    """A column keeps every value under its new type, but Iceberg cannot promote it: all rows are written anew."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evolution:
     """The way from gold's columns to the final ones.
@@ -52,13 +56,16 @@ def plan_evolution(
     `known` says which field is which column. `by_name`: a rebuild writes every row anew, so a field of the same
     name and type may stand for a column of another identity. `physical` gives, for each final column, the name
     that it has between expand and contract. Fields that a killed run left behind go first (`leftovers`). LateChange
-    where a column is of another type than gold has, which only a rebuild changes: it takes a new field.
+    where a column is of another type than gold has, which only a rebuild changes: it takes a new field. RewriteNeeded
+    where that loses no value.
     """
     fields = {field_id: (name, kind) for field_id, name, kind in present}
     field_of = {column.id: column.field_id for column in known if column.field_id in fields}
     for column in final:
         name, kind = fields.get(field_of.get(column.id, -1), ("", None))
         if kind is not None and not kind.widens_to(column.type):
+            if not by_name and kind.rewrites_to(column.type):
+                raise RewriteNeeded(f"{name} from {kind} to {column.type}")
             if not by_name:
                 raise LateChange(f"column {column.name!r} is {column.type}, and gold has {name!r} as {kind}")
             del field_of[column.id]

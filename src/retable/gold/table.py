@@ -6,7 +6,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from retable.errors import Fenced, LateChange, TableError
-from retable.gold.evolve import Evolution, plan_evolution
+from retable.gold.evolve import Evolution, RewriteNeeded, plan_evolution
 from retable.gold.holding import is_behind, late_hold, ordering_hold, schema_hold, standing_hold
 from retable.gold.replace import replace_bag, replace_keys
 from retable.gold.rows import arrow_type, to_table
@@ -34,7 +34,11 @@ class TableReplay:
     def replay(self, work: Work, location: Callable[[], str]) -> Outcome:
         """Decide, expand, write on a branch, publish; nothing is written where gold already says all this."""
         table = self._load(work, location)
-        decision = self._decide(work, table)
+        try:
+            decision = self._decide(work, table)
+        except RewriteNeeded as reason:
+            self._step(f"{work.gold}: writing all rows anew, {reason}")
+            decision = self._decide(work := work.rewritten(), table)
         branch, columns = None, () if work.state is None else work.state.columns
         if decision.change is not None:
             branch = self._write(work, table, decision.history, decision.change)
@@ -94,6 +98,8 @@ class TableReplay:
             if folded.hold is not None:
                 hold = folded.hold
                 continue
+            if work.rewrites:
+                folded.touched |= folded.winners.keys() | folded.counts.keys()
             try:
                 return Decision(history, hold, folded, self._change(work, table, history, folded, reader, names))
             except TableError as error:

@@ -22,7 +22,8 @@ class Work:
     `older` fetches events of the same table in other windows: the other halves of updates, those of late keys, or all;
     the fold needs them where an event is not newer than what gold holds. `windows` names windows by ordinal; `applied`
     is what this run replays, by window; `clash` holds the table whatever its rows say. `hashed`: silver's key hashes
-    are those of `keys`. `names` are the gold names of the final columns, by column identity.
+    are those of `keys`. `names` are the gold names of the final columns, by column identity. `rebuilds`: gold's rows
+    are all replaced; its record too, unless the work only `rewrites`.
     """
 
     source: str
@@ -42,6 +43,11 @@ class Work:
     horizon: int
     clash: Hold | None = None
     rebuilds: bool = False
+    rewrites: bool = False
+
+    def rewritten(self) -> "Work":
+        """The same with all events of the table, so that every row of gold is written anew."""
+        return replace(self, events=[*self.events, *self.older(None)], rebuilds=True, rewrites=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,7 @@ def new_state(work: Work, decision: Decision, columns: tuple[GoldColumn, ...]) -
     """The state to commit: what stood, and what this run replayed; a table held wholly keeps all but the hold."""
     history, hold = decision.history, decision.hold
     before = work.state
-    if before is None or (work.rebuilds and decision.change is not None):
+    if before is None or (work.rebuilds and not work.rewrites and decision.change is not None):
         before = GoldState(work.source, history.identity, history.name)
     for window, identity in work.applied.items():
         before = before.with_applied(window, identity)

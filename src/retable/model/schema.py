@@ -33,6 +33,22 @@ class GoldType:
                 return self.scale == other.scale and self.precision <= other.precision
         return False
 
+    def rewrites_to(self, other: "GoldType") -> bool:
+        """Say whether every value of this type is one of `other` too, though Iceberg cannot promote the column."""
+        if self.widens_to(other):
+            return False
+        whole = other.precision - other.scale
+        match self.kind, other.kind:
+            case "decimal", "decimal":
+                return self.scale <= other.scale and self.precision - self.scale <= whole
+            case ("int" | "long"), "decimal":
+                return whole >= (10 if self.kind == "int" else 19)
+            case (("int" | "long"), "string") | ("date", "timestamp"):
+                return True
+            case "decimal", "string":
+                return self.scale == 0
+        return False
+
 
 _KINDS: dict[str, TypeKind] = {
     "boolean": "boolean",

@@ -76,7 +76,7 @@ def _changed(
     if old.source_type is None and kind.widens_to(old.type):
         kind = old.type
     keeps = not spec.source_type or dialect.keeps_values(old.source_type, spec.source_type)
-    if not (old.type.widens_to(kind) and keeps):
+    if not (keeps and (old.type.widens_to(kind) or old.type.rewrites_to(kind))):
         return f"column {old.name!r} changes from {old.source_type or old.type} to {spec.source_type}: not a widening"
     new = replace(old, name=spec.name, source_type=spec.source_type or old.source_type, type=kind)
     columns = tuple(new if column == old else column for column in epoch.columns)

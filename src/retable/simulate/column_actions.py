@@ -144,6 +144,30 @@ def _widen_column(shop: Shop, name: str) -> bool:
     return True
 
 
+def _rewrite_column(shop: Shop, name: str) -> bool:
+    """MODIFY to a type of another kind that keeps every value too; not of a key's column."""
+    reserved = {*shop.reserved.get(name, frozenset()), *(key.lower() for key in shop.tables[name].keys)}
+    open_columns = [column for column in shop.tables[name].columns if column.name.lower() not in reserved]
+    others = [(column, kind) for column in open_columns if (kind := _rewritten(column.type)) is not None]
+    if not others:
+        return False
+    column, kind = pick(shop.chance, others)
+    modify(shop, name, column, Column(column.name, kind, column.nullable), holds=False)
+    return True
+
+
+def _rewritten(kind: ColumnType) -> ColumnType | None:
+    """A type that keeps every value and that Iceberg cannot promote to."""
+    match kind.base:
+        case "decimal" if kind.arguments[0] < 34:
+            return ColumnType("decimal", (kind.arguments[0] + 4, kind.scale + 2))
+        case "date":
+            return ColumnType("datetime", (3,))
+        case _ if kind.is_whole:
+            return ColumnType("varchar", (24,))
+    return None
+
+
 def modify(shop: Shop, name: str, old: Column, new: Column, holds: bool) -> None:
     pen, table = shop.pen(), shop.tables[name]
     layout = tuple((new, old.name) if column == old else (column, column.name) for column in table.columns)
@@ -188,5 +212,6 @@ COLUMN_ACTIONS: dict[str, Action] = {
     "swap_columns": Action(_swap_columns),
     "move_column": Action(_move_column),
     "widen_column": Action(_widen_column, weight=2),
+    "rewrite_column": Action(_rewrite_column),
     "relax": Action(_relax),
 }

@@ -14,7 +14,7 @@ def _has_key(table: Table) -> bool:
 
 
 def _change_type(shop: Shop, name: str) -> bool:
-    """MODIFY to a type that is no widening, though MySQL loses nothing by it."""
+    """MODIFY to a type that may cut values, though these rows lose nothing by it."""
     reserved = shop.reserved.get(name, frozenset())
     open_columns = [column for column in shop.tables[name].columns if column.name.lower() not in reserved]
     others = [(column, kind) for column in open_columns if (kind := _other_type(column.type)) is not None]
@@ -26,14 +26,7 @@ def _change_type(shop: Shop, name: str) -> bool:
 
 
 def _other_type(kind: ColumnType) -> ColumnType | None:
-    match kind.base:
-        case "decimal":
-            return ColumnType("decimal", (kind.arguments[0] + 2, kind.scale + 2))
-        case "date":
-            return ColumnType("datetime", (3,))
-        case _ if kind.is_whole:
-            return ColumnType("varchar", (24,))
-    return None
+    return ColumnType("varchar", (kind.arguments[0] - 1,)) if kind.base == "varchar" else None
 
 
 def _drop_primary_key(shop: Shop, name: str) -> None:
