@@ -65,7 +65,7 @@ def _content(file: str) -> bytes:
 
 def _shown(event: ChangeEvent) -> dict[str, object]:
     """An event with its images as they stand, digit by digit; its address in a queue says nothing here."""
-    facts = {name: getattr(event, name) for name in event.__dataclass_fields__ if name != "address"}
+    facts = {name: getattr(event, name) for name in event.__struct_fields__ if name != "address"}
     images = {name: msgspec.Raw(facts[name].encode()) for name in _IMAGES if facts[name] is not None}
     sequence = None if event.sequence is None else str(event.sequence)
     return {"row_index": event.address.row_index, **facts, **images, "sequence": sequence}
