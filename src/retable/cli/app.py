@@ -7,16 +7,19 @@ from typing import Annotated
 
 import typer
 
+from retable.cli.diff import diff
 from retable.cli.ending import CommandLine
 from retable.cli.fresh import fresh
 from retable.cli.holds import list_holds, release_hold
 from retable.cli.init import init
 from retable.cli.look import history, rows, schema, tables
+from retable.cli.plan import plan
 from retable.cli.quarantine import accept_quarantined, list_quarantine, redecode_quarantined, show_quarantined
 from retable.cli.run import decode, land, replay, run
 from retable.cli.show import show_ddl, show_message
 from retable.cli.simulate import simulate
 from retable.cli.status import status
+from retable.cli.verify import verify
 from retable.cli.why import why
 
 app = typer.Typer(
@@ -69,7 +72,8 @@ quarantine.command("accept")(accept_quarantined)
 
 _COMMANDS: dict[str, list[Callable[..., None]]] = {
     "Run": [init, run, land, decode, replay],
-    "Look": [rows, tables, schema, history, status, why, fresh],
+    "Look": [rows, tables, schema, history, status, why, fresh, plan],
+    "Verify": [verify, diff],
     "Try out, without Spark": [show_message, show_ddl, simulate],
 }
 for panel, commands in _COMMANDS.items():

@@ -32,11 +32,15 @@ def record_decode(
     landed: LedgerRow,
     counts: dict[str, int],
     tables: Mapping[str, TableTally],
+    decoder: str,
     run_id: str,
     seconds: float,
     now: datetime,
 ) -> None:
-    """Append to the ledger, in one commit, unless it says all this already; a table that is gone counts nothing."""
+    """Append to the ledger, in one commit, unless it says all this already; a table that is gone counts nothing.
+
+    `decoder` is the version of the format's decoder, also where an older one gave the same.
+    """
     snapshot = _snapshot(lake, landed.source, landed.window)
     known = {row.table: row for row in recorded if row.stage == "decode"}
     gone = {name: TableTally() for name in known if name is not None and name not in tables}
@@ -51,7 +55,7 @@ def record_decode(
             lowest={part: str(sequence) for part, sequence in tally.lowest.items()},
             highest={part: str(sequence) for part, sequence in tally.highest.items()},
             snapshot_id=snapshot,
-            identity=None,
+            identity=decoder if table is None else None,
             run_id=run_id,
             seconds=seconds,
             bytes=landed.bytes if table is None else 0,
@@ -64,7 +68,7 @@ def record_decode(
 
 
 def _facts(row: LedgerRow | None) -> tuple[object, ...] | None:
-    return None if row is None else (row.counts, row.lowest, row.highest, row.snapshot_id)
+    return None if row is None else (row.counts, row.lowest, row.highest, row.snapshot_id, row.identity)
 
 
 def _snapshot(lake: Lake, source: str, window: str) -> int | None:

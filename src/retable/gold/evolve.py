@@ -11,7 +11,7 @@ Field = tuple[int, str, GoldType | None]
 TEMPORARY = "_retable_new_"
 
 
-class RewriteNeeded(Exception):  # noqa: N818  # no error: another way to go on
+class RewriteNeeded(Exception):
     """A column keeps every value under its new type, but Iceberg cannot promote it: all rows are written anew."""
 
 

@@ -35,6 +35,11 @@ def read_ledger(lake: Lake, source: str, window: str | None = None, at_least: Bo
     return sorted(_newest(rows, lambda row: (row.window, row.stage, row.table)), key=lambda row: row.window)
 
 
+def read_ledger_whole(lake: Lake, source: str) -> list[LedgerRow]:
+    """Give every row of the ledger of a source, those that newer ones replace too, oldest recorded first."""
+    return _read(lake, LedgerRow, source=source)
+
+
 def read_schema_changes(lake: Lake, source: str | None = None, table: str | None = None) -> list[SchemaChangeRow]:
     """Give the newest row of each schema change, oldest recorded first; `table` is a gold name."""
     rows = _read(lake, SchemaChangeRow, source=source, table=table)

@@ -16,8 +16,8 @@ class LedgerRow:
     """What a stage did with a window; with `table` set, with one table of it (its gold name).
 
     `lowest` and `highest` give, by part ("" where the sequence compares across the stream), the first and last
-    sequence as text. `identity` says what was applied. A row is a report: no decision reads it that the table's own
-    metadata can answer.
+    sequence as text. `identity` says what was applied; of a decoded window, by which version of the decoder. A row is a
+    report: no decision reads it that the table's own metadata can answer.
     """
 
     source: str

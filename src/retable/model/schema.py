@@ -41,7 +41,7 @@ class GoldType:
         match self.kind, other.kind:
             case "decimal", "decimal":
                 return self.scale <= other.scale and self.precision - self.scale <= whole
-            case ("int" | "long"), "decimal":
+            case (("int" | "long"), "decimal"):
                 return whole >= (10 if self.kind == "int" else 19)
             case (("int" | "long"), "string") | ("date", "timestamp"):
                 return True

@@ -1,0 +1,39 @@
+"""How two sets of rows differ, for a person and as JSON; `verify` and `diff` show it alike."""
+
+import json
+
+from retable.cli.output import print_table
+from retable.verify.compare import RowDifference, Sample
+
+
+def print_rows(rows: RowDifference, left: str, right: str) -> None:
+    """Print how many rows differ, in which columns, and some of them; `left` and `right` name the sides."""
+    counts = [(f"only in {left}", rows.only_left), (f"only in {right}", rows.only_right), ("different", rows.different)]
+    columns = [(f"different in {name}", count) for name, count in rows.columns.most_common()]
+    print_table(["ROWS", "COUNT"], [*counts, *columns])
+    if rows.samples:
+        print_table(
+            ["KEY", left.upper(), right.upper()],
+            ([_text(sample.key), _text(sample.left), _text(sample.right)] for sample in rows.samples),
+        )
+
+
+def rows_json(rows: RowDifference, left: str, right: str) -> dict[str, object]:
+    """The same as facts."""
+    return {
+        left: rows.left,
+        right: rows.right,
+        f"only_in_{left}": rows.only_left,
+        f"only_in_{right}": rows.only_right,
+        "different": rows.different,
+        "columns": dict(rows.columns.most_common()),
+        "samples": [_sample_json(sample, left, right) for sample in rows.samples],
+    }
+
+
+def _sample_json(sample: Sample, left: str, right: str) -> dict[str, object]:
+    return {"key": sample.key, left: sample.left, right: sample.right}
+
+
+def _text(side: dict[str, object] | None) -> str:
+    return "" if not side else json.dumps(side, ensure_ascii=False)

@@ -1,0 +1,93 @@
+"""What is stale, held or behind, and what a run would do; nothing is written."""
+
+from collections import Counter
+from typing import Annotated
+
+import typer
+
+from retable.cli.arguments import Json, lake_of
+from retable.cli.clock import now
+from retable.cli.output import print_json, print_table, say
+from retable.freshness.gate import spell
+from retable.gold.state import hold_json
+from retable.verify.outlook import CAUSES, Outlook, look_ahead
+
+_DONE_BY = {"land": "landed", "decode": "decoded", "replay": "replayed"}
+
+
+def plan(
+    ctx: typer.Context,
+    source: Annotated[
+        str | None, typer.Argument(metavar="[SOURCE]", help="A source of the settings; else all.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Print what is stale, held or behind, and what a run would do.
+
+    A window of a table is stale where the settings, silver or the decoder changed since it was replayed: running it
+    again brings gold to what they say now.
+    """
+    lake = lake_of(ctx)
+    names = sorted(lake.settings.sources) if source is None else [lake.settings.source(source).name]
+    found = [look_ahead(lake, lake.settings.source(name), now()) for name in names]
+    if as_json:
+        print_json([_json(each) for each in found])
+        return
+    rows = [row for each in found for row in _rows(each)]
+    if rows:
+        print_table(["SOURCE", "WHAT", "WINDOW", "TABLE", "WHY"], rows)
+    for each in found:
+        for line in _steps(each):
+            say(f"{each.source}: {line}")
+
+
+def _rows(outlook: Outlook) -> list[list[object]]:
+    waiting: list[list[object]] = [
+        [outlook.source, "behind", window, None, f"not {_DONE_BY[stage]} yet"]
+        for window, stage in outlook.waiting.items()
+    ]
+    stale: list[list[object]] = [
+        [outlook.source, "stale", each.window, each.table, "; ".join(CAUSES[cause] for cause in each.because)]
+        for each in outlook.stale
+    ]
+    held: list[list[object]] = [
+        [outlook.source, "held", None, table, f"{hold.code} at {hold.position or 'its first row'}: {hold.reason}"]
+        for table, hold in outlook.held.items()
+    ]
+    return [*waiting, *stale, *held]
+
+
+def _steps(outlook: Outlook) -> list[str]:
+    """What commands would do now, in words."""
+    steps = []
+    if outlook.unlisted is not None:
+        steps.append(f"what has arrived is not known: {outlook.unlisted}")
+    if outlook.arrived:
+        ended = "" if outlook.ended is None else f"; {outlook.ended} windows have ended since the last recorded one"
+        steps.append(f"`retable run {outlook.source}` would record {outlook.arrived} new objects{ended}")
+    if outlook.waiting:
+        stages = Counter(outlook.waiting.values())
+        first = ", ".join(f"{count} from {stage} on" for stage, count in stages.items())
+        steps.append(f"`retable run {outlook.source}` would finish {len(outlook.waiting)} windows: {first}")
+    if outlook.again is not None:
+        start, end = (spell(time) for time in outlook.again)
+        windows, tables = ({getattr(each, name) for each in outlook.stale} for name in ("window", "table"))
+        words = f"would run {len(windows)} stale windows of {len(tables)} tables again, and all between"
+        steps.append(f"`retable run {outlook.source} --from {start} --to {end}` {words}")
+    if outlook.held:
+        steps.append(f"{len(outlook.held)} held tables take nothing above their hold: `retable hold list` says why")
+    return steps or ["nothing is stale, held or behind"]
+
+
+def _json(outlook: Outlook) -> dict[str, object]:
+    return {
+        "source": outlook.source,
+        "behind": [{"window": window, "next": stage} for window, stage in outlook.waiting.items()],
+        "stale": [
+            {"window": each.window, "table": each.table, "because": list(each.because)} for each in outlook.stale
+        ],
+        "held": [{"table": table, **hold_json(hold)} for table, hold in outlook.held.items()],
+        "new_objects": outlook.arrived,
+        "windows_ended": outlook.ended,
+        "steps": _steps(outlook),
+    }

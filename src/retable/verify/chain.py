@@ -1,0 +1,115 @@
+"""Whether gold's snapshots are those that the ledger names, and who made the others."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from retable.gold.state import RUN_PROPERTY
+from retable.verify.findings import Finding
+
+_TOLD = ("added-records", "deleted-records", "engine-name", "app-id", "user")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A snapshot: its parent, when it was made, the operation, and what its maker says of it."""
+
+    id: int
+    parent: int | None
+    time_ms: int
+    operation: str
+    summary: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """The snapshots of a gold table, and those that main stood at, each since when, in milliseconds, oldest first."""
+
+    snapshots: Mapping[int, Made]
+    main: Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What the record says of a table: the snapshots of its cuts, each since when, and what the ledger has beside them.
+
+    A cut knows a table by its identity; the ledger by the names that it had, which may have been another's before.
+    """
+
+    cuts: Mapping[int, datetime]
+    ledger: Collection[int]
+    runs: Collection[str]
+
+
+def check_chain(chain: Chain, named: Named) -> list[Finding]:
+    """Every snapshot that main stood at is one that a run left, and what the newest run left is still below main.
+
+    What lies between two of them was written on a branch by the run that left the upper one.
+    """
+    found: list[Finding] = []
+    at: int | None = None
+    for number, (head, since) in enumerate(chain.main):
+        made = chain.snapshots.get(head)
+        above = chain.snapshots.get(chain.main[number + 1][0]) if number + 1 < len(chain.main) else None
+        if made is not None and not (_is_ours(made, named) or _is_sealed(made, since, above, named)):
+            found += [_foreign(each) for each in reversed(_between(chain, head, at))]
+        at = head
+    return [*dict.fromkeys(found), *_lost(chain, named)]
+
+
+def _is_sealed(made: Made, since: int, above: Made | None, named: Named) -> bool:
+    """Whether a run moved main to what it had written on its branch, and sealed it in the same commit.
+
+    A commit on main itself is not older than main's step to it.
+    """
+    return above is not None and above.parent == made.id and _run_of(above) in named.runs and made.time_ms < since
+
+
+def _is_ours(made: Made, named: Named) -> bool:
+    is_first = made.parent is None and made.summary.get("total-records") == "0"
+    is_upkeep = made.operation == "replace" and _run_of(made) != ""
+    return made.id in named.cuts or made.id in named.ledger or _run_of(made) in named.runs or is_first or is_upkeep
+
+
+def _run_of(made: Made) -> str:
+    """The run that a snapshot names; a seal names its window behind a slash."""
+    return made.summary.get(RUN_PROPERTY, "").partition("/")[0]
+
+
+def _between(chain: Chain, head: int, base: int | None) -> list[Made]:
+    """The snapshots from main's head down to where it stood before."""
+    found: list[Made] = []
+    at: int | None = head
+    while at is not None and at != base and at in chain.snapshots:
+        found.append(chain.snapshots[at])
+        at = chain.snapshots[at].parent
+    return found
+
+
+def _foreign(made: Made) -> Finding:
+    told = (
+        ", ".join(f"{name} {made.summary[name]}" for name in _TOLD if name in made.summary) or "it tells nothing more"
+    )
+    when = f"{datetime.fromtimestamp(made.time_ms / 1000, UTC):%FT%TZ}"
+    if run := _run_of(made):
+        what = f"{made.operation} at {when} by the run {run}, which left no ledger row: run its window again"
+        return Finding("RUN_UNRECORDED", str(made.id), what)
+    return Finding("FOREIGN_COMMIT", str(made.id), f"{made.operation} at {when}: {told}")
+
+
+def _lost(chain: Chain, named: Named) -> list[Finding]:
+    """What cuts name though the table has it no more, or main is no more above it; what expired is not missed."""
+    if not chain.main:
+        return [Finding("SNAPSHOT_LOST", str(i), "the table has no snapshot at all") for i in named.cuts]
+    oldest = min(since for _, since in chain.main)
+    current = chain.main[-1][0]
+    ancestors = {made.id for made in _between(chain, current, None)}
+    found = []
+    for snapshot, when in named.cuts.items():
+        if snapshot not in chain.snapshots:
+            if when.timestamp() * 1000 > oldest:
+                found.append(Finding("SNAPSHOT_LOST", str(snapshot), f"a run left it by {when:%FT%TZ}; it is gone"))
+        elif snapshot not in ancestors:
+            what = f"a run left it by {when:%FT%TZ}; main was moved to {current}, which is not above it"
+            found.append(Finding("MAIN_MOVED", str(snapshot), what))
+    return found

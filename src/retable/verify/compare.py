@@ -1,0 +1,147 @@
+"""Two sets of rows, compared by key or, without a key, as bags: how many differ, in which columns, and some of them."""
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from zlib import crc32
+
+import pyarrow as pa
+
+from retable.gold.render import json_column
+from retable.gold.rows import to_column
+from retable.model.schema import GoldType
+from retable.replay.fold import Key, Values
+
+MOST_SAMPLES = 5
+"""How many rows of each kind of difference are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A row that differs: its key, and what either side has in the columns that differ, or in all of them.
+
+    Values are as `retable rows` prints them. A side is None where it has no such row. Without a key, the whole row
+    stands on its side.
+    """
+
+    key: dict[str, object]
+    left: dict[str, object] | None
+    right: dict[str, object] | None
+
+
+@dataclass(slots=True)
+class RowDifference:
+    """How two sets of rows differ; `columns` counts, by name, the rows that differ there."""
+
+    left: int = 0
+    right: int = 0
+    only_left: int = 0
+    only_right: int = 0
+    different: int = 0
+    columns: Counter[str] = field(default_factory=Counter)
+    samples: list[Sample] = field(default_factory=list)
+    _kept: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def is_equal(self) -> bool:
+        return not (self.only_left or self.only_right or self.different)
+
+    def keep(self, kind: str, sample: Sample) -> None:
+        """Keep a row as a sample of its kind, while there are few."""
+        if self._kept[kind] < MOST_SAMPLES:
+            self._kept[kind] += 1
+            self.samples.append(sample)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Compares rows of these columns; `on` are the indices of the key's, none for a table without a key.
+
+    `kinds` say how values are shown; what is not of its kind is shown as text. A key that stands twice on one side and
+    once on the other is a row more there.
+    """
+
+    names: tuple[str, ...]
+    kinds: tuple[GoldType | None, ...]
+    on: tuple[int, ...]
+
+    def add(self, found: RowDifference, left: Iterable[Values], right: Iterable[Values]) -> None:
+        """Compare some of the rows, all of their keys, and add what differs to what was found before."""
+        lefts, rights = list(map(comparable, left)), list(map(comparable, right))
+        found.left += len(lefts)
+        found.right += len(rights)
+        if not self.on:
+            self._bags(found, Counter(lefts), Counter(rights))
+            return
+        here, there = self._by_key(lefts), self._by_key(rights)
+        for key in dict.fromkeys((*here, *there)):
+            self._rows_of_key(found, here.get(key, []), there.get(key, []))
+
+    def _by_key(self, rows: Iterable[Values]) -> Mapping[Key, list[Values]]:
+        found: dict[Key, list[Values]] = {}
+        for row in rows:
+            found.setdefault(tuple(row[index] for index in self.on), []).append(row)
+        return found
+
+    def _rows_of_key(self, found: RowDifference, left: list[Values], right: list[Values]) -> None:
+        if left == right:
+            return
+        mine, theirs = Counter(left), Counter(right)
+        left, right = list((mine - theirs).elements()), list((theirs - mine).elements())
+        for one, other in zip(left, right, strict=False):
+            differing = [at for at, name in enumerate(self.names) if one[at] != other[at] and one[at] is not other[at]]
+            found.different += 1
+            found.columns.update(self.names[at] for at in differing)
+            found.keep(
+                "different", Sample(self._named(one, self.on), *(self._named(r, differing) for r in (one, other)))
+            )
+        self._alone(found, left[len(right) :], right[len(left) :])
+
+    def _bags(self, found: RowDifference, left: "Counter[Values]", right: "Counter[Values]") -> None:
+        self._alone(found, list((left - right).elements()), list((right - left).elements()))
+
+    def _alone(self, found: RowDifference, left: Sequence[Values], right: Sequence[Values]) -> None:
+        found.only_left += len(left)
+        found.only_right += len(right)
+        every = range(len(self.names))
+        for row in left[:MOST_SAMPLES]:
+            found.keep("left", Sample(self._named(row, self.on), self._named(row, every), None))
+        for row in right[:MOST_SAMPLES]:
+            found.keep("right", Sample(self._named(row, self.on), None, self._named(row, every)))
+
+    def _named(self, row: Values, columns: Iterable[int]) -> dict[str, object]:
+        return {self.names[at]: _shown(row[at], self.kinds[at]) for at in columns}
+
+
+def comparable(row: Values) -> Values:
+    """A row in which one NaN equals another, as one of gold's does."""
+    if any(type(value) is float and value != value for value in row):
+        return tuple(math.nan if type(value) is float and value != value else value for value in row)
+    return row
+
+
+def part_of(values: Values, parts: int) -> int:
+    """Say in which of so many parts a key or a row is: the same in every process, and for equal values."""
+    return crc32(repr(tuple(map(_plain, values))).encode("utf-8", "surrogatepass")) % parts if parts > 1 else 0
+
+
+def _shown(value: object, kind: GoldType | None) -> object:
+    """A value as JSON has it."""
+    if value is None or kind is None:
+        return None if value is None else str(value)
+    try:
+        return json.loads(json_column(to_column([value], kind))[0])
+    except (pa.ArrowException, OverflowError):
+        return str(value)
+
+
+def _plain(value: object) -> object:
+    match value:
+        case Decimal():
+            return str(value.normalize() + 0)
+        case float():
+            return value + 0.0
+    return value

@@ -1,0 +1,117 @@
+"""Bronze decoded anew, without Spark and without a look at silver: events on disk, statements, and counts."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import pyarrow as pa
+from pyiceberg.expressions import EqualTo, Reference
+from pyiceberg.expressions.literals import literal
+
+from retable.config import SourceSettings
+from retable.decode.context import DecodeContext, context_of
+from retable.decode.registry import decode_message
+from retable.decode.silver import events_to_batch
+from retable.errors import MessageError
+from retable.gold.silver import system_of, taken, to_statement
+from retable.gold.store import Record
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import explained
+from retable.model.event import ChangeEvent, TableName
+from retable.model.message import RawMessage
+from retable.model.window import Window
+from retable.replay.timeline import Statement
+from retable.verify.spill import Spill
+
+_TABLES = 4096
+"""Of so many tables it is remembered what the settings say."""
+
+_COLUMNS = ("topic", "partition", "offset", "timestamp_ms", "key", "value", "headers", "problem")
+
+
+@dataclass(slots=True)
+class Decoded:
+    """What bronze holds: its statements, as rows of silver in their order, and per window what became of its messages.
+
+    The counts have the ledger's names: messages `decoded`, `ignored`, `quarantined`, and `events`, `rows`, `excluded`.
+    """
+
+    statements: list[Record] = field(default_factory=list)
+    counts: dict[str, Counter[str]] = field(default_factory=dict)
+
+
+class Decoder:
+    """Decodes the bronze of one source as its settings are now."""
+
+    def __init__(self, lake: Lake, source: SourceSettings) -> None:
+        self._lake = lake
+        self._source = source
+        self._takes = lru_cache(_TABLES)(source.takes)
+        self._keys_of = lru_cache(_TABLES)(lambda table: lake.settings.rules(table).keys)
+
+    def decode(
+        self, windows: Sequence[Window], names: Collection[TableName], stored: Collection[str], events: Spill
+    ) -> Decoded:
+        """Decode these windows, in order; the row changes of these names go to `events`, of the `stored` windows."""
+        found = Decoded()
+        for window in windows:
+            counts = found.counts[window.name] = Counter()
+            statements: list[ChangeEvent] = []
+            for decoded in self._events(window, counts):
+                statements += [event for event in decoded if event.kind == "schema"]
+                rows = [event for event in decoded if event.kind == "row" and self._counted(event, counts)]
+                mine = [event for event in rows if event.table_name in names]
+                if mine and window.name in stored:
+                    events.write(events_to_batch(window.name, mine))
+            statements.sort(key=lambda event: event.address.offset)
+            found.statements += events_to_batch(window.name, statements).to_pylist()
+        return found
+
+    def _counted(self, event: ChangeEvent, counts: Counter[str]) -> bool:
+        """Count a row change; say whether its table is one that the settings take."""
+        counts["rows"] += 1
+        is_taken = event.table_name is None or self._takes(event.table_name)
+        counts["excluded"] += not is_taken
+        return is_taken
+
+    def _events(self, window: Window, counts: Counter[str]) -> Iterator[list[ChangeEvent]]:
+        """The events of a window's messages, some at a time."""
+        context = context_of(self._source, self._keys_of, int(window.recorded_at.timestamp() * 1000))
+        condition = EqualTo(term=Reference("window"), value=literal(window.name))
+        with explained(self._lake.settings.lake):
+            bronze = self._lake.load(f"bronze.{self._source.name}")
+            for batch in bronze.scan(row_filter=condition, selected_fields=_COLUMNS).to_arrow_batch_reader():
+                events = [event for message in _messages(batch) for event in self._decoded(message, context, counts)]
+                counts["events"] += len(events)
+                yield events
+
+    def _decoded(self, message: RawMessage, context: DecodeContext, counts: Counter[str]) -> list[ChangeEvent]:
+        """A message's events, none where it cannot be decoded; the message is counted."""
+        try:
+            events = decode_message(message, context)
+        except MessageError as error:
+            table = error.facts.get("table")
+            is_left_out = isinstance(table, TableName) and not self._takes(table)
+            counts["ignored" if is_left_out else "quarantined"] += 1
+            return []
+        counts["decoded"] += 1
+        return events
+
+
+def read_statements(records: Sequence[Record], source: SourceSettings) -> tuple[dict[Statement, str], str]:
+    """Read statements in their order, each with its window; and say which dialect the source speaks."""
+    system = system_of(records, source.source_system)
+    found: dict[Statement, str] = {}
+    for record in records:
+        statement = taken(to_statement(record, source.source_system, system), source.takes)
+        found.setdefault(statement, str(record["window"]))
+    return found, system
+
+
+def _messages(batch: pa.RecordBatch) -> Iterator[RawMessage]:
+    for topic, partition, offset, timestamp, key, value, headers, problem in zip(
+        *(batch.column(name).to_pylist() for name in _COLUMNS), strict=True
+    ):
+        pairs = tuple((header["key"], header["value"]) for header in headers or ())
+        yield RawMessage(topic, partition, offset, timestamp, key, value, pairs, problem)

@@ -1,0 +1,35 @@
+"""What a verification looked at and what it found, as values."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from retable.verify.compare import RowDifference
+
+Against = Literal["bronze", "ledger"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it must be: a stable `code`, `where` (a window, a snapshot, a column), and words."""
+
+    code: str
+    where: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One verification of one table: what was counted while looking, what limits the answer, and what is wrong.
+
+    `rows` compares gold's rows with the rebuilt ones; None where rows were not compared.
+    """
+
+    against: Against
+    checked: dict[str, int]
+    findings: tuple[Finding, ...]
+    notes: tuple[str, ...] = field(default=())
+    rows: RowDifference | None = None
+
+    @property
+    def is_equal(self) -> bool:
+        return not self.findings and (self.rows is None or self.rows.is_equal)

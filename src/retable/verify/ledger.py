@@ -1,0 +1,134 @@
+"""Gold against the ledger: windows, messages and snapshots, from the tables' metadata and the addresses of messages."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from pyiceberg.expressions import And, BooleanExpression, EqualTo, Reference
+from pyiceberg.expressions.literals import literal
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
+
+from retable.gold.read import find_gold
+from retable.gold.run import EMPTY
+from retable.gold.silver import silver_files
+from retable.gold.state import GoldState
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import explained
+from retable.ledger.read import read_cuts, read_ledger, read_ledger_whole
+from retable.ledger.rows import LedgerRow
+from retable.ledger.windows import read_windows
+from retable.model.window import Window
+from retable.verify.chain import Chain, Made, Named, check_chain
+from retable.verify.findings import Finding, Report
+from retable.verify.windows import Accounts, Address, check_accounts, check_tiling
+
+_ADDRESS = ("topic", "partition", "offset")
+
+
+def against_ledger(lake: Lake, name: str) -> Report:
+    """Verify that the ledger tells the truth of a gold table and of all windows of its source."""
+    source = find_gold(lake, name)[1].source
+    windows, ledger = read_windows(lake, source), read_ledger(lake, source)
+    table, state = find_gold(lake, name)
+    findings = check_tiling(windows)
+    messages = 0
+    for accounts in _accounts(lake, source, windows, ledger):
+        messages += accounts.bronze
+        findings += check_accounts(accounts)
+    chain = _chain(table)
+    findings += check_chain(chain, _named(lake, name, state))
+    findings += check_applied(state, [row for row in ledger if row.stage == "replay" and row.table == name])
+    checked = {"windows": len(windows), "messages": messages, "snapshots": len(chain.snapshots)}
+    return Report("ledger", checked, tuple(findings))
+
+
+def check_applied(state: GoldState, replayed: Sequence[LedgerRow]) -> list[Finding]:
+    """What gold says that it holds of a window, where the ledger counted something else; `replayed` are its own rows.
+
+    Gold remembers its last windows only.
+    """
+    oldest = min(state.applied, default="")
+    found = []
+    for row in replayed:
+        held = state.applied.get(row.window)
+        if row.window >= oldest and row.counts.get("rows") and row.identity != held:
+            what = f"gold holds {held or 'nothing'} of it, and the ledger counted {row.identity}"
+            found.append(Finding("APPLIED_OTHERWISE", row.window, what))
+    return found
+
+
+def _accounts(lake: Lake, source: str, windows: Sequence[Window], ledger: Sequence[LedgerRow]) -> Iterator[Accounts]:
+    """The accounts of every window of which some stage has run."""
+    counted: dict[str, dict[str, LedgerRow]] = {}
+    for row in ledger:
+        if row.table is None:
+            counted.setdefault(row.window, {})[row.stage] = row
+    tables = {layer: lake.find(f"{layer}.{source}") for layer in ("bronze", "silver", "quarantine")}
+    files = silver_files(lake, source)
+    for window in windows:
+        stages = counted.get(window.name)
+        if stages:
+            with explained(lake.settings.lake):
+                yield _accounts_of(tables, window.name, stages, files.get(window.name, EMPTY))
+
+
+def _accounts_of(
+    tables: Mapping[str, Table | None], window: str, stages: Mapping[str, LedgerRow], silver: str
+) -> Accounts:
+    bronze = _addresses(tables["bronze"], window=window)
+    events, refused = (
+        _addresses(tables["silver"], window=window),
+        _addresses(tables["quarantine"], window=window, stage="decode"),
+    )
+    here, known = set(bronze), {*events, *refused}
+    replay = stages.get("replay")
+    is_decoded = "decode" in stages
+    return Accounts(
+        window,
+        len(bronze),
+        len(events),
+        len(_addresses(tables["silver"], window=window, kind="row")),
+        len(refused),
+        tuple(sorted(here - known)) if is_decoded else (),
+        tuple(sorted(known - here)),
+        replay is None or (replay.identity or EMPTY) == silver,
+        {stage: row.counts for stage, row in stages.items()},
+    )
+
+
+def _addresses(table: Table | None, **partition: str) -> list[Address]:
+    """The addresses of the messages of a partition of a system table, row by row."""
+    if table is None:
+        return []
+    condition: BooleanExpression | None = None
+    for column, value in partition.items():
+        equal = EqualTo(term=Reference(column), value=literal(value))
+        condition = equal if condition is None else And(condition, equal)
+    assert condition is not None
+    rows = table.scan(row_filter=condition, selected_fields=_ADDRESS).to_arrow()
+    return list(zip(*(rows.column(name).to_pylist() for name in _ADDRESS), strict=True))
+
+
+def _chain(table: Table) -> Chain:
+    snapshots = {snapshot.snapshot_id: _made(snapshot) for snapshot in table.snapshots()}
+    return Chain(snapshots, [(entry.snapshot_id, entry.timestamp_ms) for entry in table.history()])
+
+
+def _made(snapshot: Snapshot) -> Made:
+    summary = snapshot.summary
+    told = {} if summary is None else {str(k): str(v) for k, v in summary.additional_properties.items()}
+    operation = "unknown" if summary is None else summary.operation.value
+    return Made(snapshot.snapshot_id, snapshot.parent_snapshot_id, snapshot.timestamp_ms, operation, told)
+
+
+def _named(lake: Lake, name: str, state: GoldState) -> Named:
+    cuts: dict[int, datetime] = {}
+    names = {name}
+    for cut in read_cuts(lake, state.source):
+        if cut.identity == state.identity:
+            names.add(cut.table)
+            if cut.snapshot_id is not None:
+                cuts[cut.snapshot_id] = min(cut.recorded_at, cuts.get(cut.snapshot_id, cut.recorded_at))
+    rows = [row for row in read_ledger_whole(lake, state.source) if row.stage == "replay"]
+    left = {row.snapshot_id for row in rows if row.table in names and row.snapshot_id is not None}
+    return Named(cuts, left, {row.run_id for row in rows})

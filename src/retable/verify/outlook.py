@@ -1,0 +1,123 @@
+"""What waits and what is stale: which windows and tables a run, or a run again, would touch."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from retable.config import SourceSettings
+from retable.decode.registry import source_format
+from retable.errors import SettingsError
+from retable.gold.read import gold_states
+from retable.gold.run import EMPTY
+from retable.gold.silver import silver_files
+from retable.gold.state import GoldState
+from retable.land.files import list_objects
+from retable.ledger.catalog import Lake
+from retable.ledger.read import read_ledger
+from retable.ledger.rows import LedgerRow, Stage
+from retable.ledger.windows import read_windows
+from retable.model.window import Window
+from retable.replay.history import Hold
+
+Cause = Literal["settings", "silver", "decoder"]
+CAUSES: dict[Cause, str] = {
+    "settings": "the settings that decide how the table is decoded and typed have changed since",
+    "silver": "the window was decoded anew, and not replayed since",
+    "decoder": "the window was decoded by another version of the format's decoder",
+}
+
+_STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """A window of which gold holds what would be replayed otherwise today."""
+
+    window: str
+    table: str
+    because: tuple[Cause, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What is to be done of one source.
+
+    `waiting` gives, for each recorded window that is not replayed, the stage that is next; `stale` is what a run again
+    would touch. `ended` counts the windows that have ended and that nobody recorded, None before the first one;
+    `arrived` the objects that no window has, None where the source cannot be listed, and then `unlisted` says why.
+    """
+
+    source: str
+    ended: int | None
+    arrived: int | None
+    unlisted: str | None
+    waiting: dict[str, Stage]
+    stale: tuple[Stale, ...]
+    held: dict[str, Hold]
+    again: tuple[datetime, datetime] | None
+
+    @property
+    def has_work(self) -> bool:
+        return bool(self.waiting or self.stale or self.held or self.arrived)
+
+
+def look_ahead(lake: Lake, source: SourceSettings, now: datetime) -> Outlook:
+    """Say what is stale, held and behind of a source, and so what a run would do; nothing is written."""
+    windows, ledger = read_windows(lake, source.name), read_ledger(lake, source.name)
+    states = {name: state for name, state in gold_states(lake).items() if state.source == source.name}
+    stale = _stale(lake, source, ledger, states)
+    touched = [window for window in windows if window.name in {each.window for each in stale}]
+    arrived, unlisted = _arrived(source, windows)
+    return Outlook(
+        source.name,
+        max(0, (now - windows[-1].end) // source.every) if windows else None,
+        arrived,
+        unlisted,
+        _waiting(windows, ledger),
+        tuple(stale),
+        {name: state.hold for name, state in states.items() if state.hold is not None},
+        (touched[0].start, touched[-1].end) if touched else None,
+    )
+
+
+def _waiting(windows: Sequence[Window], ledger: Sequence[LedgerRow]) -> dict[str, Stage]:
+    done = {(row.window, row.stage) for row in ledger if row.table is None}
+    left = {w.name: [stage for stage in _STAGES if (w.name, stage) not in done] for w in windows}
+    return {name: stages[0] for name, stages in left.items() if stages}
+
+
+def _arrived(source: SourceSettings, windows: Sequence[Window]) -> tuple[int | None, str | None]:
+    """Count the objects whose name, or whose size, no window has; nothing is read of them."""
+    known = {(item.key, item.size) for window in windows for item in window.objects}
+    try:
+        return sum((item.key, item.size) not in known for item in list_objects(source)), None
+    except SettingsError as error:
+        return None, error.message
+
+
+def _stale(
+    lake: Lake, source: SourceSettings, ledger: Sequence[LedgerRow], states: Mapping[str, GoldState]
+) -> list[Stale]:
+    """What gold says that it holds of each window, where that is not what it would hold today.
+
+    What gold has forgotten of old windows is as the ledger says.
+    """
+    files, version = silver_files(lake, source.name), source_format(source).version
+    decoders = {row.window: row.identity for row in ledger if row.stage == "decode" and row.table is None}
+    found = []
+    for row in ledger:
+        state = states.get(row.table or "")
+        if row.stage != "replay" or state is None or not row.counts.get("rows"):
+            continue
+        silver, _, fingerprint = (state.applied.get(row.window) or row.identity or "").rpartition(":")
+        causes: list[Cause] = []
+        if fingerprint != lake.settings.fingerprint(source.name, state.table):
+            causes.append("settings")
+        if silver != files.get(row.window, EMPTY):
+            causes.append("silver")
+        if decoders.get(row.window) not in (None, version):
+            causes.append("decoder")
+        if causes:
+            found.append(Stale(row.window, str(row.table), tuple(causes)))
+    return found

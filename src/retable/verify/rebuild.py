@@ -1,0 +1,263 @@
+"""One gold table folded anew from change events, part by part: histories, keys and rows by the pure core alone.
+
+Nothing of gold's own rows, of its marks, or of what a run decided before is used. What gold says of itself is used for
+one thing: where it is held, the fold stops there too.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from retable.decode.image_text import read_image
+from retable.decode.values import ValueRules
+from retable.errors import MessageError, TableError
+from retable.gold.plan import Rules, Tables
+from retable.gold.silver import table_name, to_event
+from retable.gold.state import GoldState
+from retable.model.event import TableName
+from retable.model.schema import GoldType
+from retable.model.sequence import Sequence
+from retable.replay.fold import Bounds, Folded, Half, Key, Pair, RowEvent, Values, fold_bag, fold_keys
+from retable.replay.history import Hold, TableHistory
+from retable.replay.images import TableReader
+from retable.replay.timeline import Statement
+from retable.replay.traced import ImplicitColumn
+from retable.verify.compare import part_of
+from retable.verify.findings import Finding
+from retable.verify.spill import NOWHERE, Spill
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a source told: its statements, each with its window, and the windows that gold should hold, by number.
+
+    `known` are the tables that are there though no statement made them.
+    """
+
+    rules: Rules
+    statements: Mapping[Statement, str]
+    ordinals: Mapping[str, int]
+    replayed: frozenset[str]
+    known: tuple[TableName, ...]
+
+
+class _Shape(NamedTuple):
+    """Rows that the schema treats alike: of one name, between the same two statements, with the same columns."""
+
+    name: TableName
+    place: tuple[int, int]
+    keys: tuple[str, ...] | None
+    columns: tuple[tuple[str, str | None], ...]
+
+
+class Links:
+    """Keys that one update joins, as a changed key and the one before it: all of them are folded together."""
+
+    def __init__(self) -> None:
+        self._next: dict[Key, Key] = {}
+
+    def join(self, one: Key, other: Key) -> None:
+        first, second = sorted((self.first(one), self.first(other)), key=repr)
+        if first != second:
+            self._next[second] = first
+
+    def first(self, key: Key) -> Key:
+        """The key that stands for all that are joined with this one."""
+        while (other := self._next.get(key)) is not None:
+            # Every look halves the way of the next one.
+            self._next[key] = self._next.get(other, other)
+            key = other
+        return key
+
+
+def names_of(told: Told, state: GoldState) -> set[TableName]:
+    """Every name under which rows of a table may have come."""
+    tables = Tables.trace(list(told.statements), told.rules, [], told.known)
+    return tables.names_of(state.identity) or {state.table}
+
+
+class Rebuild:
+    """One table as its source's events have it; `events` are those of the told windows, under every name that it had.
+
+    TableError says why the events make no table.
+    """
+
+    def __init__(self, told: Told, state: GoldState, events: Spill) -> None:
+        self._told = told
+        self._state = state
+        self._events = events
+        self._standing = state.hold if state.hold is not None and state.hold.position is not None else None
+        bound = {self._standing.position} if self._standing and self._standing.position else set()
+        self._positions = sorted({statement.position for statement in told.statements} | bound)
+        self._mine: set[tuple[TableName, tuple[int, int]]] = set()
+        self.findings: list[Finding] = []
+        self.verdicts: Counter[tuple[int, str]] = Counter()
+        self.links = Links()
+        traced, shapes = self._trace()
+        self.history = self._bounded(traced)
+        self.keys = told.rules.keys(self.history, shapes, (), self.history.hold)
+        self.reader = TableReader(
+            self.history, self.keys, told.rules.source.format, _value_rules(told.rules, self.history.name)
+        )
+        names = told.rules.column_names(self.history)
+        self.columns: tuple[tuple[str, GoldType], ...] = tuple(
+            (names[column.id], column.type) for column in self.history.final.columns
+        )
+        self.bounds = Bounds(self.history.void, self.history.hold)
+
+    # --- tracing -------------------------------------------------------------------------------------------------
+    def _trace(self) -> tuple[TableHistory, list[RowEvent]]:
+        """Trace until every column that rows bring is known; gives the table's history and one row of each shape."""
+        shapes = self._shapes()
+        by_name: dict[TableName, list[RowEvent]] = {}
+        for shape, event in shapes.items():
+            by_name.setdefault(shape.name, []).append(event)
+        implicit: list[ImplicitColumn] = []
+        while True:
+            tables = Tables.trace(list(self._told.statements), self._told.rules, implicit, self._told.known)
+            owned = tables.split(by_name)
+            holds = {self._state.identity: self._standing}
+            strange = [column for column in tables.strange(owned, holds) if column not in implicit]
+            if not strange:
+                break
+            implicit += strange
+        identity = self._identity(tables)
+        mine = owned.get(identity, [])
+        chosen = set(map(id, mine))
+        self._mine = {(shape.name, shape.place) for shape, event in shapes.items() if id(event) in chosen}
+        return tables.history(identity), mine
+
+    def _identity(self, tables: Tables) -> str:
+        """The table by its identity, or else the one that has its name at the end."""
+        known = {history.identity: history.name for history in tables.histories()}
+        if self._state.identity in known:
+            return self._state.identity
+        named = [identity for identity, name in known.items() if name == self._state.table]
+        if not named:
+            raise TableError(f"no message and no statement of the source speaks of {self._state.table}")
+        self.findings.append(
+            Finding("IDENTITY", self._state.identity, f"by its source, the table of this name began as {named[-1]}")
+        )
+        return named[-1]
+
+    def _shapes(self) -> dict[_Shape, RowEvent]:
+        """One event of each shape, the first that arrived."""
+        found: dict[_Shape, RowEvent] = {}
+        for name, event in self._read(self._events.batches()):
+            image = read_image(event.after or event.before or "{}") if event.types is None else {}
+            columns = tuple((event.types or dict.fromkeys(image)).items())
+            found.setdefault(_Shape(name, self._place(event.sequence), event.keys, columns), event)
+        return found
+
+    def _place(self, sequence: Sequence) -> tuple[int, int]:
+        """Between which statements a row stands."""
+        return bisect_left(self._positions, sequence), bisect_right(self._positions, sequence)
+
+    def _bounded(self, history: TableHistory) -> TableHistory:
+        """The history up to gold's hold; one that the source itself brings below that is a difference."""
+        if history.hold is not None and _is_below(history.hold, self._standing):
+            self.findings.append(_hold_finding(history.hold))
+        return history if self._standing is None else history.until(self._standing)
+
+    # --- folding -------------------------------------------------------------------------------------------------
+    def deal(self, parts: int) -> None:
+        """Give every event its part: keys that one update joins come into one, and so do the halves of an update."""
+        halves: dict[Pair, tuple[Half, Key]] = {}
+        for _, event in self._read(self._events.batches()):
+            for one, other in self._joined(event, halves):
+                self.links.join(one, other)
+        self._events.deal(lambda batch: [self._part(name, event, parts) for name, event in self._read([batch])])
+
+    def _joined(self, event: RowEvent, halves: dict[Pair, tuple[Half, Key]]) -> Iterator[tuple[Key, Key]]:
+        """The pairs of keys that an event joins; of a half it is remembered until the other one comes."""
+        if not self.keys or self.bounds.verdict(event) is not None:
+            return
+        found = self._keys_of(event)
+        if len(found) > 1:
+            yield found[0], found[1]
+        if event.half is not None and found:
+            half, other = halves.setdefault(event.pair, (event.half, found[0]))
+            if half != event.half:
+                del halves[event.pair]
+                yield other, found[0]
+
+    def _part(self, name: TableName, event: RowEvent, parts: int) -> int:
+        if (name, self._place(event.sequence)) not in self._mine:
+            return NOWHERE
+        if not self.keys or self.bounds.verdict(event) is not None:
+            return part_of(event.pair, parts)
+        found = self._keys_of(event)
+        return part_of(self.links.first(found[0]), parts) if found else 0
+
+    def _keys_of(self, event: RowEvent) -> list[Key]:
+        """The keys that an event touches; none where it cannot be read, which its fold will say."""
+        try:
+            action = self.reader.read(event)
+        except (MessageError, TableError):
+            return []
+        return [key for key in (action.key, action.gone) if key is not None]
+
+    def fold(self, part: int) -> Folded:
+        """Fold the events of one part."""
+        mine = [
+            event
+            for name, event in self._read(self._events.part(part))
+            if (name, self._place(event.sequence)) in self._mine
+        ]
+        folded = (fold_keys if self.keys else fold_bag)(mine, self.reader.read, self.bounds)
+        self.verdicts.update(folded.verdicts)
+        if folded.hold is not None:
+            self.findings.append(_hold_finding(folded.hold))
+        return folded
+
+    def rows(self, folded: Folded) -> list[Values]:
+        """The rows that live, each with its sequence behind its columns."""
+        found: list[Values] = []
+        for key, winner in folded.winners.items():
+            if winner.base is not None:
+                what = "changes tell only some columns of a row that no message brought"
+                self.findings.append(Finding("ROW_MISSING", f"key {key!r}", what))
+            elif winner.row is not None:
+                found.append((*winner.row, spell_sequence(winner.sequence, winner.part)))
+        return found
+
+    def _read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[TableName, RowEvent]]:
+        for batch in batches:
+            for record in batch.to_pylist():
+                name = table_name(record)
+                if name is not None:
+                    yield name, to_event(record, self._told.ordinals, counted=True)
+
+
+def spell_sequence(sequence: Sequence, part: str | None) -> str:
+    """A row's place in the order of its source, as text."""
+    return str(sequence) if part is None else f"{sequence} of {part}"
+
+
+def _value_rules(rules: Rules, table: TableName) -> ValueRules:
+    source = rules.source
+    return ValueRules(
+        source.time_zone,
+        source.timestamp_zone,
+        rules.settings.rules(table).zero_date,
+        source.binary_encoding,
+        source.decimal_mode,
+        source.time_mode,
+        rules.system,
+    )
+
+
+def _is_below(found: Hold, standing: Hold | None) -> bool:
+    """Whether a hold that the events bring stops the table before the one at which gold stands."""
+    if standing is None or standing.position is None or found.position is None:
+        return True
+    return found.position < standing.position
+
+
+def _hold_finding(hold: Hold) -> Finding:
+    what = f"{hold.code}: {hold.reason}; gold is not held there"
+    return Finding("HOLD", "its first row" if hold.position is None else str(hold.position), what)

@@ -1,0 +1,181 @@
+"""Gold's rows against those of a rebuild, part by part, so that memory holds one part at a time."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from retable.errors import TableError
+from retable.gold.plan import Tables
+from retable.gold.rows import to_values
+from retable.gold.state import SEQUENCE_COLUMN, GoldState
+from retable.model.schema import GoldType
+from retable.model.sequence import Sequence
+from retable.replay.fold import Values
+from retable.replay.history import TableHistory
+from retable.replay.timeline import Statement
+from retable.verify.compare import Comparison, RowDifference, comparable, part_of
+from retable.verify.findings import Finding, Report
+from retable.verify.rebuild import Rebuild, Told, spell_sequence
+from retable.verify.spill import MOST_PARTS, Spill
+
+ROWS_AT_ONCE = 100_000
+"""How many rows, or events, one part has, more or less."""
+
+Columns = tuple[tuple[str, GoldType | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The `number`th, from 1, of `of` parts of a table's keys."""
+
+    number: int = 1
+    of: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """A gold table: what it says of itself, its columns but for Retable's own, and its rows, with all columns."""
+
+    name: str
+    state: GoldState
+    columns: Columns
+    rows: Spill
+
+
+def compare_rows(told: Told, gold: Gold, events: Spill, share: Share) -> Report:
+    """Fold the events anew and compare with gold's rows; `events` are of the windows that gold should hold."""
+    notes = _notes(gold.state)
+    if _is_held_wholly(gold.state) and not gold.columns:
+        return Report("bronze", {}, (), (*notes, "nothing of it was ever replayed"))
+    try:
+        rebuild = Rebuild(_as_known(told, gold.state), gold.state, events)
+    except TableError as error:
+        what = f"its source's messages make no table ({error.code}: {error.message})"
+        return Report("bronze", {}, (Finding("NOT_REBUILT", gold.name, what),), tuple(notes))
+    compared = _Compared(gold, rebuild, notes)
+    found = compared.run(max(events.rows, gold.rows.rows), share)
+    counts: Counter[str] = Counter()
+    for (_, verdict), count in rebuild.verdicts.items():
+        counts[verdict] += count
+    checked = {"statements": len(told.statements), "events": counts.total(), **{k: n for k, n in counts.items() if n}}
+    findings = (*compare_columns(gold.columns, rebuild.columns), *rebuild.findings)
+    return Report("bronze", checked, tuple(dict.fromkeys(findings)), tuple(notes), found)
+
+
+def compare_columns(here: Columns, wanted: Columns) -> list[Finding]:
+    """How gold's columns differ from those that its source tells; their order is of no account."""
+    gold, rebuilt = dict(here), dict(wanted)
+    missing = [Finding("COLUMN", name, f"gold lacks it; it is {kind}") for name, kind in wanted if name not in gold]
+    strange = [Finding("COLUMN", name, "gold has it, its source does not") for name, _ in here if name not in rebuilt]
+    retyped = [
+        Finding("COLUMN", name, f"gold has it as {kind}; it is {rebuilt[name]}")
+        for name, kind in here
+        if name in rebuilt and kind != rebuilt[name]
+    ]
+    return [*missing, *strange, *retyped]
+
+
+def _notes(state: GoldState) -> list[str]:
+    hold = state.hold
+    if hold is None:
+        return []
+    if hold.position is None:
+        words = "compared with the windows that it took; out of their order, it may hold events of others too"
+        return [f"gold is held as it stands ({hold.code}): {words}"]
+    return [f"gold is held at {hold.position} ({hold.code}): compared up to there"]
+
+
+def _is_held_wholly(state: GoldState) -> bool:
+    return state.hold is not None and state.hold.position is None
+
+
+def _as_known(told: Told, state: GoldState) -> Told:
+    """Leave out the statements that gold cannot know yet, and, where it is held wholly, those that it did not take."""
+    taken = set(state.changes)
+    statements = {s: w for s, w in told.statements.items() if w in told.replayed or str(s.position) in taken}
+    if not _is_held_wholly(state):
+        return replace(told, statements=statements)
+    changes = [change for history in _histories(told, statements, state) for change in history.changes]
+    refused = {(change.position, change.part) for change in changes if str(change.position) not in taken}
+    return replace(told, statements={s: w for s, w in statements.items() if (s.position, s.part) not in refused})
+
+
+def _histories(told: Told, statements: Mapping[Statement, str], state: GoldState) -> list[TableHistory]:
+    tables = Tables.trace(list(statements), told.rules, [], told.known)
+    return [history for history in tables.histories() if history.identity == state.identity]
+
+
+class _Compared:
+    """One comparison of gold with its rebuild."""
+
+    def __init__(self, gold: Gold, rebuild: Rebuild, notes: list[str]) -> None:
+        self._gold = gold
+        self._rebuild = rebuild
+        self._notes = notes
+        here = {name for name, _ in gold.columns}
+        self._shared = [at for at, (name, _) in enumerate(rebuild.columns) if name in here]
+        self._names = [rebuild.columns[at][0] for at in self._shared]
+        self._kinds = tuple(rebuild.columns[at][1] for at in self._shared)
+
+    def run(self, rows: int, share: Share) -> RowDifference | None:
+        """Compare a share of the rows; None where gold has not all columns of the key."""
+        keys = self._rebuild.reader.key_columns
+        missing = [self._rebuild.columns[at][0] for at in keys if at not in self._shared]
+        if missing:
+            self._notes.append(f"gold lacks {missing[0]!r} of the key: no row was compared")
+            return None
+        found = RowDifference()
+        inner = min(-(-rows // (ROWS_AT_ONCE * share.of)) or 1, MOST_PARTS // share.of)
+        if not keys:
+            self._compare_bags(found, inner * share.of, share)
+            return found
+        on = tuple(self._shared.index(at) for at in keys)
+        comparison = Comparison((*self._names, SEQUENCE_COLUMN), (*self._kinds, GoldType("string")), on)
+        parts = inner * share.of
+        if parts > 1:
+            self._rebuild.deal(parts)
+            self._gold.rows.deal(lambda batch: [self._part(row, on, parts) for row in self._values(batch)])
+        for number in range(share.number - 1, parts, share.of):
+            rebuilt = self._rebuild.rows(self._rebuild.fold(number))
+            wanted = [(*(row[at] for at in self._shared), row[-1]) for row in rebuilt]
+            comparison.add(found, self._standing(number), wanted)
+        return found
+
+    def _compare_bags(self, found: RowDifference, parts: int, share: Share) -> None:
+        """Rows stand for themselves; a part holds some of the sequences, so that only the sum over all parts tells."""
+        if share.of > 1:
+            self._notes.append("the table has no key, so all of it was compared")
+        counts: Counter[Values] = Counter()
+        if parts > 1:
+            self._rebuild.deal(parts)
+        for number in range(parts):
+            for row, count in self._rebuild.fold(number).counts.items():
+                counts[comparable(tuple(row[at] for at in self._shared))] += count
+        owed = -sum(count for count in counts.values() if count < 0)
+        if owed:
+            self._notes.append(f"{owed} rows were deleted more often than they came")
+        standing = (row[:-1] for row in self._standing(0))
+        Comparison(tuple(self._names), self._kinds, ()).add(found, standing, (+counts).elements())
+
+    def _standing(self, part: int) -> Iterator[Values]:
+        for batch in self._gold.rows.part(part):
+            yield from self._values(batch)
+
+    def _part(self, row: Values, on: tuple[int, ...], parts: int) -> int:
+        return part_of(self._rebuild.links.first(tuple(row[at] for at in on)), parts)
+
+    def _values(self, batch: pa.RecordBatch) -> Iterator[Values]:
+        """Gold's rows, in the columns that both have, each with its sequence behind them."""
+        rows = to_values(pa.Table.from_batches([batch]).select(self._names)) or [()] * batch.num_rows
+        for row, at in zip(rows, batch.column(SEQUENCE_COLUMN).to_pylist(), strict=True):
+            yield (*row, _sequence(at))
+
+
+def _sequence(value: dict[str, object] | None) -> str | None:
+    if value is None or None in (value["epoch"], value["hi"], value["lo"]):
+        return None
+    part = value.get("part")
+    position = Sequence(*(int(str(value[name])) for name in ("epoch", "hi", "lo")))
+    return spell_sequence(position, None if part is None else str(part))

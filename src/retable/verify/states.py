@@ -1,0 +1,159 @@
+"""Two states of one gold table, by whatever name a state has, and what lies between them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+from pyiceberg.table import Table
+
+from retable.errors import InvalidSetting, NotFound
+from retable.gold.read import find_gold, snapshot_of_cut
+from retable.gold.rows import to_values
+from retable.gold.state import SEQUENCE_COLUMN
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import explained
+from retable.model.schema import parse_gold_type
+from retable.replay.fold import Values
+from retable.verify.compare import Comparison, RowDifference, part_of
+from retable.verify.rows import ROWS_AT_ONCE
+from retable.verify.spill import MOST_PARTS, Spill
+
+NOW = "now"
+_WINDOW = re.compile(r"\d{8}T\d{4}Z\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class TableState:
+    """A state of a table: the name that was asked for, its snapshot (None: it had no row yet), its columns.
+
+    `columns` are name and type by Iceberg's field id, in order, without Retable's own.
+    """
+
+    asked: str
+    snapshot: int | None
+    columns: dict[int, tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChange:
+    """A column that the two states have otherwise: `left` and `right` are its name and type, None where it is not."""
+
+    left: tuple[str, str] | None
+    right: tuple[str, str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class StateDifference:
+    """What lies between two states; `key` names the columns by which rows were compared, none: whole rows."""
+
+    left: TableState
+    right: TableState
+    key: tuple[str, ...]
+    columns: tuple[ColumnChange, ...]
+    rows: RowDifference
+
+
+def compare_states(lake: Lake, name: str, one: str, other: str, folder: Path) -> StateDifference:
+    """Compare two states of a gold table by key; rows wait in `folder`.
+
+    A state is `now`, a window, the number of a snapshot, a tag or a branch, or a time. Columns are told by their
+    identity, so a renamed one is compared with itself.
+    """
+    table, state = find_gold(lake, name)
+    left, right = (_find_state(lake, name, table, asked) for asked in (one, other))
+    shared = [number for number in right.columns if number in left.columns]
+    ids = {column.name: column.field_id for column in state.columns}
+    key = [ids[column] for column in state.keys if column in ids]
+    on = tuple(map(shared.index, key)) if key and set(key) <= set(shared) and len(key) == len(state.keys) else ()
+    spills = []
+    for side, each in (("left", left), ("right", right)):
+        spills.append(Spill(folder / f"{side}.arrow"))
+        if each.snapshot is not None:
+            _read(lake, table, each.snapshot, [each.columns[number][0] for number in shared], spills[-1])
+    names = tuple(right.columns[number][0] for number in shared)
+    kinds = tuple(parse_gold_type(right.columns[number][1]) for number in shared)
+    rows = _compare(Comparison(names, kinds, on), spills[0], spills[1])
+    changes = [
+        ColumnChange(left.columns.get(number), right.columns.get(number))
+        for number in {**left.columns, **right.columns}
+    ]
+    changed = tuple(change for change in changes if change.left != change.right)
+    return StateDifference(left, right, tuple(names[at] for at in on), changed, rows)
+
+
+def _find_state(lake: Lake, name: str, table: Table, asked: str) -> TableState:
+    snapshot = _snapshot(lake, name, table, asked)
+    schema = table.schema()
+    if snapshot is not None and asked != NOW:
+        found = table.metadata.snapshot_by_id(snapshot)
+        if found is None:
+            raise NotFound(f"{name}: the snapshot {snapshot} has expired", table=name, snapshot=snapshot)
+        schema = next((each for number, each in table.schemas().items() if number == found.schema_id), schema)
+    fields = [field for field in schema.fields if field.name != SEQUENCE_COLUMN]
+    return TableState(asked, snapshot, {f.field_id: (f.name, str(f.field_type).replace(" ", "")) for f in fields})
+
+
+def _snapshot(lake: Lake, name: str, table: Table, asked: str) -> int | None:
+    if asked == NOW:
+        return table.metadata.current_snapshot_id
+    if asked in table.refs():
+        return table.refs()[asked].snapshot_id
+    if _WINDOW.match(asked):
+        return snapshot_of_cut(lake, name, asked)
+    if asked.isdecimal():
+        return int(asked)
+    return _at(name, table, asked)
+
+
+def _at(name: str, table: Table, asked: str) -> int | None:
+    """The snapshot that readers saw at a time; None before the first one."""
+    try:
+        time = datetime.fromisoformat(asked)
+    except ValueError:
+        raise _unknown(name, asked) from None
+    if time.tzinfo is None:
+        raise InvalidSetting(f"{asked!r} has no zone; write {asked}Z for UTC, or {asked}+08:00")
+    entries = table.history()
+    past = [entry.snapshot_id for entry in entries if entry.timestamp_ms <= time.timestamp() * 1000]
+    first = table.metadata.snapshot_by_id(entries[0].snapshot_id) if entries else None
+    if not past and first is not None and first.parent_snapshot_id is not None:
+        raise NotFound(f"{name}: what stood at {asked} has expired", table=name)
+    return past[-1] if past else None
+
+
+def _unknown(name: str, asked: str) -> NotFound:
+    return NotFound(
+        f"{asked!r} is no state of {name}; name a state by `now`, a window (20260301T0500Z), a snapshot's number, "
+        f"a tag, or a time with its zone (2026-03-01T05:00:00Z)",
+        table=name,
+    )
+
+
+def _read(lake: Lake, table: Table, snapshot: int, names: list[str], rows: Spill) -> None:
+    """Read these columns, in this order."""
+    with explained(lake.settings.lake):
+        scan = table.scan(snapshot_id=snapshot, selected_fields=(*names, SEQUENCE_COLUMN))
+        for batch in scan.to_arrow_batch_reader():
+            rows.write(batch.select([*names, SEQUENCE_COLUMN]))
+
+
+def _compare(comparison: Comparison, left: Spill, right: Spill) -> RowDifference:
+    found = RowDifference()
+    parts = min(-(-max(left.rows, right.rows) // ROWS_AT_ONCE) or 1, MOST_PARTS)
+    on = comparison.on or range(len(comparison.names))
+    if parts > 1:
+        for side in (left, right):
+            side.deal(lambda batch: [part_of(tuple(row[at] for at in on), parts) for row in _values(batch)])
+    for number in range(parts):
+        one, other = ([row for batch in side.part(number) for row in _values(batch)] for side in (left, right))
+        comparison.add(found, one, other)
+    return found
+
+
+def _values(batch: pa.RecordBatch) -> Iterator[Values]:
+    """Rows without their sequence, which is there so that a batch without columns still has its rows."""
+    columns = batch.schema.names[:-1]
+    yield from to_values(pa.Table.from_batches([batch]).select(columns)) or [()] * batch.num_rows

@@ -1,0 +1,142 @@
+"""Whether a source's windows tile its positions, and whether every message of a window is accounted for."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from retable.errors import Unbalanced
+from retable.ledger.counts import check_events, check_messages, check_rows
+from retable.model.window import Window
+from retable.verify.findings import Finding
+
+Address = tuple[str, int, int]
+_SHOWN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """What the tables hold of one window, and what the ledger counted, by stage; a stage that has not run is missing.
+
+    `unseen` are the messages of bronze of which neither silver nor quarantine knows, `strange` the addresses that they
+    know and bronze does not. `fresh` says whether what was replayed is what silver holds now.
+    """
+
+    window: str
+    bronze: int
+    silver: int
+    silver_rows: int
+    quarantine: int
+    unseen: tuple[Address, ...]
+    strange: tuple[Address, ...]
+    fresh: bool
+    counted: Mapping[str, Mapping[str, int]]
+
+
+def check_tiling(windows: Sequence[Window]) -> list[Finding]:
+    """Every position is in one window: each begins where the one before it ends, and no object is left out or twice."""
+    found = []
+    for before, window in pairwise(windows):
+        if window.ordinal != before.ordinal + 1:
+            what = f"it is number {window.ordinal}, and the one before it, {before.name}, is number {before.ordinal}"
+            found.append(Finding("WINDOW_NUMBER", window.name, what))
+        if window.start != before.end:
+            code = "WINDOW_GAP" if window.start > before.end else "WINDOW_OVERLAP"
+            found.append(
+                Finding(
+                    code,
+                    window.name,
+                    f"it begins at {window.start:%FT%TZ}, and {before.name} ends at {before.end:%FT%TZ}",
+                )
+            )
+    if windows and windows[0].ordinal != 0:
+        found.append(
+            Finding("WINDOW_NUMBER", windows[0].name, f"the first window is number {windows[0].ordinal}, not 0")
+        )
+    return found + _check_objects(windows)
+
+
+def _check_objects(windows: Sequence[Window]) -> list[Finding]:
+    found = []
+    wanted = 0
+    seen: dict[tuple[str, str], str] = {}
+    for window in windows:
+        for item in window.objects:
+            if item.number != wanted:
+                code = "OBJECT_GAP" if item.number > wanted else "OBJECT_TWICE"
+                found.append(Finding(code, window.name, f"{item.key} is object {item.number}, and {wanted} is next"))
+            wanted = max(wanted, item.number) + 1
+            other = seen.setdefault((item.key, item.etag), window.name)
+            if other != window.name:
+                found.append(Finding("OBJECT_TWICE", window.name, f"{item.key} is in the window {other} too"))
+    return found
+
+
+def check_accounts(accounts: Accounts) -> list[Finding]:
+    """Every message of bronze is an event, a note or in quarantine, and the ledger counted just that."""
+    found = [*_check_landed(accounts), *_check_decoded(accounts), *_check_replayed(accounts)]
+    return [Finding(code, accounts.window, what) for code, what in found]
+
+
+def _check_landed(accounts: Accounts) -> Iterable[tuple[str, str]]:
+    land, decode = accounts.counted.get("land"), accounts.counted.get("decode")
+    landed = None if land is None else land.get("landed", 0)
+    if landed is not None and landed != accounts.bronze:
+        code = "MESSAGES_LOST" if accounts.bronze < landed else "MESSAGES_ADDED"
+        yield code, f"bronze has {accounts.bronze} messages, and {landed} were landed"
+    if decode is not None and landed is not None and decode.get("landed", 0) != landed:
+        yield "UNBALANCED", f"{landed} messages were landed, and {decode.get('landed', 0)} came to be decoded"
+
+
+def _check_decoded(accounts: Accounts) -> Iterable[tuple[str, str]]:
+    decode = accounts.counted.get("decode")
+    if decode is None:
+        return
+    for check in (check_messages, check_events):
+        try:
+            check(decode)
+        except Unbalanced as error:
+            yield "UNBALANCED", error.message.partition(";")[0]
+    sums = _sums(decode)
+    for what, there, wanted in (
+        ("silver", accounts.silver, sums["events"] - sums["excluded"]),
+        ("quarantine", accounts.quarantine, sums["quarantined"]),
+    ):
+        if there != wanted:
+            yield f"{what.upper()}_DIFFERS", f"{what} has {there} rows of it, and the ledger counted {wanted}"
+    if len(accounts.unseen) > sums["excluded"] + sums["ignored"] + sums["erased"]:
+        words = "are neither event nor note nor in quarantine"
+        yield "MESSAGE_UNACCOUNTED", f"{len(accounts.unseen)} messages {words}: {_spell(accounts.unseen)}"
+    if accounts.strange:
+        yield "EVENT_WITHOUT_MESSAGE", f"bronze has no message at {_spell(accounts.strange)}"
+
+
+def _check_replayed(accounts: Accounts) -> Iterable[tuple[str, str]]:
+    replay = accounts.counted.get("replay")
+    if replay is None:
+        return
+    if not accounts.fresh:
+        yield "DECODED_SINCE", "it was decoded anew, and not replayed since"
+        return
+    try:
+        check_rows(replay)
+    except Unbalanced as error:
+        yield "UNBALANCED", error.message.partition(";")[0]
+    if replay.get("rows", 0) != accounts.silver_rows:
+        yield (
+            "ROWS_UNCOUNTED",
+            f"silver has {accounts.silver_rows} row changes, and {replay.get('rows', 0)} were replayed",
+        )
+
+
+def _sums(counts: Mapping[str, int]) -> Counter[str]:
+    """Counts without their reasons."""
+    sums: Counter[str] = Counter()
+    for name, count in counts.items():
+        sums[name.partition(":")[0]] += count
+    return sums
+
+
+def _spell(addresses: Sequence[Address]) -> str:
+    shown = ", ".join(f"{topic}/{partition}@{offset}" for topic, partition, offset in addresses[:_SHOWN])
+    return shown if len(addresses) <= _SHOWN else f"{shown} and {len(addresses) - _SHOWN} more"

@@ -1,0 +1,110 @@
+"""Gold in memory against its source's messages: what `retable verify --against bronze` does, without a lake."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from laws.memory import Table
+from laws.story import Story, tell
+from laws.world import World
+from retable.decode.silver import events_to_batch
+from retable.gold.plan import Rules
+from retable.gold.rows import sequence_type, to_column
+from retable.gold.state import SEQUENCE_COLUMN, GoldState
+from retable.model.event import TableName
+from retable.simulate import Delivery
+from retable.verify.decoded import read_statements
+from retable.verify.findings import Report
+from retable.verify.rebuild import Told, names_of
+from retable.verify.rows import Gold, Share, compare_rows
+from retable.verify.spill import Spill
+
+WHOLE = Share()
+MOST_SEEDS = 100
+_NAME = ("database", "schema", "table")
+
+
+def first_story(
+    wanted: Callable[[Mapping[str, GoldState]], object], source_format: str, delivery: Delivery, kinds: Sequence[str]
+) -> Story:
+    """The first of the stories of the seeds from 0 on whose tables, when all is replayed, are as wanted."""
+    for seed in range(MOST_SEEDS):
+        story = tell(seed, source_format, delivery, 50, kinds)
+        world = story.world()
+        for name in world.names:
+            world.replay(name)
+        if wanted(world.states()):
+            return story
+    raise LookupError(f"none of {MOST_SEEDS} stories is as wanted")
+
+
+class Verifier:
+    """Verifies the tables of a world that delivered all of a story."""
+
+    def __init__(self, story: Story, world: World) -> None:
+        self._world = world
+        self._batches = {
+            window: events_to_batch(window, [event for record in records for event in story.events_of(record)])
+            for window, records in zip(world.names, story.windows, strict=True)
+        }
+        self._names = {
+            window: [_row_name(record) for record in batch.select(["kind", *_NAME]).to_pylist()]
+            for window, batch in self._batches.items()
+        }
+        records = [
+            record
+            for batch in self._batches.values()
+            for record in batch.filter(pc.equal(batch.column("kind"), "schema")).to_pylist()
+        ]
+        self._statements, self._system = read_statements(records, world.source)
+
+    def every(self, share: Share = WHOLE) -> dict[str, Report]:
+        """The report on each table."""
+        return {name: self.verify(name, share) for name in self._world.states()}
+
+    def verify(self, name: str, share: Share = WHOLE) -> Report:
+        state = self._world.states()[name]
+        told = self._told(state)
+        names = names_of(told, state)
+        with TemporaryDirectory() as folder:
+            events, rows = Spill(Path(folder) / "events"), Spill(Path(folder) / "rows")
+            for window in sorted(told.replayed):
+                mine = pa.array([name in names for name in self._names[window]], pa.bool_())
+                events.write(self._batches[window].filter(mine))
+            rows.write(standing(self._world.catalog.tables[name], state))
+            columns = tuple((column.gold, column.type) for column in state.columns)
+            return compare_rows(told, Gold(name, state, columns, rows), events, share)
+
+    def _told(self, state: GoldState) -> Told:
+        world = self._world
+        tables = {identity: TableName(row.database, row.schema, row.table) for identity, row in world.tables.items()}
+        known = tuple(name for identity, name in tables.items() if identity == f"{name}@base")
+        held = {window for (window, i), counts in world.counts.items() if i == state.identity and _is_held(counts)}
+        is_whole = state.hold is not None and state.hold.position is None
+        return Told(
+            Rules(world.settings, world.source, self._system),
+            self._statements,
+            {window: number for number, window in enumerate(world.names)},
+            frozenset(world.replayed - (held if is_whole else set())),
+            known,
+        )
+
+
+def standing(table: Table, state: GoldState) -> pa.RecordBatch:
+    """The rows of a table in memory, as a scan of gold gives them."""
+    columns = [(column.field_id, column.gold, column.type) for column in state.columns]
+    arrays = [to_column([table.value(row, number) for row in table.rows], kind) for number, _, kind in columns]
+    members = [{**row[1]._asdict(), "part": row[2]} for row in table.rows]
+    arrays.append(pa.array(members, sequence_type(table.with_part)))
+    return pa.RecordBatch.from_arrays(arrays, names=[*(name for _, name, _ in columns), SEQUENCE_COLUMN])
+
+
+def _is_held(counts: dict[str, int]) -> bool:
+    return counts["rows"] > 0 and counts.get("held", 0) == counts["rows"]
+
+
+def _row_name(record: dict[str, str]) -> TableName | None:
+    return TableName(*(record[part] for part in _NAME)) if record["kind"] == "row" else None
