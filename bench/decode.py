@@ -55,7 +55,7 @@ CAPTURES = {
     "debezium_json": "debezium_mariadb.jsonl.gz",
     "dts_avro": "dts_avro.jsonl.gz",
 }
-OPTIONS = {"datahub_tuple": 'database = "shop"\ntable = "orders"'}
+OPTIONS = {"datahub_tuple": 'database = "shop"\ntable = "orders"', "shareplex_json": 'database = "shop"'}
 BAD_SHARE = 100
 """Of the spoiled window, one message of so many is cut in its middle."""
 
