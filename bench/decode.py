@@ -55,7 +55,10 @@ CAPTURES = {
     "debezium_json": "debezium_mariadb.jsonl.gz",
     "dts_avro": "dts_avro.jsonl.gz",
 }
-OPTIONS = {"datahub_tuple": 'database = "shop"\ntable = "orders"', "shareplex_json": 'database = "shop"'}
+OPTIONS = {
+    "datahub_tuple": 'database = "shop"\ntable = "orders"\n\n[tables."*"]\nkeys = ["id"]',
+    "shareplex_json": 'database = "shop"',
+}
 BAD_SHARE = 100
 """Of the spoiled window, one message of so many is cut in its middle."""
 
@@ -71,9 +74,6 @@ path = "in"
 layout = "kafka_dump"
 hour = '(\\d{{4}}-\\d\\d-\\d\\dT\\d\\d)'
 {options}
-
-[tables."*"]
-keys = ["id"]
 """
 
 
