@@ -1,6 +1,6 @@
 """`make test-long MINUTES=60`: draw more examples of the laws, seed after seed, and say how many ran.
 
-A failure prints the smallest example, as a call of `tell`: keep it as a line of `kept.py`, then mend what it shows.
+A failure prints the smallest example, as a call of `tell`: mend what it shows, then keep it with `keep.py`.
 """
 
 import os
