@@ -27,6 +27,7 @@ from retable.model.schema_change import (
     Place,
     RenameTable,
     SchemaChange,
+    SetKey,
     TruncateTable,
     Unsupported,
 )
@@ -111,6 +112,8 @@ def render(change: SchemaChange) -> str:
             return (
                 f"change in {table_name(table)}{' if exists' * if_exists}: {name(old)} to {column(spec)}{place(where)}"
             )
+        case SetKey(table, keys):
+            return f"key of {table_name(table)}: {', '.join(map(name, keys))}"
         case TruncateTable(table):
             return f"truncate {table_name(table)}"
         case DropTable(table, if_exists):

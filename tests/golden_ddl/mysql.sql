@@ -286,7 +286,7 @@ ALTER TABLE t PAGE_COMPRESSED=1, WITH VALIDATION
 
 --- ALTER TABLE: keys and rows
 ALTER TABLE t ADD PRIMARY KEY (id)
--- => unsupported for shop.t: the primary key changes
+-- => key of shop.t: id
 ALTER TABLE t DROP PRIMARY KEY
 -- => unsupported for shop.t: the primary key changes
 ALTER TABLE t ADD COLUMN a INT, DROP PRIMARY KEY, ADD CONSTRAINT PRIMARY KEY USING BTREE (a)
@@ -296,7 +296,7 @@ ALTER TABLE t DROP INDEX `PRIMARY`
 ALTER TABLE t DROP CONSTRAINT `primary`
 -- => unsupported for shop.t: the primary key changes
 ALTER TABLE t ADD (a INT, PRIMARY KEY (a))
--- => unsupported for shop.t: the primary key changes
+-- => add to shop.t: a INT | key of shop.t: a
 ALTER IGNORE TABLE t ADD UNIQUE (a)
 -- => unsupported for shop.t: ALTER IGNORE with a unique index takes rows away without an event
 ALTER IGNORE TABLE t ADD COLUMN a INT
@@ -659,7 +659,7 @@ ALTER TABLE t ADD a INT, ADD b INT FIRST, MODIFY c BIGINT FIRST, ALTER d SET DEF
 ALTER TABLE t ALGORITHM=INSTANT, ADD COLUMN a INT NOT NULL, LOCK=DEFAULT
 -- => add to shop.t: a INT not null
 ALTER TABLE t ADD a INT, ADD PRIMARY KEY (a)
--- => unsupported for shop.t: the primary key changes
+-- => add to shop.t: a INT | key of shop.t: a
 ALTER TABLE t DROP COLUMN a, TRUNCATE PARTITION p0
 -- => unsupported for shop.t: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t ADD (a INT, b INT), ADD (c INT) , DROP d

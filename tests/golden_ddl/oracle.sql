@@ -168,7 +168,7 @@ ALTER TABLE t ADD a AS (b + 1)
 ALTER TABLE t ADD (a NUMBER PRIMARY KEY)
 -- => unsupported for ORCL.HR.T: the primary key changes
 ALTER TABLE t ADD (a NUMBER, PRIMARY KEY (a))
--- => unsupported for ORCL.HR.T: the primary key changes
+-- => add to ORCL.HR.T: A NUMBER | key of ORCL.HR.T: A
 ALTER TABLE t ADD a
 -- => unsupported for ORCL.HR.T: the statement does not tell the type of column 'A'
 ALTER TABLE t ADD COLUMN a NUMBER
@@ -288,9 +288,9 @@ ALTER TABLE t RENAME COLUMN a b
 
 --- ALTER TABLE: constraints
 ALTER TABLE t ADD CONSTRAINT pk_t PRIMARY KEY (id) USING INDEX TABLESPACE x ENABLE
--- => unsupported for ORCL.HR.T: the primary key changes
+-- => key of ORCL.HR.T: ID
 ALTER TABLE "HR"."T" ADD PRIMARY KEY ("ID") USING INDEX (CREATE UNIQUE INDEX "I" ON "T" ("ID")) ENABLE
--- => unsupported for ORCL.HR.T: the primary key changes
+-- => key of ORCL.HR.T: ID
 ALTER TABLE t ADD CONSTRAINT pk_t PRIMARY KEY (id) RELY DISABLE NOVALIDATE
 -- => nothing: ALTER TABLE: primary key
 ALTER TABLE t ADD CONSTRAINT u UNIQUE (a, b) DEFERRABLE INITIALLY IMMEDIATE

@@ -79,7 +79,7 @@ ALTER TABLE t ADD a int NOT NULL DEFAULT 'x'
 ALTER TABLE t ADD a time NOT NULL DEFAULT '10:00'
 -- => unsupported for shop.dbo.t: the statement does not tell what old rows show in column 'a': its default is no value of time by itself
 ALTER TABLE t ADD CONSTRAINT PK_t PRIMARY KEY CLUSTERED (id)
--- => unsupported for shop.dbo.t: the primary key changes
+-- => key of shop.dbo.t: id
 ALTER TABLE t ADD a int PRIMARY KEY
 -- => unsupported for shop.dbo.t: the primary key changes
 ALTER TABLE t ADD id int IDENTITY(1,1)

@@ -1,8 +1,8 @@
 """The actions of one ALTER TABLE in an order in which they can be applied one by one.
 
 MySQL takes them all at once: old names are those before the statement, and `AFTER` means names after it. So
-drops come first, then changes that stay at their place, then what is placed or added, as written, and last the
-table's new name. What other databases let one statement do fits into the same order.
+drops come first, then changes that stay at their place, then what is placed or added, as written, then the key,
+and last the table's new name. What other databases let one statement do fits into the same order.
 """
 
 from dataclasses import replace
@@ -15,6 +15,7 @@ from retable.model.schema_change import (
     NoChange,
     RenameTable,
     SchemaChange,
+    SetKey,
 )
 
 ColumnChange = AddColumn | ChangeColumn | DropColumn
@@ -24,8 +25,9 @@ def in_order(changes: list[SchemaChange]) -> tuple[SchemaChange, ...]:
     """Order the actions of one statement; one NoChange says what they are if none changes the table."""
     columns = sorted((change for change in changes if isinstance(change, ColumnChange)), key=_rank)
     renames = [change for change in changes if isinstance(change, RenameTable)]
-    if columns or renames:
-        return (*_without_collisions(columns), *renames[-1:])
+    keys = [change for change in changes if isinstance(change, SetKey)]
+    if columns or keys or renames:
+        return (*_without_collisions(columns), *keys[-1:], *renames[-1:])
     words = dict.fromkeys(change.what for change in changes if isinstance(change, NoChange))
     return (NoChange(f"ALTER TABLE: {', '.join(words) or 'no action'}"),)
 

@@ -20,6 +20,7 @@ from retable.model.schema_change import (
     NoChange,
     RenameTable,
     SchemaChange,
+    SetKey,
     TruncateTable,
     Unsupported,
 )
@@ -39,6 +40,7 @@ _KINDS: dict[type[SchemaChange], str] = {
     AddColumn: "add_column",
     DropColumn: "drop_column",
     ChangeColumn: "change_column",
+    SetKey: "set_key",
     TruncateTable: "truncate_table",
     DropTable: "drop_table",
     RenameTable: "rename_table",

@@ -19,9 +19,9 @@ from retable.gold.store import Catalog, Halves, Late, Record, RowStore
 from retable.gold.table import TableReplay
 from retable.gold.work import Outcome, Work
 from retable.model.event import TableName
-from retable.replay.fold import REMEDY_REBUILD, RowEvent
+from retable.replay.fold import REMEDY_REBUILD, Bounds, RowEvent
 from retable.replay.history import Hold, TableHistory
-from retable.replay.timeline import Statement
+from retable.replay.timeline import KEY_CHANGES, REMEDY_STATEMENT, Statement
 from retable.replay.traced import ImplicitColumn
 
 EMPTY = "empty"
@@ -181,7 +181,8 @@ class Run:
         rebuilds: bool = False,
     ) -> Work | None:
         """What to do for one table; None where gold and the record say it already, or there is nothing to say."""
-        history, events = tables.history(identity), owned.get(identity, [])
+        events = owned.get(identity, [])
+        history = self._with_one_key(tables, tables.history(identity), events, visible[-1], set(silver))
         gold, state = found[identity].gold, found[identity].state
         empty = history.dropped or not history.final.columns
         if state is None and not events and empty and history.hold is None:
@@ -227,6 +228,21 @@ class Run:
             clash=hold,
             rebuilds=rebuilds,
         )
+
+    def _with_one_key(
+        self, tables: Tables, history: TableHistory, events: list[RowEvent], until: str, own: set[str]
+    ) -> TableHistory:
+        """The history up to the statement that gave the table its key, where rows without one came before it."""
+        position = history.key_set
+        if position is None or (history.hold is not None and history.hold.position == position):
+            return history
+        counts = Bounds(history.void, None)
+        rows = [*events, *self._older(tables, history, until, own, None)]
+        if not any(event.sequence < position and counts.verdict(event) is None for event in rows):
+            return history
+        change = next(change for change in history.changes if change.position == position)
+        hold = Hold("UNSUPPORTED_CHANGE", KEY_CHANGES, position, change.part, change.statement, REMEDY_STATEMENT)
+        return history.until(hold)
 
     def _replay_all(self, window: str, works: list[Work]) -> list[tuple[Outcome, list[RowEvent]]]:
         """Replay tables side by side, one a lane; with several lanes all end before the first failure is told."""

@@ -59,6 +59,14 @@ class ChangeColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class SetKey:
+    """A table that had no primary key has these columns as one from here on."""
+
+    table: TableName
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TruncateTable:
     """Everything before this position is void."""
 
@@ -103,6 +111,7 @@ SchemaChange = (
     | AddColumn
     | DropColumn
     | ChangeColumn
+    | SetKey
     | TruncateTable
     | DropTable
     | RenameTable

@@ -90,7 +90,7 @@ class TableHistory:
     """One table of a source through all its names.
 
     `voids` are the positions below which no row counts (TRUNCATE, DROP, CREATE), each with whether the table is
-    dropped from there on.
+    dropped from there on. `key_sets` are those at which a table without a key got one.
     """
 
     identity: str
@@ -99,6 +99,7 @@ class TableHistory:
     voids: tuple[tuple[Sequence, bool], ...] = ()
     hold: Hold | None = None
     changes: tuple[AppliedChange, ...] = field(default=())
+    key_sets: tuple[Sequence, ...] = ()
 
     @property
     def name(self) -> TableName:
@@ -120,6 +121,12 @@ class TableHistory:
     def dropped(self) -> bool:
         return bool(self.voids) and self.voids[-1][1]
 
+    @property
+    def key_set(self) -> Sequence | None:
+        """Where the table got its key, if rows without one can lie below and count."""
+        last = max(self.key_sets, default=None)
+        return last if last is not None and (self.void is None or self.void < last) else None
+
     def until(self, hold: Hold) -> "TableHistory":
         """The history as it was where `hold` stops the table, unless something stopped it before."""
         at = hold.position
@@ -130,6 +137,7 @@ class TableHistory:
             epochs=tuple(epoch for epoch in self.epochs if epoch.start is None or epoch.start < at),
             voids=tuple(void for void in self.voids if void[0] < at),
             changes=tuple(change for change in self.changes if change.position < at),
+            key_sets=tuple(position for position in self.key_sets if position < at),
             hold=hold,
         )
 

@@ -20,6 +20,7 @@ from retable.model.schema_change import (
     NoChange,
     RenameTable,
     SchemaChange,
+    SetKey,
     TruncateTable,
     Unsupported,
 )
@@ -28,6 +29,7 @@ from retable.replay.columns import Dialect, evolve, unknown_type
 from retable.replay.history import AppliedChange, ChangeStatus, Column, Epoch, Hold, NameSpan, TableHistory
 from retable.replay.traced import ImplicitColumn, TracedTable
 
+KEY_CHANGES = "the primary key changes"
 REMEDY_STATEMENT = (
     "this kind of statement is not replayed yet; after a version that replays it: "
     "retable hold release TABLE --rebuild --reason ..."
@@ -126,6 +128,8 @@ class Timeline:
                         target.voids.append((at.position, False))
                         self._note(target, at, change)
                 return None
+            case SetKey(name, keys):
+                return self._set_key(self._table(name, at.position), keys, at, change)
             case AddColumn() | DropColumn() | ChangeColumn():
                 target = self._table(change.table, at.position)
                 if target.hold is not None:
@@ -229,6 +233,21 @@ class Timeline:
         if isinstance(outcome, str):
             return self._hold(table, at, outcome)
         table.begin(replace(outcome, start=at.position))
+        self._note(table, at, change)
+        return None
+
+    def _set_key(self, table: TracedTable, keys: tuple[str, ...], at: Statement, change: SetKey) -> str | None:
+        """The key holds from here on; whether rows came before is known where rows are (`TableHistory.key_set`)."""
+        if table.hold is not None:
+            return None
+        table.save(at.position)
+        epoch = table.epochs[-1]
+        if epoch.keys:
+            return self._hold(table, at, KEY_CHANGES)
+        if epoch.complete and (missing := [key for key in keys if epoch.column(key) is None]):
+            return self._hold(table, at, f"column {missing[0]!r} of its key is not there")
+        table.begin(replace(epoch, start=at.position, keys=keys))
+        table.key_sets.append(at.position)
         self._note(table, at, change)
         return None
 

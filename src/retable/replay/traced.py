@@ -36,6 +36,7 @@ class TracedTable:
     changes: list[AppliedChange] = field(default_factory=list)
     left: Counter[str] = field(default_factory=Counter)
     renamed: dict[str, str] = field(default_factory=dict)
+    key_sets: list[Sequence] = field(default_factory=list)
     saved: tuple[Sequence, list[Epoch], list[tuple[Sequence, bool]], list[AppliedChange]] | None = None
 
     @property
@@ -50,6 +51,7 @@ class TracedTable:
     def undo(self, position: Sequence) -> None:
         if self.saved is not None and self.saved[0] == position:
             _, self.epochs, self.voids, self.changes = self.saved
+            self.key_sets = [at for at in self.key_sets if at != position]
 
     def begin(self, epoch: Epoch) -> None:
         """Start an epoch, or change the one that the same statement began."""
@@ -88,4 +90,5 @@ class TracedTable:
             tuple(self.voids),
             self.hold,
             tuple(self.changes),
+            tuple(self.key_sets),
         )

@@ -6,7 +6,7 @@ from retable.simulate.columns import Column, ColumnType
 from retable.simulate.database import Table
 from retable.simulate.designs import ADDED_NAMES, DESIGNS, TABLE_NAMES, new_column
 from retable.simulate.shop import Shop
-from retable.simulate.statements import CreateTable, DropTables, NoChange, RenameTables, TruncateTable
+from retable.simulate.statements import AlterTable, CreateTable, DropTables, NoChange, RenameTables, TruncateTable
 
 _MOST_TABLES = 9
 _ASIDE = "swap_aside"
@@ -37,8 +37,19 @@ def _create_table(shop: Shop, _: str) -> bool:
     for other in ADDED_NAMES[: shop.chance.randrange(1, 4)]:
         columns.append(new_column(shop.chance, other))
     keys = () if hits(shop.chance, 0.2) else ("id",)
-    shop.execute(CreateTable(name, tuple(columns), keys), shop.pen().create(name, tuple(columns), keys))
+    if keys and hits(shop.chance, 0.2):
+        _create_in_two(shop, name, tuple(columns))
+    else:
+        shop.execute(CreateTable(name, tuple(columns), keys), shop.pen().create(name, tuple(columns), keys))
     return True
+
+
+def _create_in_two(shop: Shop, name: str, columns: tuple[Column, ...]) -> None:
+    """CREATE TABLE without a key, and then ADD PRIMARY KEY, as exports of a schema do."""
+    shop.execute(CreateTable(name, columns, ()), shop.pen().create(name, columns, ()))
+    pen = shop.pen()
+    text = pen.alter(name, f"{pen.words('ADD PRIMARY KEY')} ({pen.name('id')})")
+    shop.execute(AlterTable(name, tuple((column, column.name) for column in columns), ("id",)), text)
 
 
 def _create_like(shop: Shop, name: str) -> bool:

@@ -16,6 +16,7 @@ from retable.model.schema_change import (
     Place,
     RenameTable,
     SchemaChange,
+    SetKey,
 )
 
 _PARTITION_WORDS = frozenset(
@@ -96,16 +97,13 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
     if cursor.sees("SYSTEM", "VERSIONING"):
         raise UnsupportedChange("a table with system versioning keeps rows that its events delete")
     if key := read_key(cursor):
-        if key.columns:
-            raise UnsupportedChange(_KEY_CHANGES)
-        return [NoChange(key.what)]
+        return [SetKey(table, key.columns) if key.columns else NoChange(key.what)]
     cursor.take("COLUMN")
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
     if cursor.sees("("):
         elements = read_elements(cursor)
-        if elements.primary:
-            raise UnsupportedChange(_KEY_CHANGES)
-        return [_added(table, column, Place(), if_not_exists) for column in elements.columns]
+        keys = [SetKey(table, elements.primary)] if elements.primary else []
+        return [*(_added(table, column, Place(), if_not_exists) for column in elements.columns), *keys]
     column = read_column(cursor, cursor.name())
     return [_added(table, column, read_place(cursor) or Place(), if_not_exists)]
 

@@ -18,6 +18,7 @@ from retable.model.schema_change import (
     NoChange,
     RenameTable,
     SchemaChange,
+    SetKey,
 )
 
 KEY_CHANGES = "the primary key changes"
@@ -97,13 +98,12 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
     else:
         what, keys = read_other(cursor)
         added, others = [], [what]
-    if keys:
-        raise UnsupportedChange(KEY_CHANGES)
     if "period" in others:
         raise UnsupportedChange("a period adds columns that the statement does not tell")
     if cursor.word in _STORAGE_OF_COLUMNS:
         cursor.skip_to(*_ACTIONS)
-    return [*(_added(table, column) for column in added), *map(NoChange, others)]
+    key = [SetKey(table, keys)] if keys else []
+    return [*(_added(table, column) for column in added), *key, *map(NoChange, others)]
 
 
 def _added(table: TableName, column: ColumnDefinition) -> AddColumn:

@@ -9,7 +9,7 @@ from retable.ddl.sqlserver.names import Names, is_temporary
 from retable.errors import UnsupportedChange
 from retable.model.event import TableName
 from retable.model.schema import ColumnSpec
-from retable.model.schema_change import AddColumn, ChangeColumn, DropColumn, NoChange, SchemaChange
+from retable.model.schema_change import AddColumn, ChangeColumn, DropColumn, NoChange, SchemaChange, SetKey
 
 _KEY_CHANGES = "the primary key changes"
 _COLUMN_OPTIONS = frozenset({"ADD", "DROP"})
@@ -66,7 +66,7 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
         if isinstance(element, ColumnDefinition):
             changes.append(_added(table, element))
         elif element.key:
-            raise UnsupportedChange(_KEY_CHANGES)
+            changes.append(SetKey(table, element.key))
         else:
             changes.append(NoChange(element.what))
     return changes
