@@ -145,7 +145,7 @@ def default_value(column: Column, rules: ValueRules) -> Value:
     if column.default is None:
         return None
     try:
-        return default_reader(column.source_type or "", column.type, rules)(column.default)
+        return default_reader(column.default_type or column.source_type or "", column.type, rules)(column.default)
     except BadValue as error:
         raise UnsupportedChange(f"the default of column {column.name!r}: {error.message}") from error
 
