@@ -27,6 +27,7 @@ from retable.model.schema_change import (
     Place,
     RenameTable,
     SchemaChange,
+    SetKey,
     TruncateTable,
 )
 from retable.simulate.columns import Value as TrueValue
@@ -137,7 +138,7 @@ class Reader:
     # --- statements ----------------------------------------------------------------------------------------------
     def _change(self, change: SchemaChange) -> None:
         match change:
-            case NoChange():
+            case NoChange() | SetKey():
                 pass
             case CreateTable(table, columns):
                 assert table.table not in self.sheets
