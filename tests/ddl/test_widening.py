@@ -50,6 +50,7 @@ def test_a_change_that_keeps_every_value(old: str | None, new: str) -> None:
         ("int", "varchar(5)"),
         ("int(5) unsigned zerofill", "varchar(20)"),
         ("int", "decimal(12,0) unsigned"),
+        ("int", "decimal(12,0) zerofill"),
         ("date", "time"),
     ],
 )

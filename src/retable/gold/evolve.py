@@ -61,14 +61,17 @@ def plan_evolution(
     """
     fields = {field_id: (name, kind) for field_id, name, kind in present}
     field_of = {column.id: column.field_id for column in known if column.field_id in fields}
+    anew: list[str] = []
     for column in final:
         name, kind = fields.get(field_of.get(column.id, -1), ("", None))
         if kind is not None and not kind.widens_to(column.type):
             if not by_name and kind.rewrites_to(column.type):
-                raise RewriteNeeded(f"{name} from {kind} to {column.type}")
-            if not by_name:
+                anew.append(f"{name} from {kind} to {column.type}")
+            elif not by_name:
                 raise LateChange(f"column {column.name!r} is {column.type}, and gold has {name!r} as {kind}")
             del field_of[column.id]
+    if anew:
+        raise RewriteNeeded(", ".join(anew))
     if by_name:
         _match_by_name(field_of, fields, final, names)
     kept = {field_of[column.id] for column in final if column.id in field_of}

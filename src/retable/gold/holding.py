@@ -12,7 +12,7 @@ LATE_REASON = "a schema change arrived that is older than rows already replayed:
 
 def standing_hold(work: Work) -> Hold | None:
     """The hold that stands from before, or that a statement older than what gold was built on brings."""
-    if work.clash is not None or work.state is None or work.rebuilds:
+    if work.clash is not None or work.state is None or (work.rebuilds and not work.rewrites):
         return work.clash
     if work.state.hold is not None:
         return work.state.hold
@@ -28,7 +28,7 @@ def standing_hold(work: Work) -> Hold | None:
 
 def is_behind(work: Work, hold: Hold) -> bool:
     """Whether gold already has rows above a new hold: then the table stops as it is, and only a rebuild goes back."""
-    if work.state is None or work.rebuilds or hold == work.state.hold or hold.position is None:
+    if work.state is None or (work.rebuilds and not work.rewrites) or hold == work.state.hold or hold.position is None:
         return False
     return any(hold.position <= mark for mark in work.state.mark.values())
 
@@ -44,7 +44,7 @@ def ordering_hold(work: Work, history: TableHistory, events: list[RowEvent]) -> 
     A statement that holds the table is no change of it.
     """
     places = {(event.part, event.sequence.epoch) for event in events}
-    if work.state is not None and not work.rebuilds:
+    if work.state is not None and (work.rewrites or not work.rebuilds):
         places |= {(part or None, mark.epoch) for part, mark in work.state.mark.items()}
     stop = history.hold.position if history.hold is not None else None
     told = [change for change in history.changes if stop is None or change.position < stop]

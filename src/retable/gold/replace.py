@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from retable.errors import OrderUndefined, RowMissing
 from retable.gold.store import Standing
+from retable.model.sequence import Sequence
 from retable.replay.fold import Folded, Key, Values, Winner
 
 
@@ -31,7 +32,7 @@ def replace_keys(folded: Folded, key_columns: list[int], standing: list[Standing
         if winner is None:
             continue
         if winner.base is not None:
-            winner = winner.over(_base(winner.base, present))
+            winner = winner.over(_base(winner.base, present, winner.sequence))
         if any(row.part != winner.part and row.sequence.epoch == winner.sequence.epoch for row in old):
             raise OrderUndefined(f"partitions {old[0].part} and {winner.part} both write one key")
         if winner.row is not None and [(row.values, row.sequence) for row in old] == [(winner.row, winner.sequence)]:
@@ -43,10 +44,10 @@ def replace_keys(folded: Folded, key_columns: list[int], standing: list[Standing
     return Replacement(deletes, rows)
 
 
-def _base(key: Key, present: dict[Key, list[Standing]]) -> Values:
+def _base(key: Key, present: dict[Key, list[Standing]], at: Sequence) -> Values:
     """Gold's row from which a partial one takes what it does not tell; RowMissing where gold has none."""
     if key not in present:
-        raise RowMissing(f"an update tells only some columns of the row {key!r}, which gold does not have")
+        raise RowMissing(f"an update tells only some columns of the row {key!r}, which gold does not have", at=at)
     return present[key][0].values
 
 

@@ -13,7 +13,7 @@ from retable.gold.rows import arrow_type, to_table
 from retable.gold.state import RUN_PROPERTY, from_properties, to_properties
 from retable.gold.store import Catalog, GoldTable, Halves, Late, RowStore, Standing
 from retable.gold.work import Change, Decision, Outcome, Work, gold_columns, is_late, new_state
-from retable.model.sequence import LOWEST
+from retable.model.sequence import LOWEST, Sequence
 from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, Pair, RowEvent, fold_bag, fold_keys, unpaired
 from retable.replay.history import Hold, TableHistory
 from retable.replay.images import TableReader, key_columns
@@ -103,9 +103,7 @@ class TableReplay:
             try:
                 return Decision(history, hold, folded, self._change(work, table, history, folded, reader, names))
             except TableError as error:
-                first = min((event.sequence for event in work.events), default=None)
-                at = None if isinstance(error, LateChange) else first
-                hold = Hold(error.code, error.message, at, None, None, REMEDY_REBUILD)
+                hold = Hold(error.code, error.message, _stop(work, error), None, None, REMEDY_REBUILD)
 
     def _events(self, work: Work) -> list[RowEvent]:
         """The window's events and, for the late ones among them, all others of their keys."""
@@ -203,6 +201,16 @@ class TableReplay:
             self._rows.append(work.gold, branch, rows, self._run_id, self._window)
             self._step(f"{work.gold}: appended")
         return branch
+
+
+def _stop(work: Work, error: TableError) -> Sequence | None:
+    """Where a failure stops the table: below the window, or, of a rebuild, below the row that failed (None: wholly)."""
+    if isinstance(error, LateChange):
+        return None
+    if work.rebuilds and not work.rewrites:
+        at = error.facts.get("at")
+        return at if isinstance(at, Sequence) else None
+    return min((event.sequence for event in work.events if event.counted), default=None)
 
 
 def _whole_stories(work: Work, hashes: frozenset[int], keys: tuple[str, ...]) -> list[RowEvent]:

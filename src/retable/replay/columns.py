@@ -78,8 +78,8 @@ def _changed(
     keeps = not spec.source_type or dialect.keeps_values(old.source_type, spec.source_type)
     if not (keeps and (old.type.widens_to(kind) or old.type.rewrites_to(kind))):
         return f"column {old.name!r} changes from {old.source_type or old.type} to {spec.source_type}: not a widening"
-    spelled = old.default_type or old.source_type
-    new = replace(old, name=spec.name, source_type=spec.source_type or old.source_type, type=kind, default_type=spelled)
+    born = old.born or (old if old.type.rewrites_to(kind) else None)
+    new = replace(old, name=spec.name, source_type=spec.source_type or old.source_type, type=kind, born=born)
     columns = tuple(new if column == old else column for column in epoch.columns)
     if place is not None and place != Place():
         columns = _placed(tuple(column for column in columns if column != new), new, place)

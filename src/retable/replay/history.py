@@ -19,8 +19,8 @@ class Column:
     """A column of one epoch.
 
     `id` is its identity over renames and promotions: where it was added (`<sequence>:<n>`), so that a name dropped
-    and added again is another column. `default` is the text that rows older than the column show, as the type
-    `default_type` spells it.
+    and added again is another column. `default` is the text that rows older than the column show; `born` is the column
+    as it was when it was added, by whose type the default is read, where the type was rewritten since.
     """
 
     id: str
@@ -28,7 +28,7 @@ class Column:
     source_type: str | None
     type: GoldType
     default: str | None = None
-    default_type: str | None = None
+    born: "Column | None" = None
 
 
 @dataclass(frozen=True, slots=True)

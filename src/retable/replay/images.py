@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
+from retable.decode.number_text import fit_decimal
 from retable.decode.values import Value, ValueRules, default_reader, read_image, value_reader
 from retable.errors import BadValue, KeyUnknown, OrderUndefined, UnsupportedChange
 from retable.model.schema import GoldType
@@ -12,6 +14,7 @@ from retable.replay.history import AppliedChange, Column, Epoch, TableHistory
 from retable.replay.traced import ImplicitColumn
 
 _MOST_PLANS = 4096
+_MICROS_PER_DAY = 86_400_000_000
 
 _Types = tuple[tuple[str, str | None], ...]
 
@@ -120,15 +123,44 @@ class TableReader:
         if strange:
             raise BadValue(f"column {strange[0]!r} is not one of {self.history.name}")
         wire = {column.id: (name, dict(types)[name]) for name, column in known.items() if column is not None}
-        then = {column.id: column.source_type for column in epoch.columns}
+        then = {column.id: column for column in epoch.columns}
         cells = []
         for column in self.history.final.columns:
             name, wire_type = wire.get(column.id, (None, None))
             default = None if column.id in then else self.defaults[column.id]
-            declared = then.get(column.id) or column.source_type
-            reader = value_reader(self.source_format, wire_type, column.type, self.rules, declared)
-            cells.append(_Cell(name, reader, default))
+            was = then.get(column.id, column)
+            kind = was.type if _is_read_as_then(was.type, column.type) else column.type
+            declared = was.source_type or column.source_type
+            reader = value_reader(self.source_format, wire_type, kind, self.rules, declared)
+            cells.append(_Cell(name, _rewritten(reader, kind, column.type), default))
         return cells
+
+
+def _is_read_as_then(old: GoldType, new: GoldType) -> bool:
+    """Say whether a value is read as the type that its column had, and then made one of the type that it has now.
+
+    A wire form may fit the old one only, as `true` does of a TINYINT(1) that is a BIGINT by now.
+    """
+    return old.rewrites_to(new) or (old.kind, new.kind) == ("int", "long")
+
+
+def _rewritten(read: Callable[[str | None], Value], old: GoldType, new: GoldType) -> Callable[[str | None], Value]:
+    """Read values of the type that a column had as those of the type that it has now."""
+    if not old.rewrites_to(new):
+        return read
+    match new.kind:
+        case "string":
+            convert: Callable[[Any], Value] = "{:f}".format if old.kind == "decimal" else str
+        case "timestamp":
+            convert = _MICROS_PER_DAY.__mul__
+        case _:
+            convert = fit_decimal(new.precision, new.scale)
+
+    def read_anew(lexeme: str | None) -> Value:
+        value = read(lexeme)
+        return None if value is None else convert(value)
+
+    return read_anew
 
 
 def key_columns(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
@@ -145,7 +177,9 @@ def default_value(column: Column, rules: ValueRules) -> Value:
     if column.default is None:
         return None
     try:
-        return default_reader(column.default_type or column.source_type or "", column.type, rules)(column.default)
+        told = column.born or column
+        read = default_reader(told.source_type or "", told.type, rules)
+        return _rewritten(read, told.type, column.type)(column.default)
     except BadValue as error:
         raise UnsupportedChange(f"the default of column {column.name!r}: {error.message}") from error
 

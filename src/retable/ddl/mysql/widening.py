@@ -61,7 +61,8 @@ def _parse(text: str) -> tuple[str, str, str] | None:
     if match is None:
         return None
     kind = match[1].lower()
-    return _SYNONYMS.get(kind, kind), match[2] or "", match[3].lower()
+    options = match[3].lower()
+    return _SYNONYMS.get(kind, kind), match[2] or "", f"{options} unsigned" if "zerofill" in options else options
 
 
 def _number(arguments: str, default: int) -> int:
