@@ -42,6 +42,15 @@ def test_a_key_that_is_set_over_rows_holds_the_table_before_it(cut: int) -> None
     assert table.hold.statement == KEY
 
 
+def test_a_key_that_gold_has_is_not_looked_for_in_all_of_silver_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(make_settings("canal_json"))
+    world.replay(world.deliver([statement(1, CREATE), statement(2, KEY), row(3, "INSERT", "a", ["id"])]))
+    window = world.deliver([row(4, "UPDATE", "b", ["id"])])
+    monkeypatch.setattr(world.rows, "table_rows", lambda *_: pytest.fail("all rows were read"))
+    world.replay(window)
+    assert world.gold()["gold_shop.t"].rows == ('{"id": 1, "c": "b"}',)
+
+
 def test_a_key_that_is_set_after_a_truncate_counts() -> None:
     empty = canal(3, isDdl=True, type="TRUNCATE", data=None, pkNames=None, sql="truncate table t")
     messages = [statement(1, CREATE), row(2, "INSERT", "a", None), empty, statement(4, KEY)]

@@ -182,8 +182,8 @@ class Run:
     ) -> Work | None:
         """What to do for one table; None where gold and the record say it already, or there is nothing to say."""
         events = owned.get(identity, [])
-        history = self._with_one_key(tables, tables.history(identity), events, visible[-1], set(silver))
         gold, state = found[identity].gold, found[identity].state
+        history = self._with_one_key(tables, tables.history(identity), state, events, visible[-1], set(silver))
         empty = history.dropped or not history.final.columns
         if state is None and not events and empty and history.hold is None:
             return None
@@ -230,14 +230,24 @@ class Run:
         )
 
     def _with_one_key(
-        self, tables: Tables, history: TableHistory, events: list[RowEvent], until: str, own: set[str]
+        self,
+        tables: Tables,
+        history: TableHistory,
+        state: GoldState | None,
+        events: list[RowEvent],
+        until: str,
+        own: set[str],
     ) -> TableHistory:
-        """The history up to the statement that gave the table its key, where rows without one came before it."""
+        """The history up to the statement that gave the table its key, where rows without one came before it.
+
+        All of silver is asked once: gold that has taken the statement knows that there were none.
+        """
         position = history.key_set
         if position is None or (history.hold is not None and history.hold.position == position):
             return history
         counts = Bounds(history.void, None)
-        rows = [*events, *self._older(tables, history, until, own, None)]
+        taken_before = state is not None and str(position) in state.changes
+        rows = events if taken_before else [*events, *self._older(tables, history, until, own, None)]
         if not any(event.sequence < position and counts.verdict(event) is None for event in rows):
             return history
         change = next(change for change in history.changes if change.position == position)
