@@ -104,6 +104,12 @@ def test_a_record_that_a_library_writes_is_read_as_it_was(fields: dict[str, Any]
     assert read_record(written(fields)) == flat_record(fields)
 
 
+@given(st.lists(records, min_size=1, max_size=3))
+def test_a_record_is_read_the_same_whatever_was_read_before_it(several: list[dict[str, Any]]) -> None:
+    for fields in several + several:
+        assert read_record(written(fields)) == flat_record(fields)
+
+
 def long(number: int) -> bytes:
     """A number as Avro writes it: zigzag, seven bits a byte, the lowest first."""
     rest, out = (number << 1) ^ (number >> 63), bytearray()

@@ -4,16 +4,33 @@ import json
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from msgspec import UNSET, Raw, UnsetType
 
 from decode.events import INSERT, streamx
-from retable.decode.json_text import _is_plain, check_json, read_json
+from retable.decode.json_text import MAX_DIGITS, _is_plain, _is_whole, check_json, read_json
 from retable.errors import Malformed, MessageError, TooLarge
 
 ANYTHING = msgspec.json.Decoder()
 MESSAGE = json.dumps(INSERT).encode()
+
+
+class Part(msgspec.Struct):
+    """A document of which every name is known."""
+
+    row: dict[str, Raw] | UnsetType = UNSET
+    text: str | UnsetType | None = UNSET
+    number: int | UnsetType | None = UNSET
+    other: Raw | UnsetType = UNSET
+
+    @property
+    def unread(self) -> list[Raw | UnsetType]:
+        return [*(self.row or {}).values(), self.other]
+
+
+PART = msgspec.json.Decoder(Part)
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8) | st.sampled_from(
     ['"', '\\"', "\\", "\\u0022", "{", "["]
@@ -71,6 +88,36 @@ def test_what_is_plain_is_strict_whatever_text_it_is(text: str) -> None:
 def test_what_is_plain_is_strict_however_many_brackets_there_are(repeated: str, rest: str, times: int) -> None:
     assert plain_is_strict((repeated * times + rest).encode())
     assert plain_is_strict((rest + repeated * times).encode())
+
+
+values = documents.map(json.dumps) | documents.map(lambda value: json.dumps(value, ensure_ascii=False)) | st.just("-0")
+blanks = st.sampled_from(["", "", " "])
+
+
+@given(st.lists(st.tuples(st.sampled_from(["row", "text", "number", "other", "new"]), values, blanks), max_size=5))
+@example([("row", '{"a":1,"a":2}', "")])
+@example([("other", '{"a":1,"a":2}', "")])
+@example([("number", "1", ""), ("number", "-0", ""), ("text", "null", "")])
+def test_what_was_read_whole_is_strict(members: list[tuple[str, str, str]]) -> None:
+    value = ("{" + ",".join(f'{blank}"{name}":{text}' for name, text, blank in members) + "}").encode()
+    try:
+        found = PART.decode(value)
+    except msgspec.DecodeError:
+        return
+    if _is_whole(value, found, found.unread):
+        check_json(value.decode())
+
+
+def test_a_part_is_read_whole_in_any_order_of_its_names() -> None:
+    for value in (b'{"row":{"a":1,"b":"{"},"text":"x"}', b'{"text":null,"other":1e3,"row":{}}'):
+        found = PART.decode(value)
+        assert _is_whole(value, found, found.unread)
+
+
+@given(st.integers(0, 300), st.integers(MAX_DIGITS + 1, MAX_DIGITS + 200), st.integers(0, 300))
+def test_a_number_is_never_too_long_to_be_noticed(before: int, digits: int, after: int) -> None:
+    with pytest.raises(TooLarge, match="digits"):
+        read_json(b"[" + b" " * before + b"7" * digits + b" " * after + b"]", ANYTHING)
 
 
 def test_an_ordinary_message_is_plain() -> None:

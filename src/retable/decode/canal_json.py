@@ -16,18 +16,19 @@ is the offset alone: `id`, `es` and `ts` repeat and go back. Users' side: docs/f
 import re
 from collections.abc import Sequence as Rows
 from functools import lru_cache
+from operator import attrgetter
 from typing import Annotated, NamedTuple
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from retable.decode.context import DecodeContext
 from retable.decode.image_text import write_image
-from retable.decode.json_text import read_json
+from retable.decode.json_text import check_shared, read_json
 from retable.decode.mysql_form import base_type, mysql_form
 from retable.decode.wire import Enum, LabelSet, Latin1Text, Text, Untyped, WireForm
 from retable.errors import Malformed, MessageError, UnknownOperation
-from retable.model.event import Address, ChangeEvent, KeysOrigin, Op, TableName
+from retable.model.event import Address, ChangeEvent, KeysOrigin, Op, TableName, known_table
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 
@@ -39,6 +40,7 @@ TIME_ZONE = "The zone of the clock by which TIMESTAMP values were written as tex
 _ROW_IDS = ("__#alibaba_rds_row_id#__", "#alibaba_rds_row_id#")
 _OPS: dict[str, Op] = {"INSERT": "INSERT", "UPDATE": "UPDATE", "DELETE": "DELETE", "INIT": "READ"}
 _LONG_TYPES = 64 * 1024
+_NULL = b"null"
 _BLOB = 2004
 _TEXT_CODES = frozenset({-16, -15, -9, -1, 1, 12, 2005, 2011})
 """The codes of java.sql.Types that stand for text."""
@@ -48,21 +50,31 @@ _Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class _Envelope(msgspec.Struct, rename="camel", gc=False):
-    """The fields that are read; a field that may be missing may be null as well, and means the same."""
+    """A whole message; a field that may be missing, which is UNSET, may be null as well, and means the same."""
 
     type: str
     is_ddl: bool
     database: str
     es: _Long
-    table: str | None = None
-    ts: _Long | None = None
-    gtid: str | None = None
-    sql: str | None = None
-    pk_names: tuple[str, ...] | None = None
-    data: list[_Row] | None = None
-    old: list[_Row] | None = None
-    mysql_type: Raw = Raw(b"null")
-    sql_type: Raw = Raw(b"null")
+    table: str | UnsetType | None = UNSET
+    ts: _Long | UnsetType | None = UNSET
+    gtid: str | UnsetType | None = UNSET
+    sql: str | UnsetType | None = UNSET
+    pk_names: tuple[str, ...] | UnsetType | None = UNSET
+    data: list[_Row] | UnsetType | None = UNSET
+    old: list[_Row] | UnsetType | None = UNSET
+    mysql_type: Raw | UnsetType = UNSET
+    sql_type: Raw | UnsetType = UNSET
+    id: Raw | UnsetType = UNSET
+
+    @property
+    def unread(self) -> list[Raw | UnsetType]:
+        """What the types leave as it is, but for the types of the columns."""
+        unread: list[Raw | UnsetType] = [self.id]
+        for rows in (self.data, self.old):
+            for row in rows or ():
+                unread += row.values()
+        return unread
 
 
 class _Side(NamedTuple):
@@ -72,7 +84,7 @@ class _Side(NamedTuple):
     rows: list[_Row] | None
 
 
-_ENVELOPE = msgspec.json.Decoder(_Envelope)
+_ENVELOPE, _UNREAD = msgspec.json.Decoder(_Envelope), attrgetter("unread")
 _MYSQL_TYPES = msgspec.json.Decoder(dict[str, str | None] | None)
 _SQL_TYPES = msgspec.json.Decoder(dict[str, int | None] | None)
 
@@ -81,8 +93,10 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     """Decode one message: one event a row, or one statement."""
     if message.value is None:
         raise Malformed("the message has no value, and Canal writes none without")
-    envelope = read_json(message.value, _ENVELOPE)
+    envelope = read_json(message.value, _ENVELOPE, _UNREAD)
     if envelope.is_ddl:
+        check_shared(bytes(envelope.mysql_type or _NULL))
+        check_shared(bytes(envelope.sql_type or _NULL))
         return [_statement(envelope, message, context)]
     op = _OPS.get(envelope.type)
     if op is None:
@@ -105,7 +119,7 @@ def _statement(envelope: _Envelope, message: RawMessage, context: DecodeContext)
         sequence_scope="partition",
         tx_id=envelope.gtid or None,
         event_time_ms=_time(envelope.es),
-        process_time_ms=_time(envelope.ts),
+        process_time_ms=_time(envelope.ts or None),
         ddl_text=envelope.sql or None,
     )
 
@@ -118,7 +132,7 @@ def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: Deco
     common = _problems(envelope, op, keys, types, (new, old))
     needed, told = frozenset(keys or ()), (types or {}).keys()
     system, tx_id = context.source_system or "mysql", envelope.gtid or None
-    event_time, process_time = _time(envelope.es), _time(envelope.ts)
+    event_time, process_time = _time(envelope.es), _time(envelope.ts or None)
     events = []
     for index, row in enumerate(rows):
         before, after = _images(envelope, op, index, row, (new, old))
@@ -158,8 +172,12 @@ def _complete(types: dict[str, str] | None, rows: Rows[_Row]) -> dict[str, str] 
 
 def _sides(envelope: _Envelope, message: RawMessage, context: DecodeContext) -> tuple[_Side, _Side]:
     """The rows after the change and those before it, by the dialect; those of a single image may stand in either."""
-    data, old = _Side("data", envelope.data), _Side("old", envelope.old)
+    data, old = _side("data", envelope.data), _side("old", envelope.old)
     return (data, old) if _dialect(message, context) == "community" else (old, data)
+
+
+def _side(field: str, rows: list[_Row] | UnsetType | None) -> _Side:
+    return _Side(field, None if isinstance(rows, UnsetType) else rows)
 
 
 def _dialect(message: RawMessage, context: DecodeContext) -> str:
@@ -216,7 +234,7 @@ def _keys(
     for name in _ROW_IDS:
         if name in row:
             return (name,), "hidden_row_id"
-    keys = context.keys_of(TableName(envelope.database, None, envelope.table)) if envelope.table else ()
+    keys = context.keys_of(known_table(envelope.database, None, envelope.table)) if envelope.table else ()
     return (keys, "registry") if keys else (None, None)
 
 
@@ -254,13 +272,15 @@ def _refused(kind: type[MessageError], envelope: _Envelope, text: str, place: st
 
 def _column_types(envelope: _Envelope) -> dict[str, str] | None:
     """The wire type of each column; neighbours of one table share the very same map."""
-    mysql_type, sql_type = bytes(envelope.mysql_type), bytes(envelope.sql_type)
+    mysql_type, sql_type = bytes(envelope.mysql_type or _NULL), bytes(envelope.sql_type or _NULL)
     if len(mysql_type) + len(sql_type) > _LONG_TYPES:
         return _read_types(mysql_type, sql_type)
     return _remembered_types(mysql_type, sql_type)
 
 
 def _read_types(mysql_type: bytes, sql_type: bytes) -> dict[str, str] | None:
+    check_shared(mysql_type)
+    check_shared(sql_type)
     try:
         declared, codes = _MYSQL_TYPES.decode(mysql_type), _SQL_TYPES.decode(sql_type) or {}
     except msgspec.ValidationError as error:

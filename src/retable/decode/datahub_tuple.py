@@ -16,6 +16,7 @@ no heartbeat ever comes, and no record names its database or its key: the settin
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import methodcaller
 
 import msgspec
 from msgspec import Raw
@@ -91,7 +92,7 @@ class _Told:
 
 _META_COLUMNS = frozenset(_Meta.__struct_encode_fields__)
 _META = msgspec.json.Decoder(_Meta)
-_COLUMNS = msgspec.json.Decoder(_Row)
+_COLUMNS, _VALUES = msgspec.json.Decoder(_Row), methodcaller("values")
 _SCHEMA = msgspec.json.Decoder(_Schema | list[_Column])
 
 
@@ -99,7 +100,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     """Decode one record: one row, or half of an update."""
     if message.value is None:
         raise Malformed("the message has no value, and a Tuple record is one")
-    row = read_json(message.value, _COLUMNS)
+    row = read_json(message.value, _COLUMNS, _VALUES)
     meta = _read_meta({name: row.pop(name) for name in _META_COLUMNS if name in row})
     table = meta.source_table or context.table
     name = TableName(context.database, None, table) if context.database and table else None

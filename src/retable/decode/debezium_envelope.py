@@ -4,18 +4,21 @@ A converter writes it bare, or as `payload` beside a `schema` part that is as lo
 messages of a table until the table changes, so it is checked and read once.
 """
 
+from functools import lru_cache
+from operator import methodcaller
 from typing import Annotated
 
 import msgspec
 from msgspec import Raw
 
 from retable.decode.debezium_schema import Told, read_told
-from retable.decode.json_text import BYTE_ORDER_MARK, read_json
+from retable.decode.json_text import BYTE_ORDER_MARK, check_shared, read_json
 from retable.errors import Malformed
 
 Row = dict[str, Raw]
 
 _NULL = b"null"
+_LONG_SCHEMA = 256 * 1024
 _Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 _Position = Annotated[int, msgspec.Meta(ge=0, le=2**40 - 1)]
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
@@ -68,11 +71,6 @@ class _Enveloped(Payload, gc=False):
     payload: Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-class _Parts(msgspec.Struct, gc=False):
-    payload: Raw
-    schema: Raw
-
-
 class Statement(msgspec.Struct, gc=False):
     """A record of the topic of schema changes."""
 
@@ -110,9 +108,9 @@ class Envelope(msgspec.Struct, gc=False):
 
 
 _PAYLOAD = msgspec.json.Decoder(Payload)
-_PARTS = msgspec.json.Decoder(_Parts)
 _ENVELOPED = msgspec.json.Decoder(_Enveloped)
-_ROW = msgspec.json.Decoder(Row)
+_ROW, _VALUES = msgspec.json.Decoder(Row), methodcaller("values")
+_ANY = msgspec.json.Decoder(Raw)
 _START, _MIDDLE = b'{"schema":', b',"payload":'
 
 
@@ -121,7 +119,7 @@ def read_envelope(value: bytes) -> Envelope:
     value = value.removeprefix(BYTE_ORDER_MARK)
     parts = _split(value)
     if parts is not None:
-        return _read_parts(bytes(parts.schema), bytes(parts.payload))
+        return _read_parts(*parts)
     whole = read_json(value, _ENVELOPED)
     if whole.payload is msgspec.UNSET:
         return Envelope(whole, value, None)
@@ -133,6 +131,10 @@ def read_key(key: bytes | None) -> Row | None:
     if key is None:
         return None
     try:
+        parts = _split(key)
+        if parts is not None and parts[1].startswith(b"{"):
+            check_shared(parts[0])
+            return read_json(parts[1], _ROW, _VALUES)
         row: Row = read_json(key, _ROW)
         payload = bytes(row.get("payload", b""))
         if payload.startswith(b"{") and row.keys() <= {"schema", "payload"}:
@@ -145,15 +147,26 @@ def read_key(key: bytes | None) -> Row | None:
     return None if payload == _NULL and "schema" in row else row
 
 
-def _split(value: bytes) -> _Parts | None:
+def _split(value: bytes) -> tuple[bytes, bytes] | None:
     """Cut a message as Kafka's own converter writes it, which leaves nothing between and behind the two parts."""
-    if not value.startswith(_START):
+    start, middle, end = value.partition(_MIDDLE)
+    schema, payload = start[len(_START) :], end[:-1]
+    if not middle or not start.startswith(_START) or not end.endswith(b"}"):
         return None
+    is_one = _is_one if len(schema) > _LONG_SCHEMA else _is_one_remembered
+    return (schema, payload) if is_one(schema) and _is_one(payload) else None
+
+
+def _is_one(text: bytes) -> bool:
+    """Say whether bytes are one value of JSON, not more."""
     try:
-        parts = _PARTS.decode(value)
+        _ANY.decode(text)
     except (msgspec.DecodeError, RecursionError):
-        return None
-    return parts if b"".join((_START, parts.schema, _MIDDLE, parts.payload, b"}")) == value else None
+        return False
+    return True
+
+
+_is_one_remembered = lru_cache(maxsize=256)(_is_one)
 
 
 def _read_parts(schema: bytes, payload: bytes) -> Envelope:

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from retable.decode.context import DecodeContext
-from retable.decode.dts_avro_binary import Value
 from retable.decode.dts_avro_record import Record, read_record
 from retable.decode.dts_avro_values import agree, spell, usual_types
 from retable.decode.dts_avro_values import told as told
@@ -169,29 +168,28 @@ def _image(record: Record, columns: _Columns, values: object, place: str) -> _Im
     image: _Image = []
     try:
         for value, usual in zip(values, columns.usual, strict=True):
-            image.append(_cell(value, usual))
+            if type(value) is list:
+                image.append(spell(value, usual))
+            elif value == "NONE":
+                image.append(None)
+            else:
+                image.append((None, usual))
     except ValueError as error:
         raise _bad_value(record, columns, len(image), place, error) from error
     return image
 
 
-def _cell(value: Value, usual: str) -> _Cell:
-    if value is None or value == "NULL":
-        return None, usual
-    return None if value == "NONE" else spell(value, usual)
-
-
 def _settled_types(record: Record, columns: _Columns, before: _Image | None, after: _Image | None) -> dict[str, str]:
     """The wire type of each column, to which two values of different branches are brought first."""
-    wires = list(columns.usual)
+    wires = columns.usual
     if before is not None and after is not None:
         _bring_together(record, columns, before, after)
     for image in (before, after):
-        for place, cell in enumerate(image or ()):
-            if cell is not None and cell[0] is not None:
-                wires[place] = cell[1]
+        if image is not None:
+            told = zip(image, wires, strict=True)
+            wires = tuple([cell[1] if cell and cell[0] is not None else wire for cell, wire in told])
     name_types = _name_types if sum(map(len, columns.places)) > _LONG_NAMES else _remembered_types
-    return name_types(columns, tuple(wires))
+    return name_types(columns, wires)
 
 
 def _bring_together(record: Record, columns: _Columns, before: _Image, after: _Image) -> None:

@@ -7,7 +7,8 @@ reader spend more memory than its own bytes justify. How this compares with the 
 """
 
 import struct
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, TypeVar
 
 from retable.decode.json_text import MAX_NAMES
@@ -19,6 +20,10 @@ a dict for a map; the symbol for an enum. A record in a union has its name befor
 Read = Callable[[bytes, int], tuple[Value, int]]
 """Reads a value at a byte, and gives it with the byte behind it."""
 
+_NOT_SHORT = 0x81
+"""The bits of the first byte of a length that say that more bytes of it follow, or that it is negative."""
+
+_REMEMBERED, _LONG = 8, 64 * 1024
 _DOUBLE = struct.Struct("<d").unpack_from
 _T = TypeVar("_T")
 
@@ -73,22 +78,28 @@ def read_double(data: bytes, at: int) -> tuple[float, int]:
 
 
 def read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
-    length, start = read_long(data, at)
-    end = start + length
-    if length < 0 or end > len(data):
-        raise _too_long(length, start, data)
+    start, end = _extent(data, at) if data[at] & _NOT_SHORT else (at + 1, at + 1 + (data[at] >> 1))
+    if end > len(data):
+        raise _too_long(end - start, start, data)
     return data[start:end], end
 
 
 def read_text(data: bytes, at: int) -> tuple[str, int]:
-    length, start = read_long(data, at)
-    end = start + length
-    if length < 0 or end > len(data):
-        raise _too_long(length, start, data)
+    start, end = _extent(data, at) if data[at] & _NOT_SHORT else (at + 1, at + 1 + (data[at] >> 1))
+    if end > len(data):
+        raise _too_long(end - start, start, data)
     try:
         return data[start:end].decode(), end
     except UnicodeDecodeError as error:
         raise Torn(f"not UTF-8: {error.reason}", start + error.start) from error
+
+
+def _extent(data: bytes, at: int) -> tuple[int, int]:
+    """Where bytes or text begin and end; one of less than 64 bytes has a length of one byte, without these bits."""
+    length, start = read_long(data, at)
+    if length < 0:
+        raise _too_long(length, start, data)
+    return start, start + length
 
 
 def _too_long(length: int, start: int, data: bytes) -> Torn:
@@ -105,12 +116,15 @@ _PRIMITIVES: dict[str, Read] = {
 }
 
 
-def compile_schema(schema: Value) -> Read:
-    """Compile a schema, which is what its JSON says, to the reader of its values."""
-    return _compile(schema, {}, False)
+def compile_schema(schema: Value, shared: Collection[str] = ()) -> Read:
+    """Compile a schema, which is what its JSON says, to the reader of its values, which nobody may change.
+
+    `shared` names the fields of the outermost record of which neighbours mostly have the very same bytes.
+    """
+    return _compile(schema, {}, False, frozenset(shared))
 
 
-def _compile(schema: Value, named: dict[tuple[str, bool], Read], in_union: bool) -> Read:
+def _compile(schema: Value, named: dict[tuple[str, bool], Read], in_union: bool, shared: Collection[str] = ()) -> Read:
     """`named` holds the records and enums seen so far, each as it is read inside a union and outside one."""
     match schema:
         case list():
@@ -119,6 +133,7 @@ def _compile(schema: Value, named: dict[tuple[str, bool], Read], in_union: bool)
             return _PRIMITIVES.get(schema) or named[schema, in_union]
         case {"type": "record", "name": str(name), "fields": fields}:
             parts = [(str(field["name"]), _compile(field["type"], named, False)) for field in fields]
+            parts = [(part, _remembering(read) if part in shared else read) for part, read in parts]
             named[name, False], named[name, True] = _record([], parts), _record([name], parts)
             return named[name, in_union]
         case {"type": "enum", "name": str(name), "symbols": symbols}:
@@ -132,6 +147,26 @@ def _compile(schema: Value, named: dict[tuple[str, bool], Read], in_union: bool)
 
 
 def _record(head: list[Value], parts: Sequence[tuple[str, Read]]) -> Read:
+    read = _fields(head, parts)
+    return _pair(head, parts, read) if len(parts) == 2 else read
+
+
+def _pair(head: list[Value], parts: Sequence[tuple[str, Read]], read: Read) -> Read:
+    """Read a record of two fields, as most values are; what is torn is read again, to say where."""
+    (_, read_first), (_, read_second) = parts
+
+    def read_pair(data: bytes, at: int) -> tuple[list[Value], int]:
+        try:
+            first, end = read_first(data, at)
+            second, end = read_second(data, end)
+        except (Torn, IndexError):
+            return read(data, at)
+        return [*head, first, second], end
+
+    return read_pair
+
+
+def _fields(head: list[Value], parts: Sequence[tuple[str, Read]]) -> Read:
     readers = tuple(read for _, read in parts)
 
     def read_record(data: bytes, at: int) -> tuple[list[Value], int]:
@@ -145,6 +180,22 @@ def _record(head: list[Value], parts: Sequence[tuple[str, Read]]) -> Read:
         return values, at
 
     return read_record
+
+
+def _remembering(read: Read) -> Read:
+    """Read a value only where its bytes are none of the last few: a value ends where its bytes say."""
+    known: deque[tuple[bytes, Value]] = deque(maxlen=_REMEMBERED)
+
+    def read_or_remember(data: bytes, at: int) -> tuple[Value, int]:
+        for octets, value in known:
+            if data.startswith(octets, at):
+                return value, at + len(octets)
+        value, end = read(data, at)
+        if end - at <= _LONG:
+            known.append((data[at:end], value))
+        return value, end
+
+    return read_or_remember
 
 
 def _enum(symbols: Sequence[str]) -> Read:

@@ -14,14 +14,14 @@ import msgspec
 from retable.decode.dts_avro_binary import Torn, Value, compile_schema, read_long
 from retable.decode.json_text import read_json
 from retable.errors import Malformed, MessageError
-from retable.model.event import TableName
+from retable.model.event import TableName, known_table
 
 SCHEMA = files("retable").joinpath("decode", "dts_avro.avsc").read_text("utf-8")
 """The newer version; the names in it do not reach the wire, only their order does."""
 
 _NEWER = json.loads(SCHEMA)
 _OLDER = _NEWER | {"fields": [field for field in _NEWER["fields"] if field["name"] != "bornTimestamp"]}
-_READ = compile_schema(_OLDER)
+_READ = compile_schema(_OLDER, shared=("source", "fields"))
 
 _ESCAPED_DOT = re.compile(r"\\u002[Ee]")
 _DIGITS = re.compile(r"[0-9]{1,18}")
@@ -66,7 +66,7 @@ class Record(NamedTuple):
     @property
     def table_name(self) -> TableName | None:
         database, schema, table = self.name
-        return TableName(database, schema, table) if database and table else None
+        return known_table(database, schema, table) if database and table else None
 
     @property
     def system(self) -> str | None:

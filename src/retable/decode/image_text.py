@@ -6,11 +6,14 @@ from functools import lru_cache
 
 import msgspec
 from msgspec import Raw
+from msgspec.structs import astuple
 
 _ESCAPED = re.compile(r'[\\"\x00-\x1f]')
 _SIMPLE = msgspec.json.Decoder(dict[str, str | None])
 _TOKENS = msgspec.json.Decoder(dict[str, Raw])
 _STRING = msgspec.json.Decoder(str)
+_ENCODER = msgspec.json.Encoder()
+_NULL = Raw(b"null")
 
 
 def read_image(text: str) -> dict[str, str | None]:
@@ -18,43 +21,41 @@ def read_image(text: str) -> dict[str, str | None]:
     try:
         return _SIMPLE.decode(text)
     except msgspec.ValidationError:
-        return {name: _lexeme(bytes(token)) for name, token in _TOKENS.decode(text).items()}
+        return {name: lexeme_of(bytes(token)) for name, token in _TOKENS.decode(text).items()}
 
 
 def write_image(tokens: Mapping[str, Raw | str | None]) -> str:
     """Write an image from a message's own tokens, which stay as they are, or from lexemes."""
-    return msgspec.json.encode(tokens).decode()
+    return _ENCODER.encode(tokens).decode()
 
 
-def key_in(image: str, keys: tuple[str, ...]) -> str:
-    """Write the key of a row as `key_text` does, reading only its own columns of an image."""
-    decoder = _key_decoder(keys)
+def keys_in(images: Sequence[str], keys: tuple[str, ...]) -> list[bytes]:
+    """Write the keys of rows as `key_text` does, reading only their own columns of the images."""
+    decoder = _keys_decoder(keys)
     if decoder is None:
-        return key_text(read_image(image), keys)
-    try:
-        found = msgspec.structs.astuple(decoder.decode(image))
-    except msgspec.ValidationError:
-        return key_text(read_image(image), keys)
-    if 0 in found:  # it may have been written as -0
-        return key_text(read_image(image), keys)
-    return msgspec.json.encode([str(value) if type(value) is int else value for value in found]).decode()
+        return [key_text(read_image(image), keys).encode() for image in images]
+    rows = decoder.decode(f"[{','.join(images)}]")
+    lexemes = [[lexeme_of(bytes(token)) for token in astuple(row)] for row in rows]
+    return _ENCODER.encode_lines(lexemes).split(b"\n")[:-1]
 
 
 @lru_cache(4096)
-def _key_decoder(keys: tuple[str, ...]) -> "msgspec.json.Decoder[msgspec.Struct] | None":
-    """Read these columns, if each is text or a whole number; None where msgspec cannot spell the name of one."""
+def _keys_decoder(keys: tuple[str, ...]) -> "msgspec.json.Decoder[list[msgspec.Struct]] | None":
+    """Read these columns of many images at once; None where msgspec cannot spell the name of one."""
     if len(set(keys)) < len(keys) or any(_ESCAPED.search(key) for key in keys):
         return None
     names = {f"column_{at}": name for at, name in enumerate(keys)}
-    return msgspec.json.Decoder(msgspec.defstruct("Key", [(at, str | int | None, None) for at in names], rename=names))
+    key = msgspec.defstruct("Key", [(at, Raw, _NULL) for at in names], rename=names, gc=False)
+    return msgspec.json.Decoder(list[key])  # type: ignore[valid-type]
 
 
 def key_text(image: Mapping[str, str | None], keys: Sequence[str]) -> str:
     """Write the key of a row as a JSON array of its lexemes; a key column that is not in the image is null."""
-    return msgspec.json.encode([image.get(key) for key in keys]).decode()
+    return _ENCODER.encode([image.get(key) for key in keys]).decode()
 
 
-def _lexeme(token: bytes) -> str | None:
+def lexeme_of(token: bytes) -> str | None:
+    """The value of a token: a string unescaped, null as None, any other token as it stands."""
     if token == b"null":
         return None
     return _STRING.decode(token) if token.startswith(b'"') else token.decode()

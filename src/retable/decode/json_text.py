@@ -7,10 +7,13 @@ and what is larger than any message needs to be. A byte order mark is dropped.
 
 import json
 from collections import Counter
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from itertools import accumulate
 from typing import NoReturn, TypeVar
 
 import msgspec
+from msgspec import Raw, UnsetType
 
 from retable.errors import Malformed, TooLarge
 
@@ -23,19 +26,44 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUMBER_SIGNS = bytes(0x30 if chr(sign) in "0123456789+-.eE" else sign for sign in range(256))
 _NO_BRACKETS = bytes(sign for sign in range(256) if chr(sign) not in "{}[]")
 _LONG_NUMBER = b"0" * (MAX_DIGITS + 1)
+_STRIDE = 100
+_LONG_PART = 64 * 1024
+_LONG_SAMPLE = b"0" * (MAX_DIGITS // _STRIDE)
 
 _T = TypeVar("_T")
 
 
-def read_json(value: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
-    """Decode one strict JSON document to the decoder's type; Malformed or TooLarge say what is wrong and where."""
+def read_json(
+    value: bytes, decoder: msgspec.json.Decoder[_T], unread: Callable[[_T], Iterable[Raw | UnsetType]] | None = None
+) -> _T:
+    """Decode one strict JSON document to the decoder's type; Malformed or TooLarge say what is wrong and where.
+
+    `unread` gives what a type leaves Raw that has a field for each name, UNSET where it is not there: that makes the
+    proof of strictness cheap. A Raw that it does not give is left to whoever reads it, by `check_shared`.
+    """
     value = value.removeprefix(BYTE_ORDER_MARK)
+    try:
+        found = decoder.decode(value)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        check_json(_utf8(value))
+        raise Malformed(f"not the message that this format describes: {error}") from error
+    if unread is None or not _is_whole(value, found, unread(found)):
+        check_strict(value)
+    return found
+
+
+def check_strict(value: bytes) -> None:
+    """Refuse bytes that are not strict JSON."""
     if not _is_plain(value):
         check_json(_utf8(value))
-    try:
-        return decoder.decode(value)
-    except msgspec.DecodeError as error:
-        raise Malformed(f"not the message that this format describes: {error}") from error
+
+
+def check_shared(part: bytes) -> None:
+    """Refuse a part of a message that is not strict JSON; where neighbours share it, it is checked once."""
+    if len(part) > _LONG_PART:
+        check_strict(part)
+    else:
+        _checked(part)
 
 
 def check_json(text: str) -> None:
@@ -61,25 +89,52 @@ def _utf8(value: bytes) -> str:
         raise Malformed(f"not UTF-8: {error.reason}", place=f"byte {error.start}") from error
 
 
+def _is_whole(value: bytes, found: object, unread: Iterable[Raw | UnsetType]) -> bool:
+    """Prove by what was read of these bytes that nothing in them is refused; False proves nothing.
+
+    Written again, a document can only become shorter: by blanks, by an escape, by the sign of -0, by a name that no
+    field has, and by what another one of the same name hid. So one that stays as long has none of them.
+    """
+    if len(_ENCODER.encode(found)) != len(value) or not _has_short_parts(value):
+        return False
+    tokens = b"\n".join([b"", *[token for token in unread if token]])
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return b"\n{" not in tokens and b"\n[" not in tokens
+
+
 def _is_plain(value: bytes) -> bool:
     """Prove in a few passes of C that nothing in these bytes is refused; False proves nothing.
 
-    The last one of equal names wins in `_LOOSE`, so a repeated name loses its quotation marks on the way there and
-    back, and a document that keeps all of them repeats none. Only this one escape could hide a quotation mark.
+    The last one of equal names wins in `_LOOSE`. So a document that stays as long on the way there and back repeats
+    none, and neither does one that keeps all of its quotation marks; only one escape could hide some of these.
     """
-    if b"\\u0022" in value or len(value) > MAX_NAME_LENGTH:
-        return False
-    if len(value) > MAX_DIGITS and _LONG_NUMBER in value.translate(_NUMBER_SIGNS):
+    if not _has_short_parts(value):
         return False
     try:
         if value.count(b"{") + value.count(b"[") > MAX_DEPTH and not _is_shallow(value.decode()):
             return False
-        return msgspec.json.encode(_LOOSE.decode(value)).count(b'"') == value.count(b'"')
+        again = _ENCODER.encode(_LOOSE.decode(value))
     except (msgspec.DecodeError, UnicodeDecodeError):
         return False
+    return len(again) == len(value) or (b"\\u0022" not in value and again.count(b'"') == value.count(b'"'))
 
 
-_LOOSE = msgspec.json.Decoder(float_hook=len)
+_checked = lru_cache(maxsize=1024)(check_strict)
+_ENCODER = msgspec.json.Encoder()
+_LOOSE = msgspec.json.Decoder(float_hook=Raw)
+
+
+def _has_short_parts(value: bytes) -> bool:
+    """Say that no name and no number can be too long; a longer number shows at every step of `_STRIDE`."""
+    if len(value) <= MAX_DIGITS:
+        return True
+    if len(value) > MAX_NAME_LENGTH:
+        return False
+    samples = value[::_STRIDE].translate(_NUMBER_SIGNS)
+    return _LONG_SAMPLE not in samples or _LONG_NUMBER not in value.translate(_NUMBER_SIGNS)
 
 
 def _is_shallow(text: str) -> bool:

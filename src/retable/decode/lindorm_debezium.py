@@ -14,17 +14,18 @@ docs/formats.md.
 
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import Annotated
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from retable.decode.context import DecodeContext
 from retable.decode.image_text import key_text, read_image, write_image
-from retable.decode.json_text import read_json
+from retable.decode.json_text import check_shared, read_json
 from retable.decode.wire import Base64, Real, Text, Truth, Untyped, Whole, WireForm
 from retable.errors import BadValue, Malformed, UnknownOperation
-from retable.model.event import Address, ChangeEvent, KeysOrigin, Op, TableName
+from retable.model.event import Address, ChangeEvent, KeysOrigin, Op, TableName, known_table
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
@@ -56,33 +57,28 @@ class _Source(msgspec.Struct, gc=False):
     namespace: str
     table: str
     ts_ms: _Long
-
-    @property
-    def name(self) -> TableName | None:
-        return TableName(self.db, self.namespace or None, self.table) if self.db and self.table else None
+    version: Raw | UnsetType = UNSET
 
 
 class _Payload(msgspec.Struct, gc=False):
     op: str
     ts_ms: _Long
     source: _Source
-    before: _Row | None = None
-    after: _Row | None = None
-
-    @property
-    def before_row(self) -> _Row | None:
-        """The row before the change; a row without any column is none."""
-        return self.before or None
-
-    @property
-    def after_row(self) -> _Row | None:
-        """The row after the change; a row without any column is none."""
-        return self.after or None
+    before: _Row | UnsetType | None = UNSET
+    after: _Row | UnsetType | None = UNSET
 
 
 class _Envelope(msgspec.Struct, gc=False):
+    """A whole message; UNSET is what is not there."""
+
     payload: _Payload
-    schema: Raw = _NULL
+    schema: Raw | UnsetType = UNSET
+
+    @property
+    def unread(self) -> list[Raw | UnsetType]:
+        """What the types leave as it is, but for the schema part."""
+        payload = self.payload
+        return [payload.source.version, *(payload.before or {}).values(), *(payload.after or {}).values()]
 
 
 class _Field(msgspec.Struct, gc=False):
@@ -108,7 +104,7 @@ class _Told:
     known: bool
 
 
-_ENVELOPE = msgspec.json.Decoder(_Envelope)
+_ENVELOPE, _UNREAD = msgspec.json.Decoder(_Envelope), attrgetter("unread")
 _SCHEMA = msgspec.json.Decoder(_Schema | None)
 
 
@@ -116,15 +112,18 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     """Decode one message: one row."""
     if message.value is None:
         raise Malformed("the message has no value, and Lindorm writes none without")
-    envelope = read_json(message.value, _ENVELOPE)
-    payload = envelope.payload
-    source, before, after = payload.source, payload.before_row, payload.after_row
-    op = _operation(payload)
+    envelope = read_json(message.value, _ENVELOPE, _UNREAD)
+    payload, source = envelope.payload, envelope.payload.source
+    name = known_table(source.db, source.namespace or None, source.table) if source.db and source.table else None
+    # A row without any column is none.
+    before, after = payload.before or None, payload.after or None
+    op = _operation(payload.op, before, after, name)
     rows = [row for row in (before, after) if row is not None]
-    keys, origin = _keys(source.name, context)
-    told = _told_base64(rows, source.name) if context.model == "hbase" else _told(envelope.schema)
+    keys, origin = _keys(name, context)
+    schema = bytes(envelope.schema or _NULL)
+    told = _told_base64(schema, rows, name) if context.model == "hbase" else _told(schema)
     if told is not None:
-        _check_columns(rows, told, source.name, keys)
+        _check_columns(rows, told, name, keys)
     return [
         ChangeEvent(
             source_format=NAME,
@@ -145,20 +144,18 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
             event_time_ms=_time(source.ts_ms),
             process_time_ms=_time(payload.ts_ms),
             column_types=None if told is None else told.types,
-            problems=_problems(source.name, keys, rows, told),
+            problems=_problems(name, keys, rows, told),
         )
     ]
 
 
-def _operation(payload: _Payload) -> Op:
-    op, name = _OPS.get(payload.op), payload.source.name
+def _operation(op_raw: str, before: _Row | None, after: _Row | None, name: TableName | None) -> Op:
+    op = _OPS.get(op_raw)
     if op is None:
-        text = f"the operation {payload.op[:40]!r} is not one of Lindorm's"
-        raise UnknownOperation(text, place="payload.op", table=name)
-    before, after = payload.before_row is not None, payload.after_row is not None
-    if (payload.op, before, after) not in _FILLED:
-        images = " and ".join(image for image, filled in (("before", before), ("after", after)) if filled) or "no"
-        raise Malformed(f"{payload.op} with {images} image", place="payload", table=name)
+        raise UnknownOperation(f"the operation {op_raw[:40]!r} is not one of Lindorm's", place="payload.op", table=name)
+    if (op_raw, before is not None, after is not None) not in _FILLED:
+        images = " and ".join(image for image, row in (("before", before), ("after", after)) if row is not None) or "no"
+        raise Malformed(f"{op_raw} with {images} image", place="payload", table=name)
     return op
 
 
@@ -199,7 +196,8 @@ def _check_columns(rows: list[_Row], told: _Told, name: TableName | None, keys: 
             raise BadValue(text, place="schema", table=name, keys=_touched(rows, keys))
 
 
-def _told_base64(rows: list[_Row], name: TableName | None) -> _Told:
+def _told_base64(schema: bytes, rows: list[_Row], name: TableName | None) -> _Told:
+    check_shared(schema)
     for row in rows:
         for column, token in row.items():
             if bytes(token)[:1] not in (b'"', b"n"):
@@ -221,13 +219,13 @@ def _time(milliseconds: int) -> int | None:
     return milliseconds if milliseconds > 0 else None
 
 
-def _told(schema: Raw) -> _Told | None:
+def _told(text: bytes) -> _Told | None:
     """The wire types of the schema part, None where it has none; neighbours of one table share the very same map."""
-    text = bytes(schema)
     return _read_schema(text) if len(text) > _LONG_SCHEMA else _remembered_schema(text)
 
 
 def _read_schema(text: bytes) -> _Told | None:
+    check_shared(text)
     try:
         schema = _SCHEMA.decode(text) or _Schema()
     except msgspec.ValidationError as error:

@@ -19,7 +19,7 @@ READ = ("topic", "partition", "offset", "timestamp_ms", "key", "value", "headers
 _BYTES = 16 << 20
 _LONGEST_REASON = 2_000
 
-_Likeness = tuple[str, str, str | None, str | None, str | None, str | None, str, int, str | None]
+_Likeness = tuple[str, str | None, str | None, str | None, str | None, str, int, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,15 @@ class Decoded:
     stored: list[ChangeEvent] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     tally: dict[Alike, Count] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Events that are counted together, and whether they are wanted."""
+
+    wanted: bool
+    alike: Alike
+    count: Count
 
 
 def decode_batches(
@@ -81,7 +90,7 @@ def _messages(batch: pa.RecordBatch) -> Iterator[RawMessage]:
 
 def _decode(messages: list[RawMessage], context: DecodeContext, takes: Callable[[TableName], bool]) -> Decoded:
     decoded = Decoded()
-    counts: dict[_Likeness, Count] = {}
+    groups: dict[_Likeness, _Group] = {}
     for message in messages:
         try:
             events = decode_message(message, context)
@@ -90,40 +99,28 @@ def _decode(messages: list[RawMessage], context: DecodeContext, takes: Callable[
             continue
         first = True
         for event in events:
-            wanted = event.kind != "row" or (table := event.table_name) is None or takes(table)
-            if wanted:
+            grade = grade_of(event, message.timestamp_ms, context)
+            scope, topic, partition = event.sequence_scope, message.topic, message.partition
+            likeness = (event.op, event.database, event.schema, event.table, scope, topic, partition, grade)
+            group = groups.get(likeness)
+            if group is None:
+                group = groups[likeness] = _group(event, grade, takes)
+            if group.wanted:
                 decoded.stored.append(event)
-            likeness = _likeness(event, wanted, grade_of(event, message.timestamp_ms, context))
-            if likeness not in counts:
-                counts[likeness] = Count()
-            counts[likeness].add(first, event.sequence, event.event_time_ms)
+            group.count.add(first, event.sequence, event.event_time_ms)
             first = False
-    for likeness, count in counts.items():
-        decoded.tally.setdefault(_alike(likeness), Count()).join(count)
+    for group in groups.values():
+        decoded.tally.setdefault(group.alike, Count()).join(group.count)
     return decoded
 
 
-def _likeness(event: ChangeEvent, wanted: bool, grade: str | None) -> _Likeness:
-    """The fields of `Alike` before they are put together, which is done once for all that are alike."""
-    address = event.address
-    return (
-        STORED if wanted else EXCLUDED,
-        event.op,
-        event.database,
-        event.schema,
-        event.table,
-        event.sequence_scope,
-        address.topic,
-        address.partition,
-        grade,
-    )
-
-
-def _alike(likeness: _Likeness) -> Alike:
-    outcome, op, database, schema, table, scope, topic, partition, grade = likeness
-    name = TableName(database, schema, table) if database is not None and table else None
-    part = f"{topic}/{partition}" if scope == "partition" else ""
-    return Alike(outcome, op, name, part, topic, partition, grade)
+def _group(event: ChangeEvent, grade: str | None, takes: Callable[[TableName], bool]) -> _Group:
+    """What is the same of all events that are alike, of which this is the first."""
+    table, address = event.table_name, event.address
+    wanted = event.kind != "row" or table is None or takes(table)
+    outcome = STORED if wanted else EXCLUDED
+    alike = Alike(outcome, event.op, table, event.part or "", address.topic, address.partition, grade)
+    return _Group(wanted, alike, Count())
 
 
 def _refuse(message: RawMessage, error: MessageError, takes: Callable[[TableName], bool], decoded: Decoded) -> None:

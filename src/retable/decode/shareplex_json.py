@@ -16,16 +16,18 @@ database, its types or its key. Users' side: docs/formats.md.
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
+from operator import attrgetter
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from retable.decode.context import DecodeContext
 from retable.decode.image_text import write_image
 from retable.decode.json_text import read_json
 from retable.decode.wire import EmptyIsNull, WireForm
 from retable.errors import Malformed, UnknownOperation
-from retable.model.event import Address, ChangeEvent, Image, KeysOrigin, Op, Scope, TableName
+from retable.model.event import Address, ChangeEvent, Image, KeysOrigin, Op, Scope, TableName, known_table
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 
@@ -57,34 +59,47 @@ _Row = dict[str, Raw]
 
 
 class _Meta(msgspec.Struct, gc=False):
-    """What is read of `meta`; all but the operation may be left out."""
+    """All but the operation may be left out, or be null; UNSET is what is not there."""
 
     op: str
-    table: str | None = None
-    scn: Raw = Raw(b"null")
-    seq: Raw = Raw(b"null")
-    rowid: str | None = None
-    trans: str | None = None
-    time: str | None = None
-    posttime: str | None = None
+    table: str | UnsetType | None = UNSET
+    scn: Raw | UnsetType = UNSET
+    seq: Raw | UnsetType = UNSET
+    rowid: str | UnsetType | None = UNSET
+    trans: str | UnsetType | None = UNSET
+    time: str | UnsetType | None = UNSET
+    posttime: str | UnsetType | None = UNSET
+    userid: Raw | UnsetType = UNSET
+    size: Raw | UnsetType = UNSET
+    idx: Raw | UnsetType = UNSET
 
 
 class _Message(msgspec.Struct, gc=False):
     meta: _Meta
-    data: _Row | None = None
-    key: _Row | None = None
+    data: _Row | UnsetType | None = UNSET
+    key: _Row | UnsetType | None = UNSET
+
+    @property
+    def unread(self) -> list[Raw | UnsetType]:
+        """What the types leave as it is."""
+        meta = self.meta
+        return [
+            *(meta.scn, meta.seq, meta.userid, meta.size, meta.idx),
+            *(self.data or {}).values(),
+            *(self.key or {}).values(),
+        ]
 
 
-_MESSAGE = msgspec.json.Decoder(_Message)
+_MESSAGE, _UNREAD = msgspec.json.Decoder(_Message), attrgetter("unread")
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     """Decode one message: one event each."""
     if message.value is None:
         raise Malformed("the message has no value, and SharePlex writes none without")
-    found = read_json(message.value, _MESSAGE)
+    found = read_json(message.value, _MESSAGE, _UNREAD)
     meta, (schema, table) = found.meta, _table(found.meta, context)
-    name = TableName(context.database or "", schema, table) if table else None
+    name = known_table(context.database or "", schema, table) if table else None
     op, image = _operation(meta, name)
     keys, origin = _keys(found, name, context) if image is not None else (None, None)
     before, after = _images(found, image, op, name)
@@ -149,7 +164,7 @@ def _images(found: _Message, image: Image | None, op: Op, name: TableName | None
     if image is None:
         return None, None
     is_update = op == "UPDATE" and image == "full"
-    if found.data is None or not (found.data or is_update):
+    if not isinstance(found.data, dict) or not (found.data or is_update):
         raise Malformed(f"{found.meta.op[:40]} without a row", place="data", table=name)
     if is_update:
         return found.key or {}, found.data
@@ -170,9 +185,9 @@ def _order(meta: _Meta, message: RawMessage, context: DecodeContext, name: Table
     return Sequence(context.source_epoch, scn, seq), "stream"
 
 
-def _digits(token: Raw, place: str, name: TableName | None) -> int | None:
+def _digits(token: Raw | UnsetType, place: str, name: TableName | None) -> int | None:
     """A number written as one or as text: of 14 digits and more, which a double would not tell apart."""
-    text = bytes(token)
+    text = bytes(token or b"null")
     if text in (b"null", b'""'):
         return None
     found = _DIGITS.fullmatch(text)
@@ -181,16 +196,22 @@ def _digits(token: Raw, place: str, name: TableName | None) -> int | None:
     return int(found[1] or found[2])
 
 
-def _time(text: str | None, place: str, name: TableName | None) -> int | None:
+def _time(text: str | UnsetType | None, place: str, name: TableName | None) -> int | None:
     """A time in UTC, whether it says so or not."""
     if not text:
         return None
     try:
-        if not _TIME.fullmatch(text):
-            raise ValueError
-        return int(datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC).timestamp() * 1000)
+        return _read_time(text)
     except ValueError:
         raise Malformed(f"{text[:40]!r} is no time such as 2017-06-16T14:24:34", place=place, table=name) from None
+
+
+@lru_cache(maxsize=1024)
+def _read_time(text: str) -> int:
+    """Read a time; neighbours were made in the same second."""
+    if not _TIME.fullmatch(text):
+        raise ValueError
+    return int(datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC).timestamp() * 1000)
 
 
 def _problems(

@@ -1,41 +1,44 @@
 """Change events as rows of silver, and back: nothing of an event is lost on the way."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-from operator import attrgetter
 from typing import Any
 
 import msgspec
 import pyarrow as pa
+from msgspec.structs import astuple
 
-from retable.decode.image_text import key_in, key_text, read_image
+from retable.decode.image_text import key_text, keys_in, read_image
 from retable.ledger.tables import SILVER
 from retable.model import sequence as order
 from retable.model.event import Address, ChangeEvent
 
 COLUMNS = SILVER.columns
+_TYPES = {name: COLUMNS.field(name).type for name in COLUMNS.names}
 
-_ADDRESS = ("topic", "partition", "offset", "row_index")
-_MADE = ("window", "sequence", "column_types", "key_hash", "old_key_hash")
-_DERIVED = ("kind", "part")
-_PLAIN = tuple(name for name in COLUMNS.names if name not in (*_ADDRESS, *_MADE, *_DERIVED, "keys", "problems"))
+_EVENT, _ADDRESS = ChangeEvent.__struct_fields__, Address.__struct_fields__
+_PLAIN = tuple(name for name in _EVENT if name not in ("address", "keys", "sequence", "column_types", "problems"))
+_NO_HASH = blake2b(digest_size=8)
+_NOWHERE = (None, None, None)
+
+_Identity = bytes | None
+_Hashes = tuple[int | None, int | None]
 
 
 def events_to_batch(window: str, events: Sequence[ChangeEvent]) -> pa.RecordBatch:
     """Give the events of a window as rows of silver."""
-    hashes = [key_hashes(event) for event in events]
-    columns: dict[str, pa.Array] = {
+    values = _columns(_EVENT, map(astuple, events))
+    values |= _columns(_ADDRESS, map(astuple, values["address"]))
+    values |= {"kind": [event.kind for event in events], "part": [event.part for event in events]}
+    hashes = hash_keys(events)
+    values |= {"key_hash": [new for new, _ in hashes], "old_key_hash": [old for _, old in hashes]}
+    made = {
         "window": pa.repeat(pa.scalar(window), len(events)),
-        "sequence": _sequences([event.sequence for event in events]),
-        "column_types": _column_types([event.column_types for event in events]),
-        "key_hash": pa.array([new for new, _ in hashes], pa.int64()),
-        "old_key_hash": pa.array([old for _, old in hashes], pa.int64()),
+        "sequence": _sequences(values["sequence"]),
+        "column_types": _column_types(values["column_types"]),
     }
-    for name in COLUMNS.names:
-        if name not in columns:
-            read = attrgetter(f"address.{name}" if name in _ADDRESS else name)
-            columns[name] = pa.array(map(read, events), COLUMNS.field(name).type)
-    return pa.RecordBatch.from_arrays([columns[name] for name in COLUMNS.names], schema=COLUMNS)
+    arrays = [made[name] if name in made else pa.array(values[name], kind) for name, kind in _TYPES.items()]
+    return pa.RecordBatch.from_arrays(arrays, schema=COLUMNS)
 
 
 def rows_to_events(rows: pa.Table) -> list[ChangeEvent]:
@@ -43,53 +46,82 @@ def rows_to_events(rows: pa.Table) -> list[ChangeEvent]:
     return [_event(row) for row in rows.to_pylist()]
 
 
-def key_hashes(event: ChangeEvent) -> tuple[int | None, int | None]:
-    """Hash the key of a row change, and the key before it where an UPDATE changed it; 8 bytes of BLAKE2b, signed.
+def key_hashes(event: ChangeEvent) -> _Hashes:
+    """Hash the key of one event, as `hash_keys` does."""
+    return hash_keys([event])[0]
+
+
+def hash_keys(events: Sequence[ChangeEvent]) -> list[_Hashes]:
+    """Hash the key of each row change, and the key before it where an UPDATE changed it; 8 bytes of BLAKE2b, signed.
 
     The key is the JSON array of its columns' lexemes, and the whole row, by column name, where the table has no key. A
-    key column that is absent in one image of an UPDATE is taken from the other one.
+    key column that is absent in one image of an UPDATE is taken from the other one. Other events have none.
     """
-    if event.kind != "row":
-        return None, None
-    before, after = _identities(event)
-    if after is None or before is None or before == after:
-        return _hash(after or before), None
-    return _hash(after), _hash(before)
+    hashes: list[_Hashes] = [(None, None)] * len(events)
+    places: dict[tuple[str, ...] | None, list[int]] = {}
+    for place, event in enumerate(events):
+        if event.kind == "row":
+            places.setdefault(event.keys, []).append(place)
+    for keys, mine in places.items():
+        known = _identities([events[place] for place in mine], keys or ())
+        for place, (before, after) in zip(mine, known, strict=True):
+            if after is None or before is None or before == after:
+                hashes[place] = _hash(after or before), None
+            else:
+                hashes[place] = _hash(after), _hash(before)
+    return hashes
 
 
-def _identities(event: ChangeEvent) -> tuple[str | None, str | None]:
-    """What the row is known by before the change, and after it."""
-    if event.keys and event.before and event.after and (event.partial_before or event.partial_after):
-        old, new = read_image(event.before), read_image(event.after)
-        return key_text(new | old, event.keys), key_text(old | new, event.keys)
-    after = _identity(event.after, event.keys)
-    return after if event.before == event.after else _identity(event.before, event.keys), after
+def _identities(events: list[ChangeEvent], keys: tuple[str, ...]) -> list[tuple[_Identity, _Identity]]:
+    """What each row is known by before the change, and after it."""
+    before, after = [event.before for event in events], [event.after for event in events]
+    known = list(zip(_read_identities(before, keys), _read_identities(after, keys), strict=True))
+    for place, event in enumerate(events):
+        if keys and event.before and event.after and (event.partial_before or event.partial_after):
+            old, new = read_image(event.before), read_image(event.after)
+            known[place] = key_text(new | old, keys).encode(), key_text(old | new, keys).encode()
+    return known
 
 
-def _identity(image: str | None, keys: tuple[str, ...] | None) -> str | None:
-    if image is None:
-        return None
-    return key_in(image, keys) if keys else msgspec.json.encode(dict(sorted(read_image(image).items()))).decode()
+def _read_identities(images: list[str | None], keys: tuple[str, ...]) -> list[_Identity]:
+    there = [image for image in images if image is not None]
+    if keys:
+        found = iter(keys_in(there, keys))
+    else:
+        found = (msgspec.json.encode(dict(sorted(read_image(image).items()))) for image in there)
+    return [None if image is None else next(found) for image in images]
 
 
-def _hash(identity: str | None) -> int | None:
+def _hash(identity: _Identity) -> int | None:
     if identity is None:
         return None
-    return int.from_bytes(blake2b(identity.encode(), digest_size=8).digest(), "big", signed=True)
+    state = _NO_HASH.copy()
+    state.update(identity)
+    return int.from_bytes(state.digest(), "big", signed=True)
 
 
-def _sequences(sequences: list[order.Sequence | None]) -> pa.Array:
+def _columns(names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
+    columns = list(zip(*rows, strict=True))
+    return dict(zip(names, columns or [()] * len(names), strict=True))
+
+
+def _sequences(sequences: Sequence[order.Sequence | None]) -> pa.Array:
     kind = COLUMNS.field("sequence").type
-    parts = [
-        pa.array([None if sequence is None else sequence[at] for sequence in sequences], kind.field(at).type)
-        for at in range(kind.num_fields)
-    ]
-    return pa.StructArray.from_arrays(
-        parts, fields=list(kind), mask=pa.array([sequence is None for sequence in sequences], pa.bool_())
-    )
+    parts = _columns(kind.names, [sequence or _NOWHERE for sequence in sequences])
+    arrays = [_whole_numbers(values, field.type) for values, field in zip(parts.values(), kind, strict=True)]
+    nowhere = pa.array([sequence is None for sequence in sequences], pa.bool_())
+    return pa.StructArray.from_arrays(arrays, fields=list(kind), mask=nowhere)
 
 
-def _column_types(types: list[dict[str, str] | None]) -> pa.Array:
+def _whole_numbers(values: Sequence[int | None], kind: pa.DataType) -> pa.Array:
+    """Give integers of any length; by way of Python's own decimals it takes four times as long."""
+    try:
+        return pa.array(values, pa.int64()).cast(kind)
+    except OverflowError:
+        return pa.array(values, kind)
+
+
+def _column_types(types: Sequence[dict[str, str] | None]) -> pa.Array:
     """Neighbours share one map, so each is written once and pointed at."""
     places: dict[int, int] = {}
     distinct: list[dict[str, str] | None] = []

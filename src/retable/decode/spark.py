@@ -2,6 +2,7 @@
 
 import gc
 import pickle
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +10,7 @@ from functools import lru_cache, reduce
 from itertools import chain
 from operator import and_
 from time import perf_counter
+from zipimport import zipimporter
 
 import pyarrow as pa
 from pyiceberg.table import FileScanTask, Table
@@ -131,6 +133,7 @@ def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Wi
         batches = chain.from_iterable(map(reader.read, mine))
         # A batch makes a million objects that hold no cycle; by default Python looks through them again and again.
         gc.set_threshold(100_000, 50, 100)
+        _forget_archives()
         share = store(decode_batches(batches, context, lru_cache(_TABLES)(source.takes)), shelf)
         yield pa.RecordBatch.from_pydict({"share": [pickle.dumps(share)]}, schema=_SHARE)
 
@@ -140,6 +143,13 @@ def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Wi
         for row in shares.collect():
             whole.join(pickle.loads(row.share))  # noqa: S301  # our own workers wrote it
     return whole
+
+
+def _forget_archives() -> None:
+    """Forget what archives on the path hold: a worker would list all of them again before its next task."""
+    for path, finder in list(sys.path_importer_cache.items()):
+        if isinstance(finder, zipimporter):
+            del sys.path_importer_cache[path]
 
 
 def _replace(spark: SparkSession, lake: Lake, standing: _Standing, made: Layer, run: _Run) -> bool:

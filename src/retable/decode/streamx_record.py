@@ -6,12 +6,14 @@ records stand is the same in both.
 
 import re
 
+from msgspec import UnsetType
+
 from retable.decode.context import DecodeContext
 from retable.decode.image_text import key_text, read_image, write_image
 from retable.decode.streamx_envelope import ROWID, Payload, Row, Told, read_envelope, read_told
 from retable.decode.wire import Base64, EpochMillis, Numeral, Text, Truth, Whole, WireForm
 from retable.errors import BadValue, Malformed, MessageError, UnknownOperation
-from retable.model.event import Address, ChangeEvent, Image, KeysOrigin, Op, TableName
+from retable.model.event import Address, ChangeEvent, Image, Op, TableName
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType
 from retable.model.schema_change import DropTable, NoChange, SchemaChange
@@ -50,7 +52,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     if message.value is None:
         raise Malformed("the message has no value, and DataWorks writes none without")
     envelope = read_envelope(message.value)
-    told, payload = read_told(envelope.schema), envelope.payload
+    told, payload = read_told(envelope, context.keys_of), envelope.payload
     if payload.op in _ROW_OPS:
         return [_row_change(payload, told, message, context)]
     op = _OTHER_OPS.get(payload.op)
@@ -86,16 +88,8 @@ def _row_change(payload: Payload, told: Told, message: RawMessage, context: Deco
     before, after = payload.before_row, payload.after_row
     op, image = _operation(payload, told, before, after)
     position = _position(payload, told)
-    keys, origin = _keys(told, context)
-    types, problems = told.types, _problems(told, keys)
-    if types is None:
+    if not told.listed:
         raise _refused(Malformed, told, f"{payload.op} without the types of its columns", "schema.dataColumn")
-    for row, place in ((before, "before"), (after, "after")):
-        if row is not None and row.keys() != types.keys():
-            raise _torn(row, types, f"payload.{place}.dataColumn", told, keys)
-    if told.types_without_rowid is not None and ROWID not in (keys or ()):
-        types = told.types_without_rowid
-        before, after = _without_rowid(before), _without_rowid(after)
     return ChangeEvent(
         source_format=context.source_format,
         source_system=told.system or context.source_system,
@@ -106,16 +100,16 @@ def _row_change(payload: Payload, told: Told, message: RawMessage, context: Deco
         schema=told.schema,
         table=told.table,
         image=image,
-        keys=keys,
-        keys_origin=origin,
-        before=None if before is None else write_image(before),
-        after=None if after is None else write_image(after),
+        keys=told.keys,
+        keys_origin=told.keys_origin,
+        before=_text(before, told, "before"),
+        after=_text(after, told, "after"),
         sequence=Sequence(context.source_epoch, position, 0 if image == "before_half" else 1),
         sequence_scope="stream",
         event_time_ms=_time(payload.timestamp.event_time),
         process_time_ms=_time(payload.timestamp.system_time),
-        column_types=types,
-        problems=problems,
+        column_types=told.types,
+        problems=told.problems,
     )
 
 
@@ -136,46 +130,27 @@ def _position(payload: Payload, told: Told) -> int:
     return position
 
 
-def _keys(told: Told, context: DecodeContext) -> tuple[tuple[str, ...], KeysOrigin] | tuple[None, None]:
-    if told.keys:
-        return told.keys, "message"
-    if told.row_id:
-        return (told.row_id,), "hidden_row_id"
-    keys = context.keys_of(told.name) if told.name is not None else ()
-    if keys:
-        return keys, "registry"
-    # A row that moves gets another rowid: better than nothing, worse than all else.
-    return ((ROWID,), "hidden_row_id") if told.types_without_rowid is not None else (None, None)
+def _text(row: Row | None, told: Told, part: str) -> str | None:
+    """The text of an image, which has the columns that the message lists; what is missing there is not NULL."""
+    if row is None:
+        return None
+    if row.keys() != told.listed.keys():
+        raise _torn(row, told, f"payload.{part}.dataColumn")
+    return write_image(row if told.types is told.listed else {name: row[name] for name in row if name != ROWID})
 
 
-def _problems(told: Told, keys: tuple[str, ...] | None) -> tuple[str, ...]:
-    found = []
-    if told.name is None:
-        found.append("TABLE_UNKNOWN")
-    if keys is None:
-        found.append("KEYS_UNKNOWN")
-    elif not told.types or not told.types.keys() >= set(keys):
-        found.append("KEY_NOT_IN_IMAGE")
-    return tuple(found)
-
-
-def _torn(row: Row, types: dict[str, str], place: str, told: Told, keys: tuple[str, ...] | None) -> MessageError:
-    """The refusal of an image that has other columns than the message lists: what is missing there is not NULL."""
-    missing = min(types.keys() - row.keys(), default=None)
+def _torn(row: Row, told: Told, place: str) -> MessageError:
+    missing = min(told.listed.keys() - row.keys(), default=None)
     if missing is not None:
         text = f"the column {missing[:100]!r}, which dataColumn lists, is not in the image"
     else:
-        text = f"the column {min(row.keys() - types.keys())[:100]!r} of the image is not in dataColumn"
-    touched = (key_text(read_image(write_image(row)), keys),) if keys else ()
+        text = f"the column {min(row.keys() - told.listed.keys())[:100]!r} of the image is not in dataColumn"
+    touched = (key_text(read_image(write_image(row)), told.keys),) if told.keys else ()
     return BadValue(text, place=place, table=told.name, keys=touched)
 
 
-def _without_rowid(row: Row | None) -> Row | None:
-    return None if row is None else {name: token for name, token in row.items() if name != ROWID}
-
-
-def _time(milliseconds: int | None) -> int | None:
-    return milliseconds if milliseconds is not None and milliseconds > 0 else None
+def _time(milliseconds: int | UnsetType | None) -> int | None:
+    return milliseconds if milliseconds and milliseconds > 0 else None
 
 
 def _refused(kind: type[MessageError], told: Told, text: str, place: str) -> MessageError:

@@ -57,17 +57,27 @@ def value_reader(
     timestamp microseconds since 1970. The reader raises BadValue for what the gold type does not hold exactly, and
     ZeroDate for a date with a zero in it where the rules hold it.
     """
+    form = value_form(source_format, wire_type, gold, rules, declared)
+    return read_value_of(form, wire_type or declared, gold, rules)
+
+
+def value_form(
+    source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
+) -> WireForm:
+    """Tell how values of a wire type stand; `declared` is the column's type as its statement says."""
     known = find_format(source_format)
-    form = known.told(known.wire_form(wire_type), declared, gold, rules)
-    return _reader(form, wire_type or declared, gold, rules)
+    return known.told(known.wire_form(wire_type), declared, gold, rules)
 
 
 def default_reader(declared: str, gold: GoldType, rules: ValueRules) -> Callable[[str | None], Value]:
     """Compile the reader of a column's default, which is text of its statement and of no message's form."""
-    return _reader(declared_form(declared, rules.system), declared, gold, rules)
+    return read_value_of(declared_form(declared, rules.system), declared, gold, rules)
 
 
-def _reader(form: WireForm, spelling: str | None, gold: GoldType, rules: ValueRules) -> Callable[[str | None], Value]:
+def read_value_of(
+    form: WireForm, spelling: str | None, gold: GoldType, rules: ValueRules
+) -> Callable[[str | None], Value]:
+    """Compile the reader of values of a form; `spelling` is what an error calls their type."""
     convert = _converter(form, gold, rules)
 
     def read(lexeme: str | None) -> Value:

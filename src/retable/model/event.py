@@ -43,7 +43,8 @@ class TableName:
         return ".".join(part for part in (self.database, self.schema, self.table) if part is not None)
 
 
-_table_name = lru_cache(4096)(TableName)
+known_table = lru_cache(4096)(TableName)
+"""Name a table as `TableName` does; neighbours share the very same name."""
 
 
 class Address(msgspec.Struct, frozen=True, gc=False):
@@ -104,7 +105,7 @@ class ChangeEvent(msgspec.Struct, frozen=True, gc=False):
         """The table that the message names, or None where it names none (heartbeats, some DDL)."""
         if self.database is None or not self.table:
             return None
-        return _table_name(self.database, self.schema, self.table)
+        return known_table(self.database, self.schema, self.table)
 
     @property
     def part(self) -> str | None:
