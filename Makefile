@@ -31,8 +31,9 @@ test-long: setup ## draw more examples of the laws: make test-long MINUTES=60
 test-mutants: setup ## plant bugs into a copy of the core, and say which test catches each
 	@$(BIN)/python tests/mutants/run.py
 
-bench: setup ## how fast messages become change events, every format, against merely parsing them
+bench: setup ## how fast messages become change events, against merely parsing them; what a replay costs, against MERGE
 	@$(BIN)/python bench/decode.py
+	@$(BIN)/python -m bench.replay
 
 up: setup ## start Airflow on 127.0.0.1 (another port: make up RETABLE_PORT=8081)
 	@$(BIN)/python infra/local_airflow.py up

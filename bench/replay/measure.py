@@ -1,0 +1,116 @@
+"""Bytes on disk, memory in use, and tables as people read them."""
+
+import statistics
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import psutil
+from pyspark.sql import SparkSession
+
+_MEGABYTE = 1e6
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def note(text: str) -> None:
+    """Say what is being done, to those who watch."""
+    sys.stderr.write(f"  {text}\n")
+    sys.stderr.flush()
+
+
+def show(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table as Markdown has it."""
+    say(f"\n### {title}\n\n| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    for row in rows:
+        say(f"| {' | '.join(row)} |")
+
+
+def seconds(values: Sequence[float]) -> str:
+    """The median, and all of them where there are several."""
+    middle = f"{statistics.median(values):.2f}"
+    return middle if len(values) == 1 else f"{middle} ({' '.join(f'{value:.1f}' for value in values)})"
+
+
+def ratio(ours: Sequence[float], theirs: Sequence[float]) -> str:
+    """The median of the ratios of each turn's pair: a busy neighbour bears on both."""
+    return f"{statistics.median(a / b for a, b in zip(ours, theirs, strict=True)):.2f}"
+
+
+def megabytes(count: float) -> str:
+    return f"{count / _MEGABYTE:,.1f} MB"
+
+
+def timed(act: Callable[[], object]) -> float:
+    began = perf_counter()
+    act()
+    return perf_counter() - began
+
+
+def processor_seconds() -> float:
+    """What this process, its JVM and its workers have used so far."""
+    return float(sum(each.user + each.system for each in (process.cpu_times() for process in _family())))
+
+
+def folder_bytes(folder: Path) -> int:
+    """The bytes of all files under a folder, but for the checksums that Hadoop's file system lays beside them."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and path.suffix != ".crc")
+
+
+def location(spark: SparkSession, table: str) -> Path:
+    """The folder of a table."""
+    told = spark.sql(f"DESCRIBE EXTENDED {table}").where("col_name = 'Location'").collect()[0].data_type
+    return Path(str(told).removeprefix("file:"))
+
+
+def table_bytes(spark: SparkSession, table: str) -> int:
+    """The bytes of everything that a table ever wrote and still has: rows, deletes, metadata."""
+    return folder_bytes(location(spark, table))
+
+
+def heap_bytes(spark: SparkSession) -> int:
+    """What lives in the JVM's heap after it was cleaned."""
+    jvm: Any = spark._jvm
+    runtime = jvm.java.lang.Runtime.getRuntime()
+    runtime.gc()
+    return int(runtime.totalMemory() - runtime.freeMemory())
+
+
+@dataclass(slots=True)
+class Peak:
+    """The most resident memory that the driver's Python, and its JVM with the workers, had at any look."""
+
+    python: int = 0
+    others: int = 0
+    _ended: threading.Event = field(default_factory=threading.Event)
+
+    def look(self) -> None:
+        while not self._ended.wait(0.2):
+            me, *rest = (process.memory_info().rss for process in _family())
+            self.python, self.others = max(self.python, me), max(self.others, sum(rest))
+
+
+@contextmanager
+def watched() -> Iterator[Peak]:
+    """Watch memory while something runs."""
+    peak = Peak()
+    thread = threading.Thread(target=peak.look)
+    thread.start()
+    try:
+        yield peak
+    finally:
+        peak._ended.set()
+        thread.join()
+
+
+def _family() -> list[psutil.Process]:
+    me = psutil.Process()
+    return [me, *(child for child in me.children(recursive=True) if child.is_running())]
