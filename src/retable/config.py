@@ -11,6 +11,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -23,10 +24,12 @@ from retable.errors import InvalidSetting, NotFound, UnknownSetting
 from retable.model.budget import QuarantineBudget
 from retable.model.connector import UNAVAILABLE_VALUE, DecimalMode, TimeMode
 from retable.model.event import TableName
+from retable.model.policies import Destructive, OnColumns, Policies
 from retable.setting_values import (
     SQLITE,
     Budget,
     CatalogAddress,
+    ChangeRules,
     ColumnType,
     Folder,
     GoldNamespace,
@@ -173,6 +176,19 @@ class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstring
     """The gold type of a column, as `price = "decimal(18,4)"`; it wins over every other origin of a type."""
     zero_date: Literal["hold", "null", "string"] = "hold"
     """What a date such as 0000-00-00 does: hold its table, become null (counted), or make its column a string."""
+    on: ChangeRules = ChangeRules()
+    """What changes of the source do, as `{ type_change = "string", drop_table = "keep" }`: see docs/statements.md."""
+    columns: Annotated[OnColumns, Field(alias="schema")] = "follow"
+    """`schema`: follow the source's columns; `additive`, which takes none away; or `frozen`, where a change holds."""
+    approve: tuple[Destructive, ...] = ()
+    """Changes that hold the table until a person approves them: `drop_table`, `truncate`, `drop_column`."""
+    format_version: Literal[2, 3] = 3
+    """The version of Iceberg's format in which the gold table is made; 2 for engines that cannot read 3."""
+
+    @property
+    def policies(self) -> Policies:
+        """What all of these say of the changes of this table."""
+        return Policies(**self.on.model_dump(), columns=self.columns, approve=self.approve)
 
 
 def _specificity(glob: str) -> tuple[bool, int, int]:
@@ -237,11 +253,13 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
             "keys": rules.keys,
             "types": {name: str(kind) for name, kind in rules.types.items()},
             "zero_date": rules.zero_date,
+            "policies": asdict(rules.policies),
         }
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 _SECTIONS: dict[str, type[BaseModel]] = {"lake": LakeSettings, "sources": SourceSettings, "tables": TableRules}
+_INSIDE: dict[str, type[BaseModel]] = {"canal_dialect": CanalDialect, "on": ChangeRules}
 
 
 def load_settings(path: Path | None = None) -> Settings:
@@ -303,8 +321,10 @@ def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], Path], files
     where = f"{file}: {_spell(place)}" if place else str(file)
     match error["type"]:
         case "extra_forbidden":
-            section = CanalDialect if "canal_dialect" in place[:-1] else _SECTIONS.get(place[0], Settings)
-            known = (section if len(place) > 1 else Settings).model_fields.keys() - {"name"}
+            inside = _INSIDE.get(str(place[2])) if len(place) > 3 else None
+            section = inside or (_SECTIONS.get(place[0], Settings) if len(place) > 1 else Settings)
+            fields = section.model_fields
+            known = {field.alias or name for name, field in fields.items()} - {"name"}
             hint = nearest(place[-1], known) or f"; there are {', '.join(sorted(known))}"
             return UnknownSetting(f"{where} is no setting{hint}", setting=_spell(place), file=str(file))
         case "missing":

@@ -9,6 +9,7 @@
     │  └─ Blocked              decoded, but a blocking problem of docs/formats.md stands on it
     ├─ TableError          HOLD        one table stops at a position; the others go on
     │  ├─ UnsupportedChange    a schema change that Retable does not replay
+    │  ├─ InexactCast          a value that the new type of its column does not hold as it was
     │  ├─ LateChange           a schema change older than one already applied
     │  ├─ OrderUndefined       two changes whose order nothing tells
     │  ├─ ZeroDate             a zero or partial date, which no date can hold
@@ -90,6 +91,12 @@ class TableError(RetableError):
 
 class UnsupportedChange(TableError):
     code = "UNSUPPORTED_CHANGE"
+
+
+class InexactCast(TableError):
+    """A value that the new type of its column does not hold as it was; the fact `at` is where the type changed."""
+
+    code = "INEXACT_CAST"
 
 
 class LateChange(TableError):

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 from zoneinfo import available_timezones
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationInfo
 
 from retable.model.budget import QuarantineBudget, parse_budget
+from retable.model.policies import OnDropPartition, OnDropTable, OnRenameTable, OnTypeChange
 from retable.model.schema import GoldType, parse_gold_type
 
 SQLITE = "sqlite:///"
@@ -127,3 +128,16 @@ Interval = Annotated[timedelta, BeforeValidator(_interval)]
 Start = Annotated[datetime | None, BeforeValidator(_start)]
 Budget = Annotated[QuarantineBudget, BeforeValidator(_budget)]
 ColumnType = Annotated[GoldType, BeforeValidator(_gold_type)]
+
+
+class ChangeRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+    """What a change of the source does to a gold table: `on` of `[tables."<glob>"]`."""
+
+    type_change: OnTypeChange = "side_column"
+    """A type that may cut values: keep the old column beside a new one, make the column text, or hold the table."""
+    drop_table: OnDropTable = "empty"
+    """A table that is dropped: empty gold's, keep its rows, or drop it from the catalog."""
+    rename_table: OnRenameTable = "follow"
+    """A table that is renamed: gold's is renamed too, keeps its name, or is held."""
+    drop_partition: OnDropPartition = "hold"
+    """Partitions that go, or come, without an event for each row: hold the table, or keep the rows that gold has."""

@@ -3,18 +3,22 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from typer.testing import Result
 
 from published import publish
 from retable.cli import holds
+from retable.gold.read import find_gold
+from retable.gold.rulings import read_rulings
 from retable.ledger.catalog import Lake
-from retable.ledger.read import read_actions
+from retable.ledger.read import read_actions, read_decisions
 from retable.ledger.rows import StageReport
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.history import Hold
+from retable.replay.rulings import REMEDY_APPROVAL, Ruling, RulingKind
 
 Retable = Callable[..., Result]
 
@@ -55,35 +59,120 @@ def test_a_table_that_is_not_held_is_not_released(retable: Retable, held: str, l
     assert read_actions(lake, "dump") == []
 
 
-def test_a_release_needs_a_way_and_a_reason(retable: Retable, held: str) -> None:
-    assert "--rebuild builds it anew" in retable("hold", "release", held, "--reason", "x").stderr
+def test_a_release_needs_one_way_and_a_reason(retable: Retable, held: str) -> None:
+    assert "--retry, --skip" in retable("hold", "release", held, "--reason", "x").stderr
+    assert "one of them" in retable("hold", "release", held, "--retry", "--skip", "--reason", "x").stderr
     assert "--reason" in retable("hold", "release", held, "--rebuild").stderr
 
 
-@pytest.mark.parametrize(("still_held", "code"), [((), 0), (("gold_shop.orders",), 2)])
-def test_a_release_says_first_what_it_will_do_and_keeps_who_and_why(
-    retable: Retable, held: str, lake: Lake, monkeypatch: pytest.MonkeyPatch, still_held: tuple[str, ...], code: int
-) -> None:
-    asked: list[object] = []
+@pytest.fixture
+def still_held() -> tuple[str, ...]:
+    return ()
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch, lake: Lake, still_held: tuple[str, ...]) -> list[tuple[object, ...]]:
+    """What the engine was asked for, which is not started here: the table, and whether it resumes."""
+    found: list[tuple[object, ...]] = []
 
     @contextmanager
     def no_spark(_: object) -> Iterator[None]:
         yield None
 
     def rebuild(*args: object) -> StageReport:
-        asked.append(args[3])
+        found.append((args[3], args[7]))
         assert read_actions(lake, "dump")[0].reason == "fixed; at the source"
         return StageReport("dump", "20260301T0500Z", "replay", {"rows": 3, "applied": 3}, held=still_held)
 
     monkeypatch.setattr(holds, "running_spark", no_spark)
     monkeypatch.setattr(holds, "_rebuild_door", lambda: rebuild)
-    result = retable("hold", "release", held, "--rebuild", "--reason", "fixed; at the source")
+    return found
+
+
+@pytest.mark.parametrize(("still_held", "code"), [((), 0), (("gold_shop.orders",), 2)])
+def test_a_release_says_first_what_it_will_do_and_keeps_who_and_why(
+    retable: Retable, held: str, lake: Lake, asked: list[tuple[object, ...]], still_held: tuple[str, ...], code: int
+) -> None:
+    result = retable("hold", "release", held, "--rebuild", "--reason", "fixed; at the source", "--yes")
     assert result.exit_code == code, result.stderr
-    assert asked == [held]
+    assert asked == [(held, False)]
     words = result.stderr.splitlines()
-    assert words[0] == "gold_shop.orders is held at 0.7.0: it drops\\na partition"
-    assert "[1/1] gold_shop.orders rebuild" in words[3]
+    assert words[:2] == ["gold_shop.orders is held at 0.7.0: it drops\\na partition", "  ALTER …"]
+    assert any("built anew" in line for line in words)
+    assert any("[1/1] gold_shop.orders rebuild" in line for line in words)
     assert ("is held again" in words[-1]) == bool(still_held)
     (action,) = read_actions(lake, "dump")
     assert (action.action, action.target) == ("release --rebuild", held)
     assert action.who
+    assert read_decisions(lake, "dump") == []
+
+
+@pytest.mark.parametrize(
+    ("way", "decision", "statement", "words"),
+    [
+        (("--skip",), "skip", None, "It counts for nothing: now, and in every later replay"),
+        (("--as", "alter table orders add c int"), "replace", "alter table orders add c int", "(AddColumn)"),
+        (("--retry",), None, None, "It will be tried again there"),
+    ],
+)
+def test_a_decision_is_kept_for_every_later_replay(
+    retable: Retable,
+    held: str,
+    lake: Lake,
+    asked: list[tuple[object, ...]],
+    way: tuple[str, ...],
+    decision: RulingKind | None,
+    statement: str | None,
+    words: str,
+) -> None:
+    result = retable("hold", "release", held, *way, "--reason", "fixed; at the source", input="y\n")
+    assert (result.exit_code, asked) == (0, [(held, True)]), result.stderr
+    assert words in result.stderr
+    assert "rows of its windows are read" in result.stderr
+    identity = find_gold(lake, held)[1].identity
+    assert HOLD.position is not None
+    kept = [Ruling(identity, HOLD.position, HOLD.part, decision, statement)] if decision else []
+    assert list(read_rulings(lake, "dump")) == kept
+    (action,) = read_actions(lake, "dump")
+    assert action.action.startswith(f"release {way[0]}")
+
+
+def test_nothing_happens_unless_it_is_confirmed(
+    retable: Retable, held: str, lake: Lake, asked: list[tuple[object, ...]]
+) -> None:
+    for answer in ("n\n", ""):
+        assert retable("hold", "release", held, "--skip", "--reason", "x", input=answer).exit_code == 1
+    assert (asked, read_actions(lake, "dump"), read_decisions(lake, "dump")) == ([], [], [])
+
+
+@pytest.mark.parametrize(
+    ("hold", "way", "words"),
+    [
+        (HOLD, ("--approve",), "--as, --skip, --retry, --rebuild"),
+        (replace(HOLD, position=None, code="LATE_CHANGE"), ("--retry",), "there are --rebuild"),
+        (replace(HOLD, position=None, code="KEY_UNKNOWN"), ("--skip",), "there are --retry, --rebuild"),
+        (replace(HOLD, statement='{"id":"1"}'), ("--as", "drop table orders"), "there are --skip, --retry"),
+        (replace(HOLD, statement=None), ("--skip",), "there are --retry, --rebuild"),
+        (HOLD, ("--as", "frobnicate"), "is not understood"),
+        (HOLD, ("--as", "alter table other add c int"), "is about shop.other"),
+    ],
+)
+def test_a_release_that_does_not_fit_its_hold_is_refused(
+    retable: Retable, lake: Lake, asked: list[tuple[object, ...]], hold: Hold, way: tuple[str, ...], words: str
+) -> None:
+    table = publish(lake, TableName("shop", None, "orders"), {"id": "int"}, [], state="held", hold=hold)
+    result = retable("hold", "release", table, *way, "--reason", "x", "--yes")
+    assert (result.exit_code, asked) == (1, [])
+    assert words in result.stderr
+
+
+def test_a_change_that_asked_is_approved_or_rejected(
+    retable: Retable, lake: Lake, asked: list[tuple[object, ...]]
+) -> None:
+    hold = replace(HOLD, code="APPROVAL", remedy=REMEDY_APPROVAL)
+    table = publish(lake, TableName("shop", None, "orders"), {"id": "int"}, [], state="held", hold=hold)
+    for way in ("--approve", "--reject"):
+        result = retable("hold", "release", table, way, "--reason", "fixed; at the source", "--yes")
+        assert result.exit_code == 0, result.stderr
+    assert [row.decision for row in read_decisions(lake, "dump")] == ["approve", "skip"]
+    assert f"retable hold release {table} --approve" in retable("hold", "list").stdout

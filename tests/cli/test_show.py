@@ -90,9 +90,11 @@ def test_a_statement_shows_its_schema_changes(retable: Retable) -> None:
 
 
 def test_a_statement_that_is_not_replayed_says_why(retable: Retable) -> None:
-    result = retable("show-ddl", "--dialect", "mysql", "ALTER TABLE shop.t DROP PARTITION p0")
-    assert result.exit_code == 0
-    assert [change["kind"] for change in json.loads(result.stdout)] == ["unsupported"]
+    for text, kind in (("DROP PARTITION p0", "move_partitions"), ("FROBNICATE", "unsupported")):
+        result = retable("show-ddl", "--dialect", "mysql", f"ALTER TABLE shop.t {text}")
+        assert result.exit_code == 0
+        (change,) = json.loads(result.stdout)
+        assert (change["kind"], bool(change["reason"])) == (kind, True)
 
 
 def test_an_unknown_dialect_lists_the_known_ones(retable: Retable) -> None:

@@ -9,6 +9,7 @@ import pytest
 from retable.config import Settings, jars_folder, load_settings
 from retable.errors import InvalidSetting, NotFound, SettingsError, UnknownSetting
 from retable.model.event import TableName
+from retable.model.policies import Policies
 from retable.model.schema import GoldType
 
 LAKE = '[lake]\ncatalog = "sqlite:///var/catalog.db"\nwarehouse = "var/lake"\n'
@@ -250,3 +251,46 @@ def test_the_canary_is_not_one_of_the_tables(load):
     source = load(LAKE + SOURCE + 'canary = "ops.retable_canary"').source("erp")
     assert not source.takes(TableName("ops", None, "retable_canary"))
     assert source.takes(TableName("ops", None, "other"))
+
+
+POLICIES = """
+[tables."shop.orders"]
+on = {{ {} }}
+schema = "{}"
+approve = {}
+"""
+
+
+def test_a_table_has_policies(load):
+    written = POLICIES.format('type_change = "string", drop_table = "keep"', "additive", '["truncate"]')
+    settings = load(LAKE + SOURCE + written)
+    asked, others = (settings.rules(TableName("shop", None, name)).policies for name in ("orders", "other"))
+    assert asked == Policies("string", "keep", columns="additive", approve=("truncate",))
+    assert others == Policies("side_column", "empty", "follow", "hold", "follow", ())
+
+
+@pytest.mark.parametrize(
+    ("on", "schema", "approve", "words"),
+    [
+        ('type_change = "cast"', "follow", "[]", "on.type_change: should be 'side_column', 'string' or 'hold'"),
+        ('drop_tabel = "keep"', "follow", "[]", "did you mean 'drop_table'"),
+        ('drop_partition = "apply"', "follow", "[]", "should be 'hold' or 'keep_rows', not 'apply'"),
+        ("", "strict", "[]", "schema: should be 'follow', 'additive' or 'frozen'"),
+        ("", "follow", '["rename"]', "should be 'drop_table', 'truncate' or 'drop_column'"),
+    ],
+)
+def test_a_policy_that_there_is_not_is_refused(load, on, schema, approve, words):
+    with pytest.raises(SettingsError) as found:
+        load(LAKE + SOURCE + POLICIES.format(on, schema, approve))
+    assert words in found.value.message
+
+
+def test_policies_change_a_tables_fingerprint(load):
+    table = TableName("shop", None, "orders")
+    tables = [POLICIES.format(*each) for each in (("", "follow", "[]"), ('rename_table = "hold"', "follow", "[]"))]
+    assert len({load(LAKE + SOURCE + each).fingerprint("erp", table) for each in tables}) == 2
+
+
+def test_the_nearest_setting_of_a_table_is_named(load):
+    with pytest.raises(UnknownSetting, match="did you mean 'schema'"):
+        load(LAKE + SOURCE + '[tables."shop.orders"]\nschemas = "frozen"\n')

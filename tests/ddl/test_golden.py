@@ -23,6 +23,7 @@ from retable.model.schema_change import (
     DropColumn,
     DropDatabase,
     DropTable,
+    MovePartitions,
     NoChange,
     Place,
     RenameTable,
@@ -113,7 +114,7 @@ def render(change: SchemaChange) -> str:
                 f"change in {table_name(table)}{' if exists' * if_exists}: {name(old)} to {column(spec)}{place(where)}"
             )
         case SetKey(table, keys):
-            return f"key of {table_name(table)}: {', '.join(map(name, keys))}"
+            return f"key of {table_name(table)}: {', '.join(map(name, keys)) or 'none'}"
         case TruncateTable(table):
             return f"truncate {table_name(table)}"
         case DropTable(table, if_exists):
@@ -124,6 +125,8 @@ def render(change: SchemaChange) -> str:
             return f"drop database {name(database)}"
         case NoChange(what):
             return f"nothing: {what}"
+        case MovePartitions(table, reason):
+            return f"partitions of {table_name(table)}: {reason}"
         case Unsupported(table, reason):
             return f"unsupported for {table_name(table)}: {reason}"
         case _:

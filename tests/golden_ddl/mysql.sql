@@ -154,7 +154,7 @@ ALTER TABLE t ADD a INT UNIQUE, ADD b INT REFERENCES u (id)
 ALTER TABLE t ADD COLUMN a INT AUTO_INCREMENT UNIQUE
 -- => unsupported for shop.t: the source numbers its rows in column 'a' without an event
 ALTER TABLE t ADD COLUMN id BIGINT AUTO_INCREMENT PRIMARY KEY FIRST
--- => unsupported for shop.t: the primary key changes
+-- => unsupported for shop.t: the source numbers its rows in column 'id' without an event
 ALTER TABLE t ADD COLUMN id SERIAL
 -- => unsupported for shop.t: the source numbers its rows in column 'id' without an event
 ALTER TABLE t ADD COLUMN a VARBINARY(9) DEFAULT 0xFFFE
@@ -196,9 +196,9 @@ ALTER TABLE t MODIFY COLUMN IF EXISTS a INT AFTER b
 ALTER TABLE t MODIFY a INT AS (b + 1) STORED
 -- => unsupported for shop.t: the source computes column 'a' of its rows without an event
 ALTER TABLE t MODIFY id BIGINT PRIMARY KEY
--- => unsupported for shop.t: the primary key changes
+-- => change in shop.t: id to id BIGINT | key of shop.t: id
 ALTER TABLE t CHANGE id uid BIGINT KEY
--- => unsupported for shop.t: the primary key changes
+-- => change in shop.t: id to uid BIGINT | key of shop.t: uid
 
 --- ALTER TABLE: several actions, which MySQL takes all at once
 ALTER TABLE t⏎  DROP COLUMN phone,⏎  ADD COLUMN phone BIGINT NULL AFTER tenant,⏎  MODIFY credit DECIMAL(20,6) NULL
@@ -288,13 +288,13 @@ ALTER TABLE t PAGE_COMPRESSED=1, WITH VALIDATION
 ALTER TABLE t ADD PRIMARY KEY (id)
 -- => key of shop.t: id
 ALTER TABLE t DROP PRIMARY KEY
--- => unsupported for shop.t: the primary key changes
+-- => key of shop.t: none
 ALTER TABLE t ADD COLUMN a INT, DROP PRIMARY KEY, ADD CONSTRAINT PRIMARY KEY USING BTREE (a)
--- => unsupported for shop.t: the primary key changes
+-- => add to shop.t: a INT | key of shop.t: a
 ALTER TABLE t DROP INDEX `PRIMARY`
--- => unsupported for shop.t: the primary key changes
+-- => key of shop.t: none
 ALTER TABLE t DROP CONSTRAINT `primary`
--- => unsupported for shop.t: the primary key changes
+-- => key of shop.t: none
 ALTER TABLE t ADD (a INT, PRIMARY KEY (a))
 -- => add to shop.t: a INT | key of shop.t: a
 ALTER IGNORE TABLE t ADD UNIQUE (a)
@@ -332,11 +332,11 @@ ALTER TABLE t ADD COLUMN a INT PARTITION BY KEY(id)
 ALTER TABLE t ENGINE=InnoDB REMOVE PARTITIONING
 -- => nothing: ALTER TABLE: engine, partitions
 ALTER TABLE t DROP PARTITION IF EXISTS p0, p1
--- => unsupported for shop.t: DROP PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.t: DROP PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t TRUNCATE PARTITION p0
--- => unsupported for shop.t: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.t: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE u
--- => unsupported for shop.t: EXCHANGE PARTITION takes rows away, or brings rows in, without an event | unsupported for shop.u: EXCHANGE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.t: EXCHANGE PARTITION takes rows away, or brings rows in, without an event | partitions of shop.u: EXCHANGE PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t DISCARD PARTITION p0 TABLESPACE
 -- => unsupported for shop.t: DISCARD PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t CONVERT PARTITION p0 TO TABLE u
@@ -450,7 +450,7 @@ CREATE FULLTEXT INDEX i ON t (a)
 DROP INDEX i ON t
 -- => nothing: DROP INDEX
 DROP INDEX `PRIMARY` ON t
--- => unsupported for shop.t: the primary key changes
+-- => key of shop.t: none
 CREATE DEFINER=`root`@`localhost` TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN SET NEW.a = 1; SET NEW.b = 2; END
 -- => nothing: CREATE TRIGGER
 DROP TRIGGER x
@@ -661,7 +661,7 @@ ALTER TABLE t ALGORITHM=INSTANT, ADD COLUMN a INT NOT NULL, LOCK=DEFAULT
 ALTER TABLE t ADD a INT, ADD PRIMARY KEY (a)
 -- => add to shop.t: a INT | key of shop.t: a
 ALTER TABLE t DROP COLUMN a, TRUNCATE PARTITION p0
--- => unsupported for shop.t: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.t: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t ADD (a INT, b INT), ADD (c INT) , DROP d
 -- => drop from shop.t: d | add to shop.t: a INT | add to shop.t: b INT | add to shop.t: c INT
 ALTER TABLE t RENAME TO u, RENAME TO v
@@ -730,7 +730,7 @@ RENAME TABLE a TO b, b TO c, c TO a
 ALTER TABLE t DROP COLUMN IF EXISTS a, ADD COLUMN IF NOT EXISTS b INT FIRST, MODIFY COLUMN IF EXISTS c INT, RENAME COLUMN IF EXISTS d TO e
 -- => drop from shop.t if exists: a | change in shop.t if exists: c to c INT | change in shop.t if exists: d to e as it is | add to shop.t if not exists: b INT first
 ALTER TABLE t DROP INDEX IF EXISTS i, DROP FOREIGN KEY IF EXISTS f, DROP CONSTRAINT IF EXISTS c, ADD INDEX IF NOT EXISTS j (a), DROP PRIMARY KEY
--- => unsupported for shop.t: the primary key changes
+-- => key of shop.t: none
 ALTER TABLE IF EXISTS shop.t NOWAIT ADD a INT INVISIBLE DEFAULT 5
 -- => add to shop.t: a INT default '5'
 CREATE OR REPLACE TABLE t (id INT) WITH SYSTEM VERSIONING
@@ -782,13 +782,13 @@ ALTER TABLE t ADD PARTITION IF NOT EXISTS (PARTITION p VALUES IN (1, 2))
 ALTER TABLE t ADD PARTITION PARTITIONS 2
 -- => nothing: ALTER TABLE: partitions
 ALTER TABLE t DROP PARTITION p0; 
--- => unsupported for shop.t: DROP PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.t: DROP PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t REORGANIZE PARTITION
 -- => nothing: ALTER TABLE: partitions
 ALTER TABLE t REMOVE PARTITIONING
 -- => nothing: ALTER TABLE: partitions
 ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE crm.u WITHOUT VALIDATION
--- => unsupported for shop.t: EXCHANGE PARTITION takes rows away, or brings rows in, without an event | unsupported for crm.u: EXCHANGE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.t: EXCHANGE PARTITION takes rows away, or brings rows in, without an event | partitions of crm.u: EXCHANGE PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t CONVERT TABLE u TO PARTITION p VALUES LESS THAN (5)
 -- => unsupported for shop.t: CONVERT TABLE takes rows away, or brings rows in, without an event | unsupported for shop.u: CONVERT TABLE takes rows away, or brings rows in, without an event
 ALTER TABLE t IMPORT PARTITION p0 TABLESPACE
@@ -891,7 +891,7 @@ ALTER TABLE shop.orders MODIFY qty BIGINT, MODIFY order_no BIGINT UNSIGNED NOT N
 ALTER TABLE shop.orders MODIFY amount DECIMAL(18,4), MODIFY comment VARCHAR(500)
 -- => change in shop.orders: amount to amount DECIMAL(18,4) | change in shop.orders: comment to comment VARCHAR(500)
 ALTER TABLE shop.orders DROP PRIMARY KEY, ADD PRIMARY KEY (region, order_no, line_no)
--- => unsupported for shop.orders: the primary key changes
+-- => key of shop.orders: region, order_no, line_no
 --- in shop.legacy_gbk
 ALTER TABLE shop.legacy_gbk DROP COLUMN memo
 -- => drop from shop.legacy_gbk: memo
@@ -950,9 +950,9 @@ CREATE TABLE `ctas` (⏎  `code` varchar(20) NOT NULL,⏎  `val` int(11) DEFAULT
 CREATE TABLE shop.part_t (id INT, yr INT, v VARCHAR(5), PRIMARY KEY(id,yr)) PARTITION BY RANGE(yr) (PARTITION p0 VALUES LESS THAN (2020), PARTITION p1 VALUES LESS THAN (2030), PARTITION pm VALUES LESS THAN MAXVALUE)
 -- => create shop.part_t (id INT not null, yr INT not null, v VARCHAR(5); key id, yr)
 ALTER TABLE shop.part_t DROP PARTITION p0
--- => unsupported for shop.part_t: DROP PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.part_t: DROP PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE shop.part_t TRUNCATE PARTITION pm
--- => unsupported for shop.part_t: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of shop.part_t: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
 --- in tmpdb.
 CREATE DATABASE tmpdb
 -- => nothing: CREATE DATABASE

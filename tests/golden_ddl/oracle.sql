@@ -166,7 +166,7 @@ ALTER TABLE t ADD a NUMBER GENERATED ALWAYS AS (b + 1) VIRTUAL
 ALTER TABLE t ADD a AS (b + 1)
 -- => unsupported for ORCL.HR.T: the source computes column 'A' of its rows without an event
 ALTER TABLE t ADD (a NUMBER PRIMARY KEY)
--- => unsupported for ORCL.HR.T: the primary key changes
+-- => add to ORCL.HR.T: A NUMBER | key of ORCL.HR.T: A
 ALTER TABLE t ADD (a NUMBER, PRIMARY KEY (a))
 -- => add to ORCL.HR.T: A NUMBER | key of ORCL.HR.T: A
 ALTER TABLE t ADD a
@@ -202,7 +202,7 @@ ALTER TABLE t MODIFY a DROP IDENTITY
 ALTER TABLE t MODIFY "a b" CLOB
 -- => change in ORCL.HR.T: `a b` to `a b` CLOB
 ALTER TABLE t MODIFY a NUMBER PRIMARY KEY
--- => unsupported for ORCL.HR.T: the primary key changes
+-- => change in ORCL.HR.T: A to A NUMBER | key of ORCL.HR.T: A
 ALTER TABLE t MODIFY a NUMBER AS (b * 2)
 -- => unsupported for ORCL.HR.T: the source computes column 'A' of its rows without an event
 ALTER TABLE t MODIFY CONSTRAINT c1 DISABLE
@@ -250,7 +250,7 @@ ALTER TABLE t DROP UNUSED COLUMNS CHECKPOINT 100
 ALTER TABLE t DROP COLUMNS CONTINUE
 -- => nothing: ALTER TABLE: unused columns
 ALTER TABLE t DROP PRIMARY KEY CASCADE KEEP INDEX
--- => unsupported for ORCL.HR.T: the primary key changes
+-- => key of ORCL.HR.T: none
 ALTER TABLE t DROP UNIQUE (a, b) CASCADE
 -- => nothing: ALTER TABLE: unique
 ALTER TABLE t DROP CONSTRAINT fk_t_u
@@ -386,17 +386,17 @@ ALTER TABLE t COALESCE PARTITION
 ALTER TABLE t SET INTERVAL (NUMTODSINTERVAL(1, 'DAY'))
 -- => nothing: ALTER TABLE: partitions
 ALTER TABLE t DROP PARTITION p0
--- => unsupported for ORCL.HR.T: DROP PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of ORCL.HR.T: DROP PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t DROP PARTITION FOR (DATE '2020-01-01') UPDATE INDEXES
--- => unsupported for ORCL.HR.T: DROP PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of ORCL.HR.T: DROP PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t DROP SUBPARTITION sp
--- => unsupported for ORCL.HR.T: DROP SUBPARTITION takes rows away, or brings rows in, without an event
+-- => partitions of ORCL.HR.T: DROP SUBPARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t TRUNCATE PARTITION p0 DROP STORAGE UPDATE INDEXES
--- => unsupported for ORCL.HR.T: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of ORCL.HR.T: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t TRUNCATE SUBPARTITION sp
--- => unsupported for ORCL.HR.T: TRUNCATE SUBPARTITION takes rows away, or brings rows in, without an event
+-- => partitions of ORCL.HR.T: TRUNCATE SUBPARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t EXCHANGE PARTITION p0 WITH TABLE u INCLUDING INDEXES WITHOUT VALIDATION
--- => unsupported for ORCL.HR.T: EXCHANGE PARTITION takes rows away, or brings rows in, without an event | unsupported for ORCL.HR.U: EXCHANGE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of ORCL.HR.T: EXCHANGE PARTITION takes rows away, or brings rows in, without an event | partitions of ORCL.HR.U: EXCHANGE PARTITION takes rows away, or brings rows in, without an event
 
 --- ALTER TABLE: never half of it
 ALTER TABLE t ADD a NUMBER FROB b
@@ -607,7 +607,7 @@ DROP TABLE b
 ALTER TABLE hr.a ADD x NUMBER
 -- => add to ORCL.HR.A: X NUMBER
 ALTER TABLE hr.t EXCHANGE PARTITION p WITH TABLE crm.b
--- => unsupported for ORCL.HR.T: EXCHANGE PARTITION takes rows away, or brings rows in, without an event | unsupported for ORCL.CRM.B: EXCHANGE PARTITION takes rows away, or brings rows in, without an event
+-- => partitions of ORCL.HR.T: EXCHANGE PARTITION takes rows away, or brings rows in, without an event | partitions of ORCL.CRM.B: EXCHANGE PARTITION takes rows away, or brings rows in, without an event
 RENAME a TO b
 -- => rename ORCL.CRM.A to ORCL.CRM.B
 CREATE TABLE crm.b FOR EXCHANGE WITH TABLE a

@@ -81,7 +81,7 @@ ALTER TABLE t ADD a time NOT NULL DEFAULT '10:00'
 ALTER TABLE t ADD CONSTRAINT PK_t PRIMARY KEY CLUSTERED (id)
 -- => key of shop.dbo.t: id
 ALTER TABLE t ADD a int PRIMARY KEY
--- => unsupported for shop.dbo.t: the primary key changes
+-- => add to shop.dbo.t: a int | key of shop.dbo.t: a
 ALTER TABLE t ADD id int IDENTITY(1,1)
 -- => unsupported for shop.dbo.t: the source numbers its rows in column 'id' without an event
 ALTER TABLE t ADD a AS (b + 1)
@@ -143,9 +143,9 @@ ALTER TABLE t SET (SYSTEM_VERSIONING = OFF)
 ALTER TABLE t REBUILD PARTITION = ALL WITH (DATA_COMPRESSION = PAGE)
 -- => nothing: ALTER TABLE: rebuild
 ALTER TABLE t SWITCH PARTITION 1 TO dbo.u
--- => unsupported for shop.dbo.t: SWITCH takes rows away, or brings rows in, without an event | unsupported for shop.dbo.u: SWITCH takes rows away, or brings rows in, without an event
+-- => partitions of shop.dbo.t: SWITCH takes rows away, or brings rows in, without an event | partitions of shop.dbo.u: SWITCH takes rows away, or brings rows in, without an event
 ALTER TABLE t SWITCH TO crm.archive.u
--- => unsupported for shop.dbo.t: SWITCH takes rows away, or brings rows in, without an event | unsupported for crm.archive.u: SWITCH takes rows away, or brings rows in, without an event
+-- => partitions of shop.dbo.t: SWITCH takes rows away, or brings rows in, without an event | partitions of crm.archive.u: SWITCH takes rows away, or brings rows in, without an event
 ALTER TABLE #t ADD a int
 -- => nothing: temporary table
 ALTER TABLE t FROB
@@ -187,7 +187,7 @@ TRUNCATE TABLE t
 TRUNCATE TABLE [crm].[dbo].[u]
 -- => truncate crm.dbo.u
 TRUNCATE TABLE t WITH (PARTITIONS (1, 3 TO 5))
--- => unsupported for shop.dbo.t: TRUNCATE of partitions takes rows away without an event
+-- => partitions of shop.dbo.t: TRUNCATE of partitions takes rows away without an event
 TRUNCATE TABLE #t
 -- => nothing: temporary table
 DROP TABLE t
@@ -278,7 +278,7 @@ ALTER TABLE DBO.T ADD A int
 DROP TABLE sales.u, t
 -- => unsupported for shop.sales.u: the statement does not tell the schema of table 't': the message's schema 'sales' is that of another table which it names
 ALTER TABLE t SWITCH TO sales.u
--- => unsupported for shop.sales.t: SWITCH takes rows away, or brings rows in, without an event | unsupported for shop.sales.u: SWITCH takes rows away, or brings rows in, without an event
+-- => partitions of shop.sales.t: SWITCH takes rows away, or brings rows in, without an event | partitions of shop.sales.u: SWITCH takes rows away, or brings rows in, without an event
 ALTER TABLE dbo.t ADD a int
 -- => add to shop.dbo.t: a int
 GIBBERISH

@@ -11,9 +11,10 @@ from retable.decode.values import Value
 from retable.errors import Fenced
 from retable.gold.evolve import Evolution, Field
 from retable.gold.rows import to_values
-from retable.gold.silver import HALVES
+from retable.gold.silver import HALVES, ROW_COLUMNS
 from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN
 from retable.gold.store import Columns, Halves, Late, Record, Standing
+from retable.ledger.tables import SILVER
 from retable.model.event import ChangeEvent, TableName
 from retable.model.sequence import Sequence
 from retable.replay.fold import Values
@@ -26,11 +27,13 @@ class Table:
     """A gold table: rows by field id, so that a rename changes none, and one that lacks a field shows its default."""
 
     with_part: bool
+    format_version: int
     fields: list[Field] = field(default_factory=lambda: [(1, SEQUENCE_COLUMN, None)])
     defaults: dict[int, Value] = field(default_factory=dict)
     rows: list[Row] = field(default_factory=list)
     branches: dict[str, list[Row]] = field(default_factory=dict)
     properties: dict[str, str] = field(default_factory=dict)
+    tags: dict[str, list[Row]] = field(default_factory=dict)
     snapshot: int = 0
     last_id: int = 10
 
@@ -72,6 +75,9 @@ class LoadedTable:
     def has_part(self) -> bool:
         return self._table.with_part
 
+    def has_defaults(self) -> bool:
+        return self._table.format_version > 2
+
     def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
         table = self._table
         promoted = dict(evolution.promotions)
@@ -81,11 +87,22 @@ class LoadedTable:
             table.last_id += 1
             table.fields.append((table.last_id, name, column.type))
             table.defaults[table.last_id] = defaults.get(column.id)
+            assert self.has_defaults() or defaults.get(column.id) is None, "format v2 knows no default"
         self._decided_on = list(table.fields)
 
     def branch(self, run_id: str) -> str:
         self._table.branches = {run_id: list(self._table.rows)}
         return run_id
+
+    def append(self, branch: str, rows: pa.Table, run_id: str, window: str) -> None:
+        table = self._table
+        names = [name for name in rows.column_names if name != SEQUENCE_COLUMN]
+        ids = [table.id_of(name) for name in names]
+        assert set(ids) == {number for number, _, kind in table.fields if kind is not None}, "a row has every column"
+        for values, at in zip(to_values(rows.select(names)), rows.column(SEQUENCE_COLUMN).to_pylist(), strict=True):
+            sequence = Sequence(at["epoch"], int(at["hi"]), at["lo"])
+            cells: dict[int, Value] = dict(zip(ids, values, strict=True))  # type: ignore[arg-type]  # rows of gold hold values
+            table.branches[branch].append((cells, sequence, at.get("part")))
 
     def publish(
         self,
@@ -94,12 +111,15 @@ class LoadedTable:
         properties: dict[str, str],
         window: str,
         step: Callable[[str], None],
+        tag: str | None = None,
     ) -> None:
         table = self._table
         step(f"{self._name}: before publishing")
         if (table.snapshot, table.fields, table.properties) != (self._base, self._decided_on, self._said):
             raise Fenced(f"{self._name}: another writer committed first; run this window again", table=self._name)
         assert RUN_PROPERTY in properties, "a commit says whose it is"
+        if tag is not None:
+            table.tags[tag] = table.rows
         if branch is not None:
             table.rows = table.branches.pop(branch)
         if evolution is not None and evolution.contracts:
@@ -126,12 +146,15 @@ class MemoryCatalog:
         table = self.tables.get(name)
         return None if table is None else LoadedTable(name, table)
 
-    def create(self, name: str, with_part: bool, location: str) -> LoadedTable:
-        return LoadedTable(name, self.tables.setdefault(name, Table(with_part)))
+    def create(self, name: str, with_part: bool, location: str, format_version: int) -> LoadedTable:
+        return LoadedTable(name, self.tables.setdefault(name, Table(with_part, format_version)))
 
     def rename(self, name: str, to: str) -> None:
         assert to not in self.tables, f"{to} is there"
         self.tables[to] = self.tables.pop(name)
+
+    def drop(self, name: str) -> None:
+        del self.tables[name]
 
     def names(self, namespace: str) -> list[str]:
         return [name for name in self.tables if name.split(".")[0] == namespace]
@@ -148,8 +171,9 @@ class MemoryRows:
     def statements(self, until: str) -> list[Record]:
         return [dict(record) for record in self._records(until) if record["kind"] == "schema"]
 
-    def window_rows(self, window: str) -> list[Record]:
-        return [dict(record) for record in self.silver[window] if record["kind"] == "row"]
+    def window_rows(self, window: str) -> pa.Table:
+        rows = [record for record in self.silver[window] if record["kind"] == "row"]
+        return pa.Table.from_pylist(rows, _ROWS)
 
     def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
         wanted = {(name.database, name.schema, name.table) for name in names}
@@ -183,25 +207,15 @@ class MemoryRows:
         branches = self._catalog.tables[gold].branches
         branches[branch] = [row for row in branches[branch] if row[1] >= void]
 
-    def delete_keys(self, gold: str, branch: str, columns: Columns, on: list[int], keys: list[Values]) -> None:
+    def delete_keys(self, gold: str, branch: str, keys: pa.Table) -> None:
         table = self._catalog.tables[gold]
-        ids = [table.id_of(columns[index][0]) for index in on]
-        gone = {_comparable(key) for key in keys}
+        ids = [table.id_of(name) for name in keys.column_names]
+        gone = {_comparable(key) for key in to_values(keys)}
         table.branches[branch] = [
             row
             for row in table.branches[branch]
             if _comparable(tuple(table.value(row, number) for number in ids)) not in gone
         ]
-
-    def append(self, gold: str, branch: str, rows: pa.Table, run_id: str, window: str) -> None:
-        table = self._catalog.tables[gold]
-        names = [name for name in rows.column_names if name != SEQUENCE_COLUMN]
-        ids = [table.id_of(name) for name in names]
-        assert set(ids) == {number for number, _, kind in table.fields if kind is not None}, "a row has every column"
-        for values, at in zip(to_values(rows.select(names)), rows.column(SEQUENCE_COLUMN).to_pylist(), strict=True):
-            sequence = Sequence(at["epoch"], int(at["hi"]), at["lo"])
-            cells: dict[int, Value] = dict(zip(ids, values, strict=True))  # type: ignore[arg-type]  # rows of gold hold values
-            table.branches[branch].append((cells, sequence, at.get("part")))
 
 
 def to_record(window: str, event: ChangeEvent) -> Record:
@@ -224,6 +238,7 @@ def to_record(window: str, event: ChangeEvent) -> Record:
     }
 
 
+_ROWS = pa.schema([SILVER.columns.field(name) for name in ROW_COLUMNS])
 _MEMBERS = (
     *("kind", "source_format", "source_system", "database", "schema", "table"),
     *("op", "op_raw", "image", "partial_after", "before", "after"),

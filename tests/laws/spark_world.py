@@ -95,10 +95,15 @@ class SparkWorld:
 
 def open_world(story: Story, folder: Path) -> SparkWorld:
     """Make a lake for a story in an empty folder, with a session of its own on the running Spark."""
-    (folder / "landing").mkdir(parents=True)
     source = "".join(f"{name} = {json.dumps(told)}\n" for name, told in story.known.source.items())
     tables = "".join(_table(name, told) for name, told in story.known.tables(story.history).items())
-    (folder / "retable.toml").write_text(SETTINGS.format(format=story.format) + source + tables, encoding="utf-8")
+    return open_lake_in(folder, story.format, source + tables)
+
+
+def open_lake_in(folder: Path, source_format: str, more: str) -> SparkWorld:
+    """Make a lake in an empty folder; `more` are settings of its source, and behind them of its tables."""
+    (folder / "landing").mkdir(parents=True)
+    (folder / "retable.toml").write_text(SETTINGS.format(format=source_format) + more, encoding="utf-8")
     settings = load_settings(folder / "retable.toml")
     return SparkWorld(folder, build_session(settings, "retable tests"), open_lake(settings))
 

@@ -4,6 +4,7 @@ The truth comes from the simulator, which knows nothing of decoding, statements 
 """
 
 import json
+import re
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,7 @@ from retable.simulate.truth import shown as shown_value
 
 SUPPORTED = (*ROW_KINDS, *DDL_KINDS)
 HIDDEN = ("_rds_row_id", "rowid")
+KEPT = re.compile(r"__until_[0-9]+\Z")
 FORMATS = tuple(SIMULATED)
 Options = streamx_json.Options | debezium_json.Options | lindorm_debezium.Options
 _OPTIONS: dict[str, type[Options]] = {
@@ -116,9 +118,11 @@ class Story:
         return {self.gold_name(name): self.shown(table) for name, table in truth.tables.items()}
 
     def frozen(self, gold: str, hold: Hold) -> Gold:
-        """A held table: as it was before the entry that holds it; another may have taken its name since."""
+        """A held table: as it was before the entry that holds it; it, or another, may have its name since."""
         position = self.position_of(hold)
         before = self.history.truth_up_to(position - 1).tables
+        if (told := self.history.holds().get(position)) is not None:
+            return self.shown(before[told])
         names = {self.gold_name(name): table for name, table in before.items()}
         return self.shown(names[gold if gold in names else gold.rpartition("__")[0]])
 
@@ -186,15 +190,17 @@ def shown(table: Table) -> Gold:
 
 
 def as_the_source_shows(gold: Gold) -> Gold:
-    """Gold without the row id that a server keeps to itself, its rows as the simulator spells them."""
+    """Gold without the row id that a server keeps to itself, and without columns that it keeps of an older type."""
     rows = []
     for line in gold.rows:
         row = json.loads(line)
-        for name in HIDDEN:
-            row.pop(name, None)
-        rows.append(json.dumps(row, ensure_ascii=False))
-    names = tuple(name for name in gold.columns if name not in HIDDEN)
+        rows.append(json.dumps({name: row[name] for name in row if not _is_own(name)}, ensure_ascii=False))
+    names = tuple(name for name in gold.columns if not _is_own(name))
     return Gold(names, tuple(sorted(rows)), gold.state, gold.hold)
+
+
+def _is_own(name: str) -> bool:
+    return name in HIDDEN or KEPT.search(name) is not None
 
 
 def differences(story: Story, gold: Mapping[str, Gold], upto: int | None = None) -> list[str]:

@@ -21,6 +21,7 @@ from retable.ledger.rows import TableRow
 from retable.model.message import RawMessage
 from retable.model.window import Window, window_name
 from retable.replay.history import Hold
+from retable.replay.rulings import Ruling, RulingKind
 
 NOW = datetime(2026, 4, 1, tzinfo=UTC)
 FIRST = datetime(2026, 3, 1, tzinfo=UTC)
@@ -63,6 +64,7 @@ class World:
     counted: dict[tuple[str, str | None], str | None] = field(default_factory=dict)
     counts: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
     tables: dict[str, TableRow] = field(default_factory=dict)
+    rulings: list[Ruling] = field(default_factory=list)
     rejected: dict[tuple[str, int, int], str] = field(default_factory=dict)
     """The code of each row that did not fit, by its gold table, window and place in the queue."""
     rows: MemoryRows = field(init=False)
@@ -90,6 +92,15 @@ class World:
 
     def rebuild(self, gold: str, step: Callable[[str], None] = lambda _: None) -> bool:
         return self._record(self._run(f"rebuild of {gold}", step).rebuild(gold))
+
+    def release(self, gold: str, kind: RulingKind | None = None, statement: str | None = None) -> None:
+        """Decide about what holds a table, unless it is only tried again, and let it go on."""
+        state = self.states()[gold]
+        if kind is not None:
+            assert state.hold is not None
+            assert state.hold.position is not None
+            self.rulings.append(Ruling(state.identity, state.hold.position, state.hold.part, kind, statement))
+        self._record(self._run(f"release of {gold}", lambda _: None).rebuild(gold, resumes=True))
 
     def gold(self) -> dict[str, Gold]:
         """Every gold table by name, but for those that are dropped."""
@@ -120,6 +131,7 @@ class World:
             counted=dict(self.counted),
             tables=dict(self.tables),
             silver=lambda _: {name: f"digest of {name}" for name in self.names if self.rows.silver[name]},
+            rulings=tuple(self.rulings),
         )
         # One lane: whatever a test draws, the steps come in one order.
         lane = Lane(self.rows, self.catalog)
@@ -130,18 +142,18 @@ class World:
             number: Window("shop", number, FIRST + number * HOUR, FIRST + (number + 1) * HOUR, (), NOW)
             for number in range(len(self.names))
         }
-        for outcome, events in run.outcomes:
+        for outcome in run.outcomes:
             row = table_row("shop", outcome.gold, outcome.state, NOW)
             self.tables[row.identity] = row
             for each in outcome.rejects:
                 self.rejected[outcome.gold, each.event.ordinal, each.event.offset] = each.code
-            for counted in ledger_rows("shop", windows, outcome, events, "run", NOW, 0.0):
+            for counted in ledger_rows("shop", windows, outcome, "run", NOW, 0.0):
                 assert counted.table is not None
                 self.counted[counted.window, counted.table] = counted.identity
                 self.counts[counted.window, row.identity] = counted.counts
         self.counted[run.window, None] = run.silver
         self.replayed.add(run.window)
-        return any(outcome.wrote for outcome, _ in run.outcomes)
+        return any(outcome.wrote for outcome in run.outcomes)
 
 
 def _read(table: Table, state: GoldState) -> Gold:

@@ -1,6 +1,6 @@
 """Tables that stopped at a position: which, why, and how they go on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 import typer
@@ -12,13 +12,18 @@ from retable.cli.progress import Progress
 from retable.cli.run import running_spark
 from retable.errors import NotFound
 from retable.gold.read import find_gold, gold_states
+from retable.gold.release import Release, Way, count_waiting, dialect_of, plan_release
+from retable.gold.rulings import ruling_row
 from retable.gold.state import hold_json
+from retable.ledger.catalog import Lake
 from retable.ledger.rows import ActionRow, StageReport
 from retable.ledger.write import append_rows
 
+_HOW = "say how the table goes on: --retry, --skip, --as 'ALTER ...', --approve, --reject or --rebuild, one of them"
+
 
 def list_holds(ctx: typer.Context, as_json: Json = False) -> None:
-    """List the held tables, each with its reason, the statement and the remedy."""
+    """List the held tables, each with its reason, the statement or the row, and the remedy."""
     held = [
         {"name": name, "source": state.source, **hold_json(state.hold)}
         for name, state in gold_states(lake_of(ctx)).items()
@@ -28,7 +33,7 @@ def list_holds(ctx: typer.Context, as_json: Json = False) -> None:
         print_json(held)
     elif held:
         for facts in held:
-            print_facts(facts)
+            print_facts({**facts, "remedy": str(facts["remedy"]).replace("TABLE", str(facts["name"]))})
     else:
         say("nothing is held")
 
@@ -37,26 +42,62 @@ def release_hold(
     ctx: typer.Context,
     table: TableArgument,
     reason: Annotated[str, typer.Option("--reason", help="Why; it is kept with your name.")],
+    retry: Annotated[bool, typer.Option("--retry", help="Go on there, under the settings as they are now.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="The statement, or the row, counts for nothing.")] = False,
+    statement: Annotated[
+        str | None, typer.Option("--as", metavar="STATEMENT", help="What counts in the statement's place.")
+    ] = None,
+    approve: Annotated[bool, typer.Option("--approve", help="The statement that asked takes effect.")] = False,
+    reject: Annotated[bool, typer.Option("--reject", help="The statement that asked counts for nothing.")] = False,
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Build the table anew from silver, then swap it in.")
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Let a held table go on."""
-    if not rebuild:
-        raise typer.BadParameter("say how the table goes on: --rebuild builds it anew from silver")
+    """Let a held table go on: it catches up from silver at once. What will happen is said first, and asked."""
+    asked: Mapping[Way, bool] = {
+        "retry": retry,
+        "skip": skip,
+        "as": statement is not None,
+        "approve": approve,
+        "reject": reject,
+        "rebuild": rebuild,
+    }
+    ways = [way for way, wanted in asked.items() if wanted]
+    if len(ways) != 1:
+        raise typer.BadParameter(_HOW)
     lake = lake_of(ctx)
+    release = _plan(lake, table, ways[0], statement)
+    for line in release.words:
+        say(line)
+    if not yes:
+        typer.confirm("Go on?", abort=True, err=True)
+    _act(lake, table, release, reason)
+
+
+def _plan(lake: Lake, table: str, way: Way, statement: str | None) -> Release:
     _, state = find_gold(lake, table)
     if state.hold is None:
         raise NotFound(f"{table} is not held; `retable hold list` shows what is", table=table)
     source = lake.settings.source(state.source)
-    say(f"{table} is held at {state.hold.position or 'its first row'}: {state.hold.reason}")
-    say("It will be built anew, beside itself, from all of silver up to the last replayed window, and swapped in")
-    say("in one step; readers see the old rows until then. If its cause is still there, it will be held again.")
+    waiting = count_waiting(lake, source.name, table)
+    return plan_release(table, state, state.hold, way, statement, waiting, lambda: dialect_of(lake, source))
+
+
+def _act(lake: Lake, table: str, release: Release, reason: str) -> None:
+    """Record who decided what, then let the table catch up."""
+    source = lake.settings.source(find_gold(lake, table)[1].source)
     this = new_run()
-    append_rows(lake, [ActionRow(source.name, "release --rebuild", table, reason, user(), this.now)])
+    what = f"release --{release.way}"
+    if release.ruling is not None:
+        append_rows(lake, [ruling_row(source.name, release.ruling, this.now)])
+        what += f" {release.ruling.statement}" if release.ruling.statement else ""
+        what += f" at {release.ruling.position}"
+    append_rows(lake, [ActionRow(source.name, what, table, reason, user(), this.now)])
     with Progress(1) as progress, running_spark(lake.settings) as spark:
-        progress.begin(1, table, "rebuild")
-        report = _rebuild_door()(spark, lake, source, table, this.id, this.now, progress.step)
+        progress.begin(1, table, release.way)
+        resumes = release.way != "rebuild"
+        report = _rebuild_door()(spark, lake, source, table, this.id, this.now, progress.step, resumes)
         progress.done(report)
     if table in report.held:
         raise NeedsAttention(f"{table} is held again: `retable hold list` says why")

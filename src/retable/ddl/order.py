@@ -1,8 +1,9 @@
 """The actions of one ALTER TABLE in an order in which they can be applied one by one.
 
-MySQL takes them all at once: old names are those before the statement, and `AFTER` means names after it. So
-drops come first, then changes that stay at their place, then what is placed or added, as written, then the key,
-and last the table's new name. What other databases let one statement do fits into the same order.
+MySQL takes them all at once: old names are those before the statement, and `AFTER` means names after it. So the key
+that goes comes first where columns go too, which may be its own, then drops, then changes that stay at their place,
+then what is placed or added, as written, then the key, and last the table's new name. What other databases let one
+statement do fits into the same order.
 """
 
 from dataclasses import replace
@@ -27,7 +28,11 @@ def in_order(changes: list[SchemaChange]) -> tuple[SchemaChange, ...]:
     renames = [change for change in changes if isinstance(change, RenameTable)]
     keys = [change for change in changes if isinstance(change, SetKey)]
     if columns or keys or renames:
-        return (*_without_collisions(columns), *keys[-1:], *renames[-1:])
+        new = [key for key in keys if key.keys][-1:]
+        gone = [key for key in keys if not key.keys][:1]
+        if any(isinstance(change, DropColumn) for change in columns):
+            return (*gone, *_without_collisions(columns), *new, *renames[-1:])
+        return (*_without_collisions(columns), *(new or gone), *renames[-1:])
     words = dict.fromkeys(change.what for change in changes if isinstance(change, NoChange))
     return (NoChange(f"ALTER TABLE: {', '.join(words) or 'no action'}"),)
 

@@ -17,6 +17,7 @@ from retable.model.schema_change import (
     DropColumn,
     DropDatabase,
     DropTable,
+    MovePartitions,
     NoChange,
     RenameTable,
     SchemaChange,
@@ -47,6 +48,7 @@ _KINDS: dict[type[SchemaChange], str] = {
     DropDatabase: "drop_database",
     NoChange: "no_change",
     Unsupported: "unsupported",
+    MovePartitions: "move_partitions",
 }
 
 

@@ -8,7 +8,7 @@ from retable.ddl.cursor import Cursor
 from retable.ddl.names import Names
 from retable.errors import UnsupportedChange
 from retable.model.event import TableName
-from retable.model.schema_change import NoChange, RenameTable, SchemaChange, Unsupported
+from retable.model.schema_change import MovePartitions, NoChange, RenameTable, SchemaChange, Unsupported
 
 LONGEST_STATEMENT = 200_000
 """Characters, read in about a second; a table of MySQL's thousand columns takes half of them."""
@@ -70,7 +70,9 @@ class Grammar(Generic[C, N]):
             changes = self._read_only_statement(cursor, names)
             names.check_home(about=1 if any(isinstance(change, RenameTable) for change in changes) else 0)
         except UnsupportedChange as error:
-            return tuple(Unsupported(table, error.message) for table in names.held or (context.held,))
+            moves = error.facts.get("moves_partitions") and ";" not in text.rstrip(_BLANKS)
+            refused = MovePartitions if moves else Unsupported
+            return tuple(refused(table, error.message) for table in names.held or (context.held,))
         return changes
 
     def _read_only_statement(self, cursor: C, names: N) -> tuple[SchemaChange, ...]:

@@ -9,7 +9,7 @@ from retable.config import SourceSettings
 from retable.decode.registry import find_format
 from retable.freshness.gate import Stuck
 from retable.freshness.watermark import Line, Watermarks, from_rows, partition_name
-from retable.gold.run import EMPTY
+from retable.gold.past import NO_FILES
 from retable.gold.silver import silver_files
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_evidence, read_ledger, read_watermarks
@@ -117,7 +117,7 @@ def _written(lake: Lake, source: str, since: datetime | None) -> dict[str, datet
 
 def _differs(lake: Lake, source: str, replay: LedgerRow) -> bool:
     """Whether silver holds another content for a window than the one that was replayed."""
-    return silver_files(lake, source, replay.window).get(replay.window, EMPTY) != (replay.identity or EMPTY)
+    return silver_files(lake, source, replay.window).get(replay.window, NO_FILES) != (replay.identity or NO_FILES)
 
 
 def _done(lake: Lake, source: str, windows: Sequence[Window]) -> dict[str, set[Stage]]:

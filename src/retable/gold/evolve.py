@@ -12,7 +12,7 @@ TEMPORARY = "_retable_new_"
 
 
 class RewriteNeeded(Exception):
-    """A column keeps every value under its new type, but Iceberg cannot promote it: all rows are written anew."""
+    """A column takes values that Iceberg cannot make of those that it has: all rows are written anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +57,17 @@ def plan_evolution(
     name and type may stand for a column of another identity. `physical` gives, for each final column, the name
     that it has between expand and contract. Fields that a killed run left behind go first (`leftovers`). LateChange
     where a column is of another type than gold has, which only a rebuild changes: it takes a new field. RewriteNeeded
-    where that loses no value.
+    where that loses no value, and where a new column takes those of one that gold has.
     """
     fields = {field_id: (name, kind) for field_id, name, kind in present}
     field_of = {column.id: column.field_id for column in known if column.field_id in fields}
     anew: list[str] = []
     for column in final:
         name, kind = fields.get(field_of.get(column.id, -1), ("", None))
+        if kind is None and not by_name and (source := _source_in(column, field_of)) is not None:
+            anew.append(f"{names[column.id]} of what {fields[field_of[source.id]][0]} held")
         if kind is not None and not kind.widens_to(column.type):
-            if not by_name and kind.rewrites_to(column.type):
+            if not by_name and (kind.rewrites_to(column.type) or column.text_since is not None):
                 anew.append(f"{name} from {kind} to {column.type}")
             elif not by_name:
                 raise LateChange(f"column {column.name!r} is {column.type}, and gold has {name!r} as {kind}")
@@ -98,6 +100,15 @@ def plan_evolution(
     wanted = [*physical, *system]
     order = tuple(wanted) if [*now, *system] != wanted else ()
     return Evolution(tuple(adds), tuple(promotions), drops, tuple(renames), order, tuple(physical), leftovers)
+
+
+def _source_in(column: Column, field_of: dict[str, int]) -> Column | None:
+    """The column of gold whose values a new one takes for older rows."""
+    while column.fill is not None:
+        column = column.fill.of
+        if column.id in field_of:
+            return column
+    return None
 
 
 def _match_by_name(

@@ -1,10 +1,13 @@
 """Which hold stops a table: one that stands, one that a statement brings, one that nothing orders."""
 
 from retable.errors import TableError
+from retable.gold.bulk import Bulk
 from retable.gold.work import Work, is_late
-from retable.replay.fold import REMEDY_REBUILD, RowEvent
+from retable.model.sequence import Sequence
+from retable.replay.fold import REMEDY_REBUILD, Folded, RowEvent
 from retable.replay.history import AppliedChange, Hold, TableHistory
 from retable.replay.images import ordering_clash
+from retable.replay.policies import hold_at
 
 REMEDY_LATE = "retable hold release TABLE --rebuild --reason ..."
 LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
@@ -14,7 +17,7 @@ def standing_hold(work: Work) -> Hold | None:
     """The hold that stands from before, or that a statement older than what gold was built on brings."""
     if work.clash is not None or work.state is None or (work.rebuilds and not work.rewrites):
         return work.clash
-    if work.state.hold is not None:
+    if work.state.hold is not None and not work.resumes:
         return work.state.hold
     told = {str(change.position): change for change in work.history.changes if change.status == "applied"}
     for position, change in told.items():
@@ -24,6 +27,39 @@ def standing_hold(work: Work) -> Hold | None:
         reason = f"the statement at {min(vanished)}, on which gold's schema stands, is not in silver any more"
         return Hold("LATE_CHANGE", reason, None, None, None, REMEDY_LATE)
     return None
+
+
+def is_newer(work: Work, bulk: Bulk, window: str, empty: bool) -> bool:
+    """Whether all rows of a bulk are of the last epoch, and newer than all that gold has or will void."""
+    history, state, first = work.history, work.state, bulk.ends[0].sequence
+    starts = (history.final.start, history.void, *history.rekeyed)
+    if any(start is not None and first <= start for start in starts) or history.hold is not None:
+        return False
+    if any(place >= first for place, _ in history.skipped):
+        return False
+    if work.rebuilds or not work.hashed or any(column.kept is not None for column in history.final.columns):
+        return False
+    if standing_hold(work) is not None or ordering_hold(work, history, bulk.ends) is not None:
+        return False
+    if state is None:
+        return empty
+    keyed = all(str(position) in state.changes for position in history.rekeyed)
+    voided = empty or state.void == history.void
+    part = bulk.ends[0].part
+    again = window in state.applied or bool(state.pending) or is_late(state, part, first)
+    return keyed and voided and not again and state.mark.keys() <= {part or ""}
+
+
+def above_hold(work: Work, folded: Folded) -> set[tuple[object, ...]]:
+    """What a table whose hold is lifted has to look at: what events above the hold touch; all, if settings changed."""
+    hold, done = None if work.state is None else work.state.hold, {} if work.state is None else work.state.applied
+    same = all(done.get(window, identity) == identity for window, identity in work.applied.items())
+    if hold is None or hold.position is None or not same:
+        return folded.touched
+    latest = folded.winners | folded.latest
+    above = {key for key in folded.touched if key in latest and latest[key].sequence >= hold.position}
+    bases = {folded.winners[key].base for key in above if key in folded.winners}
+    return above | {base for base in bases if base is not None}
 
 
 def is_behind(work: Work, hold: Hold) -> bool:
@@ -54,6 +90,8 @@ def ordering_hold(work: Work, history: TableHistory, events: list[RowEvent]) -> 
 
 def schema_hold(history: TableHistory, error: TableError) -> Hold:
     """A schema that gold cannot have holds the table at the statement that made it; without one, wholly."""
+    if isinstance(at := error.facts.get("at"), Sequence):
+        return hold_at(history, at, error.code, error.message, REMEDY_REBUILD)
     change = next((change for change in reversed(history.changes) if change.status == "applied"), None)
     if change is None:
         return Hold(error.code, error.message, None, None, None, REMEDY_REBUILD)

@@ -7,14 +7,19 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
+import pyarrow as pa
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
+from pyiceberg.io import load_file_io
+from pyiceberg.table.metadata import TableMetadataUtil
 
 from retable.config import CATALOG
 from retable.decode.values import Value
 from retable.errors import Fenced
 from retable.gold.evolve import Evolution, Field
+from retable.gold.files import write_rows
 from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN
+from retable.ledger.catalog import Lake
 from retable.model.schema import GoldType, parse_gold_type
 
 if TYPE_CHECKING:
@@ -23,10 +28,11 @@ if TYPE_CHECKING:
 MAIN = "main"
 BRANCH = "retable_"
 WINDOW_SUMMARY = f"{PREFIX}window"
+_HAS_DEFAULTS = 3
+"""From this version of its format on Iceberg shows the default of a column in rows that are older than it."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FORMAT = {
-    "format-version": "3",
     "write.delete.mode": "merge-on-read",
     "write.merge.mode": "merge-on-read",
     "write.parquet.compression-codec": "zstd",
@@ -38,7 +44,8 @@ _FORMAT = {
 class Catalog:
     """Iceberg's catalog behind one Spark session."""
 
-    def __init__(self, spark: "SparkSession") -> None:
+    def __init__(self, spark: "SparkSession", lake: Lake) -> None:
+        self.lake = lake
         # A session loads its catalogs with the settings of the thread's active session, so a statement comes first.
         spark.sql(f"USE {CATALOG}")
         self.jvm = cast(Any, spark._jvm)
@@ -56,11 +63,11 @@ class Catalog:
                 return None
             raise
 
-    def create(self, name: str, with_part: bool, location: str) -> "GoldTable":
+    def create(self, name: str, with_part: bool, location: str, format_version: int) -> "GoldTable":
         """Create an empty table at `location`, never at a path made of its name; one that is there is loaded."""
         schema = self.jvm.org.apache.iceberg.SchemaParser.fromJson(_schema_json(with_part))
         properties = self.jvm.java.util.HashMap()
-        for key, value in _FORMAT.items():
+        for key, value in {**_FORMAT, "format-version": str(format_version)}.items():
             properties.put(key, value)
         identifier = self._identifier(name)
         try:
@@ -78,6 +85,10 @@ class Catalog:
         with self.conflicts(name):
             self._ensure_namespace(to.rsplit(".", 1)[0])
             self._catalog.renameTable(self._identifier(name), self._identifier(to))
+
+    def drop(self, name: str) -> None:
+        with self.conflicts(name):
+            self._catalog.dropTable(self._identifier(name), False)
 
     def names(self, namespace: str) -> list[str]:
         """The tables of a namespace, as `namespace.table`."""
@@ -174,6 +185,9 @@ class GoldTable:
     def has_part(self) -> bool:
         return self._table.schema().findField(f"{SEQUENCE_COLUMN}.part") is not None
 
+    def has_defaults(self) -> bool:
+        return int(self.catalog.jvm.org.apache.iceberg.TableUtil.formatVersion(self._table)) >= _HAS_DEFAULTS
+
     def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
         """Add and promote columns; what a killed run left behind goes first."""
         with self.catalog.conflicts(self.name):
@@ -197,13 +211,29 @@ class GoldTable:
     def branch(self, run_id: str) -> str:
         """Open this run's branch at the base; branches of runs that died are removed."""
         with self.catalog.conflicts(self.name):
-            refs = [str(ref) for ref in self._table.refs().keySet() if str(ref).startswith(BRANCH)]
-            for ref in refs:
+            refs = self._table.refs()
+            dead = [str(ref) for ref in refs.keySet() if str(ref).startswith(BRANCH) and refs.get(ref).isBranch()]
+            for ref in dead:
                 self._table.manageSnapshots().removeBranch(ref).commit()
             name = BRANCH + "".join(c if c.isalnum() else "_" for c in run_id)
             manage = self._table.manageSnapshots().createBranch(name, self.base)
             manage.setMaxRefAgeMs(name, 86_400_000).commit()
         return name
+
+    def append(self, branch: str, rows: pa.Table, run_id: str, window: str) -> None:
+        """Append rows, with all columns of the table, to a branch."""
+        self._table.refresh()
+        api = self.catalog.jvm.org.apache.iceberg
+        metadata = TableMetadataUtil.parse_raw(str(api.TableMetadataParser.toJson(self._table.operations().current())))
+        io = load_file_io(self.catalog.lake.catalog.properties, metadata.location)
+        change = self._table.newFastAppend().toBranch(branch).set(RUN_PROPERTY, run_id).set(WINDOW_SUMMARY, window)
+        for file in write_rows(io, metadata, rows):
+            found = self._table.io().newInputFile(file.file_path, file.file_size_in_bytes)
+            metrics = api.parquet.ParquetUtil.fileMetrics(found, api.MetricsConfig.forTable(self._table))
+            builder = api.DataFiles.builder(self._table.spec()).withInputFile(found)
+            change.appendFile(builder.withFormat("PARQUET").withMetrics(metrics).build())
+        with self.catalog.conflicts(self.name):
+            change.commit()
 
     def publish(
         self,
@@ -212,6 +242,7 @@ class GoldTable:
         properties: dict[str, str],
         window: str,
         step: Callable[[str], None],
+        tag: str | None = None,
     ) -> None:
         """Make the branch, the schema and the properties visible in one transaction, or nothing of them.
 
@@ -224,7 +255,7 @@ class GoldTable:
         if here != (self.base, self._decided_on, self._said):
             raise Fenced(f"{self.name}: another writer committed first; run this window again", table=self.name)
         with self.catalog.conflicts(self.name):
-            transaction = self._transaction(branch, evolution, properties, window)
+            transaction = self._transaction(branch, evolution, properties, window, tag)
             head = int(transaction.table().currentSnapshot().snapshotId())
         step(f"{self.name}: before publishing")
         try:
@@ -244,9 +275,11 @@ class GoldTable:
         return bool(self.catalog.jvm.org.apache.iceberg.util.SnapshotUtil.isAncestorOf(self._table, head))
 
     def _transaction(
-        self, branch: str | None, evolution: Evolution | None, properties: dict[str, str], window: str
+        self, branch: str | None, evolution: Evolution | None, properties: dict[str, str], window: str, tag: str | None
     ) -> Any:
         transaction = self._table.newTransaction()
+        if tag is not None and not self._table.refs().containsKey(tag):
+            transaction.manageSnapshots().createTag(tag, self.base).commit()
         # Iceberg repeats an append or a change of properties on whatever main is by then, but never one of a branch.
         main = transaction.manageSnapshots()
         if branch is None:

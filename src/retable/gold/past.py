@@ -4,6 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from retable.ledger.rows import TableRow
+from retable.replay.rulings import Ruling
+
+NO_FILES = "empty"
+"""The content of a window for which silver has no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +18,7 @@ class Past:
     `counted` tells what the ledger counts: by window and gold name what was applied, by window and None what silver
     held for the window when its record was whole. `tables` are the known tables by identity. `silver` digests the
     content of a window in silver, or of all of them for None: another digest means another content, and a window that
-    has none is empty.
+    has none is empty. `rulings` are what people decided about its statements and rows.
     """
 
     ordinals: Mapping[str, int]
@@ -23,11 +27,17 @@ class Past:
     counted: Mapping[tuple[str, str | None], str | None]
     tables: Mapping[str, TableRow]
     silver: Callable[[str | None], Mapping[str, str]]
+    rulings: tuple[Ruling, ...] = ()
 
     @property
     def windows(self) -> dict[int, str]:
         """The recorded windows by number."""
         return {ordinal: name for name, ordinal in self.ordinals.items()}
+
+    def replayed_content(self) -> dict[str, str]:
+        """The content in silver of every window that was replayed."""
+        files = self.silver(None)
+        return {name: files.get(name, NO_FILES) for name in self.replayed}
 
     def records(self, silver: Mapping[str, str]) -> bool:
         """Whether the record of these windows is whole, and of this content of silver."""

@@ -2,24 +2,29 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from retable.config import Settings, SourceSettings
-from retable.ddl.registry import describe
+from retable.ddl.registry import DIALECTS, describe, parse_statement
 from retable.ddl.types import gold_type
 from retable.ddl.widening import keeps_values
 from retable.decode.registry import find_format
 from retable.errors import KeyUnknown, NameClash
 from retable.gold.names import gold_column, gold_table
 from retable.model.event import TableName
+from retable.model.policies import Policies
 from retable.model.schema import ColumnSpec, GoldType
+from retable.model.schema_change import SchemaChange, Unsupported
 from retable.model.sequence import Sequence
 from retable.replay.columns import Dialect
 from retable.replay.fold import Bounds, RowEvent
-from retable.replay.history import ChangeStatus, Hold, TableHistory
+from retable.replay.history import ChangeStatus, Column, Epoch, Hold, TableHistory
 from retable.replay.images import strange_columns
+from retable.replay.policies import source_ids
+from retable.replay.rulings import Ruling
+from retable.replay.stages import FormerKey
 from retable.replay.timeline import Statement, Timeline, trace
 from retable.replay.traced import ImplicitColumn
 
@@ -35,9 +40,19 @@ class Rules:
     settings: Settings
     source: SourceSettings
     system: str
+    rulings: tuple[Ruling, ...] = ()
 
     def dialect(self) -> Dialect:
-        return Dialect(self._declared, partial(keeps_values, self.system), describe)
+        return Dialect(self._declared, partial(keeps_values, self.system), describe, self.policies, self._read)
+
+    def policies(self, table: TableName) -> Policies:
+        """What the settings say of changes of a table."""
+        return self.settings.rules(table).policies
+
+    def _read(self, text: str, table: TableName) -> tuple[SchemaChange, ...]:
+        if self.system not in DIALECTS:
+            return (Unsupported(table, f"statements of {self.system!r} are not read"),)
+        return parse_statement(self.system, text, table.database, table.schema, table.table)
 
     def _declared(self, table: TableName, spec: ColumnSpec) -> GoldType | None:
         return self._ruled(table, spec.name, gold_type(self.system, spec.source_type))
@@ -56,13 +71,19 @@ class Rules:
 
     def column_names(self, history: TableHistory) -> dict[str, str]:
         """Gold names of the final columns by identity; NameClash where two meet."""
-        names = {column.id: gold_column(column.name, self.settings.lake.case) for column in history.final.columns}
+        names = {column.id: self._column_name(column) for column in history.final.columns}
         taken: dict[str, str] = {}
         for column in history.final.columns:
             other = taken.setdefault(names[column.id].lower(), column.name)
             if other != column.name:
                 raise NameClash(f"columns {other!r} and {column.name!r} both become {names[column.id]!r}")
         return names
+
+    def _column_name(self, column: Column) -> str:
+        kept, case = column.kept, self.settings.lake.case
+        if kept is None or not kept.number:
+            return gold_column(column.name, case)
+        return gold_column(f"{gold_column(kept.name, case)}__until_{kept.number}", case)
 
     def keys(
         self, history: TableHistory, events: Iterable[RowEvent], known: tuple[str, ...], hold: Hold | None
@@ -74,13 +95,37 @@ class Rules:
         told = self.settings.rules(history.name).keys or history.final.keys
         if told:
             return told
-        counts = Bounds(history.void, history.hold or hold)
+        since = max(history.rekeyed, default=None)
+        counts = Bounds(history.void if since is None else since, history.hold or hold)
         named = {self._final_names(history, e) for e in events if e.keys and counts.verdict(e) is None}
         named |= {known} if known else set()
         if len(named) > 1:
             first, second = sorted(named)[:2]
             raise KeyUnknown(f"messages of {history.name} name the key {first} and the key {second}; set keys for it")
         return named.pop() if named else ()
+
+    def former_keys(
+        self, history: TableHistory, events: Iterable[RowEvent], hold: Hold | None
+    ) -> tuple[FormerKey, ...]:
+        """The keys that the table had before: of the statements, else of the messages; none where settings name one."""
+        if not history.rekeyed or self.settings.rules(history.name).keys:
+            return ()
+        events, start = list(events), history.void
+        found = []
+        for end in history.rekeyed:
+            epoch = [epoch for epoch in history.epochs if epoch.start is None or epoch.start < end][-1]
+            counts = Bounds(start, history.hold or hold)
+            mine = [event for event in events if event.sequence <= end and counts.verdict(event) is None]
+            told = {tuple(map(_identity_in(epoch), epoch.keys))} if epoch.keys else _named(history, mine)
+            if len(told) > 1:
+                raise KeyUnknown(f"messages of {history.name} name {len(told)} keys before {end}; set keys for it")
+            places = {column.id: column for column in epoch.columns}
+            key = next(iter(told), ())
+            if strange := [identity for identity in key if identity not in places]:
+                raise KeyUnknown(f"the key of {history.name} before {end} has a column that is not there: {strange[0]}")
+            found.append(FormerKey(end, tuple(places[identity] for identity in key)))
+            start = end
+        return tuple(found)
 
     def hashed_by(self, keys: tuple[str, ...], history: TableHistory, events: Iterable[RowEvent]) -> bool:
         """Whether silver's key hashes, which are of the messages' keys as they are written, tell these keys apart."""
@@ -100,8 +145,29 @@ class Rules:
     def _final_names(history: TableHistory, event: RowEvent) -> tuple[str, ...]:
         epoch = history.epoch_of(event.sequence)
         ids = [column.id if (column := epoch.column(name)) else None for name in event.keys or ()]
-        final = {column.id: column.name for column in history.final.columns}
+        final = names_by_identity(history)
         return tuple(final.get(i or "", name) for i, name in zip(ids, event.keys or (), strict=True))
+
+
+def _named(history: TableHistory, events: Iterable[RowEvent]) -> set[tuple[str, ...]]:
+    """The keys that messages name, by the identities of their columns."""
+    return {tuple(map(_identity_in(history.epoch_of(event.sequence)), event.keys)) for event in events if event.keys}
+
+
+def _identity_in(epoch: Epoch) -> Callable[[str], str]:
+    def identify(name: str) -> str:
+        column = epoch.column(name)
+        return name if column is None else column.id
+
+    return identify
+
+
+def names_by_identity(history: TableHistory) -> dict[str, str]:
+    """The final names of columns; of one that stands in another's place, also for that one's identity."""
+    names = {column.id: column.name for column in history.final.columns}
+    for column in history.final.columns:
+        names |= dict.fromkeys(source_ids(column), column.name)
+    return names
 
 
 class Tables:
@@ -118,10 +184,10 @@ class Tables:
     ) -> "Tables":
         """Trace the statements; of the `known` tables those that no statement made or changed are there before all."""
         implicit = list(implicit)
-        timeline = trace(statements, rules.dialect(), implicit)
+        timeline = trace(statements, rules.dialect(), implicit, rulings=rules.rulings)
         told = {history.identity for history in timeline.histories()}
         untold = [name for name in known if f"{name}@base" not in told]
-        return cls(trace(statements, rules.dialect(), implicit, untold) if untold else timeline, rules)
+        return cls(trace(statements, rules.dialect(), implicit, untold, rules.rulings) if untold else timeline, rules)
 
     def history(self, identity: str) -> TableHistory:
         return self._histories[identity]
@@ -152,6 +218,15 @@ class Tables:
                 owned[identity].append(event)
         return dict(owned)
 
+    def is_divided(self, name: TableName, ends: list[RowEvent], owned: Mapping[str, list[RowEvent]]) -> bool:
+        """Whether a statement about a table stands between the ends of its rows, or it owns others besides them."""
+        first, last = ends[0].sequence, ends[-1].sequence
+        identity = next(iter(self.split({name: ends})))
+        if owned[identity] != ends:
+            return True
+        changes = self._histories[identity].changes
+        return any(first <= change.position <= last for change in changes)
+
     def strange(self, owned: dict[str, list[RowEvent]], holds: Mapping[str, Hold | None]) -> list[ImplicitColumn]:
         """The columns that rows below a hold bring though no statement told of them."""
         found: list[ImplicitColumn] = []
@@ -170,7 +245,7 @@ class Tables:
         names: dict[str, tuple[str, Hold | None]] = {}
         taken: dict[str, TableName] = {}
         for history in sorted(self._histories.values(), key=lambda history: history.dropped):
-            name = gold_table(self.rules.settings.lake, history.name)
+            name = gold_table(self.rules.settings.lake, history.shown)
             other = taken.setdefault(name.lower(), history.name)
             if other is history.name:
                 names[history.identity] = (name, None)

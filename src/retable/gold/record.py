@@ -19,7 +19,7 @@ from retable.ledger.read import read_cuts, read_schema_changes, scan
 from retable.ledger.rows import CutRow, LedgerRow, SchemaChangeRow, TableRow, TableState
 from retable.ledger.tables import QUARANTINE
 from retable.model.window import Window
-from retable.replay.fold import Reject, RowEvent
+from retable.replay.fold import Reject
 from retable.replay.history import AppliedChange, ChangeStatus, TableHistory
 from retable.replay.timeline import Statement
 
@@ -84,23 +84,16 @@ def ledger_rows(
     source: str,
     windows: Mapping[int, Window],
     outcome: Outcome,
-    events: list[RowEvent],
     run_id: str,
     now: datetime,
     seconds: float,
 ) -> list[LedgerRow]:
     """One row per window that the table has events in; the equation of each is checked."""
     rows = []
-    for ordinal in sorted({event.ordinal for event in events if event.counted}):
-        mine = [event for event in events if event.counted and event.ordinal == ordinal]
-        counts = {"rows": len(mine)}
+    for ordinal, mine in sorted(outcome.counted.items()):
+        counts = {"rows": mine.rows}
         counts |= {verdict: n for (where, verdict), n in sorted(outcome.verdicts.items()) if where == ordinal and n}
         check_rows(counts)
-        lowest: dict[str, str] = {}
-        highest: dict[str, str] = {}
-        for part in {event.part for event in mine}:
-            sequences = [event.sequence for event in mine if event.part == part]
-            lowest[part or ""], highest[part or ""] = str(min(sequences)), str(max(sequences))
         window = windows[ordinal].name
         rows.append(
             LedgerRow(
@@ -109,8 +102,8 @@ def ledger_rows(
                 "replay",
                 outcome.gold,
                 counts,
-                lowest,
-                highest,
+                {part: str(sequence) for part, sequence in mine.lowest.items()},
+                {part: str(sequence) for part, sequence in mine.highest.items()},
                 outcome.snapshot,
                 outcome.state.applied.get(window),
                 run_id,

@@ -51,6 +51,12 @@ def _base(key: Key, present: dict[Key, list[Standing]], at: Sequence) -> Values:
     return present[key][0].values
 
 
+def replace_newer(folded: Folded) -> Replacement:
+    """Replace the touched keys, whatever gold holds for them: all of it is older."""
+    winners = [(folded.winners[key], key) for key in folded.touched]
+    return Replacement([key for _, key in winners], [(w.row, w) for w, _ in winners if w.row is not None])
+
+
 def replace_bag(folded: Folded, standing: list[Standing]) -> Replacement:
     """Bring the number of each touched row to its count; a debt leaves none."""
     present: dict[Values, int] = defaultdict(int)

@@ -7,6 +7,7 @@ from functools import partial
 
 from retable.gold import record
 from retable.gold.past import Past
+from retable.gold.rulings import read_rulings
 from retable.gold.run import Replayed, gold_names
 from retable.gold.silver import silver_files
 from retable.ledger.catalog import Lake
@@ -39,22 +40,23 @@ class Report:
             counted={(row.window, row.table): row.identity for row in replayed},
             tables=self._tables,
             silver=partial(silver_files, self._lake, self._source),
+            rulings=read_rulings(self._lake, self._source),
         )
 
     def record(self, replayed: Replayed, seconds: float) -> StageReport:
         """Leave the record of the run; the ledger comes last, because it says that all the rest is done."""
         source, now, outcomes = self._source, self._now, replayed.outcomes
-        ordinals = {event.ordinal for _, events in outcomes for event in events}
         for ordinal, window in self._windows.items():
-            if ordinal in ordinals or window.name == replayed.window:
-                rejects = [(o.history, [r for r in o.rejects if r.event.ordinal == ordinal]) for o, _ in outcomes]
+            mine = [o for o in outcomes if ordinal in o.counted or window.name == replayed.window]
+            if mine:
+                rejects = [(o.history, [r for r in o.rejects if r.event.ordinal == ordinal]) for o in mine]
                 record.quarantine_rejects(self._lake, source, window, rejects, now)
-        wrote = any(outcome.wrote for outcome, _ in outcomes)
-        found, told = [outcome for outcome, _ in outcomes], replayed.tables.recorded
-        rows: list[Row] = list(record.change_rows(self._lake, source, replayed.statements, found, now, told))
-        states = [record.table_row(source, o.gold, o.state, now) for o in found]
+        wrote = any(outcome.wrote for outcome in outcomes)
+        told = replayed.tables.recorded
+        rows: list[Row] = list(record.change_rows(self._lake, source, replayed.statements, outcomes, now, told))
+        states = [record.table_row(source, o.gold, o.state, now) for o in outcomes]
         rows += [row for row in states if record.facts(row) != record.facts(self._tables.get(row.identity))]
-        snapshots = {o.state.identity: (o.gold, o.snapshot, o.state.state) for o in found}
+        snapshots = {o.state.identity: (o.gold, o.snapshot, o.state.state) for o in outcomes}
         latest = max([replayed.window, *(row.window for row in self._ledger if row.stage == "replay")])
         rows += record.cut_rows(self._lake, source, latest, snapshots, now)
         append_rows(self._lake, rows)
@@ -71,7 +73,7 @@ class Report:
             dict(total),
             {row.table or "": row.counts for row in counted if row.window == replayed.window},
             wrote,
-            tuple(sorted({o.gold for o in found if o.state.hold} | held_before)),
+            tuple(sorted({o.gold for o in outcomes if o.state.hold} | held_before)),
             round(seconds, 3),
         )
 
@@ -80,11 +82,11 @@ class Report:
         source, now, run_id = self._source, self._now, self._run_id
         counted = [
             row
-            for outcome, events in replayed.outcomes
-            for row in record.ledger_rows(source, self._windows, outcome, events, run_id, now, seconds)
+            for outcome in replayed.outcomes
+            for row in record.ledger_rows(source, self._windows, outcome, run_id, now, seconds)
         ]
         settings = self._lake.settings
-        former = {name for o, _ in replayed.outcomes for name in gold_names(settings, o.history) - {o.gold}}
+        former = {name for o in replayed.outcomes for name in gold_names(settings, o.history) - {o.gold}}
         silver, took = replayed.silver, round(seconds, 3)
         whole = LedgerRow(source, replayed.window, "replay", None, {}, {}, {}, None, silver, run_id, took, 0, now)
         append_rows(self._lake, [*counted, *record.window_rows(whole, self._ledger, counted, former)])

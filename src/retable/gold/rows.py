@@ -52,6 +52,12 @@ def to_table(winners: Seq[tuple[Values, Winner]], columns: Seq[tuple[str, GoldTy
     return pa.Table.from_arrays(arrays, names=[*(name for name, _ in columns), SEQUENCE_COLUMN])
 
 
+def to_keys(keys: Seq[Values], columns: Seq[tuple[str, GoldType]]) -> pa.Table:
+    """Keys, or whole rows, under the physical names of `columns`."""
+    arrays = [to_column([key[at] for key in keys], kind) for at, (_, kind) in enumerate(columns)]
+    return pa.Table.from_arrays(arrays, names=[name for name, _ in columns])
+
+
 def to_values(table: pa.Table) -> list[Values]:
     """Every row as a tuple of comparable values: days, microseconds, exact decimals."""
     columns = []

@@ -4,28 +4,29 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
-from typing import cast
+from typing import Literal, cast
 
 from retable.config import Settings, SourceSettings
 from retable.decode.values import ValueRules
 from retable.errors import KeyUnknown, NotFound, NotReady
+from retable.gold.bulk import Bulk, bulk_of, by_table, to_events
 from retable.gold.names import gold_table
-from retable.gold.past import Past
+from retable.gold.past import NO_FILES, Past
 from retable.gold.places import Found, Places
-from retable.gold.plan import Rules, Tables
+from retable.gold.plan import Rules, Tables, names_by_identity
 from retable.gold.silver import by_name, system_of, taken, to_event, to_statement
 from retable.gold.state import GoldState
 from retable.gold.store import Catalog, Halves, Late, Record, RowStore
 from retable.gold.table import TableReplay
 from retable.gold.work import Outcome, Work
 from retable.model.event import TableName
-from retable.replay.fold import REMEDY_REBUILD, Bounds, RowEvent
+from retable.replay.fold import REMEDY_REBUILD, RowEvent
 from retable.replay.history import Hold, TableHistory
-from retable.replay.timeline import KEY_CHANGES, REMEDY_STATEMENT, Statement
+from retable.replay.timeline import Statement
 from retable.replay.traced import ImplicitColumn
 
-EMPTY = "empty"
 THREADS = 4
+Way = Literal["replay", "rebuild", "resume"]
 Named = dict[TableName, list[RowEvent]]
 Owned = dict[str, list[RowEvent]]
 
@@ -40,7 +41,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What came of a run: every table that it looked at, with the events that it had for it.
+    """What came of a run, for every table that it looked at.
 
     `silver` is the content of the window in silver; a rebuild, which replays one table of all, has none.
     """
@@ -49,7 +50,7 @@ class Replayed:
     silver: str | None
     tables: Tables
     statements: Mapping[Statement, str]
-    outcomes: list[tuple[Outcome, list[RowEvent]]]
+    outcomes: list[Outcome]
 
 
 class Run:
@@ -73,9 +74,10 @@ class Run:
         self._run_id = run_id
         self._location = location
         self._step = step
-        self._rules = Rules(settings, source, source.source_system or "mysql")
+        self._rules = Rules(settings, source, source.source_system or "mysql", past.rulings)
         self._places = Places(catalog, past.tables, source.name, step)
         self._blocked: dict[str, Hold] = {}
+        self._bulks: dict[TableName, Bulk] = {}
 
     # --- entrances -----------------------------------------------------------------------------------------------
     def replay(self, name: str) -> Replayed:
@@ -84,22 +86,29 @@ class Run:
             raise NotReady(f"window {name} is not decoded; run `retable decode {self._source.name} --window {name}`")
         visible = self._past.visible(name)
         seen: list[str] = []
-        events = self._events(self._rows.window_rows(name))
+        events = self._window_events(name)
         while visible != seen:
             seen = visible
             statements = self._statements(visible)
             pending = {s for s, where in statements.items() if where == name or where not in self._past.replayed}
             tables, owned, implicit, found = self._trace(list(statements), events, pending)
+            if mixed := self._divided(tables, owned, events):
+                events |= {table: self._bulks.pop(table).events(self._past.ordinals) for table in mixed}
+                seen = []
+                continue
             # A run that died before its record may have brought gold to a later window than the record tells.
             visible = self._past.visible(max(name, self._past.windows.get(self._places.horizon, name)))
-        applied = {name: self._past.silver(name).get(name, EMPTY)}
+        applied = {name: self._past.silver(name).get(name, NO_FILES)}
         self._blocked = self._places.rename({i: name for i, (name, _) in tables.gold_names().items()}, found)
         works = [self._work(tables, identity, found, owned, implicit, applied, visible) for identity in sorted(found)]
         outcomes = self._replay_all(name, [work for work in works if work is not None])
         return Replayed(name, applied[name], tables, statements, outcomes)
 
-    def rebuild(self, gold: str) -> Replayed:
-        """Build a table anew from all of silver up to the last replayed window, and swap it in."""
+    def rebuild(self, gold: str, resumes: bool = False) -> Replayed:
+        """Build a table anew from all of silver up to the last replayed window, and swap it in.
+
+        One that `resumes` keeps its rows: its hold is lifted, and it catches up with what came since.
+        """
         row = next((row for row in self._past.tables.values() if row.gold == gold), None)
         if row is None:
             raise NotFound(f"the source {self._source.name} has no table {gold}", table=gold)
@@ -112,10 +121,11 @@ class Run:
         records = self._rows.table_rows(visible[-1], names)
         events = self._events([record for record in records if record["window"] in replayed])
         tables, owned, implicit, found = self._trace(list(statements), events, set(), stored=False)
-        files = self._past.silver(None)
-        applied = {name: files.get(name, EMPTY) for name in visible if name in replayed}
+        content = self._past.replayed_content()
+        applied = {name: content[name] for name in visible if name in replayed}
         found.setdefault(row.identity, self._places.find(row.identity, gold))
-        work = self._work(tables, row.identity, found, owned, implicit, applied, visible, rebuilds=True)
+        way: Way = "resume" if resumes else "rebuild"
+        work = self._work(tables, row.identity, found, owned, implicit, applied, visible, way)
         if work is None:
             raise NotFound(f"{gold} has neither rows nor columns in silver", table=gold)
         return Replayed(window, None, tables, statements, self._replay_all(window, [work]))
@@ -144,6 +154,20 @@ class Run:
             name: [to_event(r, self._past.ordinals, counted=True) for r in found]
             for name, found in by_name(records).items()
         }
+
+    def _window_events(self, window: str) -> Named:
+        """The rows of a window as events; of a bulk only its ends."""
+        events: Named = {}
+        for table, rows in by_table(self._rows.window_rows(window)):
+            bulk = bulk_of(rows, self._past.ordinals)
+            if bulk is not None:
+                self._bulks[table] = bulk
+            events[table] = to_events(rows, self._past.ordinals) if bulk is None else bulk.ends
+        return events
+
+    def _divided(self, tables: Tables, owned: Owned, events: Named) -> list[TableName]:
+        """The bulks that are not all one table's, or in which a statement stands, or beside which it has other rows."""
+        return [name for name in self._bulks if tables.is_divided(name, events[name], owned)]
 
     def _trace(
         self, statements: list[Statement], events: Named, pending: set[Statement], stored: bool = True
@@ -178,26 +202,34 @@ class Run:
         implicit: list[ImplicitColumn],
         silver: Mapping[str, str],
         visible: list[str],
-        rebuilds: bool = False,
+        way: Way = "replay",
     ) -> Work | None:
         """What to do for one table; None where gold and the record say it already, or there is nothing to say."""
         events = owned.get(identity, [])
         gold, state = found[identity].gold, found[identity].state
-        history = self._with_one_key(tables, tables.history(identity), state, events, visible[-1], set(silver))
+        history = tables.history(identity)
         empty = history.dropped or not history.final.columns
         if state is None and not events and empty and history.hold is None:
             return None
         name = history.name
-        applied = {w: f"{files}:{self._settings.fingerprint(self._source.name, name)}" for w, files in silver.items()}
+        applied = self._identities(name, silver)
         recorded = self._past.records(silver)
-        if not rebuilds and state is not None and self._is_done(state, history, events, gold, applied, recorded):
+        if way == "replay" and self._is_gone(history):
+            if state is None and self._is_counted(history, gold, applied):
+                return None
+        elif way == "replay" and state is not None and self._is_done(state, history, events, gold, applied, recorded):
             return None
         hold = self._blocked.get(identity) or tables.gold_names()[identity][1]
         keys: tuple[str, ...] = ()
-        try:
-            standing = None if rebuilds else state
+        standing = None if way == "rebuild" else state
+        stopped = None if standing is None or way == "resume" else standing.hold
+
+        def keys_of(history: TableHistory) -> tuple[str, ...]:
             known = () if standing is None else _named_now(standing, history)
-            keys = self._rules.keys(history, events, known, None if standing is None else standing.hold)
+            return self._rules.keys(history, events, known, stopped)
+
+        try:
+            keys = keys_of(history)
         except KeyUnknown as error:
             hold = Hold(error.code, error.message, None, None, None, REMEDY_REBUILD)
         rules = self._settings.rules(name)
@@ -210,7 +242,8 @@ class Run:
             events=events,
             older=lambda needed: self._older(tables, history, visible[-1], set(silver), needed),
             windows=self._past.windows,
-            keys=keys,
+            keys=keys_of,
+            former=lambda history, told: self._rules.former_keys(history, told, stopped),
             hashed=self._rules.hashed_by(keys, history, events),
             names=self._rules.column_names,
             source_format=self._source.format,
@@ -224,37 +257,21 @@ class Run:
                 self._rules.system,
             ),
             applied=applied,
+            bulk=next((bulk for bulk in self._bulks.values() if bulk.ends == events), None),
+            identities=lambda: self._identities(name, self._past.replayed_content()),
             horizon=max(self._past.ordinals[window] for window in visible),
+            format_version=rules.format_version,
             clash=hold,
-            rebuilds=rebuilds,
+            rebuilds=way == "rebuild",
+            resumes=way == "resume",
         )
 
-    def _with_one_key(
-        self,
-        tables: Tables,
-        history: TableHistory,
-        state: GoldState | None,
-        events: list[RowEvent],
-        until: str,
-        own: set[str],
-    ) -> TableHistory:
-        """The history up to the statement that gave the table its key, where rows without one came before it.
+    def _identities(self, name: TableName, silver: Mapping[str, str]) -> dict[str, str]:
+        """What a window of this content of silver is applied as, under the settings of a table."""
+        settings = self._settings.fingerprint(self._source.name, name)
+        return {window: f"{files}:{settings}" for window, files in silver.items()}
 
-        All of silver is asked once: gold that has taken the statement knows that there were none.
-        """
-        position = history.key_set
-        if position is None or (history.hold is not None and history.hold.position == position):
-            return history
-        counts = Bounds(history.void, None)
-        taken_before = state is not None and str(position) in state.changes
-        rows = events if taken_before else [*events, *self._older(tables, history, until, own, None)]
-        if not any(event.sequence < position and counts.verdict(event) is None for event in rows):
-            return history
-        change = next(change for change in history.changes if change.position == position)
-        hold = Hold("UNSUPPORTED_CHANGE", KEY_CHANGES, position, change.part, change.statement, REMEDY_STATEMENT)
-        return history.until(hold)
-
-    def _replay_all(self, window: str, works: list[Work]) -> list[tuple[Outcome, list[RowEvent]]]:
+    def _replay_all(self, window: str, works: list[Work]) -> list[Outcome]:
         """Replay tables side by side, one a lane; with several lanes all end before the first failure is told."""
         lanes: SimpleQueue[Lane] = SimpleQueue()
         taken = self._lanes(min(len(works), THREADS))
@@ -267,16 +284,18 @@ class Run:
                 outcome = TableReplay(lane.catalog, lane.rows, self._run_id, window, self._step).replay(
                     work, self._location
                 )
+                if outcome.state.hold is None and self._is_gone(outcome.history):
+                    lane.catalog.drop(work.gold)
+                    outcome.snapshot = None
                 self._step(f"{work.gold}: done")
                 return outcome
             finally:
                 lanes.put(lane)
 
-        events = (work.events for work in works)
         if len(taken) == 1:
-            return list(zip(map(replay, works), events, strict=True))
+            return list(map(replay, works))
         with ThreadPoolExecutor(THREADS) as pool:
-            return list(zip(pool.map(replay, works), events, strict=True))
+            return list(pool.map(replay, works))
 
     def _is_done(
         self,
@@ -293,9 +312,18 @@ class Run:
             return False
         if not events:
             return recorded
+        same = all(state.applied.get(window) == identity for window, identity in applied.items())
+        return same and self._is_counted(history, gold, applied)
+
+    def _is_counted(self, history: TableHistory, gold: str, applied: Mapping[str, str]) -> bool:
+        """Whether the ledger counts just this."""
         named = {gold, *gold_names(self._settings, history)}
         counted = {(window, what) for (window, table), what in self._past.counted.items() if table in named}
-        return all(state.applied.get(w) == identity and (w, identity) in counted for w, identity in applied.items())
+        return set(applied.items()) <= counted
+
+    def _is_gone(self, history: TableHistory) -> bool:
+        """Whether the source dropped a table, and the settings want gold's dropped too."""
+        return history.dropped and history.hold is None and self._rules.policies(history.name).drop_table == "drop"
 
     def _older(
         self, tables: Tables, history: TableHistory, until: str, own: set[str], needed: Late | Halves | None
@@ -313,8 +341,10 @@ def gold_names(settings: Settings, history: TableHistory) -> set[str]:
 
 
 def _named_now(state: GoldState, history: TableHistory) -> tuple[str, ...]:
-    """The key columns that gold knows, under the names that they have now; none where one of them is gone."""
+    """The key columns that gold knows, under the names that they have now; none where one is gone, or the key is."""
+    if any(str(position) not in state.changes for position in history.rekeyed):
+        return ()
     identities = {column.name: column.id for column in state.columns}
-    names = {column.id: column.name for column in history.final.columns}
+    names = names_by_identity(history)
     now = [names.get(identities.get(key, "")) for key in state.keys]
     return tuple(name for name in now if name is not None) if None not in now else ()

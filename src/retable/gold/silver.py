@@ -6,21 +6,70 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeGuard, cast
 
-from pyiceberg.expressions import AlwaysTrue, BooleanExpression, EqualTo, Reference
+import pyarrow as pa
+from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, LessThanOrEqual, Reference
 from pyiceberg.expressions.literals import literal
 
 from retable.ddl.registry import DIALECTS, parse_statement
 from retable.decode.registry import find_format
 from retable.gold.store import Record
 from retable.ledger.catalog import Lake
+from retable.ledger.faults import explained
+from retable.ledger.tables import SILVER
 from retable.model.event import TableName
-from retable.model.schema_change import DropDatabase, NoChange, RenameTable, SchemaChange, TruncateTable, Unsupported
+from retable.model.schema_change import (
+    DropDatabase,
+    MovePartitions,
+    NoChange,
+    RenameTable,
+    SchemaChange,
+    TruncateTable,
+    Unsupported,
+)
 from retable.model.sequence import Sequence
 from retable.replay.fold import Half, RowEvent
 from retable.replay.timeline import Statement
 
+ROW_ADDRESS = ("window", "topic", "partition", "offset", "row_index")
+ROW_COLUMNS = (
+    *("database", "schema", "table"),
+    *ROW_ADDRESS,
+    *("op", "image", "partial_after", "before", "after", "column_types", "keys", "sequence", "part"),
+    *("key_hash", "old_key_hash"),
+)
+"""What a replay reads of a row event."""
+
+STATEMENT_COLUMNS = (
+    *("database", "schema", "table", "window", "offset"),
+    *("source_format", "source_system", "op", "op_raw", "ddl_text", "sequence", "part", "event_time_ms"),
+)
+"""What a replay reads of a schema event."""
+
 HALVES: dict[str, Half] = {"before_half": "before", "after_half": "after"}
 """The images of an update that its source writes as two messages."""
+
+
+def read_window(lake: Lake, source: str, window: str) -> pa.Table:
+    """Read the row events of one window."""
+    condition = EqualTo(term=Reference("window"), value=literal(window))
+    return _read(lake, source, "row", condition, ROW_COLUMNS)
+
+
+def read_statements(lake: Lake, source: str, until: str) -> list[Record]:
+    """Read the schema events of the windows up to `until`."""
+    condition = LessThanOrEqual(term=Reference("window"), value=literal(until))
+    rows: list[Record] = _read(lake, source, "schema", condition, STATEMENT_COLUMNS).to_pylist()
+    return rows
+
+
+def _read(lake: Lake, source: str, kind: str, condition: BooleanExpression, columns: tuple[str, ...]) -> pa.Table:
+    """Read events here, where they are looked at: through Spark each row would go into the JVM and back."""
+    table = lake.find(f"silver.{source}")
+    if table is None:
+        return SILVER.columns.empty_table().select(columns)
+    of_kind = EqualTo(term=Reference("kind"), value=literal(kind))
+    with explained(lake.settings.lake):
+        return table.scan(row_filter=And(of_kind, condition), selected_fields=columns).to_arrow()
 
 
 def silver_files(lake: Lake, source: str, window: str | None = None) -> dict[str, str]:
@@ -98,7 +147,7 @@ def _tables(change: SchemaChange) -> tuple[TableName, ...]:
             return ()
         case RenameTable(table, to):
             return (table, to)
-        case Unsupported(table):
+        case Unsupported(table) | MovePartitions(table):
             return () if table is None else (table,)
         case _:
             return (change.table,)

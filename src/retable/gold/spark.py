@@ -9,6 +9,7 @@ from operator import and_, or_
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -18,7 +19,7 @@ from retable.gold.iceberg import Catalog
 from retable.gold.report import Report
 from retable.gold.rows import to_column, to_values
 from retable.gold.run import Lane, Replayed, Run
-from retable.gold.silver import HALVES
+from retable.gold.silver import HALVES, ROW_ADDRESS, ROW_COLUMNS, read_statements, read_window
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.gold.store import Columns, Halves, Late, Record, Standing
 from retable.ledger.catalog import Lake
@@ -30,24 +31,6 @@ from retable.model.sequence import Sequence
 from retable.replay.fold import Values
 from retable.session import build_session
 
-_TABLE = ("database", "schema", "table")
-_ADDRESS = ("window", "topic", "partition", "offset", "row_index")
-_STATEMENT = ("source_format", "source_system", "op", "op_raw", "ddl_text", "sequence", "part", "event_time_ms")
-_STATEMENT_COLUMNS = (*_TABLE, "window", "offset", *_STATEMENT)
-_IMAGES = (
-    "op",
-    "image",
-    "partial_after",
-    "before",
-    "after",
-    "column_types",
-    "keys",
-    "sequence",
-    "part",
-    "key_hash",
-    "old_key_hash",
-)
-_ROW_COLUMNS = (*_TABLE, *_ADDRESS, *_IMAGES)
 _KEY = "_retable_key_"
 
 
@@ -73,9 +56,13 @@ def rebuild(
     run_id: str,
     now: datetime,
     step: Callable[[str], None] = lambda _: None,
+    resumes: bool = False,
 ) -> StageReport:
-    """Build one gold table anew from all of silver up to the last replayed window, and swap it in."""
-    return _record(spark, lake, source, run_id, now, step, lambda run: run.rebuild(table))
+    """Build one gold table anew from all of silver up to the last replayed window, and swap it in.
+
+    One that `resumes` keeps its rows: its hold is lifted, and it catches up with what came since.
+    """
+    return _record(spark, lake, source, run_id, now, step, lambda run: run.rebuild(table, resumes))
 
 
 def _record(
@@ -97,13 +84,13 @@ def _record(
 
 def lanes(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[Lane]]:
     """Give lanes as they are asked for: the given session's first, then of others, which live as long as it does."""
-    own, others = Lane(SparkRows(spark, source), Catalog(spark)), _BESIDE.setdefault(spark, [])
+    own, others = Lane(SparkRows(spark, lake, source), Catalog(spark, lake)), _BESIDE.setdefault(spark, [])
 
     def take(count: int) -> list[Lane]:
         while len(others) + 1 < count:
             session = build_session(lake.settings, "retable")
-            others.append((session, Catalog(session)))
-        return [own, *(Lane(SparkRows(session, source), catalog) for session, catalog in others)][:count]
+            others.append((session, Catalog(session, lake)))
+        return [own, *(Lane(SparkRows(session, lake, source), catalog) for session, catalog in others)][:count]
 
     return take
 
@@ -114,19 +101,22 @@ _BESIDE: WeakKeyDictionary[SparkSession, list[tuple[SparkSession, Catalog]]] = W
 class SparkRows:
     """The rows of silver and gold, through one Spark session."""
 
-    def __init__(self, spark: SparkSession, source: str) -> None:
+    def __init__(self, spark: SparkSession, lake: Lake, source: str) -> None:
         self.spark = spark
+        self._lake = lake
+        self._source = source
         self._silver = _quoted(f"silver.{source}")
 
     # --- silver --------------------------------------------------------------------------------------------------
     def statements(self, until: str) -> list[Record]:
-        return _pylist(self._events("schema").where(sf.col("window") <= until).select(*_STATEMENT_COLUMNS))
+        return read_statements(self._lake, self._source, until)
 
-    def window_rows(self, window: str) -> list[Record]:
-        return _pylist(self._events("row").where(sf.col("window") == window).select(*_ROW_COLUMNS))
+    def window_rows(self, window: str) -> pa.Table:
+        return read_window(self._lake, self._source, window)
 
     def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
-        rows = self._events("row").where((sf.col("window") <= until) & reduce(or_, map(_is_table, names)))
+        events = self.spark.table(self._silver).where(sf.col("kind") == "row")
+        rows = events.where((sf.col("window") <= until) & reduce(or_, map(_is_table, names)))
         match needed:
             case Late():
                 rows = self._late(rows, needed)
@@ -136,7 +126,7 @@ class SparkRows:
                     pa.table({"_hi": pa.array(map(Decimal, his), pa.decimal128(38, 0))})
                 )
                 rows = halves.join(sf.broadcast(wanted), sf.col("sequence.hi") == sf.col("_hi"), "left_semi")
-        return _pylist(rows.select(*_ROW_COLUMNS))
+        return _pylist(rows.select(*ROW_COLUMNS))
 
     def _late(self, rows: DataFrame, late: Late) -> DataFrame:
         epoch, hi = sf.col("sequence.epoch"), sf.col("sequence.hi")
@@ -145,10 +135,7 @@ class SparkRows:
         same = sf.col("keys").eqNullSafe(sf.array(*map(sf.lit, late.keys)))
         each = sf.explode(sf.array_compact(sf.array("key_hash", "old_key_hash")))
         hashed = rows.where(same).withColumn("_hash", each).join(sf.broadcast(wanted), "_hash", "left_semi")
-        return hashed.drop("_hash").dropDuplicates(list(_ADDRESS)).unionByName(rows.where(~same))
-
-    def _events(self, kind: str) -> DataFrame:
-        return self.spark.table(self._silver).where(sf.col("kind") == kind)
+        return hashed.drop("_hash").dropDuplicates(list(ROW_ADDRESS)).unionByName(rows.where(~same))
 
     # --- gold ----------------------------------------------------------------------------------------------------
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[Standing]:
@@ -173,16 +160,13 @@ class SparkRows:
         below = f"{path}.epoch < {epoch} OR ({path}.epoch = {epoch} AND ({older}))"
         self.spark.sql(f"DELETE FROM {_quoted(gold, branch)} WHERE {below}")
 
-    def delete_keys(self, gold: str, branch: str, columns: Columns, on: list[int], keys: list[Values]) -> None:
+    def delete_keys(self, gold: str, branch: str, keys: pa.Table) -> None:
         # An inner join: only the key columns are read, and the target is not shuffled.
-        wanted = sf.broadcast(self._keys(columns, on, keys))
-        merge = wanted.mergeInto(_quoted(gold, branch), self._equal(columns, on))
+        names = keys.column_names
+        wanted = self._frame(keys.rename_columns([f"{_KEY}{at}" for at in range(len(names))]))
+        same = reduce(and_, (_column(name).eqNullSafe(sf.col(f"{_KEY}{at}")) for at, name in enumerate(names)))
+        merge = sf.broadcast(wanted).mergeInto(_quoted(gold, branch), reduce(and_, _between(keys), same))
         merge.whenMatched().delete().merge()
-
-    def append(self, gold: str, branch: str, rows: pa.Table, run_id: str, window: str) -> None:
-        frame = self._frame(rows).coalesce(1)
-        writer = frame.writeTo(_quoted(gold, branch)).option("snapshot-property.retable.run", run_id)
-        writer.option("snapshot-property.retable.window", window).append()
 
     def _keys(self, columns: Columns, on: list[int], keys: list[Values]) -> DataFrame:
         arrays = [to_column([key[i] for key in keys], columns[index][1]) for i, index in enumerate(on)]
@@ -195,6 +179,22 @@ class SparkRows:
     def _equal(columns: Columns, on: list[int]) -> Column:
         pairs = (_column(columns[index][0]).eqNullSafe(sf.col(f"{_KEY}{i}")) for i, index in enumerate(on))
         return reduce(and_, pairs)
+
+
+def _between(keys: pa.Table) -> list[Column]:
+    """That a key column lies in the range of the keys: files, whose ranges Iceberg knows, are left out by that."""
+    found = []
+    for name in keys.column_names:
+        column = keys[name]
+        if column.null_count or not _is_ordered(column.type):
+            continue
+        ends = pc.min_max(column).as_py()
+        found.append(_column(name).between(sf.lit(ends["min"]), sf.lit(ends["max"])))
+    return found
+
+
+def _is_ordered(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_date(kind))
 
 
 def _paths(table: DataFrame) -> set[str]:

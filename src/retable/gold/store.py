@@ -52,7 +52,7 @@ class RowStore(Protocol):
     def statements(self, until: str) -> list[Record]:
         """The schema events of the windows up to `until`."""
 
-    def window_rows(self, window: str) -> list[Record]:
+    def window_rows(self, window: str) -> pa.Table:
         """The row events of one window."""
 
     def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
@@ -66,10 +66,8 @@ class RowStore(Protocol):
     def delete_below(self, gold: str, branch: str, void: Sequence) -> None:
         """Delete the rows of a lower sequence."""
 
-    def delete_keys(self, gold: str, branch: str, columns: Columns, on: list[int], keys: list[Values]) -> None:
-        """Delete the rows whose columns `on` equal one of `keys` (each a value per `on`), null-safe."""
-
-    def append(self, gold: str, branch: str, rows: pa.Table, run_id: str, window: str) -> None: ...
+    def delete_keys(self, gold: str, branch: str, keys: pa.Table) -> None:
+        """Delete the rows whose columns of these names equal a row of `keys`, null-safe."""
 
 
 class GoldTable(Protocol):
@@ -92,11 +90,17 @@ class GoldTable(Protocol):
     def has_part(self) -> bool:
         """Whether rows keep the partition that they came from."""
 
+    def has_defaults(self) -> bool:
+        """Whether rows from before a column was added show its default; else it must be written into each."""
+
     def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
         """Add and promote columns; what a killed run left behind goes first."""
 
     def branch(self, run_id: str) -> str:
         """Open this run's branch at main, and remove those of runs that died; gives its name for the row store."""
+
+    def append(self, branch: str, rows: pa.Table, run_id: str, window: str) -> None:
+        """Append rows, with all columns of the table, to a branch."""
 
     def publish(
         self,
@@ -105,8 +109,12 @@ class GoldTable(Protocol):
         properties: dict[str, str],
         window: str,
         step: Callable[[str], None],
+        tag: str | None = None,
     ) -> None:
-        """Make the branch, the columns and the properties visible at once, or nothing of them: Fenced says why."""
+        """Make the branch, the columns and the properties visible at once, or nothing of them: Fenced says why.
+
+        The snapshot that main was at stays under the name `tag`, where one is given.
+        """
 
 
 class Catalog(Protocol):
@@ -114,10 +122,13 @@ class Catalog(Protocol):
 
     def load(self, name: str) -> GoldTable | None: ...
 
-    def create(self, name: str, with_part: bool, location: str) -> GoldTable:
+    def create(self, name: str, with_part: bool, location: str, format_version: int) -> GoldTable:
         """Create an empty table at `location`; one that is there is loaded."""
 
     def rename(self, name: str, to: str) -> None: ...
+
+    def drop(self, name: str) -> None:
+        """Take a table out of the catalog; its files stay."""
 
     def names(self, namespace: str) -> list[str]:
         """The tables of a namespace, as `namespace.table`."""

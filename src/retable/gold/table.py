@@ -5,18 +5,22 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from retable.errors import Fenced, LateChange, TableError
+from retable.errors import Fenced, LateChange, MessageError, TableError
+from retable.gold.bulk import to_events
 from retable.gold.evolve import Evolution, RewriteNeeded, plan_evolution
-from retable.gold.holding import is_behind, late_hold, ordering_hold, schema_hold, standing_hold
-from retable.gold.replace import replace_bag, replace_keys
-from retable.gold.rows import arrow_type, to_table
+from retable.gold.holding import above_hold, is_behind, is_newer, late_hold, ordering_hold, schema_hold, standing_hold
+from retable.gold.plain import fold_plain
+from retable.gold.replace import replace_bag, replace_keys, replace_newer
+from retable.gold.rows import arrow_type, to_keys, to_table
 from retable.gold.state import RUN_PROPERTY, from_properties, to_properties
 from retable.gold.store import Catalog, GoldTable, Halves, Late, RowStore, Standing
-from retable.gold.work import Change, Decision, Outcome, Work, gold_columns, is_late, new_state
+from retable.gold.work import Change, Decision, Outcome, Work, counted_of, drop_tag, gold_columns, is_late, new_state
 from retable.model.sequence import LOWEST, Sequence
-from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, Pair, RowEvent, fold_bag, fold_keys, unpaired
+from retable.replay.exactness import cast_hold
+from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, Pair, RowEvent, fold_keys, unpaired
 from retable.replay.history import Hold, TableHistory
 from retable.replay.images import TableReader, key_columns
+from retable.replay.stages import fold_stages, stages_of
 
 ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
 
@@ -35,23 +39,30 @@ class TableReplay:
         """Decide, expand, write on a branch, publish; nothing is written where gold already says all this."""
         table = self._load(work, location)
         try:
-            decision = self._decide(work, table)
+            decision = self._decide_plainly(work, table) or self._decide(work := work.one_by_one(), table)
         except RewriteNeeded as reason:
             self._step(f"{work.gold}: writing all rows anew, {reason}")
-            decision = self._decide(work := work.rewritten(), table)
-        branch, columns = None, () if work.state is None else work.state.columns
+            decision = self._decide(work := work.one_by_one().rewritten(), table)
+        branch, columns = self._write(work, table, decision), () if work.state is None else work.state.columns
         if decision.change is not None:
-            branch = self._write(work, table, decision.history, decision.change)
             columns = gold_columns(table, decision.history, decision.change.evolution, work)
         state = new_state(work, decision, columns)
         evolution = None if decision.change is None else decision.change.evolution
         wrote = branch is not None or state != work.state or (evolution is not None and evolution.changes)
         if wrote:
             properties = {**to_properties(state), RUN_PROPERTY: f"{self._run_id}/{self._window}"}
-            table.publish(branch, evolution, properties, self._window, self._step)
+            tag = drop_tag(work, decision.history, table.is_empty)
+            table.publish(branch, evolution, properties, self._window, self._step, tag)
         folded = decision.folded
         return Outcome(
-            work.gold, state, table.snapshot_id, decision.history, folded.verdicts, folded.rejects, bool(wrote)
+            work.gold,
+            state,
+            table.snapshot_id,
+            decision.history,
+            counted_of(work),
+            folded.verdicts,
+            folded.rejects,
+            bool(wrote),
         )
 
     def _load(self, work: Work, location: Callable[[], str]) -> GoldTable:
@@ -59,7 +70,8 @@ class TableReplay:
         table = self._catalog.load(work.gold)
         if table is None and work.state is None:
             parts = [event.part for event in work.events] + [change.part for change in work.history.changes]
-            table = self._catalog.create(work.gold, any(part is not None for part in parts), location())
+            with_part = any(part is not None for part in parts)
+            table = self._catalog.create(work.gold, with_part, location(), work.format_version)
         there = None if table is None else from_properties(table.properties())
         strange = table is not None and there is None and not table.is_empty
         if strange or (there is not None and (there.source, there.identity) != (work.source, work.history.identity)):
@@ -69,6 +81,31 @@ class TableReplay:
         return table
 
     # --- deciding ------------------------------------------------------------------------------------------------
+    def _decide_plainly(self, work: Work, table: GoldTable) -> Decision | None:
+        """Fold a bulk of rows that are newer than all that gold has; None: each has to be looked at by itself."""
+        history, bulk = work.history, work.bulk
+        if bulk is None or not is_newer(work, bulk, self._window, table.is_empty):
+            return None
+        try:
+            keys = work.keys(history)
+            reader = TableReader(history, keys, work.source_format, work.rules)
+            wire = reader.wire(history.final, bulk.types)
+            evolution = _evolution(work, table, reader, work.names(history))
+        except (MessageError, TableError):
+            return None
+        if not keys:
+            return None
+        plain = fold_plain(bulk.rows, reader, wire, table.has_part())
+        ordinals = {window: ordinal for ordinal, window in work.windows.items()}
+        folded = fold_keys(to_events(plain.rest, ordinals), reader.read, Bounds(history.void, None))
+        if folded.hold is not None:
+            return None
+        for verdict, count in plain.verdicts.items():
+            folded.verdicts[bulk.ends[0].ordinal, verdict] += count
+        defaults = reader.defaults if table.has_defaults() else {}
+        change = Change(evolution, replace_newer(folded), defaults, False, plain)
+        return Decision(history, None, folded, keys, change)
+
     def _decide(self, work: Work, table: GoldTable) -> Decision:
         """Fold up to the lowest hold. One that rows or gold bring cuts the history, and then it is folded again."""
         hold = standing_hold(work)
@@ -81,7 +118,8 @@ class TableReplay:
             if hold is not None and hold.position is None:
                 return Decision(history, hold, _all_held(work.events))
             try:
-                reader = TableReader(history, work.keys, work.source_format, work.rules)
+                keys = work.keys(history)
+                reader = TableReader(history, keys, work.source_format, work.rules)
                 names = work.names(history)
             except TableError as error:
                 hold = schema_hold(history, error)
@@ -93,23 +131,36 @@ class TableReplay:
                     "ORDER_UNDEFINED", ORDER_REASON, clash.position, clash.part, clash.statement, REMEDY_REBUILD
                 )
                 continue
-            fold = fold_keys if work.keys else fold_bag
-            folded = fold(events, reader.read, Bounds(history.void, hold))
+            try:
+                stages = stages_of(work.former(history, events), reader)
+            except TableError as error:
+                hold = schema_hold(history, error)
+                continue
+            bounds = Bounds(history.void, hold, history.skipped)
+            cast = cast_hold(history, reader, stages, events)
+            if cast is not None:
+                hold = cast
+                continue
+            if stages and _is_keyed_otherwise(work, events, bounds, stages[-1].end):
+                raise RewriteNeeded("its primary key changed")
+            folded = fold_stages(events, stages, reader, bounds)
             if folded.hold is not None:
                 hold = folded.hold
                 continue
             if work.rewrites:
                 folded.touched |= folded.winners.keys() | folded.counts.keys()
+            elif work.resumes:
+                folded.touched = above_hold(work, folded)
             try:
-                return Decision(history, hold, folded, self._change(work, table, history, folded, reader, names))
+                return Decision(history, hold, folded, keys, self._change(work, table, history, folded, reader, names))
             except TableError as error:
                 hold = Hold(error.code, error.message, _stop(work, error), None, None, REMEDY_REBUILD)
 
     def _events(self, work: Work) -> list[RowEvent]:
         """The window's events and, for the late ones among them, all others of their keys."""
-        if work.rebuilds or not work.events or work.state is None:
+        if work.rebuilds or work.resumes or not work.events or work.state is None:
             return work.events
-        if not work.keys or not work.hashed:
+        if not work.hashed:
             return [*work.events, *work.older(None)]
         again = self._window in work.state.applied
         alone = set(unpaired(work.events))
@@ -122,6 +173,8 @@ class TableReplay:
         ] + others
         if not late:
             return work.events
+        if work.history.rekeyed:
+            return [*work.events, *work.older(None)]
         hashes = frozenset(h for event in late for h in (event.key_hash, event.old_key_hash) if h is not None)
         keys = late[0].keys or ()
         events = [*work.events, *work.older(Late(hashes, keys, min(event.sequence for event in late)))]
@@ -138,20 +191,15 @@ class TableReplay:
         reader: TableReader,
         names: dict[str, str],
     ) -> Change:
-        known = () if work.state is None else work.state.columns
-        by_name = work.rebuilds or work.state is None
-        final = history.final.columns
-        evolution = plan_evolution(table.fields(), known, final, names, by_name)
-        told = tuple(str(change.position) for change in history.changes if change.status == "applied")
-        if work.state is not None and not work.rebuilds and evolution.drops and told == work.state.changes:
-            raise LateChange(f"rows that came late tell columns otherwise; gold would lose {evolution.drops[0]!r}")
+        evolution = _evolution(work, table, reader, names)
         void = history.void
         voids = void is not None and not table.is_empty and (work.state is None or work.state.void != void)
         standing = [] if work.rebuilds else self._standing(table, evolution, reader, folded)
         standing = [row for row in standing if void is None or row.sequence > void]
+        defaults = reader.defaults if table.has_defaults() else {}
         if reader.keys:
-            return Change(evolution, replace_keys(folded, reader.key_columns, standing), reader.defaults, voids)
-        return Change(evolution, replace_bag(folded, standing), reader.defaults, voids)
+            return Change(evolution, replace_keys(folded, reader.key_columns, standing), defaults, voids)
+        return Change(evolution, replace_bag(folded, standing), defaults, voids)
 
     def _standing(self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded) -> list[Standing]:
         """Gold's rows of the touched keys, as rows of the final schema; a column to come shows its default."""
@@ -174,13 +222,16 @@ class TableReplay:
         return rows
 
     # --- writing -------------------------------------------------------------------------------------------------
-    def _write(self, work: Work, table: GoldTable, history: TableHistory, change: Change) -> str | None:
+    def _write(self, work: Work, table: GoldTable, decision: Decision) -> str | None:
         """Expand, then delete and append on a branch of the run's own; None where no row changes."""
-        evolution, replacement = change.evolution, change.replacement
+        history, change = decision.history, decision.change
+        if change is None:
+            return None
+        evolution, replacement, plain = change.evolution, change.replacement, change.plain
         if evolution.expands:
             table.expand(evolution, change.defaults)
             self._step(f"{work.gold}: expanded")
-        if not (work.rebuilds or change.voids or replacement.deletes or replacement.rows):
+        if not (work.rebuilds or change.voids or replacement.deletes or replacement.rows or plain):
             return None
         final = history.final.columns
         columns = [(name, column.type) for name, column in zip(evolution.physical, final, strict=True)]
@@ -189,18 +240,37 @@ class TableReplay:
             self._rows.delete_all(work.gold, branch)
         elif change.voids and history.void is not None:
             self._rows.delete_below(work.gold, branch, history.void)
-        if replacement.deletes:
-            on = key_columns(history, work.keys) or list(range(len(columns)))
-            self._rows.delete_keys(work.gold, branch, columns, on, replacement.deletes)
+        on = key_columns(history, decision.keys) or list(range(len(columns)))
+        gone = to_keys(replacement.deletes, [columns[at] for at in on])
+        rows = to_table(replacement.rows, columns, table.has_part())
+        if plain is not None:
+            gone = pa.concat_tables([gone, plain.keys.rename_columns(gone.column_names)])
+            rows = pa.concat_tables([rows, plain.rows.rename_columns(rows.column_names)])
+        if gone.num_rows and not table.is_empty:
+            self._rows.delete_keys(work.gold, branch, gone)
             self._step(f"{work.gold}: deleted")
-        if replacement.rows:
-            rows = to_table(replacement.rows, columns, table.has_part())
+        if rows.num_rows:
             for _, name, kind in table.fields():
                 if name in evolution.drops and kind is not None:
                     rows = rows.append_column(name, pa.nulls(len(rows), arrow_type(kind)))
-            self._rows.append(work.gold, branch, rows, self._run_id, self._window)
+            table.append(branch, rows, self._run_id, self._window)
             self._step(f"{work.gold}: appended")
         return branch
+
+
+def _evolution(work: Work, table: GoldTable, reader: TableReader, names: dict[str, str]) -> Evolution:
+    """The way to the columns of the reader's history."""
+    history = reader.history
+    known = () if work.state is None else work.state.columns
+    by_name = work.rebuilds or work.state is None
+    evolution = plan_evolution(table.fields(), known, history.final.columns, names, by_name)
+    told = tuple(str(change.position) for change in history.changes if change.status == "applied")
+    if work.state is not None and not work.rebuilds and evolution.drops and told == work.state.changes:
+        raise LateChange(f"rows that came late tell columns otherwise; gold would lose {evolution.drops[0]!r}")
+    written = [name for name, column in evolution.adds if reader.defaults[column.id] is not None]
+    if written and not (work.rebuilds or table.is_empty or table.has_defaults()):
+        raise RewriteNeeded(f"{len(written)} new columns whose default format v2 does not show")
+    return evolution
 
 
 def _stop(work: Work, error: TableError) -> Sequence | None:
@@ -211,6 +281,14 @@ def _stop(work: Work, error: TableError) -> Sequence | None:
         at = error.facts.get("at")
         return at if isinstance(at, Sequence) else None
     return min((event.sequence for event in work.events if event.counted), default=None)
+
+
+def _is_keyed_otherwise(work: Work, events: list[RowEvent], bounds: Bounds, changed: Sequence) -> bool:
+    """Whether gold's rows do not have the key yet that they got at `changed`, or rows came that are older."""
+    if work.rebuilds or work.state is None:
+        return False
+    older = (event for event in events if event.counted and event.sequence <= changed)
+    return str(changed) not in work.state.changes or any(bounds.verdict(event) is None for event in older)
 
 
 def _whole_stories(work: Work, hashes: frozenset[int], keys: tuple[str, ...]) -> list[RowEvent]:

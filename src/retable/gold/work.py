@@ -5,14 +5,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from retable.decode.values import Value, ValueRules
+from retable.gold.bulk import Bulk
 from retable.gold.evolve import Evolution
+from retable.gold.plain import Plain
 from retable.gold.replace import Replacement
 from retable.gold.state import GoldColumn, GoldState
 from retable.gold.store import GoldTable, Halves, Late
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.fold import Bounds, Folded, Reject, RowEvent
 from retable.replay.history import Hold, TableHistory
+from retable.replay.stages import FormerKey
 from retable.replay.traced import ImplicitColumn
+
+DROP_TAG = "retable_dropped_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +26,11 @@ class Work:
 
     `older` fetches events of the same table in other windows: the other halves of updates, those of late keys, or all;
     the fold needs them where an event is not newer than what gold holds. `windows` names windows by ordinal; `applied`
-    is what this run replays, by window; `clash` holds the table whatever its rows say. `hashed`: silver's key hashes
-    are those of `keys`. `names` are the gold names of the final columns, by column identity. `rebuilds`: gold's rows
-    are all replaced; its record too, unless the work only `rewrites`.
+    is what this run replays, by window, and `identities` what the windows that were replayed would be applied as now;
+    `clash` holds the table whatever its rows say. `keys` and `former` are the key that the table has at the end of a
+    history, and those that it had before; `hashed`: silver's key hashes are of the key. `names` are the gold names of
+    the final columns, by column identity. `rebuilds`: gold's rows are all replaced; its record too, unless the work
+    only `rewrites`. `resumes`: the table's hold is lifted, and the events are all that it has.
     """
 
     source: str
@@ -34,20 +41,40 @@ class Work:
     events: list[RowEvent]
     older: Callable[[Late | Halves | None], list[RowEvent]]
     windows: Mapping[int, str]
-    keys: tuple[str, ...]
+    keys: Callable[[TableHistory], tuple[str, ...]]
+    former: Callable[[TableHistory, list[RowEvent]], tuple[FormerKey, ...]]
     hashed: bool
     names: Callable[[TableHistory], dict[str, str]]
     source_format: str
     rules: ValueRules
     applied: Mapping[str, str]
+    identities: Callable[[], Mapping[str, str]]
     horizon: int
+    bulk: Bulk | None = None
+    format_version: int = 3
     clash: Hold | None = None
     rebuilds: bool = False
     rewrites: bool = False
+    resumes: bool = False
+
+    def one_by_one(self) -> "Work":
+        """The same with every row as an event of its own."""
+        if self.bulk is None:
+            return self
+        ordinals = {window: ordinal for ordinal, window in self.windows.items()}
+        return replace(self, events=self.bulk.events(ordinals), bulk=None)
 
     def rewritten(self) -> "Work":
-        """The same with all events of the table, so that every row of gold is written anew."""
-        return replace(self, events=[*self.events, *self.older(None)], rebuilds=True, rewrites=True)
+        """The same with all events of the table, so that every row of gold is written anew.
+
+        Windows whose identity is another by now are replayed with it: what their rows come to now, is counted now.
+        """
+        done = {} if self.state is None else self.state.applied
+        stale = {window: now for window, now in self.identities().items() if done.get(window) != now}
+        older = [event._replace(counted=self.windows[event.ordinal] in stale) for event in self.older(None)]
+        mine = {self.windows[event.ordinal] for event in older if event.counted}
+        applied = {**{window: stale[window] for window in mine}, **self.applied}
+        return replace(self, events=[*self.events, *older], applied=applied, rebuilds=True, rewrites=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +84,7 @@ class Decision:
     history: TableHistory
     hold: Hold | None
     folded: Folded
+    keys: tuple[str, ...] = ()
     change: "Change | None" = None
 
 
@@ -68,16 +96,53 @@ class Change:
     replacement: Replacement
     defaults: Mapping[str, Value]
     voids: bool
+    plain: Plain | None = None
+
+
+@dataclass(slots=True)
+class Counted:
+    """How many rows of a window were replayed, and their lowest and highest sequence by partition."""
+
+    rows: int = 0
+    lowest: dict[str, Sequence] = field(default_factory=dict)
+    highest: dict[str, Sequence] = field(default_factory=dict)
+
+    def add(self, part: str | None, sequence: Sequence) -> None:
+        self.rows += 1
+        name = part or ""
+        self.lowest[name] = min(sequence, self.lowest.get(name, sequence))
+        self.highest[name] = max(sequence, self.highest.get(name, sequence))
+
+
+def drop_tag(work: Work, history: TableHistory, empty: bool) -> str | None:
+    """The name for gold's last snapshot from before the source dropped the table; None where nothing is to keep."""
+    if work.state is None or empty:
+        return None
+    before = work.state.void
+    drops = [at for at, is_drop in history.voids if is_drop and (before is None or at > before)]
+    return f"{DROP_TAG}{'_'.join(map(str, max(drops)))}".replace("-", "n") if drops else None
+
+
+def counted_of(work: Work) -> dict[int, Counted]:
+    """What of a work counts, by window."""
+    found: dict[int, Counted] = {}
+    for event in work.events:
+        if event.counted:
+            found.setdefault(event.ordinal, Counted()).add(event.part, event.sequence)
+    if work.bulk is not None:
+        found[work.events[0].ordinal].rows = work.bulk.rows.num_rows
+    return found
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a table. `wrote`: gold has a new commit; `snapshot` is what a reader of main now sees."""
+    """What came of a table, by window. `wrote`: gold has a new commit; a reader of main now sees `snapshot`."""
 
     gold: str
     state: GoldState
-    snapshot: int
+    snapshot: int | None
     history: TableHistory
+    counted: Mapping[int, "Counted"] = field(default_factory=dict)
     verdicts: Counter[tuple[int, str]] = field(default_factory=Counter)
     rejects: list[Reject] = field(default_factory=list)
     wrote: bool = False
@@ -121,7 +186,7 @@ def new_state(work: Work, decision: Decision, columns: tuple[GoldColumn, ...]) -
         table=history.name,
         state="held" if hold else "dropped" if history.dropped else "live",
         columns=columns,
-        keys=work.keys,
+        keys=decision.keys,
         changes=tuple(str(change.position) for change in applied),
         implicit=work.implicit,
         pending=_pending(work, decision.folded, before.pending, history.void),

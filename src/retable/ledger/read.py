@@ -16,6 +16,7 @@ from retable.ledger.rows import (
     OPS_TABLES,
     ActionRow,
     CutRow,
+    DecisionRow,
     EvidenceRow,
     LedgerRow,
     Row,
@@ -24,7 +25,7 @@ from retable.ledger.rows import (
     WatermarkRow,
 )
 
-_Row = TypeVar("_Row", LedgerRow, SchemaChangeRow, CutRow, TableRow, ActionRow, EvidenceRow, WatermarkRow)
+_Row = TypeVar("_Row", LedgerRow, SchemaChangeRow, CutRow, TableRow, ActionRow, DecisionRow, EvidenceRow, WatermarkRow)
 Bounds = Mapping[str, str | datetime]
 """The least value that a column may have; files without such rows are not opened."""
 
@@ -63,6 +64,11 @@ def read_tables(lake: Lake, source: str | None = None) -> list[TableRow]:
 def read_actions(lake: Lake, source: str) -> list[ActionRow]:
     """Give all that was done by hand with a source, oldest first."""
     return _read(lake, ActionRow, source=source)
+
+
+def read_decisions(lake: Lake, source: str) -> list[DecisionRow]:
+    """Give all that people decided about statements and rows of a source, oldest first."""
+    return _read(lake, DecisionRow, source=source)
 
 
 def read_evidence(

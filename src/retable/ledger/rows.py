@@ -100,6 +100,22 @@ class ActionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class DecisionRow:
+    """What a person decided about a statement or a row of one table: `skip`, `replace` (by `statement`) or `approve`.
+
+    Every later replay, rebuild and verification takes it into account; who and why is in `ops.actions`.
+    """
+
+    source: str
+    identity: str
+    position: str
+    part: str
+    decision: str
+    statement: str | None
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class EvidenceRow:
     """What a decoded window proves of one partition of the queue: the latest stamp of each grade, in source time.
 
@@ -138,7 +154,7 @@ class WatermarkRow:
     recorded_at: datetime
 
 
-Row = LedgerRow | SchemaChangeRow | CutRow | TableRow | ActionRow | EvidenceRow | WatermarkRow
+Row = LedgerRow | SchemaChangeRow | CutRow | TableRow | ActionRow | DecisionRow | EvidenceRow | WatermarkRow
 
 OPS_TABLES: dict[type[Row], str] = {
     LedgerRow: "ops.ledger",
@@ -146,6 +162,7 @@ OPS_TABLES: dict[type[Row], str] = {
     CutRow: "ops.cuts",
     TableRow: "ops.tables",
     ActionRow: "ops.actions",
+    DecisionRow: "ops.decisions",
     EvidenceRow: "ops.evidence",
     WatermarkRow: "ops.watermarks",
 }

@@ -157,6 +157,9 @@ OPS = {
         }
     ),
     "ops.actions": _ops({**_texts("source", "action", "target", "reason", "who"), "recorded_at": _TIME}),
+    "ops.decisions": _ops(
+        {**_texts("source", "identity", "position", "part", "decision", "statement"), "recorded_at": _TIME}
+    ),
     "ops.evidence": _ops(
         {
             **_texts("source", "window", "topic"),

@@ -60,7 +60,7 @@ class ChangeColumn:
 
 @dataclass(frozen=True, slots=True)
 class SetKey:
-    """A table that had no primary key has these columns as one from here on."""
+    """The primary key of a table from here on; no columns: it has none."""
 
     table: TableName
     keys: tuple[str, ...]
@@ -105,6 +105,14 @@ class Unsupported:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class MovePartitions:
+    """Rows leave `table`, or come into it, with partitions and without an event for each."""
+
+    table: TableName | None
+    reason: str
+
+
 SchemaChange = (
     CreateTable
     | CreateTableLike
@@ -118,4 +126,5 @@ SchemaChange = (
     | DropDatabase
     | NoChange
     | Unsupported
+    | MovePartitions
 )

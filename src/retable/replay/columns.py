@@ -6,10 +6,14 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from retable.model.event import TableName
+from retable.model.policies import Policies
 from retable.model.schema import ColumnSpec, GoldType
 from retable.model.schema_change import AddColumn, ChangeColumn, DropColumn, Place, SchemaChange
+from retable.model.sequence import Sequence
 from retable.replay.history import Column, Epoch
+from retable.replay.policies import TEXT, arranged, beside, forsaken, keep, next_number, side_column
 
+FROZEN = "the settings freeze the table's columns"
 _FIRST_LABEL = re.compile(r"enum\s*\(\s*'((?:[^']|'')*)'", re.IGNORECASE)
 
 
@@ -18,16 +22,43 @@ class Dialect:
     """What the timeline asks of a source's dialect and settings.
 
     `type_of` gives a declared column's gold type (None: unknown). `keeps_values(old, new)` says whether a change of
-    source type leaves every stored value as it is. `describe` gives a change as JSON-able facts for the record.
+    source type leaves every stored value as it is. `describe` gives a change as JSON-able facts for the record;
+    `policies` are what the settings say of a table, `read` what a statement means that stands in another's place.
     """
 
     type_of: Callable[[TableName, ColumnSpec], GoldType | None]
     keeps_values: Callable[[str | None, str], bool]
     describe: Callable[[SchemaChange], dict[str, object]]
+    policies: Callable[[TableName], Policies] = lambda _: Policies()
+    read: Callable[[str, TableName], tuple[SchemaChange, ...]] = lambda *_: ()
 
 
-def evolve(epoch: Epoch, change: AddColumn | DropColumn | ChangeColumn, identity: str, dialect: Dialect) -> Epoch | str:
-    """The epoch after one column change; an added column gets `identity`. A text says why it cannot be replayed."""
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Where a column change stands: its statement, the identity of the column that it adds, the epochs before it.
+
+    `policies` are those of the table for this statement.
+    """
+
+    at: Sequence
+    identity: str
+    epochs: tuple[Epoch, ...]
+    policies: Policies
+
+
+def evolve(epoch: Epoch, change: AddColumn | DropColumn | ChangeColumn, turn: Turn, dialect: Dialect) -> Epoch | str:
+    """The epoch after one column change. A text says why it cannot be replayed."""
+    after = _evolve(epoch, change, turn, dialect, turn.policies)
+    if isinstance(after, str):
+        return after
+    if turn.policies.columns == "frozen" and after != epoch:
+        return FROZEN
+    return arranged(after)
+
+
+def _evolve(
+    epoch: Epoch, change: AddColumn | DropColumn | ChangeColumn, turn: Turn, dialect: Dialect, policies: Policies
+) -> Epoch | str:
     match change:
         case AddColumn(table, spec, place, if_not_exists):
             if epoch.column(spec.name) is not None:
@@ -35,7 +66,7 @@ def evolve(epoch: Epoch, change: AddColumn | DropColumn | ChangeColumn, identity
             kind = dialect.type_of(table, spec)
             if kind is None:
                 return unknown_type(spec)
-            added = Column(identity, spec.name, spec.source_type, kind, _old_rows_show(spec, kind))
+            added = Column(turn.identity, spec.name, spec.source_type, kind, _old_rows_show(spec, kind))
             return replace(epoch, columns=_placed(epoch.columns, added, place))
         case DropColumn(_, name, if_exists):
             gone = epoch.column(name)
@@ -43,12 +74,14 @@ def evolve(epoch: Epoch, change: AddColumn | DropColumn | ChangeColumn, identity
                 return _missing(epoch, "drops", name, if_exists)
             if epoch.keys and name.lower() in {key.lower() for key in epoch.keys}:
                 return f"it drops the key column {name!r}"
-            return replace(epoch, columns=tuple(column for column in epoch.columns if column != gone))
+            left = tuple(column for column in epoch.columns if column != gone)
+            kept = (keep(gone, 0),) if policies.columns == "additive" else ()
+            return forsaken(replace(epoch, columns=(*left, *kept)), gone.id)
         case ChangeColumn(table, name, spec, place, if_exists):
             old = epoch.column(name)
             if old is None:
                 return _missing(epoch, "changes", name, if_exists)
-            return _changed(epoch, dialect, table, old, spec, place)
+            return _changed(epoch, dialect, change, old, turn, policies)
         case _:
             assert_never(change)
 
@@ -64,27 +97,58 @@ def _missing(epoch: Epoch, what: str, name: str, if_exists: bool) -> Epoch | str
 
 
 def _changed(
-    epoch: Epoch, dialect: Dialect, table: TableName, old: Column, spec: ColumnSpec, place: Place | None
+    epoch: Epoch, dialect: Dialect, change: ChangeColumn, old: Column, turn: Turn, policies: Policies
 ) -> Epoch | str:
     """Change a column. One of which only messages told keeps their wider type: nobody knows what it was before."""
+    spec = change.column
     taken = epoch.column(spec.name)
     if taken is not None and taken != old:
         return f"it renames column {old.name!r} to {spec.name!r}, which is there already"
-    kind = dialect.type_of(table, spec) if spec.source_type else old.type
+    kind = dialect.type_of(change.table, spec) if spec.source_type else old.type
     if kind is None:
         return unknown_type(spec)
-    if old.source_type is None and kind.widens_to(old.type):
+    is_text = old.text_since is not None
+    if is_text or (old.source_type is None and kind.widens_to(old.type)):
         kind = old.type
-    keeps = not spec.source_type or dialect.keeps_values(old.source_type, spec.source_type)
-    if not (keeps and (old.type.widens_to(kind) or old.type.rewrites_to(kind))):
-        return f"column {old.name!r} changes from {old.source_type or old.type} to {spec.source_type}: not a widening"
+    keeps = is_text or not spec.source_type or dialect.keeps_values(old.source_type, spec.source_type)
+    lossless = keeps and (old.type.widens_to(kind) or old.type.rewrites_to(kind))
     born = old.born or (old if old.type.rewrites_to(kind) else None)
     new = replace(old, name=spec.name, source_type=spec.source_type or old.source_type, type=kind, born=born)
-    columns = tuple(new if column == old else column for column in epoch.columns)
-    if place is not None and place != Place():
-        columns = _placed(tuple(column for column in columns if column != new), new, place)
+    renames = policies.columns == "additive" and new.name.lower() != old.name.lower()
+    if not lossless:
+        after = _lossily(epoch, old, replace(new, born=old.born), turn, policies)
+    elif renames:
+        new = replace(new, id=turn.identity)
+        after = beside(epoch, old, new, turn.at)
+    else:
+        after = replace(epoch, columns=tuple(new if column == old else column for column in epoch.columns))
+    if isinstance(after, str):
+        return after
+    if new.type != old.type or not lossless:
+        after = forsaken(after, old.id)
     keys = epoch.keys and tuple(spec.name if key.lower() == old.name.lower() else key for key in epoch.keys)
-    return replace(epoch, columns=columns, keys=keys)
+    return _moved(replace(after, keys=keys), spec.name, change.place)
+
+
+def _lossily(epoch: Epoch, old: Column, new: Column, turn: Turn, policies: Policies) -> Epoch | str:
+    """A change of type that may cut values, or makes other ones of them."""
+    what = f"column {old.name!r} changes from {old.source_type or old.type} to {new.source_type}: not a widening"
+    if policies.type_change == "hold":
+        return what
+    if epoch.keys and old.name.lower() in {key.lower() for key in epoch.keys}:
+        return f"{what}, and it is in the key"
+    if policies.type_change == "string":
+        text = replace(new, type=TEXT, born=old.born or old, text_since=turn.at)
+        return replace(epoch, columns=tuple(text if column == old else column for column in epoch.columns))
+    number = next_number((*turn.epochs, epoch), old.name)
+    return side_column(epoch, old, replace(new, id=turn.identity), turn.at, number)
+
+
+def _moved(epoch: Epoch, name: str, place: Place | None) -> Epoch:
+    column = epoch.column(name)
+    if place is None or place == Place() or column is None:
+        return epoch
+    return replace(epoch, columns=_placed(tuple(other for other in epoch.columns if other != column), column, place))
 
 
 def _placed(columns: tuple[Column, ...], column: Column, place: Place) -> tuple[Column, ...]:
@@ -93,7 +157,7 @@ def _placed(columns: tuple[Column, ...], column: Column, place: Place) -> tuple[
     if place.after is not None:
         wanted = place.after.lower()
         for index, other in enumerate(columns):
-            if other.name.lower() == wanted:
+            if other.name.lower() == wanted and other.kept is None:
                 return (*columns[: index + 1], column, *columns[index + 1 :])
     return (*columns, column)
 

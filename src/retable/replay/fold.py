@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from retable.errors import MessageError, RowMissing, TableError
 from retable.model.sequence import Sequence
 from retable.replay.history import Hold
+from retable.replay.rulings import REMEDY_ROW
 
 Values = tuple[object, ...]
 Key = tuple[object, ...]
@@ -125,25 +126,36 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where a table's rows count: not below `void`, and not at or above the position of `hold`."""
+    """Where a table's rows count: not below `void`, not at or above the position of `hold`, and not where `skipped`."""
 
     void: Sequence | None
     hold: Hold | None
+    skipped: frozenset[tuple[Sequence, str | None]] = frozenset()
 
     def verdict(self, event: RowEvent) -> str | None:
         if self.hold is not None and (self.hold.position is None or event.sequence >= self.hold.position):
             return "held"
+        if self.skipped and self._is_skipped(event):
+            return "excluded"
         return "voided" if self.void is not None and event.sequence < self.void else None
 
+    def _is_skipped(self, event: RowEvent) -> bool:
+        """Whether a person left the row out; of an update in two halves, both."""
+        if event.half is None:
+            return (event.sequence, event.part) in self.skipped
+        return any((place.epoch, place.hi, part) == event.pair for place, part in self.skipped)
 
-def fold_keys(events: Iterable[RowEvent], read: Callable[[RowEvent], Read], bounds: Bounds) -> Folded:
-    """Reduce events to the last state of every key; a key deleted last stays as a tombstone.
+
+def fold_keys(
+    events: Iterable[RowEvent], read: Callable[[RowEvent], Read], bounds: Bounds, over: Folded | None = None
+) -> Folded:
+    """Reduce events, over what was folded before, to the last state of every key; a deleted key stays as a tombstone.
 
     A key change is a delete of the old key and an upsert of the new one, at one sequence; the same sequence again for
     the same key is a redelivery, and the first stands. Two partitions that both write a key, where sequences compare
     only inside a partition, hold the table.
     """
-    folded = Folded()
+    folded = over or Folded()
     owner: dict[Key, RowEvent] = {}
     applied: list[tuple[RowEvent, Key]] = []
     halved: dict[Pair, tuple[Key, Winner | None]] = {}
@@ -202,12 +214,14 @@ def _merged(row: Values, under: Values) -> Values:
     return tuple(old if value is ABSENT else value for value, old in zip(row, under, strict=True))
 
 
-def fold_bag(events: Iterable[RowEvent], read: Callable[[RowEvent], Read], bounds: Bounds) -> Folded:
+def fold_bag(
+    events: Iterable[RowEvent], read: Callable[[RowEvent], Read], bounds: Bounds, over: Folded | None = None
+) -> Folded:
     """Count equal rows of a table without a key: inserts minus deletes. A count below zero is a debt, and stays.
 
     The same sequence again is a redelivery, but for the rows of a full load, which may all have the same one.
     """
-    folded = Folded()
+    folded = over or Folded()
     last: RowEvent | None = None
     for event, action, touches in _whole(_readable(events, read, bounds, folded), folded):
         again = last is not None and (last.sequence, last.part) == (event.sequence, event.part)
@@ -280,4 +294,4 @@ def _stop(folded: Folded, event: RowEvent, code: str, reason: str) -> None:
     """Remember the lowest position at which the rows themselves stop the table."""
     if folded.hold is None or (folded.hold.position is not None and event.sequence < folded.hold.position):
         row = (event.after or event.before or "")[:500]
-        folded.hold = Hold(code, reason, event.sequence, event.part, row, REMEDY_REBUILD)
+        folded.hold = Hold(code, reason, event.sequence, event.part, row, REMEDY_ROW)

@@ -15,12 +15,40 @@ ChangeStatus = Literal["applied", "nothing", "refused"]
 
 
 @dataclass(frozen=True, slots=True)
+class Fill:
+    """Where rows older than a column take its values: from the column `of`, as it was before the statement `at`.
+
+    The values become those of the type that the new column had then. Unless it `keeps` them all, one that is not
+    exactly the same there holds the table.
+    """
+
+    at: Sequence
+    of: "Column"
+    source_type: str | None
+    type: GoldType
+    keeps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A column that the source has no more, and gold still has: rows since then show null, or what `follows` shows.
+
+    `name` is what the source called it, `number` tells several of one name apart; 0: gold still calls it so, too.
+    """
+
+    name: str
+    number: int
+    follows: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """A column of one epoch.
 
     `id` is its identity over renames and promotions: where it was added (`<sequence>:<n>`), so that a name dropped
     and added again is another column. `default` is the text that rows older than the column show; `born` is the column
-    as it was when it was added, by whose type the default is read, where the type was rewritten since.
+    as it was when it was added, by whose type the default is read, where the type was rewritten since. From
+    `text_since` on it is text in gold, whatever the source declares.
     """
 
     id: str
@@ -29,6 +57,9 @@ class Column:
     type: GoldType
     default: str | None = None
     born: "Column | None" = None
+    fill: Fill | None = None
+    kept: Kept | None = None
+    text_since: Sequence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +78,20 @@ class Epoch:
     def column(self, name: str) -> Column | None:
         """Find a column by its source name; MySQL's column names ignore case."""
         wanted = name.lower()
-        return next((column for column in self.columns if column.name.lower() == wanted), None)
+        return next((c for c in self.columns if c.name.lower() == wanted and c.kept is None), None)
 
 
 @dataclass(frozen=True, slots=True)
 class NameSpan:
-    """Rows of table `name` with start <= sequence < end belong to the table; None = no bound."""
+    """Rows of table `name` with start <= sequence < end belong to the table; None = no bound.
+
+    Gold calls it by the name `shown`, where that is another one.
+    """
 
     name: TableName
     start: Sequence | None
     end: Sequence | None
+    shown: TableName | None = None
 
     def covers(self, sequence: Sequence) -> bool:
         return (self.start is None or sequence >= self.start) and (self.end is None or sequence < self.end)
@@ -72,6 +107,11 @@ class Hold:
     part: str | None
     statement: str | None
     remedy: str
+
+    @property
+    def is_of_row(self) -> bool:
+        """Whether a row stops the table, whose image stands in the place of a statement."""
+        return self.statement is not None and self.statement.startswith("{")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +132,8 @@ class TableHistory:
     """One table of a source through all its names.
 
     `voids` are the positions below which no row counts (TRUNCATE, DROP, CREATE), each with whether the table is
-    dropped from there on. `key_sets` are those at which a table without a key got one.
+    dropped from there on. `key_changes` are those at which its primary key came, went or changed. `ended` is where
+    it was dropped and its rows stay. `skipped` are the places of rows that a person decided to leave out.
     """
 
     identity: str
@@ -101,15 +142,26 @@ class TableHistory:
     voids: tuple[tuple[Sequence, bool], ...] = ()
     hold: Hold | None = None
     changes: tuple[AppliedChange, ...] = field(default=())
-    key_sets: tuple[Sequence, ...] = ()
+    key_changes: tuple[Sequence, ...] = ()
+    ended: Sequence | None = None
+    skipped: frozenset[tuple[Sequence, str | None]] = frozenset()
 
     @property
     def name(self) -> TableName:
         """The table's name at the end of the history, or where it is held."""
+        return self._last.name
+
+    @property
+    def shown(self) -> TableName:
+        """The name by which gold calls the table then."""
+        return self._last.shown or self._last.name
+
+    @property
+    def _last(self) -> NameSpan:
         if self.hold is None or self.hold.position is None:
-            return self.spans[-1].name
+            return self.spans[-1]
         until = self.hold.position
-        return next((s.name for s in reversed(self.spans) if s.start is None or s.start < until), self.spans[0].name)
+        return next((span for span in reversed(self.spans) if span.start is None or span.start < until), self.spans[0])
 
     @property
     def final(self) -> Epoch:
@@ -121,13 +173,12 @@ class TableHistory:
 
     @property
     def dropped(self) -> bool:
-        return bool(self.voids) and self.voids[-1][1]
+        return self.ended is not None or (bool(self.voids) and self.voids[-1][1])
 
     @property
-    def key_set(self) -> Sequence | None:
-        """Where the table got its key, if rows without one can lie below and count."""
-        last = max(self.key_sets, default=None)
-        return last if last is not None and (self.void is None or self.void < last) else None
+    def rekeyed(self) -> tuple[Sequence, ...]:
+        """Where the key changed, if rows that count can lie below."""
+        return tuple(position for position in self.key_changes if self.void is None or self.void < position)
 
     def until(self, hold: Hold) -> "TableHistory":
         """The history as it was where `hold` stops the table, unless something stopped it before."""
@@ -139,8 +190,9 @@ class TableHistory:
             epochs=tuple(epoch for epoch in self.epochs if epoch.start is None or epoch.start < at),
             voids=tuple(void for void in self.voids if void[0] < at),
             changes=tuple(change for change in self.changes if change.position < at),
-            key_sets=tuple(position for position in self.key_sets if position < at),
+            key_changes=tuple(position for position in self.key_changes if position < at),
             hold=hold,
+            ended=self.ended if self.ended is not None and self.ended < at else None,
         )
 
     def epoch_of(self, sequence: Sequence) -> Epoch:

@@ -1,31 +1,20 @@
 """Row images of any epoch to rows of the final schema: by column identity, never by today's name."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from retable.decode.number_text import fit_decimal
-from retable.decode.values import Value, ValueRules, default_reader, read_image, value_reader
-from retable.errors import BadValue, KeyUnknown, OrderUndefined, UnsupportedChange
+from retable.decode.values import Value, ValueRules, read_image
+from retable.errors import BadValue, KeyUnknown, OrderUndefined
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
+from retable.replay.cells import Cell, Cells, default_of
 from retable.replay.fold import ABSENT, Key, Read, RowEvent, Values
 from retable.replay.history import AppliedChange, Column, Epoch, TableHistory
 from retable.replay.traced import ImplicitColumn
 
 _MOST_PLANS = 4096
-_MICROS_PER_DAY = 86_400_000_000
 
 _Types = tuple[tuple[str, str | None], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """How one column of the final schema is read: from `name` of the image, or the default of older rows."""
-
-    name: str | None
-    read: Callable[[str | None], Value]
-    default: Value
 
 
 @dataclass(slots=True)
@@ -33,20 +22,29 @@ class TableReader:
     """Reads the row events of one table.
 
     `keys` are source column names of the final schema; empty = the table has no key and whole rows stand for it.
+    `columns` are those of the rows that it gives: the final ones, unless others are asked for; then `key_ids` tells
+    the key's by identity.
     """
 
     history: TableHistory
     keys: tuple[str, ...]
     source_format: str
     rules: ValueRules
+    columns: tuple[Column, ...] = ()
+    key_ids: tuple[str, ...] = ()
     defaults: dict[str, Value] = field(default_factory=dict)
     key_columns: list[int] = field(default_factory=list)
-    _plans: dict[tuple[Sequence | None, _Types], list[_Cell]] = field(default_factory=dict)
+    _plans: dict[tuple[Sequence | None, _Types], list[Cell]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.key_columns = key_columns(self.history, self.keys)
-        for column in self.history.final.columns:
-            self.defaults[column.id] = default_value(column, self.rules)
+        if self.columns:
+            places = {column.id: at for at, column in enumerate(self.columns)}
+            self.key_columns = [places[identity] for identity in self.key_ids]
+        else:
+            self.columns = self.history.final.columns
+            self.key_columns = key_columns(self.history, self.keys)
+        for column in self.columns:
+            self.defaults[column.id] = default_of(column, self.rules)
 
     def read(self, event: RowEvent) -> Read:
         """What the event does. MessageError rejects this row, TableError holds the table here."""
@@ -57,10 +55,10 @@ class TableReader:
         if not self.keys:
             return self._read_whole(event, after)
         if after is None:
-            return Read(self._key(self._row(event, event.before)), None, None)
+            return Read(self._key(self._row(event, event.before, keys_only=True)), None, None)
         if event.op != "UPDATE" or event.half is not None or event.before is None:
             return Read(None, self._key(after), after)
-        before = self._row(event, event.before, partial=True)
+        before = self._row(event, event.before, partial=True, keys_only=True)
         after = tuple(
             before[at] if value is ABSENT and at in self.key_columns else value for at, value in enumerate(after)
         )
@@ -94,8 +92,11 @@ class TableReader:
                 f" nothing tells which came first ({clash.statement[:200]})"
             )
 
-    def _row(self, event: RowEvent, image: str | None, partial: bool = False) -> Values:
-        """Read an image; a column that it leaves out is null, or, in a partial one, absent."""
+    def _row(self, event: RowEvent, image: str | None, partial: bool = False, keys_only: bool = False) -> Values:
+        """Read an image; a column that it leaves out is null, or, in a partial one, absent.
+
+        Of a row that goes only the key counts (`keys_only`): nothing else of it is read, and shows null.
+        """
         if image is None:
             raise BadValue(f"{event.op} without the row image that it needs")
         lexemes = read_image(image)
@@ -107,7 +108,10 @@ class TableReader:
                 self._plans.clear()
             plan = self._plans[(epoch.start, types)] = self._compile(epoch, types)
         row: list[object] = []
-        for cell in plan:
+        for at, cell in enumerate(plan):
+            if keys_only and at not in self.key_columns:
+                row.append(None)
+                continue
             if partial and cell.name not in lexemes:
                 row.append(ABSENT)
                 continue
@@ -117,50 +121,18 @@ class TableReader:
                 raise BadValue(f"column {cell.name!r}: {error.message}", **error.facts) from error
         return tuple(row)
 
-    def _compile(self, epoch: Epoch, types: _Types) -> list[_Cell]:
-        known = {name: epoch.column(name) for name, _ in types}
+    def _compile(self, epoch: Epoch, types: _Types) -> list[Cell]:
+        wire = self.wire(epoch, dict(types))
+        cells = Cells(self.source_format, self.rules, {column.id: column for column in epoch.columns}, wire)
+        return [cells.cell(column) for column in self.columns]
+
+    def wire(self, epoch: Epoch, types: Mapping[str, str | None]) -> dict[str, tuple[str, str | None]]:
+        """What images of an epoch call each column, by identity, and its wire type; BadValue for an unknown one."""
+        known = {name: epoch.column(name) for name in types}
         strange = [name for name, column in known.items() if column is None]
         if strange:
             raise BadValue(f"column {strange[0]!r} is not one of {self.history.name}")
-        wire = {column.id: (name, dict(types)[name]) for name, column in known.items() if column is not None}
-        then = {column.id: column for column in epoch.columns}
-        cells = []
-        for column in self.history.final.columns:
-            name, wire_type = wire.get(column.id, (None, None))
-            default = None if column.id in then else self.defaults[column.id]
-            was = then.get(column.id, column)
-            kind = was.type if _is_read_as_then(was.type, column.type) else column.type
-            declared = was.source_type or column.source_type
-            reader = value_reader(self.source_format, wire_type, kind, self.rules, declared)
-            cells.append(_Cell(name, _rewritten(reader, kind, column.type), default))
-        return cells
-
-
-def _is_read_as_then(old: GoldType, new: GoldType) -> bool:
-    """Say whether a value is read as the type that its column had, and then made one of the type that it has now.
-
-    A wire form may fit the old one only, as `true` does of a TINYINT(1) that is a BIGINT by now.
-    """
-    return old.rewrites_to(new) or (old.kind, new.kind) == ("int", "long")
-
-
-def _rewritten(read: Callable[[str | None], Value], old: GoldType, new: GoldType) -> Callable[[str | None], Value]:
-    """Read values of the type that a column had as those of the type that it has now."""
-    if not old.rewrites_to(new):
-        return read
-    match new.kind:
-        case "string":
-            convert: Callable[[Any], Value] = "{:f}".format if old.kind == "decimal" else str
-        case "timestamp":
-            convert = _MICROS_PER_DAY.__mul__
-        case _:
-            convert = fit_decimal(new.precision, new.scale)
-
-    def read_anew(lexeme: str | None) -> Value:
-        value = read(lexeme)
-        return None if value is None else convert(value)
-
-    return read_anew
+        return {column.id: (name, types[name]) for name, column in known.items() if column is not None}
 
 
 def key_columns(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
@@ -170,18 +142,6 @@ def key_columns(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
     if missing:
         raise KeyUnknown(f"key column {missing[0]!r} is not a column of {history.name}")
     return [names.index(key.lower()) for key in keys]
-
-
-def default_value(column: Column, rules: ValueRules) -> Value:
-    """What rows older than the column show; UnsupportedChange or ZeroDate where the column cannot hold that."""
-    if column.default is None:
-        return None
-    try:
-        told = column.born or column
-        read = default_reader(told.source_type or "", told.type, rules)
-        return _rewritten(read, told.type, column.type)(column.default)
-    except BadValue as error:
-        raise UnsupportedChange(f"the default of column {column.name!r}: {error.message}") from error
 
 
 def ordering_clash(changes: Iterable[AppliedChange], part: str | None, epoch: int) -> AppliedChange | None:

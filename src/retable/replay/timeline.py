@@ -5,10 +5,11 @@ that was dropped and created again goes on with new columns, because gold keeps 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from typing import assert_never
+from dataclasses import replace
+from typing import Literal, assert_never
 
 from retable.model.event import TableName
+from retable.model.policies import Policies
 from retable.model.schema_change import (
     AddColumn,
     ChangeColumn,
@@ -17,6 +18,7 @@ from retable.model.schema_change import (
     DropColumn,
     DropDatabase,
     DropTable,
+    MovePartitions,
     NoChange,
     RenameTable,
     SchemaChange,
@@ -25,47 +27,43 @@ from retable.model.schema_change import (
     Unsupported,
 )
 from retable.model.sequence import Sequence
-from retable.replay.columns import Dialect, evolve, unknown_type
-from retable.replay.history import AppliedChange, ChangeStatus, Column, Epoch, Hold, NameSpan, TableHistory
+from retable.replay.columns import FROZEN, Dialect, Turn, evolve, unknown_type
+from retable.replay.destructive import drop, drop_unseen, leave_partitions, truncate
+from retable.replay.history import ChangeStatus, Column, Epoch, NameSpan, TableHistory
+from retable.replay.policies import left_behind
+from retable.replay.rulings import (
+    REMEDY_APPROVAL,
+    REMEDY_POLICY,
+    Ruling,
+    Rulings,
+    approved,
+    asks_first,
+)
+from retable.replay.statement import Statement as Statement
 from retable.replay.traced import ImplicitColumn, TracedTable
 
-KEY_CHANGES = "the primary key changes"
-REMEDY_STATEMENT = (
-    "this kind of statement is not replayed yet; after a version that replays it: "
-    "retable hold release TABLE --rebuild --reason ..."
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """One schema event of silver with what its text means.
-
-    A source may cut one statement into several (a RENAME of three tables), which then stand at one position: there
-    `offset` orders them.
-    """
-
-    position: Sequence
-    part: str | None
-    table: TableName | None
-    text: str
-    changes: tuple[SchemaChange, ...]
-    event_time_ms: int | None = None
-    offset: int = field(default=0, compare=False)
+LEFT_OUT = "somebody decided that it counts for nothing"
+APPROVED = "somebody approved it"
 
 
 class Timeline:
     """The tables of one source up to the last statement that it was given."""
 
     def __init__(
-        self, dialect: Dialect, implicit: Iterable[ImplicitColumn] = (), known: Iterable[TableName] = ()
+        self,
+        dialect: Dialect,
+        implicit: Iterable[ImplicitColumn] = (),
+        known: Iterable[TableName] = (),
+        rulings: Iterable[Ruling] = (),
     ) -> None:
         self._dialect = dialect
+        self._rulings = Rulings(rulings)
         self._implicit: dict[str, dict[Sequence | None, list[ImplicitColumn]]] = {}
         for column in implicit:
             self._implicit.setdefault(column.identity, {}).setdefault(column.epoch_start, []).append(column)
         self._live: dict[TableName, TracedTable] = {}
         self._all: list[TracedTable] = []
-        self._dropped_databases: dict[str, Sequence] = {}
+        self._dropped_databases: dict[str, Statement] = {}
         for name in known:
             self._open(name, None)
         self.recorded: list[tuple[Statement, ChangeStatus, str | None]] = []
@@ -87,47 +85,84 @@ class Timeline:
         status: ChangeStatus = "nothing"
         reason: str | None = None
         for number, change in enumerate(statement.changes):
-            outcome = self._apply_one(statement, change, number)
-            if outcome is not None:
+            outcome = self._rule(statement, change, number)
+            if isinstance(outcome, str):
                 reason = outcome
                 status = "refused"
-            elif not isinstance(change, NoChange) and status == "nothing":
+            elif outcome is None and not isinstance(change, NoChange) and status == "nothing":
                 status = "applied"
         for table in self._all:
             if table.hold is None and table.epochs[-1].start == statement.position:
                 table.complete()
         self.recorded.append((statement, status, reason))
 
+    def _rule(self, at: Statement, change: SchemaChange, number: int) -> str | Literal[False] | None:
+        """Apply a change as people decided about it for its table; False where it counts for nothing."""
+        name = at.table if isinstance(change, NoChange | DropDatabase) else change.table or at.table
+        if not self._rulings.concerns(at.position, at.part) or name is None or isinstance(change, DropDatabase):
+            return self._apply_one(at, change, number)
+        table = self._table(name, at.position)
+        ruling = self._ruling(table, at)
+        if ruling is None or table.hold is not None:
+            return self._apply_one(at, change, number)
+        if ruling.kind == "approve":
+            reason = self._apply_one(at, change, number)
+            table.explain(at, APPROVED)
+            return reason
+        if table.has_noted(at):
+            return False
+        reason = self._replace(table, at, ruling, number) if ruling.kind == "replace" else None
+        if table.has_noted(at):
+            table.explain(at, f"in its place counts: {ruling.statement}")
+        else:
+            table.record(at, (), "nothing", LEFT_OUT, orders=False)
+        return reason or False
+
+    def _ruling(self, table: TracedTable, at: Statement) -> Ruling | None:
+        return self._rulings.of(table.identity, at.position, at.part)
+
+    def _policies(self, table: TracedTable, at: Statement) -> Policies:
+        return approved(self._dialect.policies(table.name), self._ruling(table, at))
+
+    def _replace(self, table: TracedTable, at: Statement, ruling: Ruling, number: int) -> str | None:
+        """Apply what stands in a statement's place; it must be about this table, and be understood."""
+        told = self._dialect.read(ruling.statement or "", table.name)
+        for place, change in enumerate(told):
+            about = table.name if isinstance(change, NoChange) else getattr(change, "table", None)
+            if about != table.name:
+                return table.stop(at, f"what stands in its place is about {about}: {ruling.statement}")
+            reason = self._apply_one(at, change, number + place)
+            if reason is not None:
+                return reason
+        return None
+
     def _apply_one(self, at: Statement, change: SchemaChange, number: int) -> str | None:
         match change:
             case NoChange():
                 return None
             case DropDatabase(database):
-                self._dropped_databases[database] = at.position
+                self._dropped_databases[database] = at
                 for name in [name for name in self._live if name.database == database]:
-                    if self._live[name].hold is None:
-                        self._live[name].save(at.position)
-                        self._drop(self._live[name], at, change)
+                    self._drop(self._live[name], at, change)
                 return None
-            case Unsupported(table, reason):
+            case Unsupported(table, reason) | MovePartitions(table, reason):
                 stopped = table or at.table
                 if stopped is None:
                     return f"{reason}; the statement names no table, so no table is held"
-                return self._hold(self._table(stopped, at.position), at, reason)
+                target = self._table(stopped, at.position)
+                if isinstance(change, Unsupported):
+                    return target.stop(at, reason)
+                return leave_partitions(target, at, reason, self._policies(target, at))
             case CreateTable() | CreateTableLike():
                 return self._create(at, change, number)
             case RenameTable(name, to):
                 return self._rename(self._table(name, at.position), to, at, change)
-            case TruncateTable(name) | DropTable(name):
+            case DropTable(name):
+                return self._drop(self._table(name, at.position), at, change)
+            case TruncateTable(name):
                 target = self._table(name, at.position)
-                if target.hold is None:
-                    target.save(at.position)
-                    if isinstance(change, DropTable):
-                        self._drop(target, at, change)
-                    else:
-                        target.voids.append((at.position, False))
-                        self._note(target, at, change)
-                return None
+                held = truncate(target, at, self._policies(target, at))
+                return self._done(target, at, change, held)
             case SetKey(name, keys):
                 return self._set_key(self._table(name, at.position), keys, at, change)
             case AddColumn() | DropColumn() | ChangeColumn():
@@ -153,11 +188,12 @@ class Timeline:
         start, end = max(ends, default=None), min(starts, default=None)
         identity = f"{name}@{'base' if start is None else start}"
         table = TracedTable(identity, [NameSpan(name, start, end)], [], self._implicit.get(identity, {}))
+        table.skipped = self._rulings.skipped(identity)
         table.begin(Epoch(None, (), None, complete=False))
         table.complete()
         dropped = self._dropped_databases.get(name.database)
-        if dropped is not None and (start is None or start < dropped):
-            table.voids.append((dropped, False))
+        if dropped is not None and (start is None or start < dropped.position):
+            drop_unseen(table, dropped, self._policies(table, dropped))
         if end is None:
             self._live[name] = table
         self._all.append(table)
@@ -166,16 +202,21 @@ class Timeline:
     def _create(self, at: Statement, change: CreateTable | CreateTableLike, number: int) -> str | None:
         table = self._live.get(change.table)
         if table is not None and not table.dropped and table.changes:
-            return None if change.if_not_exists else self._hold(table, at, "the table is there already")
+            return None if change.if_not_exists else table.stop(at, "the table is there already")
         table = table or self._open(change.table, at.position)
         if table.hold is not None or (change.if_not_exists and not table.dropped and table.epochs[-1].columns):
             return None
         table.save(at.position)
         columns, keys, complete, reason = self._created_columns(at, change, number)
         if reason is not None:
-            return self._hold(table, at, reason)
+            return table.stop(at, reason)
+        policies = self._policies(table, at)
+        if policies.columns == "frozen" and (was := _shape(table.epochs[-1].columns)) and was != _shape(columns):
+            return table.stop(at, FROZEN, remedy=REMEDY_POLICY)
         table.voids.append((at.position, False))
-        table.begin(Epoch(at.position, columns, keys, complete))
+        table.ended = None
+        kept = left_behind(table.epochs[-1], columns) if policies.columns == "additive" else ()
+        table.begin(Epoch(at.position, (*columns, *kept), keys, complete))
         self._note(table, at, change)
         return None
 
@@ -190,7 +231,8 @@ class Timeline:
             if like is None or like.hold is not None or not like.epochs[-1].complete:
                 return (), None, False, None
             model = like.epochs[-1]
-            copied = tuple(replace(column, id=identify(i), default=None) for i, column in enumerate(model.columns))
+            own = [column for column in model.columns if column.kept is None]
+            copied = tuple(Column(identify(i), c.name, c.source_type, c.type) for i, c in enumerate(own))
             return copied, model.keys, True, None
         columns: list[Column] = []
         for index, spec in enumerate(change.columns):
@@ -206,48 +248,62 @@ class Timeline:
             return None
         occupant = self._live.get(to)
         if occupant is not None and not occupant.dropped and occupant is not table:
-            return self._hold(table, at, f"{to} is another live table")
+            return table.stop(at, f"{to} is another live table")
+        policy = self._policies(table, at).rename_table
+        held = table.stop(at, f"it renames the table to {to}", remedy=REMEDY_POLICY) if policy == "hold" else None
+        shown = table.spans[-1].shown or table.name if policy == "keep_name" else None
         del self._live[table.spans[-1].name]
         table.spans[-1] = replace(table.spans[-1], end=at.position)
         if occupant is not None:
             occupant.spans[-1] = replace(occupant.spans[-1], end=at.position)
-        table.spans.append(NameSpan(to, at.position, None))
+        table.spans.append(NameSpan(to, at.position, None, shown))
         self._live[to] = table
         if table.hold is None:
             self._note(table, at, change)
-        return None
+        return held
 
-    def _drop(self, table: TracedTable, at: Statement, change: SchemaChange) -> None:
-        table.voids.append((at.position, True))
-        self._note(table, at, change)
+    def _drop(self, table: TracedTable, at: Statement, change: SchemaChange) -> str | None:
+        return self._done(table, at, change, drop(table, at, self._policies(table, at)))
+
+    def _done(self, table: TracedTable, at: Statement, change: SchemaChange, reason: str | None) -> str | None:
+        """Note a change that nothing stopped."""
+        if table.hold is None and not table.leaves_out(at):
+            self._note(table, at, change)
+        return reason
 
     def _columns(
         self, table: TracedTable, at: Statement, change: AddColumn | DropColumn | ChangeColumn, number: int
     ) -> str | None:
+        if isinstance(change, DropColumn) and table.epochs[-1].column(change.name) is not None:
+            reason = asks_first(self._policies(table, at), "drop_column")
+            if reason is not None:
+                return table.stop(at, reason, "APPROVAL", REMEDY_APPROVAL)
         match change:
             case DropColumn(_, name):
                 table.leave(name, None)
             case ChangeColumn(_, name, spec) if name.lower() != spec.name.lower():
                 table.leave(name, spec.name)
-        outcome = evolve(table.epochs[-1], change, f"{at.position}:{number}", self._dialect)
+        turn = Turn(at.position, f"{at.position}:{number}", tuple(table.epochs), self._policies(table, at))
+        outcome = evolve(table.epochs[-1], change, turn, self._dialect)
         if isinstance(outcome, str):
-            return self._hold(table, at, outcome)
+            return table.stop(at, outcome)
         table.begin(replace(outcome, start=at.position))
         self._note(table, at, change)
         return None
 
     def _set_key(self, table: TracedTable, keys: tuple[str, ...], at: Statement, change: SetKey) -> str | None:
-        """The key holds from here on; whether rows came before is known where rows are (`TableHistory.key_set`)."""
+        """The key holds from here on; rows that came before have the one of their time."""
         if table.hold is not None:
             return None
         table.save(at.position)
         epoch = table.epochs[-1]
-        if epoch.keys:
-            return self._hold(table, at, KEY_CHANGES)
         if epoch.complete and (missing := [key for key in keys if epoch.column(key) is None]):
-            return self._hold(table, at, f"column {missing[0]!r} of its key is not there")
+            return table.stop(at, f"column {missing[0]!r} of its key is not there")
+        if self._policies(table, at).columns == "frozen" and keys != epoch.keys:
+            return table.stop(at, FROZEN, remedy=REMEDY_POLICY)
         table.begin(replace(epoch, start=at.position, keys=keys))
-        table.key_sets.append(at.position)
+        if at.position not in table.key_changes:
+            table.key_changes.append(at.position)
         self._note(table, at, change)
         return None
 
@@ -257,30 +313,11 @@ class Timeline:
         adds = shown is not None and shown.default is None
         # A row without the column shows null on either side of such a statement: it needs no place among the rows.
         orders = not (adds or isinstance(change, CreateTable | CreateTableLike))
-        self._record(table, at, (self._dialect.describe(change),), "applied", None, orders)
+        table.record(at, (self._dialect.describe(change),), "applied", None, orders)
 
-    def _hold(self, table: TracedTable, at: Statement, reason: str) -> str:
-        if table.hold is None:
-            table.undo(at.position)
-            table.hold = Hold("UNSUPPORTED_CHANGE", reason, at.position, at.part, at.text, REMEDY_STATEMENT)
-            self._record(table, at, (), "refused", reason, orders=True)
-        return reason
 
-    @staticmethod
-    def _record(
-        table: TracedTable,
-        at: Statement,
-        meaning: tuple[dict[str, object], ...],
-        status: ChangeStatus,
-        reason: str | None,
-        orders: bool,
-    ) -> None:
-        last = table.changes[-1] if table.changes else None
-        if last is not None and last.position == at.position and last.part == at.part:
-            joined = replace(last, meaning=(*last.meaning, *meaning), orders_rows=last.orders_rows or orders)
-            table.changes[-1] = joined if status == last.status else replace(joined, status=status, reason=reason)
-        else:
-            table.changes.append(AppliedChange(at.position, at.part, at.text, meaning, status, reason, orders))
+def _shape(columns: tuple[Column, ...]) -> list[tuple[str, str | None]]:
+    return [(column.name.lower(), column.source_type) for column in columns if column.kept is None]
 
 
 def trace(
@@ -288,12 +325,13 @@ def trace(
     dialect: Dialect,
     implicit: Iterable[ImplicitColumn] = (),
     known: Iterable[TableName] = (),
+    rulings: Iterable[Ruling] = (),
 ) -> Timeline:
     """Trace statements in the order of their positions. The same statement twice (a redelivery) counts once.
 
-    `known` are tables that are there though no statement made them.
+    `known` are tables that are there though no statement made them; `rulings` are what people decided.
     """
-    timeline = Timeline(dialect, implicit, known)
+    timeline = Timeline(dialect, implicit, known, rulings)
     seen: set[tuple[Sequence, str | None, TableName | None, str]] = set()
     for statement in sorted(statements, key=lambda s: (s.position, s.part or "", s.offset)):
         same = (statement.position, statement.part, statement.table, statement.text)

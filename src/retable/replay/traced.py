@@ -3,9 +3,13 @@
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
+from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.replay.history import AppliedChange, Column, Epoch, Hold, NameSpan, TableHistory
+from retable.replay.history import AppliedChange, ChangeStatus, Column, Epoch, Hold, NameSpan, TableHistory
+from retable.replay.policies import arranged
+from retable.replay.rulings import REMEDY_STATEMENT
+from retable.replay.statement import Statement
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +40,70 @@ class TracedTable:
     changes: list[AppliedChange] = field(default_factory=list)
     left: Counter[str] = field(default_factory=Counter)
     renamed: dict[str, str] = field(default_factory=dict)
-    key_sets: list[Sequence] = field(default_factory=list)
-    saved: tuple[Sequence, list[Epoch], list[tuple[Sequence, bool]], list[AppliedChange]] | None = None
+    key_changes: list[Sequence] = field(default_factory=list)
+    ended: Sequence | None = None
+    skipped: frozenset[tuple[Sequence, str | None]] = frozenset()
+    saved: tuple[Sequence, list[Epoch], list[tuple[Sequence, bool]], list[AppliedChange], Sequence | None] | None = None
 
     @property
     def dropped(self) -> bool:
-        return bool(self.voids) and self.voids[-1][1]
+        return self.ended is not None or (bool(self.voids) and self.voids[-1][1])
+
+    @property
+    def name(self) -> TableName:
+        return self.spans[-1].name
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a statement or a row told of the table."""
+        return bool(self.changes or self.epochs[-1].columns)
+
+    def leaves_out(self, at: Statement) -> bool:
+        """Whether a person decided that a statement counts for nothing here."""
+        return (at.position, at.part) in self.skipped
+
+    def has_noted(self, at: Statement) -> bool:
+        return any((noted.position, noted.part) == (at.position, at.part) for noted in self.changes)
+
+    def explain(self, at: Statement, reason: str) -> None:
+        """Say why a statement came to what it did; one that was refused says so itself."""
+        last = self.changes[-1] if self.changes else None
+        if last is not None and (last.position, last.part) == (at.position, at.part) and last.status != "refused":
+            self.changes[-1] = replace(last, reason=reason)
 
     def save(self, position: Sequence) -> None:
         """Remember the table as it is before a statement, which is taken wholly or not at all."""
         if self.saved is None or self.saved[0] != position:
-            self.saved = (position, list(self.epochs), list(self.voids), list(self.changes))
+            self.saved = (position, list(self.epochs), list(self.voids), list(self.changes), self.ended)
 
     def undo(self, position: Sequence) -> None:
         if self.saved is not None and self.saved[0] == position:
-            _, self.epochs, self.voids, self.changes = self.saved
-            self.key_sets = [at for at in self.key_sets if at != position]
+            _, self.epochs, self.voids, self.changes, self.ended = self.saved
+            self.key_changes = [at for at in self.key_changes if at != position]
+
+    def stop(self, at: Statement, reason: str, code: str = "UNSUPPORTED_CHANGE", remedy: str = REMEDY_STATEMENT) -> str:
+        """Hold the table at a statement, of which nothing was done then; gives the reason."""
+        if self.hold is None:
+            self.undo(at.position)
+            self.hold = Hold(code, reason, at.position, at.part, at.text, remedy)
+            self.record(at, (), "refused", reason, orders=True)
+        return reason
+
+    def record(
+        self,
+        at: Statement,
+        meaning: tuple[dict[str, object], ...],
+        status: ChangeStatus,
+        reason: str | None,
+        orders: bool,
+    ) -> None:
+        """Note what a statement, or a further change of it, came to."""
+        last = self.changes[-1] if self.changes else None
+        if last is not None and last.position == at.position and last.part == at.part:
+            joined = replace(last, meaning=(*last.meaning, *meaning), orders_rows=last.orders_rows or orders)
+            self.changes[-1] = joined if status == last.status else replace(joined, status=status, reason=reason)
+        else:
+            self.changes.append(AppliedChange(at.position, at.part, at.text, meaning, status, reason, orders))
 
     def begin(self, epoch: Epoch) -> None:
         """Start an epoch, or change the one that the same statement began."""
@@ -67,7 +119,7 @@ class TracedTable:
             if epoch.column(seen.name) is None:
                 column = Column(self.identify(seen.name), seen.name, seen.source_type, seen.type)
                 epoch = replace(epoch, columns=(*epoch.columns, column))
-        self.epochs[-1] = epoch
+        self.epochs[-1] = arranged(epoch)
 
     def identify(self, name: str) -> str:
         """The identity of a column that no statement told of, by the name that it has now."""
@@ -90,5 +142,7 @@ class TracedTable:
             tuple(self.voids),
             self.hold,
             tuple(self.changes),
-            tuple(self.key_sets),
+            tuple(self.key_changes),
+            self.ended,
+            self.skipped,
         )

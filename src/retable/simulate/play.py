@@ -9,17 +9,18 @@ from retable.simulate.column_actions import COLUMN_ACTIONS
 from retable.simulate.designs import DESIGNS
 from retable.simulate.held_actions import HELD_ACTIONS
 from retable.simulate.history import History
+from retable.simulate.key_actions import KEY_ACTIONS
 from retable.simulate.row_actions import ROW_ACTIONS
 from retable.simulate.shop import DATABASE, Clock, Shop
 from retable.simulate.table_actions import TABLE_ACTIONS, create
 
 ROW_KINDS: tuple[str, ...] = tuple(ROW_ACTIONS)
-DDL_KINDS: tuple[str, ...] = (*TABLE_ACTIONS, *COLUMN_ACTIONS)
+DDL_KINDS: tuple[str, ...] = (*TABLE_ACTIONS, *COLUMN_ACTIONS, *KEY_ACTIONS)
 HELD_KINDS: tuple[str, ...] = tuple(HELD_ACTIONS)
 LOADED = ("customers", "stock")
 DEFAULT_CLOCK = Clock()
 
-_ACTIONS: dict[str, Action] = {**ROW_ACTIONS, **TABLE_ACTIONS, **COLUMN_ACTIONS, **HELD_ACTIONS}
+_ACTIONS: dict[str, Action] = {**ROW_ACTIONS, **TABLE_ACTIONS, **COLUMN_ACTIONS, **KEY_ACTIONS, **HELD_ACTIONS}
 _TRIES = 10
 
 

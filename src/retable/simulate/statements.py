@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 from datetime import date, datetime, time
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from retable.simulate.columns import Column, Row, Value
 from retable.simulate.database import Table, Tables
+
+_MOST_DIGITS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +123,10 @@ class AlterTable:
         old = tables[self.table]
         places = {column.name: at for at, column in enumerate(old.columns)}
         new = Table(tuple(column for column, _ in self.layout), self.keys)
-        for number, (key, row) in enumerate(old.rows.items(), 1):
+        numbers = {key: number for number, key in enumerate(sorted(old.rows, key=repr), 1)}
+        for key, row in old.rows.items():
             values = tuple(self._value(row, places, column, source) for column, source in self.layout)
-            new.rows[new.key_of(values, key if isinstance(key, int) else number)] = values
+            new.rows[new.key_of(values, key if isinstance(key, int) else numbers[key])] = values
         tables[self.table] = new
 
     @staticmethod
@@ -132,13 +135,18 @@ class AlterTable:
 
 
 def converted(value: Value, column: Column) -> Value:
-    """The value as MySQL keeps it when its column takes the type of `column`; only changes without loss are known."""
+    """The value as MySQL keeps it when its column takes the type of `column`: a decimal is rounded half away from zero.
+
+    Of other changes only those without loss are known.
+    """
     kind = column.type
     match value:
         case int() if kind.base == "varchar":
             return str(value)
         case int() if kind.base == "decimal":
             return Decimal((value < 0, tuple(map(int, f"{abs(value)}{'0' * kind.scale}")), -kind.scale))
+        case Decimal() if kind.is_whole:
+            return int(value.quantize(Decimal(1), ROUND_HALF_UP, Context(_MOST_DIGITS)))
         case Decimal() if kind.base == "decimal":
             _, digits, exponent = value.as_tuple()
             zeros = kind.scale + int(exponent)

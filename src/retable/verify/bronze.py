@@ -8,6 +8,7 @@ from pyiceberg.table import Table
 from retable.config import SourceSettings
 from retable.gold.plan import Rules
 from retable.gold.read import find_gold
+from retable.gold.rulings import read_rulings
 from retable.gold.state import SEQUENCE_COLUMN, GoldState
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
@@ -82,7 +83,8 @@ def _decode(
     found = decoder.decode(visible, {state.table}, stored, events)
     statements, system = read_statements(found.statements, source)
     ordinals = {window.name: window.ordinal for window in visible}
-    told = Told(Rules(lake.settings, source, system), statements, ordinals, stored, _known(lake, source.name))
+    rules = Rules(lake.settings, source, system, read_rulings(lake, source.name))
+    told = Told(rules, statements, ordinals, stored, _known(lake, source.name))
     if others := names_of(told, state) - {state.table}:
         decoder.decode(whole, others, stored, events)
     return found, told

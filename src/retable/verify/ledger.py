@@ -8,8 +8,8 @@ from pyiceberg.expressions.literals import literal
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
+from retable.gold.past import NO_FILES
 from retable.gold.read import find_gold
-from retable.gold.run import EMPTY
 from retable.gold.silver import silver_files
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
@@ -69,7 +69,7 @@ def _accounts(lake: Lake, source: str, windows: Sequence[Window], ledger: Sequen
         stages = counted.get(window.name)
         if stages:
             with explained(lake.settings.lake):
-                yield _accounts_of(tables, window.name, stages, files.get(window.name, EMPTY))
+                yield _accounts_of(tables, window.name, stages, files.get(window.name, NO_FILES))
 
 
 def _accounts_of(
@@ -91,7 +91,7 @@ def _accounts_of(
         len(refused),
         tuple(sorted(here - known)) if is_decoded else (),
         tuple(sorted(known - here)),
-        replay is None or (replay.identity or EMPTY) == silver,
+        replay is None or (replay.identity or NO_FILES) == silver,
         {stage: row.counts for stage, row in stages.items()},
     )
 

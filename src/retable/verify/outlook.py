@@ -8,8 +8,8 @@ from typing import Literal
 from retable.config import SourceSettings
 from retable.decode.registry import source_format
 from retable.errors import SettingsError
+from retable.gold.past import NO_FILES
 from retable.gold.read import gold_states
-from retable.gold.run import EMPTY
 from retable.gold.silver import silver_files
 from retable.gold.state import GoldState
 from retable.land.files import list_objects
@@ -114,7 +114,7 @@ def _stale(
         causes: list[Cause] = []
         if fingerprint != lake.settings.fingerprint(source.name, state.table):
             causes.append("settings")
-        if silver != files.get(row.window, EMPTY):
+        if silver != files.get(row.window, NO_FILES):
             causes.append("silver")
         if decoders.get(row.window) not in (None, version):
             causes.append("decoder")

@@ -21,9 +21,11 @@ from retable.gold.state import GoldState
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.replay.fold import Bounds, Folded, Half, Key, Pair, RowEvent, Values, fold_bag, fold_keys
+from retable.replay.exactness import cast_hold
+from retable.replay.fold import Bounds, Folded, Half, Key, Pair, RowEvent, Values
 from retable.replay.history import Hold, TableHistory
 from retable.replay.images import TableReader
+from retable.replay.stages import fold_stages, stages_of
 from retable.replay.timeline import Statement
 from retable.replay.traced import ImplicitColumn
 from retable.verify.compare import part_of
@@ -103,11 +105,12 @@ class Rebuild:
         self.reader = TableReader(
             self.history, self.keys, told.rules.source.format, _value_rules(told.rules, self.history.name)
         )
+        self.stages = stages_of(told.rules.former_keys(self.history, shapes, self.history.hold), self.reader)
         names = told.rules.column_names(self.history)
         self.columns: tuple[tuple[str, GoldType], ...] = tuple(
             (names[column.id], column.type) for column in self.history.final.columns
         )
-        self.bounds = Bounds(self.history.void, self.history.hold)
+        self.bounds = Bounds(self.history.void, self.history.hold, self.history.skipped)
 
     # --- tracing -------------------------------------------------------------------------------------------------
     def _trace(self) -> tuple[TableHistory, list[RowEvent]]:
@@ -208,7 +211,9 @@ class Rebuild:
             for name, event in self._read(self._events.part(part))
             if (name, self._place(event.sequence)) in self._mine
         ]
-        folded = (fold_keys if self.keys else fold_bag)(mine, self.reader.read, self.bounds)
+        if (cast := cast_hold(self.history, self.reader, self.stages, mine)) is not None:
+            self.findings.append(_hold_finding(cast))
+        folded = fold_stages(mine, self.stages, self.reader, self.bounds)
         self.verdicts.update(folded.verdicts)
         if folded.hold is not None:
             self.findings.append(_hold_finding(folded.hold))

@@ -128,6 +128,9 @@ class _Compared:
             return None
         found = RowDifference()
         inner = min(-(-rows // (ROWS_AT_ONCE * share.of)) or 1, MOST_PARTS // share.of)
+        if self._rebuild.stages:
+            self._notes.append("its primary key changed, so all of it was compared, at once in memory")
+            inner, share = 1, Share()
         if not keys:
             self._compare_bags(found, inner * share.of, share)
             return found

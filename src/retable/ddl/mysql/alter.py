@@ -29,7 +29,6 @@ _OPTIONS_WITHOUT_SIGN = frozenset(
     | {"SECONDARY_ENGINE_ATTRIBUTE", "STATS_AUTO_RECALC", "STATS_PERSISTENT", "STATS_SAMPLE_PAGES", "TABLESPACE"}
     | {"STORAGE", "TABLE_CHECKSUM", "PAGE_CHECKSUM", "TRANSACTIONAL"}
 )
-_KEY_CHANGES = "the primary key changes"
 
 
 def read_alter_table(cursor: Cursor, names: Names, ignoring: bool) -> tuple[SchemaChange, ...]:
@@ -64,7 +63,7 @@ def _read_action(cursor: Cursor, table: TableName, names: Names) -> list[SchemaC
         case "DROP":
             return _read_drop(cursor, table, names)
         case "CHANGE" | "MODIFY":
-            return [_read_change(cursor, table)]
+            return _read_change(cursor, table)
         case "RENAME":
             return [_read_rename(cursor, table, names)]
         case "ALTER":
@@ -103,13 +102,18 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
     if cursor.sees("("):
         elements = read_elements(cursor)
         keys = [SetKey(table, elements.primary)] if elements.primary else []
+        keys += [SetKey(table, (column.name,)) for column in elements.columns if column.primary]
         return [*(_added(table, column, Place(), if_not_exists) for column in elements.columns), *keys]
     column = read_column(cursor, cursor.name())
-    return [_added(table, column, read_place(cursor) or Place(), if_not_exists)]
+    return [_added(table, column, read_place(cursor) or Place(), if_not_exists), *_key_of(table, column)]
+
+
+def _key_of(table: TableName, column: ColumnDefinition) -> list[SchemaChange]:
+    return [SetKey(table, (column.name,))] if column.primary else []
 
 
 def _added(table: TableName, column: ColumnDefinition, place: Place, if_not_exists: bool) -> AddColumn:
-    if column.numbered and not column.primary:
+    if column.numbered:
         raise UnsupportedChange(f"the source numbers its rows in column {column.name!r} without an event")
     if column.has_default and not column.tells_default:
         raise UnsupportedChange(f"the default of column {column.name!r} is bytes that are no text")
@@ -117,8 +121,6 @@ def _added(table: TableName, column: ColumnDefinition, place: Place, if_not_exis
 
 
 def _changed_spec(column: ColumnDefinition) -> ColumnSpec:
-    if column.primary:
-        raise UnsupportedChange(_KEY_CHANGES)
     if column.generated:
         raise UnsupportedChange(f"the source computes column {column.name!r} of its rows without an event")
     return column.spec()
@@ -131,9 +133,9 @@ def _read_drop(cursor: Cursor, table: TableName, names: Names) -> list[SchemaCha
     if cursor.sees("SYSTEM", "VERSIONING") or cursor.sees("PERIOD", "FOR"):
         raise cursor.unknown()
     if cursor.take("PRIMARY", "KEY"):
-        raise UnsupportedChange(_KEY_CHANGES)
+        return [SetKey(table, ())]
     if cursor.word in ("INDEX", "KEY", "CONSTRAINT", "CHECK", "FOREIGN"):
-        return [_read_drop_key(cursor)]
+        return [_read_drop_key(cursor, table)]
     cursor.take("COLUMN")
     if_exists = cursor.take("IF", "EXISTS")
     name = cursor.name()
@@ -141,24 +143,25 @@ def _read_drop(cursor: Cursor, table: TableName, names: Names) -> list[SchemaCha
     return [DropColumn(table, name, if_exists)]
 
 
-def _read_drop_key(cursor: Cursor) -> NoChange:
+def _read_drop_key(cursor: Cursor, table: TableName) -> SetKey | NoChange:
     """Read `DROP INDEX x` and its kin; the primary key is an index, too, whose name is PRIMARY."""
     what = "foreign key" if cursor.take("FOREIGN") else cursor.word.lower()
     cursor.next()
     cursor.take("IF", "EXISTS")
     if cursor.name().upper() == "PRIMARY":
-        raise UnsupportedChange(_KEY_CHANGES)
+        return SetKey(table, ())
     return NoChange("index" if what == "key" else what)
 
 
-def _read_change(cursor: Cursor, table: TableName) -> ChangeColumn:
+def _read_change(cursor: Cursor, table: TableName) -> list[SchemaChange]:
     renames = cursor.sees("CHANGE")
     cursor.next()
     cursor.take("COLUMN")
     if_exists = cursor.take("IF", "EXISTS")
     name = cursor.name()
     column = read_column(cursor, cursor.name() if renames else name)
-    return ChangeColumn(table, name, _changed_spec(column), read_place(cursor), if_exists)
+    change = ChangeColumn(table, name, _changed_spec(column), read_place(cursor), if_exists)
+    return [change, *_key_of(table, column)]
 
 
 def _read_rename(cursor: Cursor, table: TableName, names: Names) -> SchemaChange:
@@ -219,7 +222,8 @@ def _moves_rows(cursor: Cursor, names: Names) -> UnsupportedChange:
         cursor.next()
     if not _at_end(cursor):
         names.read(cursor)
-    return UnsupportedChange(f"{what} takes rows away, or brings rows in, without an event")
+    moves = what in ("DROP PARTITION", "TRUNCATE PARTITION", "EXCHANGE PARTITION")
+    return UnsupportedChange(f"{what} takes rows away, or brings rows in, without an event", moves_partitions=moves)
 
 
 def _skip_partitions(cursor: Cursor) -> NoChange:

@@ -18,6 +18,7 @@ from retable.model.schema_change import (
     NoChange,
     RenameTable,
     SchemaChange,
+    SetKey,
     TruncateTable,
 )
 
@@ -108,9 +109,10 @@ def _read_drop_index(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
     cursor.take("IF", "EXISTS")
     index = cursor.name()
     cursor.expect("ON")
-    names.read(cursor)
+    table = names.read(cursor)
     if index.upper() == "PRIMARY":
-        raise UnsupportedChange("the primary key changes")
+        cursor.skip_to()
+        return (SetKey(table, ()),)
     cursor.skip_to()
     return (NoChange("DROP INDEX"),)
 

@@ -19,7 +19,7 @@ _BINARY = ("blob", "binary")
 
 def keeps_values(old: str, new: str) -> bool:
     """Say whether MySQL keeps every stored value when a column goes from type `old` to `new`."""
-    before, after = _parse(old), _parse(new)
+    before, after = parse_type(old), parse_type(new)
     if before is None or after is None or before[0] not in _KNOWN or after[0] not in _KNOWN:
         return old.strip().lower() == new.strip().lower()
     (kind, arguments, options), (new_kind, new_arguments, new_options) = before, after
@@ -35,7 +35,7 @@ def keeps_values(old: str, new: str) -> bool:
     if kind == "date" and new_kind == "datetime":
         return True
     if kind in ("enum", "set"):
-        kept = set(_LABEL.findall(arguments)) <= set(_LABEL.findall(new_arguments))
+        kept = set(labels(arguments)) <= set(labels(new_arguments))
         return kept if new_kind == kind else _is_text(new_kind)
     if kind == new_kind and kind in ("datetime", "timestamp", "time", "bit", "binary"):
         default = {"bit": 1, "binary": 1}.get(kind, 0)
@@ -43,11 +43,9 @@ def keeps_values(old: str, new: str) -> bool:
         return size == new_size if kind == "binary" else size <= new_size
     if _is_text(kind) and _is_text(new_kind):
         # CHAR does not keep trailing blanks.
-        return (new_kind != "char" or kind == "char") and _capacity(kind, arguments) <= _capacity(
-            new_kind, new_arguments
-        )
+        return (new_kind != "char" or kind == "char") and capacity(kind, arguments) <= capacity(new_kind, new_arguments)
     if kind.endswith(_BINARY) and new_kind.endswith(_BINARY) and "binary" not in (kind, new_kind):
-        return _capacity(kind, arguments) <= _capacity(new_kind, new_arguments)
+        return capacity(kind, arguments) <= capacity(new_kind, new_arguments)
     if kind in ("float", "double") and new_kind in ("float", "double"):
         signed = "unsigned" in options or "unsigned" not in new_options
         return signed and (not new_arguments or arguments == new_arguments)
@@ -56,13 +54,19 @@ def keeps_values(old: str, new: str) -> bool:
     return kind == new_kind or (kind == "json" and new_kind == "longtext")
 
 
-def _parse(text: str) -> tuple[str, str, str] | None:
+def parse_type(text: str) -> tuple[str, str, str] | None:
+    """Cut a type into its name, what stands in its parentheses, and its options; ZEROFILL is UNSIGNED too."""
     match = _TYPE.match(text)
     if match is None:
         return None
     kind = match[1].lower()
     options = match[3].lower()
     return _SYNONYMS.get(kind, kind), match[2] or "", f"{options} unsigned" if "zerofill" in options else options
+
+
+def labels(arguments: str) -> list[str]:
+    """The labels of an ENUM or a SET, as the statement spells them between their quotes."""
+    return [label.replace("''", "'") for label in _LABEL.findall(arguments)]
 
 
 def _number(arguments: str, default: int) -> int:
@@ -75,10 +79,10 @@ def _is_text(kind: str) -> bool:
 
 def _holds_digits(kind: str, arguments: str) -> bool:
     """Say whether text is long enough for any whole number, which has up to 20 characters."""
-    return _capacity(kind, arguments) >= 20
+    return capacity(kind, arguments) >= 20
 
 
-def _capacity(kind: str, arguments: str) -> int:
+def capacity(kind: str, arguments: str) -> int:
     """How many characters (or bytes) fit; a TEXT is counted in bytes of which a character takes up to four."""
     if kind.endswith(("char", "binary")):
         return _number(arguments, 1)

@@ -103,6 +103,7 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
     if cursor.word in _STORAGE_OF_COLUMNS:
         cursor.skip_to(*_ACTIONS)
     key = [SetKey(table, keys)] if keys else []
+    key += [SetKey(table, (column.name,)) for column in added if column.primary]
     return [*(_added(table, column) for column in added), *key, *map(NoChange, others)]
 
 
@@ -121,8 +122,6 @@ def _added(table: TableName, column: ColumnDefinition) -> AddColumn:
 
 
 def _check(column: ColumnDefinition) -> None:
-    if column.primary:
-        raise UnsupportedChange(KEY_CHANGES)
     if column.generated:
         raise UnsupportedChange(f"the source computes column {column.name!r} of its rows without an event")
 
@@ -143,28 +142,28 @@ def _read_modify(cursor: Cursor, table: TableName) -> list[SchemaChange]:
         cursor.skip_to(*_ACTIONS)
         return [NoChange("storage")]
     if not cursor.take("("):
-        return [_read_modified(cursor, table)]
-    changes = [_read_modified(cursor, table)]
+        return _read_modified(cursor, table)
+    changes = _read_modified(cursor, table)
     while cursor.take(","):
         cursor.begin_clause()
-        changes.append(_read_modified(cursor, table))
+        changes += _read_modified(cursor, table)
     cursor.expect(")")
     return changes
 
 
-def _read_modified(cursor: Cursor, table: TableName) -> SchemaChange:
+def _read_modified(cursor: Cursor, table: TableName) -> list[SchemaChange]:
     """Read a column's new type. Its options are for rows to come, which arrive with their values."""
     start = cursor.mark
     column = read_column(cursor)
     if cursor.mark == start + 1:
         raise cursor.unknown()
-    if column.primary:
-        raise UnsupportedChange(KEY_CHANGES)
+    key = [SetKey(table, (column.name,))] if column.primary else []
     if not column.source_type:
-        return NoChange("column")
+        return [*key] or [NoChange("column")]
     _check(column)
     spec = column.spec()
-    return ChangeColumn(table, column.name, ColumnSpec(column.name, column.source_type, spec.not_null), None)
+    new = ColumnSpec(column.name, column.source_type, spec.not_null)
+    return [ChangeColumn(table, column.name, new, None), *key]
 
 
 def _read_drop(cursor: Cursor, table: TableName, names: Names) -> list[SchemaChange]:
@@ -179,8 +178,9 @@ def _read_drop(cursor: Cursor, table: TableName, names: Names) -> list[SchemaCha
     if cursor.word in _PARTITIONS:
         cursor.rewind(mark)
         raise _moves_rows(cursor, names)
-    if cursor.sees("PRIMARY", "KEY"):
-        raise UnsupportedChange(KEY_CHANGES)
+    if cursor.take("PRIMARY", "KEY"):
+        _skip_states(cursor, "primary key")
+        return [SetKey(table, ())]
     if cursor.take("UNIQUE"):
         cursor.skip_group()
         return [_skip_states(cursor, "unique")]
@@ -320,4 +320,5 @@ def _moves_rows(cursor: Cursor, names: Names) -> UnsupportedChange:
     cursor.skip_to("WITH")
     if cursor.take("WITH", "TABLE"):
         names.read(cursor)
-    return UnsupportedChange(f"{what} takes rows away, or brings rows in, without an event")
+    reason = f"{what} takes rows away, or brings rows in, without an event"
+    return UnsupportedChange(reason, moves_partitions=True)

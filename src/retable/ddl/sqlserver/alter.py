@@ -11,7 +11,6 @@ from retable.model.event import TableName
 from retable.model.schema import ColumnSpec
 from retable.model.schema_change import AddColumn, ChangeColumn, DropColumn, NoChange, SchemaChange, SetKey
 
-_KEY_CHANGES = "the primary key changes"
 _COLUMN_OPTIONS = frozenset({"ADD", "DROP"})
 
 
@@ -53,7 +52,8 @@ def _read_action(cursor: Cursor, table: TableName, names: Names) -> list[SchemaC
             cursor.skip_to("TO")
             cursor.expect("TO")
             names.read(cursor)
-            raise UnsupportedChange("SWITCH takes rows away, or brings rows in, without an event")
+            reason = "SWITCH takes rows away, or brings rows in, without an event"
+            raise UnsupportedChange(reason, moves_partitions=True)
     raise cursor.unknown()
 
 
@@ -65,6 +65,7 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
         element = read_element(cursor)
         if isinstance(element, ColumnDefinition):
             changes.append(_added(table, element))
+            changes += [SetKey(table, (element.name,))] if element.primary else []
         elif element.key:
             changes.append(SetKey(table, element.key))
         else:
@@ -74,8 +75,6 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
 
 def _added(table: TableName, column: ColumnDefinition) -> AddColumn:
     """Old rows show the default of a column that cannot be null, and of another only WITH VALUES."""
-    if column.primary:
-        raise UnsupportedChange(_KEY_CHANGES)
     if column.generated:
         raise UnsupportedChange(f"the source computes column {column.name!r} of its rows without an event")
     if column.numbered:

@@ -1,0 +1,85 @@
+"""Rows of silver by table, and those of a table that are all of one kind, for which the two at the ends can stand."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from retable.gold.silver import to_event
+from retable.model.event import TableName
+from retable.replay.fold import RowEvent
+
+_NAME = ["database", "schema", "table"]
+_OPS = pa.array(["INSERT", "UPDATE", "DELETE", "READ"])
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """Whole rows of one table, all in one order, with one set of wire types and one key; `ends` are first and last."""
+
+    rows: pa.Table
+    types: Mapping[str, str | None]
+    ends: list[RowEvent]
+
+    def events(self, ordinals: Mapping[str, int]) -> list[RowEvent]:
+        """Every row as an event of its own."""
+        return to_events(self.rows, ordinals)
+
+
+def by_table(rows: pa.Table) -> Iterator[tuple[TableName, pa.Table]]:
+    """The rows by the name that their messages gave; those without one belong to no table."""
+    places = rows.select(_NAME).append_column("place", pa.array(range(rows.num_rows), pa.int64()))
+    groups = places.group_by(_NAME, use_threads=False).aggregate([("place", "list")])
+    for group in groups.to_batches():
+        names = zip(*(group.column(part).to_pylist() for part in _NAME), strict=True)
+        for (database, schema, table), place in zip(names, group.column("place_list"), strict=True):
+            if database is not None and table:
+                yield TableName(database, schema, table), rows.take(place.values).combine_chunks()
+
+
+def to_events(rows: pa.Table, ordinals: Mapping[str, int]) -> list[RowEvent]:
+    """Rows of silver as events that count."""
+    return [to_event(record, ordinals, counted=True) for record in rows.to_pylist()]
+
+
+def bulk_of(rows: pa.Table, ordinals: Mapping[str, int]) -> Bulk | None:
+    """The rows of one table as one bulk; None where they are not all whole, or not all of one kind."""
+    plain = (
+        pc.all(pc.is_in(rows["op"], _OPS)).as_py()
+        and pc.all(pc.equal(rows["image"], "full")).as_py()
+        and not pc.any(pc.fill_null(rows["partial_after"], False)).as_py()
+        and pc.count_distinct(rows["part"], mode="all").as_py() == 1
+        and rows["key_hash"].null_count == 0
+        and _all_equal(rows["keys"])
+        and _all_equal(rows["column_types"])
+    )
+    if not plain:
+        return None
+    order = pc.sort_indices(
+        pa.table({name: pc.struct_field(rows["sequence"], name) for name in ("epoch", "hi", "lo")}),
+        [(name, "ascending") for name in ("epoch", "hi", "lo")],
+    )
+    ends = rows.take(pa.array(sorted({order[0].as_py(), order[-1].as_py()}, key=order.to_pylist().index)))
+    events = to_events(ends, ordinals)
+    return Bulk(rows, events[0].types or {}, events)
+
+
+def _all_equal(lists: pa.ChunkedArray) -> bool:
+    """Whether all rows have the same list, which is not empty, or the same map."""
+    array = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+    if array.null_count or not len(array):
+        return False
+    first = len(array[0])
+    members = [array.keys, array.items] if pa.types.is_map(array.type) else [array.flatten()]
+    if not first or any(len(member) != first * len(array) for member in members):
+        return False
+    offsets = pc.subtract(array.offsets[1:], array.offsets[:-1])
+    same = pc.all(pc.equal(offsets, first)).as_py()
+    return bool(same) and all(_repeats(member, first) for member in members)
+
+
+def _repeats(values: pa.Array, period: int) -> bool:
+    """Whether values begin anew after each period."""
+    codes = values.dictionary_encode(null_encoding="encode").indices
+    return bool(pc.all(pc.equal(codes[period:], codes[:-period])).as_py())

@@ -1,0 +1,148 @@
+"""Lexemes of one column to an Arrow column: as the reader of values reads each of them, only many at a time.
+
+A short cut takes lexemes of the usual shape of a form. Where one has another shape, all of the column go through the
+reader of values: what a lexeme means is told there, and only there.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from retable.decode.values import ValueRules, read_value_of, value_form
+from retable.decode.wire import (
+    Day,
+    EpochMicros,
+    EpochMillis,
+    Exact,
+    Instant,
+    Numeral,
+    Real,
+    Text,
+    Untyped,
+    WallClock,
+    Whole,
+)
+from retable.gold.rows import arrow_type, to_column
+from retable.model.schema import GoldType
+
+Lexemes = Sequence[str | None]
+_Short = Callable[[pa.Array], pa.Array]
+
+_WHOLE = r"^-?[0-9]{1,18}$"
+_REAL = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
+_DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+_CLOCK = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$"
+_FIRST_DAY, _FIRST_MICRO, _LAST_MICRO = -719_162, -62_135_596_800_000_000, 253_402_300_799_999_999
+_ZONED_FROM, _ZONED_UNTIL = 0, 2_145_916_800_000_000
+
+
+class _Unusual(Exception):
+    """A lexeme has not the shape that a short cut takes."""
+
+
+def column_reader(
+    source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
+) -> Callable[[Lexemes], pa.Array]:
+    """Compile the reader of one column; it raises what the reader of values raises of the first one that it refuses."""
+    form = value_form(source_format, wire_type, gold, rules, declared)
+    read = read_value_of(form, wire_type or declared, gold, rules)
+    short = _short_cut(form, gold, rules)
+
+    def one_by_one(lexemes: Lexemes) -> pa.Array:
+        values = {lexeme: read(lexeme) for lexeme in dict.fromkeys(lexemes)}
+        return to_column([values[lexeme] for lexeme in lexemes], gold)
+
+    def many(lexemes: Lexemes) -> pa.Array:
+        try:
+            return short(pa.array(lexemes, pa.string()))
+        except (_Unusual, pa.ArrowInvalid):
+            return one_by_one(lexemes)
+
+    return one_by_one if short is None else many
+
+
+def _short_cut(form: object, gold: GoldType, rules: ValueRules) -> Any:
+    match form, gold.kind:
+        case (Text() | Untyped(), "string"):
+            return _as_it_is
+        case Whole(), "int" | "long":
+            return lambda texts: _shaped(texts, _WHOLE).cast(pa.int64()).cast(arrow_type(gold))
+        case Exact() | Numeral(), "decimal":
+            shape = _decimal_shape(gold)
+            return lambda texts: _shaped(texts, shape).cast(arrow_type(gold))
+        case Real(width=64), "double":
+            return lambda texts: _shaped(texts, _REAL).cast(pa.float64())
+        case Day(), "date":
+            return lambda texts: _not_before(_shaped(texts, _DAY).cast(pa.date32()), pa.int32(), _FIRST_DAY)
+        case WallClock(), "timestamp":
+            return _wall_clock
+        case WallClock(), "timestamptz":
+            return _instant(rules.time_zone)
+        case Instant(), "timestamptz":
+            return _instant(rules.timestamp_zone)
+        case EpochMicros() | EpochMillis(), "timestamptz" | "timestamp":
+            factor, show = (1 if isinstance(form, EpochMicros) else 1000), _shown(gold, rules.time_zone)
+            return lambda texts: show(pc.multiply_checked(_shaped(texts, _WHOLE).cast(pa.int64()), factor))
+    return None
+
+
+def _as_it_is(texts: pa.Array) -> pa.Array:
+    return texts
+
+
+def _shaped(texts: pa.Array, shape: str) -> pa.Array:
+    if pc.all(pc.match_substring_regex(texts, shape)).as_py() is False:
+        raise _Unusual
+    return texts
+
+
+def _decimal_shape(gold: GoldType) -> str:
+    whole, scale = gold.precision - gold.scale, gold.scale
+    fraction = rf"(\.[0-9]{{1,{scale}}})?" if scale else ""
+    return rf"^-?[0-9]{{1,{max(whole, 1)}}}{fraction}$"
+
+
+def _not_before(column: pa.Array, stored: pa.DataType, least: int) -> pa.Array:
+    if (pc.min(column.cast(stored)).as_py() or 0) < least:
+        raise _Unusual
+    return column
+
+
+def _wall_clock(texts: pa.Array) -> pa.Array:
+    return _not_before(_shaped(texts, _CLOCK).cast(pa.timestamp("us")), pa.int64(), _FIRST_MICRO)
+
+
+def _instant(zone: str) -> _Short:
+    """Wall-clock times of a zone; where its rules are those of another age, each is looked at by itself."""
+    if zone == "UTC":
+        return lambda texts: _wall_clock(texts).cast(pa.timestamp("us", "UTC"))
+
+    def read(texts: pa.Array) -> pa.Array:
+        walls = _wall_clock(texts)
+        if len(walls) > walls.null_count:
+            first, last = (pc.min_max(walls.cast(pa.int64()))[name].as_py() for name in ("min", "max"))
+            if first < _ZONED_FROM or last > _ZONED_UNTIL:
+                raise _Unusual
+        zoned = pc.assume_timezone(walls, zone, ambiguous="raise", nonexistent="raise")
+        return zoned.cast(pa.timestamp("us", "UTC"))
+
+    return read
+
+
+def _shown(gold: GoldType, zone: str) -> Callable[[pa.Array], pa.Array]:
+    """Microseconds since the epoch as points in time, or as the wall clock that a zone shows then."""
+
+    def show(micros: pa.Array) -> pa.Array:
+        if len(micros) > micros.null_count:
+            first, last = (pc.min_max(micros)[name].as_py() for name in ("min", "max"))
+            known = zone == "UTC" or gold.kind == "timestamptz"
+            least, most = (_FIRST_MICRO, _LAST_MICRO) if known else (_ZONED_FROM, _ZONED_UNTIL)
+            if first < least or last > most:
+                raise _Unusual
+        if gold.kind == "timestamptz":
+            return micros.cast(pa.timestamp("us", "UTC"))
+        return pc.local_timestamp(micros.cast(pa.timestamp("us", "UTC")).cast(pa.timestamp("us", zone)))
+
+    return show

@@ -1,0 +1,125 @@
+"""How a held table may go on: which release fits its hold, what it decides, and what it will do, in words."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from retable.config import SourceSettings
+from retable.ddl.registry import DIALECTS, parse_statement
+from retable.errors import InvalidSetting
+from retable.gold.silver import system_of
+from retable.gold.state import GoldState
+from retable.ledger.catalog import Lake
+from retable.ledger.read import read_ledger, scan
+from retable.model.event import TableName
+from retable.model.schema_change import NoChange, SchemaChange, Unsupported
+from retable.replay.history import Hold
+from retable.replay.rulings import Ruling, RulingKind
+
+Way = Literal["retry", "skip", "as", "approve", "reject", "rebuild"]
+WAYS: tuple[Way, ...] = get_args(Way)
+_RULINGS: dict[Way, RulingKind] = {"skip": "skip", "reject": "skip", "as": "replace", "approve": "approve"}
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release of one table: the ruling that it makes, if any, and its words, a line each."""
+
+    way: Way
+    ruling: Ruling | None
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many rows wait at a hold, of how many that the windows of the table have."""
+
+    rows: int
+    of: int
+
+
+def count_waiting(lake: Lake, source: str, table: str) -> Waiting:
+    """Count what the ledger says of a table's replays, each window once."""
+    mine = [row for row in read_ledger(lake, source) if (row.stage, row.table) == ("replay", table)]
+    newest = {row.window: row.counts for row in mine}.values()
+    return Waiting(sum(counts.get("held", 0) for counts in newest), sum(counts.get("rows", 0) for counts in newest))
+
+
+def dialect_of(lake: Lake, source: SourceSettings) -> str:
+    """The database whose statements a source's messages carry."""
+    found = scan(lake, lake.find(f"silver.{source.name}"), kind="schema")
+    records = found.select(["source_system"]).to_pylist() if found.num_rows else []
+    return system_of(records, source.source_system)
+
+
+def plan_release(
+    table: str, state: GoldState, hold: Hold, way: Way, text: str | None, waiting: Waiting, dialect: Callable[[], str]
+) -> Release:
+    """Plan how a held table goes on; InvalidSetting for a way that does not fit its hold, with those that do."""
+    fitting = fitting_ways(hold)
+    if way not in fitting:
+        raise InvalidSetting(
+            f"--{way} does not fit what holds {table}; there are {', '.join(f'--{each}' for each in fitting)}",
+            table=table,
+        )
+    meaning = "" if text is None else _meaning(text, state.table, dialect())
+    kind = _RULINGS.get(way)
+    ruling = None
+    if kind is not None and hold.position is not None:
+        ruling = Ruling(state.identity, hold.position, hold.part, kind, text)
+    lines = [f"{table} is held at {hold.position or 'its first row'}: {hold.reason}"]
+    lines += [f"  {hold.statement}"] if hold.statement else []
+    return Release(way, ruling, (*lines, *_deed(way, hold, text, meaning), _cost(way, waiting)))
+
+
+def fitting_ways(hold: Hold) -> tuple[Way, ...]:
+    """The releases that can settle a hold, the first ones the likeliest."""
+    if hold.position is None:
+        return ("rebuild",) if hold.code == "LATE_CHANGE" else ("retry", "rebuild")
+    if "--approve" in hold.remedy:
+        return ("approve", "reject", "as", "skip", "retry", "rebuild")
+    if hold.statement is None:
+        return ("retry", "rebuild")
+    return ("skip", "retry", "rebuild") if hold.is_of_row else ("as", "skip", "retry", "rebuild")
+
+
+def _meaning(text: str, table: TableName, dialect: str) -> str:
+    if dialect not in DIALECTS:
+        raise InvalidSetting(f"statements of {dialect!r} are not read; there are {', '.join(sorted(DIALECTS))}")
+    changes = parse_statement(dialect, text, table.database, table.schema, table.table)
+    for change in changes:
+        if isinstance(change, Unsupported):
+            raise InvalidSetting(f"{text!r} is not understood: {change.reason}")
+        about = _about(change)
+        if about is not None and about != table:
+            raise InvalidSetting(f"{text!r} is about {about}, and what it stands for is about {table}")
+    return ", ".join(type(change).__name__ for change in changes)
+
+
+def _about(change: SchemaChange) -> TableName | None:
+    return None if isinstance(change, NoChange) else getattr(change, "table", None)
+
+
+def _deed(way: Way, hold: Hold, text: str | None, meaning: str) -> list[str]:
+    always = "now, and in every later replay, rebuild and verification"
+    match way:
+        case "retry":
+            return ["It will be tried again there, under the settings as they are now."]
+        case "skip" | "reject":
+            what = "This row will be left out, and counted as excluded" if hold.is_of_row else "It counts for nothing"
+            return [f"{what}: {always}."]
+        case "as":
+            return [f"In its place counts, {always}:", f"  {text}", f"  ({meaning})"]
+        case "approve":
+            return [f"It takes effect as it is: {always}."]
+        case "rebuild":
+            return [
+                "It will be built anew, beside itself, from all of silver up to the last replayed window, and swapped",
+                "in in one step; readers see the old rows until then.",
+            ]
+
+
+def _cost(way: Way, waiting: Waiting) -> str:
+    read = f"{waiting.of:,} rows of its windows are read" if waiting.of else "all rows of its windows are read"
+    write = "all are written anew" if way == "rebuild" else f"what differs is written ({waiting.rows:,} rows waited)"
+    return f"{read}; {write}. If something still stops it, it will be held again."

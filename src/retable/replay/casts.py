@@ -1,0 +1,283 @@
+"""Values of a column whose type was changed: carried where every one is a value of the new type, else cast and checked.
+
+A cast gives what the source made of a value where that is known: the value itself where it fits, or the number that
+MySQL rounds it to. Elsewhere Inexact stands in its place, so that the table is held where such a row stood at the
+change, and not where it was gone before (exactness.py).
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+from retable.ddl.storing import storer
+from retable.ddl.type_text import read_type_text
+from retable.decode.number_text import fit_decimal, fit_double, fit_float, fit_whole, float_text
+from retable.decode.time_text import MICROS_PER_DAY, clock_text, day_text
+from retable.decode.values import Value, ValueRules, default_reader
+from retable.errors import BadValue, ZeroDate
+from retable.model.schema import GoldType
+from retable.model.sequence import Sequence
+from retable.replay.history import Column, Fill
+
+_TEXTS = frozenset(
+    {"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "varchar2", "nvarchar2", "nchar", "nvarchar"}
+    | {"clob", "nclob", "ntext", "long"}
+)
+_SPELLED = frozenset({"enum", "set", "time", "json", "uuid", "uniqueidentifier"})
+_LABELLED = frozenset({"enum", "set"})
+_NUMBERS = ("int", "long", "decimal", "float", "double", "boolean")
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?\Z")
+_ROUNDING = frozenset({"mysql", "mariadb"})
+"""Databases that round exact numbers half away from zero, in every mode (MySQL's manual, Precision Math)."""
+_MOST_DIGITS = 80
+_PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e15
+"""Between these MySQL writes a double without an exponent."""
+
+Convert = Callable[[Any], Value]
+
+
+@dataclass(frozen=True, slots=True)
+class Inexact:
+    """Stands for a value of which nothing tells what its source made when the column's type changed."""
+
+    at: Sequence
+    column: str
+    value: str
+    became: str
+
+    def __str__(self) -> str:
+        return f"nothing tells what the source made of {self.value} in column {self.column!r}, now {self.became}"
+
+
+Cast = Callable[[Any], object]
+
+
+def is_carried(old: Column, new: Column) -> bool:
+    """Say whether a value is read as the type that its column had, and then made one of the type that it has now.
+
+    A wire form may fit the old one only, as `true` does of a TINYINT(1) that is a BIGINT by now.
+    """
+    became_text = new.text_since is not None and old.text_since is None
+    return became_text or old.type.rewrites_to(new.type) or (old.type.kind, new.type.kind) == ("int", "long")
+
+
+def carrier(old: GoldType, new: GoldType) -> Cast:
+    """Make values of a type those of one that holds them all; what is no value stays as it is."""
+    if not old.rewrites_to(new):
+        return unchanged
+    match new.kind:
+        case "string":
+            convert: Convert = "{:f}".format if old.kind == "decimal" else str
+        case "timestamp":
+            convert = MICROS_PER_DAY.__mul__
+        case _:
+            convert = fit_decimal(new.precision, new.scale)
+
+    def carry(value: object) -> object:
+        return value if value is None or isinstance(value, Inexact) else convert(value)
+
+    return carry
+
+
+def texter(column: Column, at: Sequence) -> Cast:
+    """Give the values of a column as text, exactly; of bytes only those that are UTF-8."""
+
+    def as_text(value: object) -> object:
+        if value is None or isinstance(value, Inexact):
+            return value
+        try:
+            return _text(value, column)
+        except UnicodeDecodeError:
+            return Inexact(at, column.name, repr(value), "text")
+
+    return as_text
+
+
+def caster(fill: Fill, rules: ValueRules) -> Cast:
+    """Cast the values of a column to the type that took its place, as the source does.
+
+    Where nothing tells what the source makes of a value, it is Inexact.
+    """
+    convert = _converter(fill, rules)
+    store = storer(rules.system, fill.source_type or "")
+
+    def cast(value: object) -> object:
+        if value is None or isinstance(value, Inexact):
+            return value
+        try:
+            return store(convert(value))
+        except (ValueError, ArithmeticError, BadValue, ZeroDate):
+            shown = repr(value) if isinstance(value, str | bytes) else _text(value, fill.of)
+            return Inexact(fill.at, fill.of.name, shown, fill.source_type or str(fill.type))
+
+    return cast
+
+
+def filler(fill: Fill, rules: ValueRules) -> Cast:
+    """Make the values of a column those of the one that took its place."""
+    return carrier(fill.of.type, fill.type) if fill.keeps else caster(fill, rules)
+
+
+def changer(old: Column, new: Column) -> Cast:
+    """Make the values of a column, as it was at one time, those of the same column at a later one."""
+    if new.text_since is None or old.text_since is not None:
+        return carrier(old.type, new.type)
+    if old.type.rewrites_to(new.type):
+        return carrier(old.type, new.type)
+    return texter(old, new.text_since)
+
+
+def unchanged(value: Any) -> Value:
+    """Leave values as they are."""
+    return value  # type: ignore[no-any-return]  # a value of gold, whatever its type
+
+
+def _refuse(_: Any) -> Value:
+    raise ValueError("the source may make anything of it")
+
+
+def _base(source_type: str | None) -> str:
+    return read_type_text(source_type or "").name.split(" ")[0]
+
+
+def _converter(fill: Fill, rules: ValueRules) -> Convert:
+    old, new, was, becomes = fill.of.type, fill.type, _base(fill.of.source_type), _base(fill.source_type)
+    if new.kind == "string":
+        return _to_text(fill.of, was, becomes)
+    if old.kind == "string" and was not in _TEXTS:
+        return _refuse
+    if old.kind == new.kind and old.kind not in _NUMBERS:
+        return unchanged
+    match old.kind, new.kind:
+        case "string", "date" | "timestamp":
+            return default_reader(fill.source_type or "", new, rules)
+        case "string", kind if kind in _NUMBERS and kind != "boolean":
+            return _through(_number_of_text, _fitting(new))
+        case "decimal", "int" | "long" | "decimal" if rules.system in _ROUNDING:
+            return _through(_rounded(new.scale), _fitting(new))
+        case kind, other if kind in _NUMBERS and other in _NUMBERS:
+            return _through(_number, _fitting(new))
+        case "date", "timestamp":
+            return MICROS_PER_DAY.__mul__
+        case "timestamp", "date":
+            return _day_of
+        case "string", "binary":
+            return _ascii_bytes
+    return _refuse
+
+
+def _to_text(of: Column, was: str, becomes: str) -> Convert:
+    """What a text of the source shows; of numbers and times only what all servers write alike."""
+    if becomes not in _TEXTS and not (becomes in _LABELLED and was in _TEXTS | _LABELLED) and becomes != was:
+        return _refuse
+    if was == "bit" or "zerofill" in (of.source_type or "").lower():
+        return _refuse
+    match of.type.kind:
+        case "string":
+            return unchanged if was in _TEXTS | _SPELLED else _refuse
+        case "int" | "long" | "decimal" | "date":
+            return _text_of(of)
+        case "float" | "double":
+            return _through(_plain, _text_of(of))
+        case "timestamp" if was == "datetime":
+            return _text_of(of)
+        case "binary":
+            return _ascii_text
+    return _refuse
+
+
+def _fitting(kind: GoldType) -> Convert:
+    match kind.kind:
+        case "int":
+            return fit_whole(-(2**31), 2**31 - 1)
+        case "long":
+            return fit_whole(-(2**63), 2**63 - 1)
+        case "decimal":
+            return fit_decimal(kind.precision, kind.scale)
+        case "float":
+            return fit_float
+        case "double":
+            return fit_double
+    return _truth
+
+
+def _through(first: Callable[[Any], Any], then: Convert) -> Convert:
+    return lambda value: then(first(value))
+
+
+def _number(value: Any) -> Decimal:
+    return Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
+
+
+def _rounded(scale: int) -> Callable[[Decimal], Decimal]:
+    unit, digits = Decimal(1).scaleb(-scale), Context(_MOST_DIGITS)
+    return lambda number: number.quantize(unit, ROUND_HALF_UP, digits)
+
+
+def _number_of_text(text: str) -> Decimal:
+    if not _NUMBER.match(text):
+        raise ValueError("not a number")
+    return Decimal(text)
+
+
+def _truth(number: Decimal) -> bool:
+    if number not in (0, 1):
+        raise ValueError("neither 0 nor 1")
+    return bool(number)
+
+
+def _day_of(micros: int) -> int:
+    day, rest = divmod(micros, MICROS_PER_DAY)
+    if rest:
+        raise ValueError("it has a time of day")
+    return day
+
+
+def _ascii_bytes(text: str) -> bytes:
+    return text.encode("ascii")
+
+
+def _ascii_text(value: bytes) -> str:
+    return value.decode("ascii")
+
+
+def _plain(number: float) -> float:
+    if number and not _PLAIN_FROM <= abs(number) < _PLAIN_BELOW:
+        raise ValueError("servers write it in several ways")
+    return number
+
+
+def _text_of(column: Column) -> Convert:
+    return lambda value: _text(value, column)
+
+
+def _text(value: Any, column: Column) -> str:
+    """A value as text: digits without an exponent where that is usual, times as a wall clock shows them."""
+    match column.type.kind:
+        case "boolean":
+            return str(int(value))
+        case "decimal":
+            return f"{value:f}"
+        case "float" | "double":
+            text = float_text(value) if column.type.kind == "float" else repr(value)
+            return text.removesuffix(".0")
+        case "date":
+            return day_text(value)
+        case "timestamp":
+            return _clock(value, column.source_type)
+        case "timestamptz":
+            return f"{clock_text(value)}Z"
+        case "binary":
+            return str(value, "utf-8")
+    return str(value)
+
+
+def _clock(micros: int, source_type: str | None) -> str:
+    """A wall clock with as many digits of the second as its column shows; a type that tells none shows all."""
+    digits = read_type_text(source_type or "").lengths
+    second = clock_text(micros - micros % 1_000_000)
+    fraction = f"{micros % 1_000_000:06}"
+    shown = fraction[: digits[0]] if digits else fraction.rstrip("0")
+    return f"{second}.{shown}" if shown else second

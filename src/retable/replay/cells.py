@@ -1,0 +1,83 @@
+"""How one column of the rows to come is read from an image of any epoch."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from retable.decode.values import Value, ValueRules, default_reader, value_reader
+from retable.errors import BadValue, InexactCast, UnsupportedChange
+from retable.replay.casts import Inexact, changer, filler, is_carried, unchanged
+from retable.replay.history import Column
+
+Wire = Mapping[str, tuple[str, str | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """How a column is read: from `name` of the image, or, where no image of the epoch has it, the `default`."""
+
+    name: str | None
+    read: Callable[[str | None], object]
+    default: object
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Compiles cells for images of one epoch: `then` are its columns, `wire` is name and type in the image."""
+
+    source_format: str
+    rules: ValueRules
+    then: Mapping[str, Column]
+    wire: Wire
+
+    def cell(self, column: Column) -> Cell:
+        """The cell of a column; where the epoch is older than it, that of the column whose place it took."""
+        was = self.then.get(column.id)
+        if was is None and column.fill is not None:
+            return self._filled(self.cell(column.fill.of), column)
+        told = column if was is None else was
+        name, wire_type = self.wire.get(self._shown(told), (None, None))
+        change = changer(told, column)
+        kind = told.type if is_carried(told, column) else column.type
+        read = value_reader(self.source_format, wire_type, kind, self.rules, told.source_type or column.source_type)
+        default = default_value(column, self.rules) if was is None else None
+        return Cell(name, read if change is unchanged else lambda lexeme: change(read(lexeme)), default)
+
+    @staticmethod
+    def _shown(column: Column) -> str:
+        follows = column.kept and column.kept.follows
+        return follows or column.id
+
+    def _filled(self, cell: Cell, column: Column) -> Cell:
+        fill = column.fill
+        assert fill is not None, "only a column that took another's place is filled"
+        cast, change = filler(fill, self.rules), changer(filled(column), column)
+        return Cell(cell.name, lambda lexeme: change(cast(cell.read(lexeme))), change(cast(cell.default)))
+
+
+def filled(column: Column) -> Column:
+    """A column as it was where it took the place of another."""
+    fill = column.fill
+    assert fill is not None, "only a column that took another's place is filled"
+    return Column(column.id, column.name, fill.source_type, fill.type)
+
+
+def default_of(column: Column, rules: ValueRules) -> Value:
+    """What rows older than the column show; InexactCast where its type was changed and does not hold that."""
+    value = default_value(column, rules)
+    if isinstance(value, Inexact):
+        raise InexactCast(f"the default, {value}", at=value.at)
+    return value  # type: ignore[return-value]  # whatever else it is, it is a value of gold
+
+
+def default_value(column: Column, rules: ValueRules) -> object:
+    """What rows older than the column show; UnsupportedChange or ZeroDate where the column cannot hold that."""
+    if column.fill is not None:
+        return changer(filled(column), column)(filler(column.fill, rules)(default_value(column.fill.of, rules)))
+    if column.default is None:
+        return None
+    try:
+        told = column.born or column
+        read = default_reader(told.source_type or "", told.type, rules)
+        return changer(told, column)(read(column.default))
+    except BadValue as error:
+        raise UnsupportedChange(f"the default of column {column.name!r}: {error.message}") from error

@@ -1,0 +1,53 @@
+"""Statements that take rows away, as the policies of their table and its people have it; each gives why it holds."""
+
+from retable.model.policies import Policies
+from retable.replay.rulings import REMEDY_APPROVAL, REMEDY_PARTITIONS, asks_first
+from retable.replay.statement import Statement
+from retable.replay.traced import TracedTable
+
+KEPT = "the settings keep the rows"
+
+
+def drop(table: TracedTable, at: Statement, policies: Policies) -> str | None:
+    """Drop a table: what it had is void, unless its rows are kept."""
+    if table.hold is not None or table.leaves_out(at):
+        return None
+    table.save(at.position)
+    reason = asks_first(policies, "drop_table") if table.is_known and not table.dropped else None
+    if reason is not None:
+        return table.stop(at, reason, "APPROVAL", REMEDY_APPROVAL)
+    if policies.drop_table == "keep":
+        table.ended = at.position
+    else:
+        table.voids.append((at.position, True))
+    return None
+
+
+def drop_unseen(table: TracedTable, at: Statement, policies: Policies) -> None:
+    """Drop a table of which nothing was told when its database was dropped: rows that came before are void."""
+    if policies.drop_table == "keep" or table.leaves_out(at):
+        return
+    if (reason := asks_first(policies, "drop_table")) is not None:
+        table.stop(at, reason, "APPROVAL", REMEDY_APPROVAL)
+    else:
+        table.voids.append((at.position, False))
+
+
+def truncate(table: TracedTable, at: Statement, policies: Policies) -> str | None:
+    if table.hold is not None:
+        return None
+    table.save(at.position)
+    reason = asks_first(policies, "truncate")
+    if reason is not None:
+        return table.stop(at, reason, "APPROVAL", REMEDY_APPROVAL)
+    table.voids.append((at.position, False))
+    return None
+
+
+def leave_partitions(table: TracedTable, at: Statement, reason: str, policies: Policies) -> str | None:
+    """Hold at partitions that went or came, or leave the rows as they are."""
+    if policies.drop_partition == "hold":
+        return table.stop(at, reason, remedy=REMEDY_PARTITIONS)
+    if table.hold is None:
+        table.record(at, (), "nothing", f"{reason}; {KEPT}", orders=False)
+    return None

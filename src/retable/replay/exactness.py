@@ -1,0 +1,79 @@
+"""Whether every row that stood at a change of type has a value that the new type holds exactly."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from retable.model.sequence import Sequence
+from retable.replay.casts import Inexact
+from retable.replay.fold import Bounds, Folded, RowEvent, Values
+from retable.replay.history import Epoch, Hold, TableHistory
+from retable.replay.images import TableReader
+from retable.replay.policies import casts_of, hold_at, keyed_cast
+from retable.replay.stages import FormerKey, Stage, fold_stages, stages_of
+
+REMEDY_INEXACT = (
+    "say what stands in its place: retable hold release TABLE --as 'ALTER ...' --reason ...; --skip leaves the column "
+    'as it was; or let such columns become text: on.type_change = "string" in the settings, then --retry'
+)
+
+
+def cast_hold(
+    history: TableHistory, reader: TableReader, stages: list[Stage], events: Iterable[RowEvent]
+) -> Hold | None:
+    """The hold at the first change of type that a key forbids, or after which a row would have another value.
+
+    What became of such a row later is of no account, so that the same events always come to the same hold. `reader`
+    and `stages` are those under which all events are folded.
+    """
+    keyed = keyed_cast(history, reader.keys, map(_former, stages))
+    if keyed is not None:
+        history = history.until(keyed)
+    return _first_inexact(history, reader, stages, events) or keyed
+
+
+def _first_inexact(
+    history: TableHistory, reader: TableReader, stages: list[Stage], events: Iterable[RowEvent]
+) -> Hold | None:
+    columns = (column for epoch in history.epochs for column in epoch.columns)
+    places = sorted({at for at, _ in casts_of(columns)})
+    found = list(events) if places else []
+    for at in places:
+        older = [event for event in found if event.sequence < at]
+        value = _changed(_standing_at(at, history, reader, stages, older), at) if older else None
+        if value is not None:
+            return hold_at(history, at, "INEXACT_CAST", str(value), REMEDY_INEXACT)
+    return None
+
+
+def _standing_at(
+    at: Sequence, history: TableHistory, reader: TableReader, stages: list[Stage], older: list[RowEvent]
+) -> Folded:
+    """The rows that stood where a statement came, in the columns that it left."""
+    there = replace(
+        history,
+        epochs=tuple(epoch for epoch in history.epochs if epoch.start is None or epoch.start <= at),
+        voids=tuple(void for void in history.voids if void[0] < at),
+        hold=None,
+    )
+    keyed = next((stage.reader for stage in stages if stage.end >= at), reader)
+    former = [_former(stage) for stage in stages if stage.end < at]
+    then = TableReader(there, _key_at(keyed, there.final), reader.source_format, reader.rules)
+    return fold_stages(older, stages_of(former, then), then, Bounds(there.void, None, history.skipped))
+
+
+def _key_at(keyed: TableReader, epoch: Epoch) -> tuple[str, ...]:
+    """The key's columns by the names that they had; where one was not there yet, rows stand for themselves."""
+    names = {column.id: column.name for column in epoch.columns}
+    key = [names.get(keyed.columns[at].id) for at in keyed.key_columns]
+    return tuple(name for name in key if name is not None) if None not in key else ()
+
+
+def _former(stage: Stage) -> FormerKey:
+    return FormerKey(stage.end, tuple(stage.reader.columns[at] for at in stage.reader.key_columns))
+
+
+def _changed(folded: Folded, at: Sequence) -> Inexact | None:
+    rows: list[Values] = [winner.row for winner in folded.winners.values() if winner.row is not None]
+    rows += [row for row, count in folded.counts.items() if count > 0]
+    found = (value for row in rows for value in row if isinstance(value, Inexact) and value.at == at)
+    return min(found, key=str, default=None)

@@ -1,0 +1,136 @@
+"""What the policies of a table make of a change of its columns: what gold keeps, and what it casts."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from retable.model.schema import GoldType
+from retable.model.sequence import Sequence
+from retable.replay.history import Column, Epoch, Fill, Hold, Kept, TableHistory
+
+TEXT = GoldType("string")
+REMEDY_KEYED = (
+    "say what stands in its place: retable hold release TABLE --as 'ALTER ...' --reason ...; "
+    "--skip leaves the column as it was"
+)
+
+
+def side_column(epoch: Epoch, old: Column, new: Column, at: Sequence, number: int) -> Epoch:
+    """Put a new column in the place of an old one, which stays as `<name>__until_<number>` with its rows' values."""
+    filled = replace(new, default=None, born=None, fill=Fill(at, old, new.source_type, new.type))
+    there = tuple(filled if column == old else column for column in epoch.columns)
+    return arranged(replace(epoch, columns=(*there, keep(old, number))))
+
+
+def beside(epoch: Epoch, old: Column, new: Column, at: Sequence) -> Epoch:
+    """Put a renamed column in the place of the old one, which keeps its name and goes on to show the same."""
+    filled = replace(new, default=None, born=None, fill=Fill(at, old, new.source_type, new.type, keeps=True))
+    there = tuple(filled if column == old else column for column in epoch.columns)
+    return arranged(replace(epoch, columns=(*there, keep(old, 0, new.id))))
+
+
+def left_behind(epoch: Epoch, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns that a table had before it was created anew without them, as gold keeps them."""
+    taken = {column.name.lower() for column in columns}
+    return tuple(
+        replace(column, kept=column.kept or Kept(column.name, 0))
+        for column in epoch.columns
+        if column.name.lower() not in taken
+    )
+
+
+def keep(column: Column, number: int, follows: str | None = None) -> Column:
+    """A column as gold has it from where the source has it no more."""
+    name = f"{column.name}__until_{number}" if number else column.name
+    return replace(column, name=name, kept=Kept(column.name, number, follows))
+
+
+def forsaken(epoch: Epoch, identity: str) -> Epoch:
+    """The epoch in which nothing follows a column any more, as its values are others now."""
+    return replace(
+        epoch,
+        columns=tuple(
+            replace(column, kept=replace(column.kept, follows=None))
+            if column.kept is not None and column.kept.follows == identity
+            else column
+            for column in epoch.columns
+        ),
+    )
+
+
+def arranged(epoch: Epoch) -> Epoch:
+    """The epoch with what is kept behind the source's own columns; where names meet, the kept one takes a number."""
+    own = [column for column in epoch.columns if column.kept is None]
+    taken = {column.name.lower() for column in own}
+    columns = list(own)
+    for column in (column for column in epoch.columns if column.kept is not None):
+        columns.append(_apart(column, taken))
+        taken.add(columns[-1].name.lower())
+    return epoch if tuple(columns) == epoch.columns else replace(epoch, columns=tuple(columns))
+
+
+def _apart(column: Column, taken: set[str]) -> Column:
+    while column.name.lower() in taken and column.kept is not None:
+        kept = replace(column.kept, number=column.kept.number + 1)
+        column = replace(column, name=f"{kept.name}__until_{kept.number}", kept=kept)
+    return column
+
+
+def next_number(epochs: Iterable[Epoch], name: str) -> int:
+    """The number that the next kept column of this name takes; none is given twice."""
+    numbers = (
+        column.kept.number
+        for epoch in epochs
+        for column in epoch.columns
+        if column.kept is not None and column.kept.name.lower() == name.lower()
+    )
+    return max(numbers, default=0) + 1
+
+
+def keyed_cast(
+    history: TableHistory, keys: tuple[str, ...], former: Iterable[tuple[Sequence, tuple[Column, ...]]]
+) -> Hold | None:
+    """The first cast that a key of the table forbids: one of its own columns, or, without a key, of any.
+
+    Rows are told apart by their key, so those before the change and those after it would be rows of different keys.
+    `former` are the keys that the table had before, each with the position up to which it counted.
+    """
+    wanted = {key.lower() for key in keys}
+    own = [column for column in history.final.columns if column.kept is None]
+    found = casts_of(column for column in own if not keys or column.name.lower() in wanted)
+    for end, columns in former:
+        found += [cast for cast in casts_of(columns or own) if cast[0] < end]
+    if not found:
+        return None
+    at, column = min(found, key=lambda cast: cast[0])
+    what = f"the key column {column.name!r}" if keys else f"column {column.name!r} of a table without a key"
+    reason = f"{what} changes to a type that may change its values"
+    return hold_at(history, at, "UNSUPPORTED_CHANGE", reason, REMEDY_KEYED)
+
+
+def source_ids(column: Column) -> list[str]:
+    """The identities of the columns whose values older rows show in this one, the latest first."""
+    found: list[str] = []
+    while column.fill is not None:
+        column = column.fill.of
+        found.append(column.id)
+    return found
+
+
+def hold_at(history: TableHistory, at: Sequence, code: str, reason: str, remedy: str) -> Hold:
+    """The hold of a table at one of its statements."""
+    change = next((change for change in history.changes if change.position == at), None)
+    return Hold(code, reason, at, change.part if change else None, change.statement if change else None, remedy)
+
+
+def casts_of(columns: Iterable[Column]) -> list[tuple[Sequence, Column]]:
+    """Where values of columns were cast with a check."""
+    found = []
+    for column in columns:
+        each: Column | None = column
+        while each is not None:
+            if each.text_since is not None:
+                found.append((each.text_since, column))
+            if each.fill is not None and not each.fill.keeps:
+                found.append((each.fill.at, column))
+            each = each.fill.of if each.fill is not None else None
+    return found

@@ -1,0 +1,87 @@
+"""What people decided of statements and rows at which tables stopped: data, that every tracing takes into account."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from retable.model.policies import Destructive, Policies
+from retable.model.sequence import Sequence
+
+RulingKind = Literal["skip", "replace", "approve"]
+Place = tuple[Sequence, str | None]
+
+REMEDY_STATEMENT = (
+    "say what it means for this table: retable hold release TABLE --as 'ALTER ...' --reason ...; or --skip, if it "
+    "means nothing; or --retry, after other settings or another version of Retable"
+)
+REMEDY_ROW = (
+    "correct the settings, then: retable hold release TABLE --retry --reason ...; or --skip leaves this row out"
+)
+REMEDY_APPROVAL = "retable hold release TABLE --approve --reason ..., or --reject, after which it counts for nothing"
+REMEDY_PARTITIONS = (
+    "bring the rows that went or came to this table by hand, or keep those that are there: "
+    'retable hold release TABLE --skip --reason ..., or on.drop_partition = "keep_rows" in the settings, then --retry'
+)
+REMEDY_POLICY = (
+    "the settings ask for this hold: retable hold release TABLE --approve --reason ... lets this statement through; "
+    "or --reject, or --as 'ALTER ...'; or other settings, then --retry"
+)
+_ASKED: dict[Destructive, str] = {
+    "drop_table": "it drops the table",
+    "truncate": "it takes all rows away",
+    "drop_column": "it drops a column",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What a person decided about a statement, or a row, of one table.
+
+    `skip`: it counts for nothing. `replace`: `statement`, in the source's dialect, counts in its stead. `approve`: it
+    counts as it is, though the settings ask first.
+    """
+
+    identity: str
+    position: Sequence
+    part: str | None
+    kind: RulingKind
+    statement: str | None = None
+
+
+class Rulings:
+    """The rulings of one source; of several about one place the last one counts."""
+
+    def __init__(self, rulings: Iterable[Ruling] = ()) -> None:
+        self._of: dict[str, dict[Place, Ruling]] = defaultdict(dict)
+        for ruling in rulings:
+            self._of[ruling.identity][ruling.position, ruling.part] = ruling
+        self._places = {place for places in self._of.values() for place in places}
+
+    def concerns(self, position: Sequence, part: str | None) -> bool:
+        """Whether something was decided about this place, of whatever table."""
+        return (position, part) in self._places
+
+    def of(self, identity: str, position: Sequence, part: str | None) -> Ruling | None:
+        return self._of[identity].get((position, part)) if identity in self._of else None
+
+    def skipped(self, identity: str) -> frozenset[Place]:
+        """The places that count for nothing."""
+        found = self._of.get(identity, {})
+        return frozenset(place for place, ruling in found.items() if ruling.kind == "skip")
+
+
+def asks_first(policies: Policies, what: Destructive) -> str | None:
+    """Why a destructive change waits for a person; None where it need not."""
+    if what not in policies.approve:
+        return None
+    return f"{_ASKED[what]}, which the settings let happen only when somebody approves"
+
+
+def approved(policies: Policies, ruling: Ruling | None) -> Policies:
+    """The policies for a statement, which nothing asks about where somebody approved it."""
+    if ruling is None or ruling.kind != "approve":
+        return policies
+    columns = "follow" if policies.columns == "frozen" else policies.columns
+    renames = "follow" if policies.rename_table == "hold" else policies.rename_table
+    return replace(policies, columns=columns, rename_table=renames, approve=())

@@ -1,0 +1,128 @@
+"""Tables whose primary key changed: rows are folded under the key of their time, and keyed anew where it changed."""
+
+from collections import Counter
+from collections.abc import Iterable
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from retable.model.sequence import Sequence
+from retable.replay.fold import ABSENT, REMEDY_REBUILD, Bounds, Folded, RowEvent, Winner, fold_bag, fold_keys
+from retable.replay.history import Column, Hold, TableHistory
+from retable.replay.images import TableReader
+
+
+class FormerKey(NamedTuple):
+    """The key that rows up to `end` have; no columns: whole rows stood for themselves."""
+
+    end: Sequence
+    columns: tuple[Column, ...]
+
+
+class Stage(NamedTuple):
+    """Rows up to `end`, read under the key of their time."""
+
+    end: Sequence
+    reader: TableReader
+
+
+@dataclass(frozen=True, slots=True)
+class _Carried:
+    """A row that lives where the key changes; `touched`: counted events speak of it."""
+
+    winner: Winner
+    touched: bool
+
+
+class _NotKeyed(Exception):
+    """The rows that live have no key, or one twice, under the key to come."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+        self.reason = reason
+
+
+def stages_of(former: Iterable[FormerKey], reader: TableReader) -> list[Stage]:
+    """The readers of former keys: their rows are those of the final schema, and behind them the keys that went."""
+    former = list(former)
+    final = reader.history.final.columns
+    here = {column.id for column in final}
+    gone = {column.id: column for key in former for column in key.columns if column.id not in here}
+    columns = (*final, *gone.values())
+    return [Stage(key.end, _reader(reader, key.columns, columns)) for key in former]
+
+
+def _reader(like: TableReader, key: tuple[Column, ...], columns: tuple[Column, ...]) -> TableReader:
+    names, identities = tuple(column.name for column in key), tuple(column.id for column in key)
+    return TableReader(like.history, names, like.source_format, like.rules, columns, identities)
+
+
+def fold_stages(events: Iterable[RowEvent], former: Seq[Stage], reader: TableReader, bounds: Bounds) -> Folded:
+    """Reduce events to the last state of every key of the final schema.
+
+    Where the key changes, the rows that live get the new one; rows that have none, or one in common, hold the table
+    at the statement that changed it.
+    """
+    if not former:
+        return _fold(events, reader, bounds, Folded())
+    ordered = sorted(events, key=lambda event: event.sequence)
+    folded = Folded()
+    for number, stage in enumerate(former):
+        mine = [event for event in ordered if event.sequence <= stage.end]
+        ordered = ordered[len(mine) :]
+        folded = _fold(mine, stage.reader, bounds, folded)
+        if folded.hold is not None:
+            return folded
+        following = former[number + 1].reader if number + 1 < len(former) else reader
+        try:
+            folded = _keyed_anew(folded, stage.reader, following)
+        except _NotKeyed as clash:
+            folded.hold = _held_at(reader.history, stage.end, clash)
+            return folded
+    return _fold(ordered, reader, bounds, folded)
+
+
+def _fold(events: Iterable[RowEvent], reader: TableReader, bounds: Bounds, folded: Folded) -> Folded:
+    return (fold_keys if reader.keys else fold_bag)(events, reader.read, bounds, folded)
+
+
+def _keyed_anew(folded: Folded, before: TableReader, after: TableReader) -> Folded:
+    """What lives, under the key to come; what was counted stays counted."""
+    anew = Folded(verdicts=folded.verdicts, rejects=folded.rejects, pending=folded.pending, settled=folded.settled)
+    counts: Counter[tuple[object, ...]] = Counter()
+    for carried in _living(folded, before):
+        row = (carried.winner.row or ())[: len(after.columns)]
+        winner = Winner(carried.winner.sequence, carried.winner.part, row)
+        key = after.key_of(row) if after.keys else row
+        if ABSENT in row:
+            raise _NotKeyed("ROW_MISSING", f"updates tell only some columns of the row {row!r}, which nothing brought")
+        if after.keys and None in key:
+            raise _NotKeyed("KEY_CLASH", f"a row has no value in the key ({', '.join(after.keys)}): {row!r}")
+        if after.keys and key in anew.winners:
+            raise _NotKeyed("KEY_CLASH", f"two rows have the key {key!r} in ({', '.join(after.keys)})")
+        if after.keys:
+            anew.winners[key] = winner
+        else:
+            counts[key] += 1
+            anew.latest[key] = max(winner, anew.latest.get(key, winner), key=lambda each: each.sequence)
+        if carried.touched:
+            anew.touched.add(key)
+    anew.counts.update(counts)
+    return anew
+
+
+def _living(folded: Folded, reader: TableReader) -> Iterable[_Carried]:
+    if reader.keys:
+        for key, winner in folded.winners.items():
+            if winner.row is not None:
+                yield _Carried(winner, key in folded.touched)
+        return
+    for image, count in folded.counts.items():
+        for _ in range(count):
+            yield _Carried(folded.latest[image], image in folded.touched)
+
+
+def _held_at(history: TableHistory, position: Sequence, clash: _NotKeyed) -> Hold:
+    change = next(change for change in history.changes if change.position == position)
+    return Hold(clash.code, clash.reason, position, change.part, change.statement, REMEDY_REBUILD)

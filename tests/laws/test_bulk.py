@@ -1,0 +1,66 @@
+"""Rows that are folded many at a time come to what they come to one by one."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decode.events import canal
+from laws.story import ROW_KINDS
+from laws.test_laws import LAW, orders, stories
+from laws.world import World, make_settings
+from retable.gold.table import TableReplay
+from retable.model.message import RawMessage
+
+
+@LAW
+@given(st.data())
+def test_a_bulk_comes_to_what_its_rows_come_to_one_by_one(data: st.DataObject) -> None:
+    story = data.draw(stories((*ROW_KINDS, "add_column", "change_primary_key")))
+    order = data.draw(orders(story))
+    found = []
+    for decide in (TableReplay._decide_plainly, lambda *_: None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(TableReplay, "_decide_plainly", decide)
+            world = story.world()
+            for number in order:
+                world.replay(world.names[number])
+        found.append((world.gold(), world.counts, world.rejected))
+    assert found[0] == found[1]
+
+
+def row(offset: int, kind: str, ident: str, value: str, old: dict[str, str] | None = None) -> RawMessage:
+    data = [{"id": ident, "v": value}]
+    return canal(offset, type=kind, data=data, old=old and [old], mysqlType={"id": "int", "v": "int"}, sqlType=None)
+
+
+def test_only_the_keys_that_are_not_plain_are_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(make_settings("canal_json"))
+    create = canal(1, isDdl=True, type="CREATE", data=None, sql="create table t (id int primary key, v int)")
+    world.replay(world.deliver([create, row(2, "INSERT", "1", "1"), row(3, "INSERT", "2", "2")]))
+    looked_at = []
+    one_by_one = "retable.gold.table.to_events"
+    real = TableReplay._decide_plainly.__globals__["to_events"]
+    monkeypatch.setattr(one_by_one, lambda rows, *rest: looked_at.append(rows.num_rows) or real(rows, *rest))
+    rows = [
+        row(4, "UPDATE", "1", "10", {"v": "1"}),
+        row(5, "INSERT", "3", "3"),
+        row(6, "UPDATE", "4", "3", {"id": "3"}),
+        row(7, "INSERT", "5", "none"),
+        row(8, "INSERT", "6", "6"),
+        row(9, "DELETE", "6", "gone"),
+        row(10, "DELETE", "2", "2"),
+        row(11, "INSERT", "7", "7"),
+    ]
+    name = world.deliver(rows)
+    world.replay(name)
+    assert looked_at == [3]
+    assert [json.loads(text) for text in world.gold()["gold_shop.t"].rows] == [
+        {"id": 1, "v": 10},
+        {"id": 4, "v": 3},
+        {"id": 7, "v": 7},
+    ]
+    assert [counts for (window, _), counts in world.counts.items() if window == name] == [
+        {"rows": 8, "applied": 5, "rejected": 1, "superseded": 2}
+    ]
