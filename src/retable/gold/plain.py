@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from retable.errors import RetableError
 from retable.gold.image_columns import read_columns
 from retable.gold.lexemes import Lexemes, column_reader
-from retable.gold.rows import sequence_type, to_column
+from retable.gold.rows import arrow_type, sequence_type, to_values
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.replay.images import TableReader
 
@@ -52,8 +52,7 @@ def fold_plain(
     columns = []
     for at, (column, name) in enumerate(zip(reader.columns, names, strict=True)):
         if name is None:
-            value = None if column.id in wire else reader.defaults[column.id]
-            columns.append(to_column([value] * silver.num_rows, column.type))
+            columns.append(pa.nulls(silver.num_rows, arrow_type(column.type)))
             continue
         lexemes = found[name]
         if at not in reader.key_columns:
@@ -133,8 +132,7 @@ def _last(silver: pa.Table, keys: Sequence[pa.Array], plain: _Flags) -> tuple[np
         column = silver[name].combine_chunks()
         same[1:] &= np.asarray(pc.equal(column[1:], column[:-1]))
     ranks = np.cumsum(~same).tolist()
-    values = [key.to_pylist() for key in keys]
-    known = values[0] if len(values) == 1 else list(zip(*values, strict=True))
+    known = to_values(pa.Table.from_arrays(list(keys), names=[str(at) for at in range(len(keys))]))
     last: dict[object, int] = {}
     duplicates = 0
     places = np.flatnonzero(plain)

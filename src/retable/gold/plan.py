@@ -131,15 +131,12 @@ class Rules:
         """Whether silver's key hashes, which are of the messages' keys as they are written, tell these keys apart."""
         if self.settings.rules(history.name).keys or not keys:
             return False
-        columns = [column for epoch in history.epochs for key in keys if (column := epoch.column(key)) is not None]
+        key = {column.id for name in keys if (column := history.final.column(name)) is not None}
+        columns = [column for epoch in history.epochs for column in epoch.columns if column.id in key]
         written = {(column.id, column.source_type) for column in columns}
         named = {event.keys for event in events}
         same = {tuple(name.lower() for name in self._final_names(history, event)) for event in events}
-        return (
-            len(named) == 1
-            and same == {tuple(key.lower() for key in keys)}
-            and len(written) == len({column.id for column in columns})
-        )
+        return len(named) == 1 and same == {tuple(key.lower() for key in keys)} and len(written) == len(key)
 
     @staticmethod
     def _final_names(history: TableHistory, event: RowEvent) -> tuple[str, ...]:

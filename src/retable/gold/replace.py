@@ -17,10 +17,17 @@ class Replacement:
     rows: list[tuple[Values, Winner]]
 
 
-def replace_keys(folded: Folded, key_columns: list[int], standing: list[Standing]) -> Replacement:
+class EventsMissed(Exception):
+    """Gold has a row of a key that is newer than all events that were found for the key: it is written in two ways."""
+
+
+def replace_keys(
+    folded: Folded, key_columns: list[int], standing: list[Standing], complete: bool = True
+) -> Replacement:
     """Replace the touched keys whose last state is not what gold holds.
 
     OrderUndefined where gold's row of a key was written by another partition: their sequences do not compare.
+    EventsMissed, unless the fold had all events of the table (`complete`), where gold's row is newer than its last.
     """
     present: dict[Key, list[Standing]] = defaultdict(list)
     for row in standing:
@@ -35,6 +42,8 @@ def replace_keys(folded: Folded, key_columns: list[int], standing: list[Standing
             winner = winner.over(_base(winner.base, present, winner.sequence))
         if any(row.part != winner.part and row.sequence.epoch == winner.sequence.epoch for row in old):
             raise OrderUndefined(f"partitions {old[0].part} and {winner.part} both write one key")
+        if not complete and any(row.sequence > winner.sequence for row in old):
+            raise EventsMissed
         if winner.row is not None and [(row.values, row.sequence) for row in old] == [(winner.row, winner.sequence)]:
             continue
         if old:

@@ -342,7 +342,7 @@ def gold_names(settings: Settings, history: TableHistory) -> set[str]:
 
 def _named_now(state: GoldState, history: TableHistory) -> tuple[str, ...]:
     """The key columns that gold knows, under the names that they have now; none where one is gone, or the key is."""
-    if any(str(position) not in state.changes for position in history.rekeyed):
+    if any(str(position) not in state.changes for position in history.key_changes):
         return ()
     identities = {column.name: column.id for column in state.columns}
     names = names_by_identity(history)

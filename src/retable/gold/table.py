@@ -10,8 +10,8 @@ from retable.gold.bulk import to_events
 from retable.gold.evolve import Evolution, RewriteNeeded, plan_evolution
 from retable.gold.holding import above_hold, is_behind, is_newer, late_hold, ordering_hold, schema_hold, standing_hold
 from retable.gold.plain import fold_plain
-from retable.gold.replace import replace_bag, replace_keys, replace_newer
-from retable.gold.rows import arrow_type, to_keys, to_table
+from retable.gold.replace import EventsMissed, replace_bag, replace_keys, replace_newer
+from retable.gold.rows import arrow_type, to_keys, to_table, to_values
 from retable.gold.state import RUN_PROPERTY, from_properties, to_properties
 from retable.gold.store import Catalog, GoldTable, Halves, Late, RowStore, Standing
 from retable.gold.work import Change, Decision, Outcome, Work, counted_of, drop_tag, gold_columns, is_late, new_state
@@ -20,6 +20,7 @@ from retable.replay.exactness import cast_hold
 from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, Pair, RowEvent, fold_keys, unpaired
 from retable.replay.history import Hold, TableHistory
 from retable.replay.images import TableReader, key_columns
+from retable.replay.policies import keyed_cast
 from retable.replay.stages import fold_stages, stages_of
 
 ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
@@ -93,12 +94,12 @@ class TableReplay:
             evolution = _evolution(work, table, reader, work.names(history))
         except (MessageError, TableError):
             return None
-        if not keys:
+        if not keys or keyed_cast(history, keys, ()) is not None:
             return None
         plain = fold_plain(bulk.rows, reader, wire, table.has_part())
         ordinals = {window: ordinal for ordinal, window in work.windows.items()}
         folded = fold_keys(to_events(plain.rest, ordinals), reader.read, Bounds(history.void, None))
-        if folded.hold is not None:
+        if folded.hold is not None or not folded.touched.isdisjoint(to_values(plain.keys) if folded.touched else ()):
             return None
         for verdict, count in plain.verdicts.items():
             folded.verdicts[bulk.ends[0].ordinal, verdict] += count
@@ -110,7 +111,10 @@ class TableReplay:
         """Fold up to the lowest hold. One that rows or gold bring cuts the history, and then it is folded again."""
         hold = standing_hold(work)
         events: list[RowEvent] | None = None
+        complete = False
         while True:
+            if hold is not None and hold.position is None:
+                return Decision(work.history, hold, _all_held(work.events))
             history = work.history if hold is None else work.history.until(hold)
             hold = history.hold or hold
             if hold is not None and is_behind(work, hold):
@@ -137,12 +141,15 @@ class TableReplay:
                 hold = schema_hold(history, error)
                 continue
             bounds = Bounds(history.void, hold, history.skipped)
-            cast = cast_hold(history, reader, stages, events)
+            if stages and _is_keyed_otherwise(work, events, bounds, stages[-1].end):
+                raise RewriteNeeded("its primary key changed")
+            try:
+                cast = cast_hold(history, reader, stages, events)
+            except TableError as error:
+                cast = schema_hold(history, error)
             if cast is not None:
                 hold = cast
                 continue
-            if stages and _is_keyed_otherwise(work, events, bounds, stages[-1].end):
-                raise RewriteNeeded("its primary key changed")
             folded = fold_stages(events, stages, reader, bounds)
             if folded.hold is not None:
                 hold = folded.hold
@@ -152,7 +159,10 @@ class TableReplay:
             elif work.resumes:
                 folded.touched = above_hold(work, folded)
             try:
-                return Decision(history, hold, folded, keys, self._change(work, table, history, folded, reader, names))
+                change = self._change(work, table, folded, reader, names, complete)
+                return Decision(history, hold, folded, keys, change)
+            except EventsMissed:
+                events, complete = [*work.events, *work.older(None)], True
             except TableError as error:
                 hold = Hold(error.code, error.message, _stop(work, error), None, None, REMEDY_REBUILD)
 
@@ -186,19 +196,19 @@ class TableReplay:
         self,
         work: Work,
         table: GoldTable,
-        history: TableHistory,
         folded: Folded,
         reader: TableReader,
         names: dict[str, str],
+        complete: bool,
     ) -> Change:
         evolution = _evolution(work, table, reader, names)
-        void = history.void
+        void = reader.history.void
         voids = void is not None and not table.is_empty and (work.state is None or work.state.void != void)
         standing = [] if work.rebuilds else self._standing(table, evolution, reader, folded)
         standing = [row for row in standing if void is None or row.sequence > void]
         defaults = reader.defaults if table.has_defaults() else {}
         if reader.keys:
-            return Change(evolution, replace_keys(folded, reader.key_columns, standing), defaults, voids)
+            return Change(evolution, replace_keys(folded, reader.key_columns, standing, complete), defaults, voids)
         return Change(evolution, replace_bag(folded, standing), defaults, voids)
 
     def _standing(self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded) -> list[Standing]:

@@ -25,7 +25,9 @@ def cast_hold(
     What became of such a row later is of no account, so that the same events always come to the same hold. `reader`
     and `stages` are those under which all events are folded.
     """
-    keyed = keyed_cast(history, reader.keys, map(_former, stages))
+    events = list(events)
+    lived = [stage for stage in stages if any(event.sequence <= stage.end for event in events)]
+    keyed = keyed_cast(history, reader.keys, map(_former, lived))
     if keyed is not None:
         history = history.until(keyed)
     return _first_inexact(history, reader, stages, events) or keyed
