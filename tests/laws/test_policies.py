@@ -6,6 +6,7 @@ However a stream is cut, and in whatever order its windows are replayed, gold is
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import cast
 
 import pytest
@@ -13,10 +14,16 @@ import pytest
 from decode.events import canal
 from laws.story import Story
 from laws.world import Gold, World, make_settings
+from retable.ddl.types import gold_type
 from retable.decode.context import context_of
+from retable.decode.number_text import as_float
 from retable.decode.registry import decode_message
+from retable.decode.values import ValueRules
 from retable.model.event import ChangeEvent
 from retable.model.message import RawMessage
+from retable.model.sequence import Sequence
+from retable.replay.casts import Inexact, caster
+from retable.replay.history import Column, Fill
 from verify.pure import Verifier
 
 TABLE = "gold_shop.t"
@@ -195,6 +202,11 @@ def test_the_settings_may_hold_instead() -> None:
         ("enum('a','b')", "a", "enum('a','c')", "a"),
         ("varchar(9)", "a", "enum('a','c')", "a"),
         ("bigint", "5", "double", 5.0),
+        ("float", "0.5", "varchar(20)", "0.5"),
+        ("year", "0000", "varchar(4)", "0000"),
+        ("set('a','b')", "a,b", "set('a','c','b')", "a,b"),
+        ("set('a','b')", "b", "set('b','a')", "b"),
+        ("varchar(9)", "a,b", "set('a','b')", "a,b"),
     ],
 )
 def test_older_rows_show_what_the_source_made_of_their_value(
@@ -226,6 +238,14 @@ def test_older_rows_show_what_the_source_made_of_their_value(
         ("decimal(8,2)", "99999.60", "smallint"),
         ("varchar(9)", "word  ", "char(8)"),
         ("varchar(9)", "10:00:00", "time"),
+        ("varchar(9)", "b,a", "set('a','b')"),
+        ("varchar(9)", "a,a", "set('a','b')"),
+        ("set('a','b')", "a,b", "set('b','a')"),
+        ("varchar(9)", "5", "bit(8)"),
+        ("varchar(9)", "0", "year"),
+        ("float", "1234567", "varchar(20)"),
+        ("float(8,2)", "5.50", "varchar(20)"),
+        ("double(8,2)", "5.50", "varchar(20)"),
     ],
 )
 def test_a_value_of_which_nothing_tells_what_became_of_it_holds_the_table(told: str, value: str, changed: str) -> None:
@@ -242,6 +262,74 @@ def test_a_value_of_which_nothing_tells_what_became_of_it_holds_the_table(told: 
     assert found is not None
     assert found.statement == f"alter table t modify a {changed}"
     assert "column 'a'" in found.reason
+
+
+def made(system: str, old: str, new: str, value: object) -> object:
+    """What a value of a column becomes when its type is changed."""
+    was, becomes = gold_type(system, old), gold_type(system, new)
+    assert was is not None
+    assert becomes is not None
+    fill = Fill(Sequence(0, 5, 0), Column("x", "a", old, was), new, becomes)
+    return caster(fill, ValueRules(system=system))(value)
+
+
+MORNING = 1_704_164_645_000_000
+"""2024-01-02 03:04:05 as microseconds since 1970."""
+
+
+@pytest.mark.parametrize(
+    ("system", "old", "new", "value", "shown"),
+    [
+        ("mysql", "float", "varchar(20)", as_float(0.123457), "0.123457"),
+        ("mysql", "float", "varchar(20)", 123456.0, "123456"),
+        ("mariadb", "double", "varchar(30)", 0.1234567, "0.1234567"),
+        ("mysql", "year", "char(4)", 2024, "2024"),
+        ("sqlserver", "varchar(9)", "nchar(3)", "ab", "ab "),
+        ("sqlserver", "int", "varchar(3)", -12, "-12"),
+        ("sqlserver", "decimal(9,2)", "nvarchar(9)", Decimal("0.50"), "0.50"),
+        ("sqlserver", "date", "varchar(30)", 19_724, "2024-01-02"),
+        ("sqlserver", "time(3)", "time(2)", "10:00:00.120", "10:00:00.120"),
+        ("sqlserver", "datetime", "datetime2(3)", MORNING + 120_000, MORNING + 120_000),
+        ("sqlserver", "float", "decimal(9,4)", 0.25, Decimal("0.2500")),
+    ],
+)
+def test_a_value_becomes_what_its_database_makes_of_it(
+    system: str, old: str, new: str, value: object, shown: object
+) -> None:
+    assert made(system, old, new, value) == shown
+
+
+@pytest.mark.parametrize(
+    ("system", "old", "new", "value"),
+    [
+        ("mysql", "float", "varchar(20)", as_float(0.1234567)),
+        ("mariadb", "float", "text", 16_777_216.0),
+        ("mysql", "double(8,2)", "text", 5.0),
+        ("mariadb", "text", "bit(64)", "5"),
+        ("mysql", "char(4)", "year(4)", "2024"),
+        ("sqlserver", "float", "varchar(30)", 0.5),
+        ("sqlserver", "real", "nvarchar(30)", 1.0),
+        ("sqlserver", "datetime", "varchar(30)", MORNING),
+        ("sqlserver", "datetime2(0)", "varchar(30)", MORNING),
+        ("sqlserver", "smalldatetime", "varchar(30)", MORNING),
+        ("sqlserver", "money", "varchar(30)", Decimal("5.1234")),
+        ("sqlserver", "time", "varchar(30)", "10:00:00"),
+        ("sqlserver", "uniqueidentifier", "char(36)", "0e984725-c51c-4bf4-9960-e1c80e27aba0"),
+        ("sqlserver", "int", "varchar(2)", 123),
+        ("sqlserver", "varbinary(9)", "nvarchar(9)", b"ab"),
+        ("sqlserver", "binary(2)", "nchar(9)", b"ab"),
+        ("sqlserver", "nvarchar(9)", "varbinary(9)", "ab"),
+        ("sqlserver", "varchar(30)", "datetime", "2024-02-03 00:00:00"),
+        ("sqlserver", "datetime", "datetime2", MORNING + 3_000),
+        ("sqlserver", "float", "decimal(38,20)", 0.1),
+    ],
+)
+def test_a_value_that_its_database_may_write_otherwise_is_named_and_not_guessed(
+    system: str, old: str, new: str, value: object
+) -> None:
+    found = made(system, old, new, value)
+    assert isinstance(found, Inexact)
+    assert (found.column, found.became) == ("a", new)
 
 
 def test_what_was_gone_before_the_change_does_not_hold() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from retable.ddl.storing import storer
 from retable.ddl.type_text import read_type_text
-from retable.decode.number_text import fit_decimal, fit_double, fit_float, fit_whole, float_text
+from retable.decode.number_text import as_float, fit_decimal, fit_double, fit_float, fit_whole, float_text
 from retable.decode.time_text import MICROS_PER_DAY, clock_text, day_text
 from retable.decode.values import Value, ValueRules, default_reader
 from retable.errors import BadValue, ZeroDate
@@ -31,6 +31,19 @@ _NUMBERS = ("int", "long", "decimal", "float", "double", "boolean")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?\Z")
 _ROUNDING = frozenset({"mysql", "mariadb"})
 """Databases that round exact numbers half away from zero, in every mode (MySQL's manual, Precision Math)."""
+_SQL_SERVER = "sqlserver"
+_WRITTEN_ONE_WAY = _TEXTS | {"tinyint", "smallint", "int", "integer", "bigint", "decimal", "numeric", "dec", "date"}
+"""What SQL Server makes text of without a style of its own (its manual, CAST and CONVERT)."""
+_NOT_OF_TEXT = {
+    **dict.fromkeys(("mysql", "mariadb"), frozenset({"bit", "year"})),
+    _SQL_SERVER: frozenset({"datetime", "smalldatetime", "binary", "varbinary", "image"}),
+}
+"""What text becomes by another rule than its digits: MySQL's BIT takes its bytes and YEAR makes '0' the year 2000; SQL
+Server reads a DATETIME in the order of the session's language, and NVARCHAR's characters have two bytes."""
+_TICK_MICROS = 10_000
+"""SQL Server's DATETIME counts 1/300 s, of which every multiple of this is one in any other type too."""
+_EXACT_DIGITS = 15
+"""So many digits of a double every server writes alike."""
 _MOST_DIGITS = 80
 _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e15
 """Between these MySQL writes a double without an exponent."""
@@ -145,9 +158,11 @@ def _base(source_type: str | None) -> str:
 def _converter(fill: Fill, rules: ValueRules) -> Convert:
     old, new, was, becomes = fill.of.type, fill.type, _base(fill.of.source_type), _base(fill.source_type)
     if new.kind == "string":
-        return _to_text(fill.of, was, becomes)
-    if old.kind == "string" and was not in _TEXTS:
+        return _to_text(fill.of, was, becomes, rules.system)
+    if old.kind == "string" and (was not in _TEXTS or becomes in _NOT_OF_TEXT.get(rules.system, ())):
         return _refuse
+    if rules.system == _SQL_SERVER and was == "datetime" and old.kind == new.kind:
+        return _whole_ticks
     if old.kind == new.kind and old.kind not in _NUMBERS:
         return unchanged
     match old.kind, new.kind:
@@ -157,6 +172,8 @@ def _converter(fill: Fill, rules: ValueRules) -> Convert:
             return _through(_number_of_text, _fitting(new))
         case "decimal", "int" | "long" | "decimal" if rules.system in _ROUNDING:
             return _through(_rounded(new.scale), _fitting(new))
+        case "float" | "double", "decimal" if rules.system == _SQL_SERVER and new.precision > _EXACT_DIGITS:
+            return _refuse
         case kind, other if kind in _NUMBERS and other in _NUMBERS:
             return _through(_number, _fitting(new))
         case "date", "timestamp":
@@ -168,18 +185,26 @@ def _converter(fill: Fill, rules: ValueRules) -> Convert:
     return _refuse
 
 
-def _to_text(of: Column, was: str, becomes: str) -> Convert:
+def _to_text(of: Column, was: str, becomes: str, system: str) -> Convert:
     """What a text of the source shows; of numbers and times only what all servers write alike."""
     if becomes not in _TEXTS and not (becomes in _LABELLED and was in _TEXTS | _LABELLED) and becomes != was:
         return _refuse
     if was == "bit" or "zerofill" in (of.source_type or "").lower():
         return _refuse
+    if system == _SQL_SERVER and was not in {*_WRITTEN_ONE_WAY, becomes}:
+        return _refuse
     match of.type.kind:
         case "string":
             return unchanged if was in _TEXTS | _SPELLED else _refuse
+        case "int" if was == "year":
+            return "{:04}".format
         case "int" | "long" | "decimal" | "date":
             return _text_of(of)
-        case "float" | "double":
+        case "float" | "double" if read_type_text(of.source_type or "").arguments:
+            return _refuse
+        case "float":
+            return _through(_six_digits, _text_of(of))
+        case "double":
             return _through(_plain, _text_of(of))
         case "timestamp" if was == "datetime":
             return _text_of(of)
@@ -235,6 +260,12 @@ def _day_of(micros: int) -> int:
     return day
 
 
+def _whole_ticks(micros: int) -> int:
+    if micros % _TICK_MICROS:
+        raise ValueError("a part of a tick, which the new type may show")
+    return micros
+
+
 def _ascii_bytes(text: str) -> bytes:
     return text.encode("ascii")
 
@@ -246,6 +277,13 @@ def _ascii_text(value: bytes) -> str:
 def _plain(number: float) -> float:
     if number and not _PLAIN_FROM <= abs(number) < _PLAIN_BELOW:
         raise ValueError("servers write it in several ways")
+    return number
+
+
+def _six_digits(number: float) -> float:
+    """Take what MySQL writes whole: of a FLOAT it writes six digits."""
+    if as_float(float(f"{_plain(number):.6g}")) != number:
+        raise ValueError("the source writes fewer digits than it has")
     return number
 
 

@@ -31,8 +31,10 @@ def storer(source_type: str) -> Store:
             return no_longer_than(capacity(kind, arguments), "bytes")
         case "binary":
             return _octets(capacity(kind, arguments))
-        case "enum" | "set":
-            return _labelled(frozenset(labels(arguments)), kind == "set")
+        case "enum":
+            return _one_of(labels(arguments))
+        case "set":
+            return _some_of(labels(arguments))
         case "datetime" | "timestamp":
             return fraction_of(_digits(arguments))
         case "time":
@@ -79,10 +81,22 @@ def _octets(length: int) -> Store:
     return store
 
 
-def _labelled(known: frozenset[str], several: bool) -> Store:
+def _one_of(known: list[str]) -> Store:
     def store(text: str) -> str:
-        if (text or not several) and not known.issuperset(text.split(",") if several else [text]):
+        if text not in known:
             raise ValueError("not one of its labels")
+        return text
+
+    return store
+
+
+def _some_of(known: list[str]) -> Store:
+    """A SET shows each of its labels once, in the order of its definition."""
+
+    def store(text: str) -> str:
+        told = text.split(",") if text else []
+        if told != [label for label in known if label in told]:
+            raise ValueError("not of its labels, each once and in their order")
         return text
 
     return store

@@ -35,8 +35,7 @@ def keeps_values(old: str, new: str) -> bool:
     if kind == "date" and new_kind == "datetime":
         return True
     if kind in ("enum", "set"):
-        kept = set(labels(arguments)) <= set(labels(new_arguments))
-        return kept if new_kind == kind else _is_text(new_kind)
+        return _keeps_labels(kind, labels(arguments), labels(new_arguments)) if new_kind == kind else _is_text(new_kind)
     if kind == new_kind and kind in ("datetime", "timestamp", "time", "bit", "binary"):
         default = {"bit": 1, "binary": 1}.get(kind, 0)
         size, new_size = _number(arguments, default), _number(new_arguments, default)
@@ -67,6 +66,11 @@ def parse_type(text: str) -> tuple[str, str, str] | None:
 def labels(arguments: str) -> list[str]:
     """The labels of an ENUM or a SET, as the statement spells them between their quotes."""
     return [label.replace("''", "'") for label in _LABEL.findall(arguments)]
+
+
+def _keeps_labels(kind: str, old: list[str], new: list[str]) -> bool:
+    """Say whether every value keeps its text; a SET shows its labels in the order of its definition."""
+    return set(old) <= set(new) if kind == "enum" else [label for label in new if label in old] == old
 
 
 def _number(arguments: str, default: int) -> int:
