@@ -14,7 +14,7 @@ from retable.ledger.read import read_ledger, scan
 from retable.model.event import TableName
 from retable.model.schema_change import NoChange, SchemaChange, Unsupported
 from retable.replay.history import Hold
-from retable.replay.rulings import Ruling, RulingKind
+from retable.replay.rulings import REMEDY_DATABASE, Ruling, RulingKind
 
 Way = Literal["retry", "skip", "as", "approve", "reject", "rebuild"]
 WAYS: tuple[Way, ...] = get_args(Way)
@@ -76,6 +76,8 @@ def fitting_ways(hold: Hold) -> tuple[Way, ...]:
     """The releases that can settle a hold, the first ones the likeliest."""
     if hold.position is None:
         return ("rebuild",) if hold.code == "LATE_CHANGE" else ("retry", "rebuild")
+    if hold.remedy == REMEDY_DATABASE:
+        return ("approve", "reject", "skip", "retry", "rebuild")
     if "--approve" in hold.remedy:
         return ("approve", "reject", "as", "skip", "retry", "rebuild")
     if hold.statement is None:

@@ -18,7 +18,7 @@ from retable.gold.work import Change, Decision, Outcome, Work, counted_of, drop_
 from retable.model.sequence import LOWEST, Sequence
 from retable.replay.exactness import cast_hold
 from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, Pair, RowEvent, fold_keys, unpaired
-from retable.replay.history import Hold, TableHistory
+from retable.replay.history import Hold
 from retable.replay.images import TableReader, key_columns
 from retable.replay.policies import keyed_cast
 from retable.replay.stages import fold_stages, stages_of

@@ -14,6 +14,7 @@ from retable.replay.history import Column, Epoch
 from retable.replay.policies import TEXT, arranged, beside, forsaken, keep, next_number, side_column
 
 FROZEN = "the settings freeze the table's columns"
+_BLANKS = re.compile(r"('(?:[^']|'')*')|\s+")
 _FIRST_LABEL = re.compile(r"enum\s*\(\s*'((?:[^']|'')*)'", re.IGNORECASE)
 
 
@@ -51,9 +52,27 @@ def evolve(epoch: Epoch, change: AddColumn | DropColumn | ChangeColumn, turn: Tu
     after = _evolve(epoch, change, turn, dialect, turn.policies)
     if isinstance(after, str):
         return after
-    if turn.policies.columns == "frozen" and after != epoch:
+    if turn.policies.columns == "frozen" and _spelled_alike(after) != _spelled_alike(epoch):
         return FROZEN
     return arranged(after)
+
+
+def shape(columns: tuple[Column, ...]) -> list[tuple[str, str | None]]:
+    """The names and the source types of a source's own columns, however they are spelled."""
+    return [(column.name.lower(), spelling(column.source_type)) for column in columns if column.kept is None]
+
+
+def spelling(source_type: str | None) -> str | None:
+    """A source type in small letters and without blanks; labels stay as they are."""
+    if source_type is None:
+        return None
+    pieces = _BLANKS.split(source_type)
+    return "".join(piece if piece.startswith("'") else piece.lower() for piece in pieces if piece)
+
+
+def _spelled_alike(epoch: Epoch) -> Epoch:
+    columns = (replace(column, source_type=spelling(column.source_type)) for column in epoch.columns)
+    return replace(epoch, columns=tuple(columns))
 
 
 def _evolve(
@@ -125,7 +144,7 @@ def _changed(
     if isinstance(after, str):
         return after
     if new.type != old.type or not lossless:
-        after = forsaken(after, old.id)
+        after = forsaken(after, new.id)
     keys = epoch.keys and tuple(spec.name if key.lower() == old.name.lower() else key for key in epoch.keys)
     return _moved(replace(after, keys=keys), spec.name, change.place)
 

@@ -1,7 +1,8 @@
 """Statements that take rows away, as the policies of their table and its people have it; each gives why it holds."""
 
 from retable.model.policies import Policies
-from retable.replay.rulings import REMEDY_APPROVAL, REMEDY_PARTITIONS, asks_first
+from retable.model.schema_change import DropDatabase
+from retable.replay.rulings import REMEDY_APPROVAL, REMEDY_DATABASE, REMEDY_PARTITIONS, asks_first
 from retable.replay.statement import Statement
 from retable.replay.traced import TracedTable
 
@@ -15,22 +16,31 @@ def drop(table: TracedTable, at: Statement, policies: Policies) -> str | None:
     table.save(at.position)
     reason = asks_first(policies, "drop_table") if table.is_known and not table.dropped else None
     if reason is not None:
-        return table.stop(at, reason, "APPROVAL", REMEDY_APPROVAL)
-    if policies.drop_table == "keep":
-        table.ended = at.position
-    else:
-        table.voids.append((at.position, True))
+        return table.stop(at, reason, "APPROVAL", REMEDY_DATABASE if drops_database(at) else REMEDY_APPROVAL)
+    _end(table, at, policies)
     return None
 
 
 def drop_unseen(table: TracedTable, at: Statement, policies: Policies) -> None:
-    """Drop a table of which nothing was told when its database was dropped: rows that came before are void."""
-    if policies.drop_table == "keep" or table.leaves_out(at):
+    """Drop a table of which nothing was told when its database was dropped, as one of which something was."""
+    if table.leaves_out(at):
         return
     if (reason := asks_first(policies, "drop_table")) is not None:
-        table.stop(at, reason, "APPROVAL", REMEDY_APPROVAL)
+        table.stop(at, reason, "APPROVAL", REMEDY_DATABASE)
     else:
-        table.voids.append((at.position, False))
+        _end(table, at, policies)
+
+
+def drops_database(at: Statement) -> bool:
+    """Whether a statement drops all tables of a database; none of another kind can stand in its place."""
+    return any(isinstance(change, DropDatabase) for change in at.changes)
+
+
+def _end(table: TracedTable, at: Statement, policies: Policies) -> None:
+    if policies.drop_table == "keep":
+        table.ended = at.position
+    else:
+        table.voids.append((at.position, True))
 
 
 def truncate(table: TracedTable, at: Statement, policies: Policies) -> str | None:

@@ -22,10 +22,13 @@ def side_column(epoch: Epoch, old: Column, new: Column, at: Sequence, number: in
 
 
 def beside(epoch: Epoch, old: Column, new: Column, at: Sequence) -> Epoch:
-    """Put a renamed column in the place of the old one, which keeps its name and goes on to show the same."""
+    """Put a renamed column in the place of the old one, which keeps its name and goes on to show the same.
+
+    So do those that showed the old one.
+    """
     filled = replace(new, default=None, born=None, fill=Fill(at, old, new.source_type, new.type, keeps=True))
     there = tuple(filled if column == old else column for column in epoch.columns)
-    return arranged(replace(epoch, columns=(*there, keep(old, 0, new.id))))
+    return arranged(_followed(replace(epoch, columns=(*there, keep(old, 0, new.id))), old.id, new.id))
 
 
 def left_behind(epoch: Epoch, columns: tuple[Column, ...]) -> tuple[Column, ...]:
@@ -46,10 +49,15 @@ def keep(column: Column, number: int, follows: str | None = None) -> Column:
 
 def forsaken(epoch: Epoch, identity: str) -> Epoch:
     """The epoch in which nothing follows a column any more, as its values are others now."""
+    return _followed(epoch, identity, None)
+
+
+def _followed(epoch: Epoch, identity: str, now: str | None) -> Epoch:
+    """The epoch in which what followed a column follows another one, or none."""
     return replace(
         epoch,
         columns=tuple(
-            replace(column, kept=replace(column.kept, follows=None))
+            replace(column, kept=replace(column.kept, follows=now))
             if column.kept is not None and column.kept.follows == identity
             else column
             for column in epoch.columns

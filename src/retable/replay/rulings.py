@@ -19,6 +19,7 @@ REMEDY_ROW = (
     "correct the settings, then: retable hold release TABLE --retry --reason ...; or --skip leaves this row out"
 )
 REMEDY_APPROVAL = "retable hold release TABLE --approve --reason ..., or --reject, after which it counts for nothing"
+REMEDY_DATABASE = f"{REMEDY_APPROVAL} for this table; no other statement can stand in its place"
 REMEDY_PARTITIONS = (
     "bring the rows that went or came to this table by hand, or keep those that are there: "
     'retable hold release TABLE --skip --reason ..., or on.drop_partition = "keep_rows" in the settings, then --retry'
@@ -79,8 +80,8 @@ def asks_first(policies: Policies, what: Destructive) -> str | None:
 
 
 def approved(policies: Policies, ruling: Ruling | None) -> Policies:
-    """The policies for a statement, which nothing asks about where somebody approved it."""
-    if ruling is None or ruling.kind != "approve":
+    """The policies for a statement, which nothing asks about where somebody approved it, or told what counts."""
+    if ruling is None or ruling.kind == "skip":
         return policies
     columns = "follow" if policies.columns == "frozen" else policies.columns
     renames = "follow" if policies.rename_table == "hold" else policies.rename_table

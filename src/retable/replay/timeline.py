@@ -27,13 +27,14 @@ from retable.model.schema_change import (
     Unsupported,
 )
 from retable.model.sequence import Sequence
-from retable.replay.columns import FROZEN, Dialect, Turn, evolve, unknown_type
-from retable.replay.destructive import drop, drop_unseen, leave_partitions, truncate
+from retable.replay.columns import FROZEN, Dialect, Turn, evolve, shape, unknown_type
+from retable.replay.destructive import drop, drop_unseen, drops_database, leave_partitions, truncate
 from retable.replay.history import ChangeStatus, Column, Epoch, NameSpan, TableHistory
 from retable.replay.policies import left_behind
 from retable.replay.rulings import (
     REMEDY_APPROVAL,
     REMEDY_POLICY,
+    REMEDY_STATEMENT,
     Ruling,
     Rulings,
     approved,
@@ -77,7 +78,10 @@ class Timeline:
         for table in reversed(self._all):
             if any(span.name == name and span.covers(sequence) for span in table.spans):
                 return table.identity
-        return self._open(name, sequence).identity
+        table = self._open(name, sequence)
+        if table.dropped:
+            self._note(table, self._dropped_databases[name.database], DropDatabase(name.database))
+        return table.identity
 
     # --- tracing -------------------------------------------------------------------------------------------------
     def apply(self, statement: Statement) -> None:
@@ -119,7 +123,9 @@ class Timeline:
         return reason or False
 
     def _ruling(self, table: TracedTable, at: Statement) -> Ruling | None:
-        return self._rulings.of(table.identity, at.position, at.part)
+        """What somebody decided about a statement; nothing can stand in the place of one that drops a database."""
+        ruling = self._rulings.of(table.identity, at.position, at.part)
+        return None if ruling is not None and ruling.kind == "replace" and drops_database(at) else ruling
 
     def _policies(self, table: TracedTable, at: Statement) -> Policies:
         return approved(self._dialect.policies(table.name), self._ruling(table, at))
@@ -211,7 +217,7 @@ class Timeline:
         if reason is not None:
             return table.stop(at, reason)
         policies = self._policies(table, at)
-        if policies.columns == "frozen" and (was := _shape(table.epochs[-1].columns)) and was != _shape(columns):
+        if policies.columns == "frozen" and (was := shape(table.epochs[-1].columns)) and was != shape(columns):
             return table.stop(at, FROZEN, remedy=REMEDY_POLICY)
         table.voids.append((at.position, False))
         table.ended = None
@@ -286,7 +292,7 @@ class Timeline:
         turn = Turn(at.position, f"{at.position}:{number}", tuple(table.epochs), self._policies(table, at))
         outcome = evolve(table.epochs[-1], change, turn, self._dialect)
         if isinstance(outcome, str):
-            return table.stop(at, outcome)
+            return table.stop(at, outcome, remedy=REMEDY_POLICY if outcome == FROZEN else REMEDY_STATEMENT)
         table.begin(replace(outcome, start=at.position))
         self._note(table, at, change)
         return None
@@ -314,10 +320,6 @@ class Timeline:
         # A row without the column shows null on either side of such a statement: it needs no place among the rows.
         orders = not (adds or isinstance(change, CreateTable | CreateTableLike))
         table.record(at, (self._dialect.describe(change),), "applied", None, orders)
-
-
-def _shape(columns: tuple[Column, ...]) -> list[tuple[str, str | None]]:
-    return [(column.name.lower(), column.source_type) for column in columns if column.kept is None]
 
 
 def trace(
