@@ -110,7 +110,7 @@ def test_a_release_says_first_what_it_will_do_and_keeps_who_and_why(
 @pytest.mark.parametrize(
     ("way", "decision", "statement", "words"),
     [
-        (("--skip",), "skip", None, "It counts for nothing: now, and in every later replay"),
+        (("--skip",), "skip", HOLD.statement, "It counts for nothing: now, and in every later replay"),
         (("--as", "alter table orders add c int"), "replace", "alter table orders add c int", "(AddColumn)"),
         (("--retry",), None, None, "It will be tried again there"),
     ],

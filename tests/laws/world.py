@@ -99,7 +99,8 @@ class World:
         if kind is not None:
             assert state.hold is not None
             assert state.hold.position is not None
-            self.rulings.append(Ruling(state.identity, state.hold.position, state.hold.part, kind, statement))
+            said = state.hold.statement if kind == "skip" else statement
+            self.rulings.append(Ruling(state.identity, state.hold.position, state.hold.part, kind, said))
         self._record(self._run(f"release of {gold}", lambda _: None).rebuild(gold, resumes=True))
 
     def gold(self) -> dict[str, Gold]:

@@ -35,7 +35,7 @@ def is_newer(work: Work, bulk: Bulk, window: str, empty: bool) -> bool:
     starts = (history.final.start, history.void, *history.rekeyed)
     if any(start is not None and first <= start for start in starts) or history.hold is not None:
         return False
-    if any(place >= first for place, _ in history.skipped):
+    if any(place >= first for place, _, _ in history.skipped):
         return False
     if work.rebuilds or not work.hashed or any(column.kept is not None for column in history.final.columns):
         return False

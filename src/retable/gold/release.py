@@ -66,7 +66,8 @@ def plan_release(
     kind = _RULINGS.get(way)
     ruling = None
     if kind is not None and hold.position is not None:
-        ruling = Ruling(state.identity, hold.position, hold.part, kind, text)
+        said = hold.statement if kind == "skip" else text
+        ruling = Ruling(state.identity, hold.position, hold.part, kind, said)
     lines = [f"{table} is held at {hold.position or 'its first row'}: {hold.reason}"]
     lines += [f"  {hold.statement}"] if hold.statement else []
     return Release(way, ruling, (*lines, *_deed(way, hold, text, meaning), _cost(way, waiting)))

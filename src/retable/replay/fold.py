@@ -130,7 +130,7 @@ class Bounds:
 
     void: Sequence | None
     hold: Hold | None
-    skipped: frozenset[tuple[Sequence, str | None]] = frozenset()
+    skipped: frozenset[tuple[Sequence, str | None, str | None]] = frozenset()
 
     def verdict(self, event: RowEvent) -> str | None:
         if self.hold is not None and (self.hold.position is None or event.sequence >= self.hold.position):
@@ -140,10 +140,18 @@ class Bounds:
         return "voided" if self.void is not None and event.sequence < self.void else None
 
     def _is_skipped(self, event: RowEvent) -> bool:
-        """Whether a person left the row out; of an update in two halves, both."""
+        """Whether a person left the row out; of an update in two halves, both.
+
+        All rows of a full load may have one sequence, so the row itself tells which of them is meant.
+        """
         if event.half is None:
-            return (event.sequence, event.part) in self.skipped
-        return any((place.epoch, place.hi, part) == event.pair for place, part in self.skipped)
+            return (event.sequence, event.part, told_row(event)) in self.skipped
+        return any((place.epoch, place.hi, part) == event.pair for place, part, _ in self.skipped)
+
+
+def told_row(event: RowEvent) -> str:
+    """The beginning of a row, as a hold tells it."""
+    return (event.after or event.before or "")[:500]
 
 
 def fold_keys(
@@ -293,5 +301,5 @@ def _readable(
 def _stop(folded: Folded, event: RowEvent, code: str, reason: str) -> None:
     """Remember the lowest position at which the rows themselves stop the table."""
     if folded.hold is None or (folded.hold.position is not None and event.sequence < folded.hold.position):
-        row = (event.after or event.before or "")[:500]
+        row = told_row(event)
         folded.hold = Hold(code, reason, event.sequence, event.part, row, REMEDY_ROW)

@@ -144,7 +144,7 @@ class TableHistory:
     changes: tuple[AppliedChange, ...] = field(default=())
     key_changes: tuple[Sequence, ...] = ()
     ended: Sequence | None = None
-    skipped: frozenset[tuple[Sequence, str | None]] = frozenset()
+    skipped: frozenset[tuple[Sequence, str | None, str | None]] = frozenset()
 
     @property
     def name(self) -> TableName:

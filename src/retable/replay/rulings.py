@@ -39,8 +39,9 @@ _ASKED: dict[Destructive, str] = {
 class Ruling:
     """What a person decided about a statement, or a row, of one table.
 
-    `skip`: it counts for nothing. `replace`: `statement`, in the source's dialect, counts in its stead. `approve`: it
-    counts as it is, though the settings ask first.
+    `skip`: it counts for nothing; `statement` is what stands there, a statement or the beginning of a row. `replace`:
+    `statement`, in the source's dialect, counts in its stead. `approve`: it counts as it is, though the settings ask
+    first.
     """
 
     identity: str
@@ -66,10 +67,10 @@ class Rulings:
     def of(self, identity: str, position: Sequence, part: str | None) -> Ruling | None:
         return self._of[identity].get((position, part)) if identity in self._of else None
 
-    def skipped(self, identity: str) -> frozenset[Place]:
-        """The places that count for nothing."""
+    def skipped(self, identity: str) -> frozenset[tuple[Sequence, str | None, str | None]]:
+        """The places that count for nothing, each with what stands there: a statement, or the beginning of a row."""
         found = self._of.get(identity, {})
-        return frozenset(place for place, ruling in found.items() if ruling.kind == "skip")
+        return frozenset((*place, ruling.statement) for place, ruling in found.items() if ruling.kind == "skip")
 
 
 def asks_first(policies: Policies, what: Destructive) -> str | None:

@@ -42,7 +42,7 @@ class TracedTable:
     renamed: dict[str, str] = field(default_factory=dict)
     key_changes: list[Sequence] = field(default_factory=list)
     ended: Sequence | None = None
-    skipped: frozenset[tuple[Sequence, str | None]] = frozenset()
+    skipped: frozenset[tuple[Sequence, str | None, str | None]] = frozenset()
     saved: tuple[Sequence, list[Epoch], list[tuple[Sequence, bool]], list[AppliedChange], Sequence | None] | None = None
 
     @property
@@ -60,7 +60,7 @@ class TracedTable:
 
     def leaves_out(self, at: Statement) -> bool:
         """Whether a person decided that a statement counts for nothing here."""
-        return (at.position, at.part) in self.skipped
+        return any((position, part) == (at.position, at.part) for position, part, _ in self.skipped)
 
     def has_noted(self, at: Statement) -> bool:
         return any((noted.position, noted.part) == (at.position, at.part) for noted in self.changes)
