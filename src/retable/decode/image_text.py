@@ -31,7 +31,7 @@ def write_image(tokens: Mapping[str, Raw | str | None]) -> str:
 
 def keys_in(images: Sequence[str], keys: tuple[str, ...]) -> list[bytes]:
     """Write the keys of rows as `key_text` does, reading only their own columns of the images."""
-    decoder = _keys_decoder(keys)
+    decoder = images_decoder(keys, frozenset(keys))
     if decoder is None:
         return [key_text(read_image(image), keys).encode() for image in images]
     rows = decoder.decode(f"[{','.join(images)}]")
@@ -40,13 +40,19 @@ def keys_in(images: Sequence[str], keys: tuple[str, ...]) -> list[bytes]:
 
 
 @lru_cache(4096)
-def _keys_decoder(keys: tuple[str, ...]) -> "msgspec.json.Decoder[list[msgspec.Struct]] | None":
-    """Read these columns of many images at once; None where msgspec cannot spell the name of one."""
-    if len(set(keys)) < len(keys) or any(_ESCAPED.search(key) for key in keys):
+def images_decoder(
+    names: tuple[str, ...], as_tokens: frozenset[str]
+) -> "msgspec.json.Decoder[list[msgspec.Struct]] | None":
+    """Read these columns of an array of images, `column_0` and so on; None where msgspec cannot spell the name of one.
+
+    A column of `as_tokens` gives its tokens; every other one text or null, and nothing else may stand there.
+    """
+    if len(set(names)) < len(names) or any(_ESCAPED.search(name) for name in names):
         return None
-    names = {f"column_{at}": name for at, name in enumerate(keys)}
-    key = msgspec.defstruct("Key", [(at, Raw, _NULL) for at in names], rename=names, gc=False)
-    return msgspec.json.Decoder(list[key])  # type: ignore[valid-type]
+    columns = {f"column_{at}": name for at, name in enumerate(names)}
+    fields = [(at, Raw, _NULL) if name in as_tokens else (at, str | None, None) for at, name in columns.items()]
+    image = msgspec.defstruct("Image", fields, rename=columns, gc=False)
+    return msgspec.json.Decoder(list[image])  # type: ignore[valid-type]  # a class made of the columns' names
 
 
 def key_text(image: Mapping[str, str | None], keys: Sequence[str]) -> str:
