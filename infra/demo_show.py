@@ -8,7 +8,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from demo_shop import MartRow
-from retable.config import SourceSettings
 from retable.decode.registry import find_format
 from retable.freshness.catalog import read_facts, tables_of
 from retable.freshness.gate import judge, spell
@@ -18,6 +17,7 @@ from retable.ledger.catalog import Lake
 from retable.ledger.read import read_evidence, read_ledger
 from retable.ledger.rows import Stage
 from retable.ledger.windows import read_windows
+from retable.source_settings import SourceSettings
 
 STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 FIRST_ROWS = 5

@@ -141,7 +141,7 @@ def set_up() -> None:
     steps = [
         ("a virtual environment in .venv", make_venv),
         ("the pinned packages (a minute or two)", install_packages),
-        ("Spark's jars (60 MB)", install_jars),
+        ("Spark's jars (130 MB)", install_jars),
     ]
     for number, (words, step) in enumerate(steps, 1):
         print(f"setup {number}/{len(steps)}: {words} …", end=" ", flush=True)

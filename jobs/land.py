@@ -4,7 +4,6 @@ from datetime import datetime
 
 from pyspark.sql import SparkSession
 
-from retable.config import SourceSettings
 from retable.job import run_stage
 from retable.land.files import list_objects
 from retable.land.spark import land
@@ -12,6 +11,7 @@ from retable.ledger.catalog import Lake
 from retable.ledger.rows import StageReport
 from retable.ledger.windows import record_windows
 from retable.model.window import window_start
+from retable.source_settings import SourceSettings
 
 
 def record_and_land(

@@ -15,7 +15,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from bench.replay.measure import processor_seconds
-from retable.config import CATALOG, SourceSettings, load_settings
+from retable.config import CATALOG, load_settings
 from retable.decode.spark import decode
 from retable.gold.spark import replay
 from retable.land.files import list_objects
@@ -24,6 +24,7 @@ from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.rows import StageReport
 from retable.ledger.windows import record_windows
 from retable.session import build_session, submit_conf
+from retable.source_settings import SourceSettings
 
 FIRST = datetime(2026, 3, 1, tzinfo=UTC)
 NOW = datetime(2026, 3, 9, tzinfo=UTC)

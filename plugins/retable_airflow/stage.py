@@ -10,13 +10,14 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import Connection, Context
 from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
 
-from retable.config import SourceSettings, load_settings
+from retable.config import load_settings
 from retable.errors import InvalidSetting, SettingsError
 from retable.ledger.catalog import open_lake
 from retable.ledger.read import read_ledger, read_tables
 from retable.ledger.rows import Stage
 from retable.model.window import window_name, window_start
 from retable.session import submit_conf
+from retable.source_settings import SourceSettings
 
 CONNECTION = "retable_spark"
 """The Airflow connection that names the Spark master; without it Spark runs on the worker itself."""

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from decode.events import raw
 from decode.test_bad_inputs import cases, value_of
 from laws.world import World, make_settings
-from retable.config import SourceSettings
 from retable.decode.context import DecodeContext, context_of
 from retable.decode.image_text import read_image
 from retable.decode.registry import decode_message, find_format, source_format
@@ -25,6 +24,7 @@ from retable.model.message import RawMessage
 from retable.model.schema import GoldType, parse_gold_type
 from retable.model.sequence import Sequence
 from retable.setting_values import TupleType
+from retable.source_settings import SourceSettings
 
 TABLE = TableName("shop", None, "orders")
 CONTEXT = DecodeContext("datahub_tuple", keys_of=lambda _: ("id",), database="shop", table="orders")

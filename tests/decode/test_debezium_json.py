@@ -23,7 +23,6 @@ from decode.debezium_messages import (
     text_of,
     with_schema,
 )
-from retable.config import SourceSettings
 from retable.decode.context import DecodeContext, context_of
 from retable.decode.image_text import read_image
 from retable.decode.registry import decode_message, find_format
@@ -32,6 +31,7 @@ from retable.model.event import TableName
 from retable.model.message import RawMessage
 from retable.model.schema_change import NoChange
 from retable.model.sequence import Sequence
+from retable.source_settings import SourceSettings
 
 COLUMNS = [column("id", "int32"), column("c", "string")]
 TABLE = TableName("shop", None, "t")

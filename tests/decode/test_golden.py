@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from decode.events import raw, spelled
-from retable.config import CanalDialect
 from retable.decode.context import DecodeContext
 from retable.decode.registry import FORMATS, decode_message
 from retable.model.message import RawMessage
+from retable.source_settings import CanalDialect
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CASES = [

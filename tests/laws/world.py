@@ -8,20 +8,22 @@ from pathlib import Path
 import pyarrow as pa
 
 from laws.memory import MemoryCatalog, MemoryRows, Table, to_record
-from retable.config import Settings, SourceSettings
+from retable.config import Settings
 from retable.decode.context import context_of
 from retable.decode.registry import decode_message
 from retable.gold.past import Past
 from retable.gold.record import ledger_rows, table_row
 from retable.gold.render import json_rows
 from retable.gold.rows import to_column
-from retable.gold.run import Lane, Replayed, Run
+from retable.gold.run import Replayed, Run
 from retable.gold.state import GoldState, from_properties
+from retable.gold.store import Lane
 from retable.ledger.rows import TableRow
 from retable.model.message import RawMessage
 from retable.model.window import Window, window_name
 from retable.replay.history import Hold
 from retable.replay.rulings import Ruling, RulingKind
+from retable.source_settings import SourceSettings
 
 NOW = datetime(2026, 4, 1, tzinfo=UTC)
 FIRST = datetime(2026, 3, 1, tzinfo=UTC)

@@ -78,7 +78,7 @@ def test_a_table_that_another_process_made_in_the_meantime_is_taken(lake, lake_s
 
 
 def test_a_locked_catalog_says_to_try_again(lake_settings, monkeypatch):
-    monkeypatch.setattr("retable.config.BUSY_SECONDS", 0)
+    monkeypatch.setattr("retable.lake_settings.BUSY_SECONDS", 0)
     lake = open_lake(lake_settings)
     with closing(sqlite3.connect(lake_settings.lake.catalog_file)) as holder:
         holder.execute("BEGIN IMMEDIATE")

@@ -9,7 +9,6 @@ from typing import Any
 import fastavro
 import pytest
 
-from retable.config import SourceSettings
 from retable.decode.dts_avro_record import SCHEMA
 from retable.land.files import list_objects
 from retable.land.layouts import read_messages
@@ -27,6 +26,7 @@ from retable.simulate import (
     write_objects,
 )
 from retable.simulate.history import RowChange
+from retable.source_settings import SourceSettings
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

@@ -21,7 +21,6 @@ from retable.cli.output import (
 )
 from retable.cli.progress import Progress
 from retable.cli.run import call_attention, run_window, running_spark
-from retable.config import SourceSettings
 from retable.errors import NotFound, PositionsLost
 from retable.freshness.catalog import record
 from retable.ledger.catalog import Lake
@@ -31,6 +30,7 @@ from retable.ledger.read import read_ledger
 from retable.ledger.rows import ActionRow, Stage, StageReport
 from retable.ledger.write import append_rows
 from retable.model.window import window_start
+from retable.source_settings import SourceSettings
 
 _PLACE = ("window", "topic", "partition", "offset")
 _MOST_BYTES = 4096

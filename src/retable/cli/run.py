@@ -13,7 +13,7 @@ from retable.cli.arguments import SourceName, WindowName, instant, lake_of
 from retable.cli.clock import new_run, now
 from retable.cli.output import NeedsAttention, say
 from retable.cli.progress import Progress
-from retable.config import Settings, SourceSettings
+from retable.config import Settings
 from retable.freshness.catalog import ask, record
 from retable.freshness.gate import spell
 from retable.land.files import list_objects
@@ -24,6 +24,7 @@ from retable.ledger.read import read_ledger
 from retable.ledger.rows import Stage, StageReport
 from retable.ledger.windows import record_windows
 from retable.model.window import Window, window_start
+from retable.source_settings import SourceSettings
 
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 

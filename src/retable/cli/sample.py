@@ -9,7 +9,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, get_args
 
-from retable.config import SourceSettings
 from retable.decode.context import context_of
 from retable.decode.registry import FORMATS, Format, decode_message
 from retable.errors import Malformed, MessageError, NotFound
@@ -19,6 +18,7 @@ from retable.ledger.plan import FoundObject
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.window import SourceObject
+from retable.source_settings import SourceSettings
 
 Layout = Literal["kafka_dump", "lines"]
 

@@ -11,7 +11,6 @@ from retable.cli.arguments import Json, lake_of
 from retable.cli.clock import now
 from retable.cli.output import NeedsAttention, print_json, print_table
 from retable.cli.why import standing_json
-from retable.config import SourceSettings
 from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import read_facts
 from retable.freshness.gate import Standing, judge, spell
@@ -21,6 +20,7 @@ from retable.ledger.catalog import Lake
 from retable.ledger.quarantine import read_open
 from retable.ledger.read import read_ledger
 from retable.ledger.windows import read_windows
+from retable.source_settings import SourceSettings
 
 _STAGES = ("land", "decode", "replay")
 

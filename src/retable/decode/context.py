@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from retable.config import CanalDialect, SourceSettings
 from retable.model.connector import UNAVAILABLE_VALUE
 from retable.model.event import TableName
+from retable.source_settings import CanalDialect, SourceSettings
 
 
 def _no_keys(_: TableName) -> tuple[str, ...]:

@@ -4,7 +4,6 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from retable.config import SourceSettings
 from retable.decode import (
     canal_json,
     datahub_blob,
@@ -25,6 +24,7 @@ from retable.model.event import BLOCKING_PROBLEMS, ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType
 from retable.model.schema_change import SchemaChange
+from retable.source_settings import SourceSettings
 
 
 def _nothing(op_raw: str, table: TableName) -> None:

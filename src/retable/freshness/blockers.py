@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from pyiceberg.expressions import EqualTo, Reference
 from pyiceberg.expressions.literals import literal
 
-from retable.config import SourceSettings
 from retable.freshness.gate import Blocker, Cause
 from retable.freshness.watermark import Watermarks
 from retable.gold.state import GoldState
@@ -23,6 +22,7 @@ from retable.ledger.read import read_ledger, read_schema_changes, scan
 from retable.model.event import TableName
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.history import Hold
+from retable.source_settings import SourceSettings
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Before = Callable[[str], Watermarks]

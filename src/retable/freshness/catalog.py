@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from retable.config import SourceSettings
 from retable.decode.registry import find_format
 from retable.freshness.blockers import read_blockers
 from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge, standing_of
@@ -16,6 +15,7 @@ from retable.ledger.read import read_tables, read_watermarks
 from retable.ledger.rows import WatermarkRow
 from retable.ledger.write import append_rows
 from retable.model.evidence import GRADES, Grade
+from retable.source_settings import SourceSettings
 
 
 def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade, now: datetime) -> Verdict:

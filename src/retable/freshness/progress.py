@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from retable.config import SourceSettings
 from retable.decode.registry import find_format
 from retable.freshness.gate import Stuck
 from retable.freshness.watermark import Line, Watermarks, from_rows, partition_name
@@ -16,6 +15,7 @@ from retable.ledger.read import read_evidence, read_ledger, read_watermarks
 from retable.ledger.rows import LedgerRow, Stage, WatermarkRow
 from retable.ledger.windows import read_windows
 from retable.model.window import Window, window_name, window_start
+from retable.source_settings import SourceSettings
 
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 _LATELY = timedelta(days=1)

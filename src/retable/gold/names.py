@@ -8,7 +8,7 @@ default because several engines see nothing else. No name is ever part of a path
 import hashlib
 from typing import Literal
 
-from retable.config import LakeSettings
+from retable.lake_settings import LakeSettings
 from retable.model.event import TableName
 
 Case = Literal["lower", "source"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from retable.config import Settings, SourceSettings
+from retable.config import Settings
 from retable.ddl.registry import DIALECTS, describe, parse_statement
 from retable.ddl.types import gold_type
 from retable.ddl.widening import keeps_values
@@ -27,6 +27,7 @@ from retable.replay.rulings import Ruling
 from retable.replay.stages import FormerKey
 from retable.replay.timeline import Statement, Timeline, trace
 from retable.replay.traced import ImplicitColumn
+from retable.source_settings import SourceSettings
 
 REMEDY_CLASH = (
     "give one of the two another database or exclude it, then: retable hold release TABLE --rebuild --reason ..."

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from retable.config import SourceSettings
 from retable.ddl.registry import DIALECTS, parse_statement
 from retable.errors import InvalidSetting
 from retable.gold.silver import system_of
@@ -15,6 +14,7 @@ from retable.model.event import TableName
 from retable.model.schema_change import NoChange, SchemaChange, Unsupported
 from retable.replay.history import Hold
 from retable.replay.rulings import REMEDY_DATABASE, Ruling, RulingKind
+from retable.source_settings import SourceSettings
 
 Way = Literal["retry", "skip", "as", "approve", "reject", "rebuild"]
 WAYS: tuple[Way, ...] = get_args(Way)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Literal, cast
 
-from retable.config import Settings, SourceSettings
+from retable.config import Settings
 from retable.decode.values import ValueRules
 from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.gold.bulk import Bulk, bulk_of, by_table, to_events
@@ -16,7 +16,7 @@ from retable.gold.places import Found, Places
 from retable.gold.plan import Rules, Tables, names_by_identity
 from retable.gold.silver import by_name, system_of, taken, to_event, to_statement
 from retable.gold.state import GoldState
-from retable.gold.store import Catalog, Halves, Late, Record, RowStore
+from retable.gold.store import Halves, Lane, Late, Record
 from retable.gold.table import TableReplay
 from retable.gold.work import Outcome, Work
 from retable.model.event import TableName
@@ -24,19 +24,12 @@ from retable.replay.fold import REMEDY_REBUILD, RowEvent
 from retable.replay.history import Hold, TableHistory
 from retable.replay.timeline import Statement
 from retable.replay.traced import ImplicitColumn
+from retable.source_settings import SourceSettings
 
 THREADS = 4
 Way = Literal["replay", "rebuild", "resume"]
 Named = dict[TableName, list[RowEvent]]
 Owned = dict[str, list[RowEvent]]
-
-
-@dataclass(frozen=True, slots=True)
-class Lane:
-    """One Spark session's way to the rows and to the catalog; one thread uses it at a time."""
-
-    rows: RowStore
-    catalog: Catalog
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from retable.config import CATALOG, SourceSettings
+from retable.config import CATALOG
 from retable.gold.iceberg import Catalog
 from retable.gold.report import Report
 from retable.gold.rows import to_column, to_values
-from retable.gold.run import Lane, Replayed, Run
+from retable.gold.run import Replayed, Run
 from retable.gold.silver import HALVES, ROW_ADDRESS, ROW_COLUMNS, read_statements, read_window
 from retable.gold.state import SEQUENCE_COLUMN
-from retable.gold.store import Columns, Halves, Late, Record, Standing
+from retable.gold.store import Columns, Halves, Lane, Late, Record, Standing
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import spark_explained
 from retable.ledger.rows import StageReport
@@ -30,6 +30,7 @@ from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.fold import Values
 from retable.session import build_session
+from retable.source_settings import SourceSettings
 
 _KEY = "_retable_key_"
 

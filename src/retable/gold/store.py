@@ -132,3 +132,11 @@ class Catalog(Protocol):
 
     def names(self, namespace: str) -> list[str]:
         """The tables of a namespace, as `namespace.table`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One Spark session's way to the rows and to the catalog; one thread uses it at a time."""
+
+    rows: RowStore
+    catalog: Catalog

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from retable.config import SourceSettings
 from retable.errors import ConflictError, EnvironmentFault, InvalidSetting, NotFound, PositionsLost
 from retable.ledger.plan import FoundObject
 from retable.model.window import SourceObject
+from retable.source_settings import SourceSettings
 
 _BLOCK = 1 << 20
 _UNFINISHED = (".tmp", ".crc", "._COPYING_")

@@ -10,10 +10,10 @@ from typing import Annotated
 
 import msgspec
 
-from retable.config import SourceSettings
 from retable.land.lines import Line, read_content, read_lines
 from retable.model.message import RawMessage
 from retable.model.window import SourceObject
+from retable.source_settings import SourceSettings
 
 _BOM = b"\xef\xbb\xbf"
 _LINES_PER_OBJECT = 1 << 40

@@ -12,7 +12,7 @@ from pyspark import Accumulator, AccumulatorParam
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import col
 
-from retable.config import CATALOG, SourceSettings
+from retable.config import CATALOG
 from retable.land.bronze import to_batches
 from retable.land.files import check_object
 from retable.land.layouts import read_messages
@@ -24,6 +24,7 @@ from retable.ledger.windows import find_window, read_windows
 from retable.ledger.write import append_rows
 from retable.model.message import RawMessage
 from retable.model.window import SourceObject, Window
+from retable.source_settings import SourceSettings
 
 _TASKS_PER_CORE = 4
 

@@ -16,8 +16,9 @@ from pyiceberg.exceptions import (
 from pyiceberg.table import Table
 from sqlalchemy.exc import IntegrityError, OperationalError
 
-from retable.config import BUSY_SECONDS, CATALOG, LakeSettings, Settings
+from retable.config import CATALOG, Settings
 from retable.errors import EnvironmentFault, NotFound
+from retable.lake_settings import BUSY_SECONDS, LakeSettings
 from retable.ledger.faults import explained
 from retable.ledger.tables import SystemTable, system_table
 

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pyiceberg.exceptions import CommitFailedException, ValidationException
 from sqlalchemy.exc import DBAPIError
 
-from retable.config import BUSY_SECONDS, LakeSettings
 from retable.errors import ConflictError, EnvironmentFault, RetableError
+from retable.lake_settings import BUSY_SECONDS, LakeSettings
 
 _REMEDIES = {
     "SQLITE_FULL": "its disk is full; free some space and run again",

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from retable.config import SourceSettings
 from retable.errors import InvalidSetting
 from retable.model.window import SourceObject, Window
+from retable.source_settings import SourceSettings
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_WINDOWS = 100_000

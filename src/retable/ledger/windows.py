@@ -8,7 +8,6 @@ import pyarrow as pa
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
-from retable.config import SourceSettings
 from retable.errors import ConflictError, NotFound
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
@@ -16,6 +15,7 @@ from retable.ledger.plan import FoundObject, plan_windows
 from retable.ledger.read import scan
 from retable.ledger.tables import OPS
 from retable.model.window import SourceObject, Window, window_start
+from retable.source_settings import SourceSettings
 
 _TABLE = "ops.windows"
 _ATTEMPTS = 20

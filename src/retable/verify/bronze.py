@@ -5,7 +5,6 @@ from pathlib import Path
 
 from pyiceberg.table import Table
 
-from retable.config import SourceSettings
 from retable.gold.plan import Rules
 from retable.gold.read import find_gold
 from retable.gold.rulings import read_rulings
@@ -17,6 +16,7 @@ from retable.ledger.rows import LedgerRow
 from retable.ledger.windows import read_windows
 from retable.model.event import TableName
 from retable.model.schema import parse_gold_type
+from retable.source_settings import SourceSettings
 from retable.verify.decoded import Decoded, Decoder, read_statements
 from retable.verify.findings import Finding, Report
 from retable.verify.rebuild import Told, names_of

@@ -9,7 +9,6 @@ import pyarrow as pa
 from pyiceberg.expressions import EqualTo, Reference
 from pyiceberg.expressions.literals import literal
 
-from retable.config import SourceSettings
 from retable.decode.context import DecodeContext, context_of
 from retable.decode.registry import decode_message
 from retable.decode.silver import events_to_batch
@@ -22,6 +21,7 @@ from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.window import Window
 from retable.replay.timeline import Statement
+from retable.source_settings import SourceSettings
 from retable.verify.spill import Spill
 
 _TABLES = 4096

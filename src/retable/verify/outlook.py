@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from retable.config import SourceSettings
 from retable.decode.registry import source_format
 from retable.errors import SettingsError
 from retable.gold.past import NO_FILES
@@ -19,6 +18,7 @@ from retable.ledger.rows import LedgerRow, Stage
 from retable.ledger.windows import read_windows
 from retable.model.window import Window
 from retable.replay.history import Hold
+from retable.source_settings import SourceSettings
 
 Cause = Literal["settings", "silver", "decoder"]
 CAUSES: dict[Cause, str] = {

@@ -1,0 +1,32 @@
+"""What a user says of a table: `[tables."<glob>"]` of the settings."""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from retable.model.policies import Destructive, OnColumns, Policies
+from retable.setting_values import ChangeRules, ColumnType
+
+
+class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+    """What the settings say of a source table: `[tables."<glob>"]`."""
+
+    keys: tuple[str, ...] = ()
+    """The columns of the primary key, as the source spells them; empty: what the messages say."""
+    types: dict[str, ColumnType] = Field(default_factory=dict)
+    """The gold type of a column, as `price = "decimal(18,4)"`; it wins over every other origin of a type."""
+    zero_date: Literal["hold", "null", "string"] = "hold"
+    """What a date such as 0000-00-00 does: hold its table, become null (counted), or make its column a string."""
+    on: ChangeRules = ChangeRules()
+    """What changes of the source do, as `{ type_change = "string", drop_table = "keep" }`: see docs/statements.md."""
+    columns: Annotated[OnColumns, Field(alias="schema")] = "follow"
+    """`schema`: follow the source's columns; `additive`, which takes none away; or `frozen`, where a change holds."""
+    approve: tuple[Destructive, ...] = ()
+    """Changes that hold the table until a person approves them: `drop_table`, `truncate`, `drop_column`."""
+    format_version: Literal[2, 3] = 3
+    """The version of Iceberg's format in which the gold table is made; 2 for engines that cannot read 3."""
+
+    @property
+    def policies(self) -> Policies:
+        """What all of these say of the changes of this table."""
+        return Policies(**self.on.model_dump(), columns=self.columns, approve=self.approve)
