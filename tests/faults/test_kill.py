@@ -23,19 +23,21 @@ LEAVING = (": expanded", ": deleted", ": before publishing")
 
 EXPANDED = ("gold_shop.customers: expanded", 1)
 DELETED = ("gold_shop.customers: deleted", 1)
+WRITTEN = ("gold_shop.orders: written", 1)
 BEFORE_PUBLISHING = ("gold_shop.all_types: before publishing", 1)
 RENAMED = ("gold_crm.stock_archive: renamed", 1)
 
 SEAMS: dict[str, tuple[str, Seam, Seam]] = {
     "data files written, not committed": ("cp1_dml", (DATA_FILE, 3), (DATA_FILE, 1)),
     "expanded": ("cp2_columns", EXPANDED, EXPANDED),
-    "between delete and append": ("cp2_columns", DELETED, DELETED),
+    "between delete and append, in format v2": ("cp1_dml", DELETED, DELETED),
+    "vectors and data files written": ("cp1_dml", WRITTEN, WRITTEN),
     "before the transaction": ("cp3_types", BEFORE_PUBLISHING, BEFORE_PUBLISHING),
     "after the transactions, before the record": ("cp3_types", (": published", LAST), (LAST_STEP, 1)),
     "after the transactions, of tables without rows too": ("cp0_preload", (": published", LAST), (LAST_STEP, 1)),
     "before the ledger": ("cp2_columns", (LAST_STEP, 1), (LAST_STEP, 1)),
     "between two tables": ("cp4_tables", (": done", 2), (": done", 8)),
-    "renamed": ("cp4_tables", RENAMED, ("gold_crm.stock_archive: deleted", 1)),
+    "renamed": ("cp4_tables", RENAMED, ("gold_crm.stock_archive: written", 1)),
 }
 
 

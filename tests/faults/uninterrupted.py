@@ -25,6 +25,7 @@ from streams import CHECKPOINTS, SOURCE, canal_lines, checkpoint_cuts, write_obj
 
 NOW = datetime(2026, 4, 1, tzinfo=UTC)
 LAKE = '[lake]\ncatalog = "sqlite:///{catalog}"\nwarehouse = "{warehouse}"\n'
+TABLES = '[tables."shop.customers"]\nformat_version = 2\n'
 REPLAYED = CHECKPOINTS[:-1]
 LEFT_BEHIND = ("retable_", "_retable_new_")
 
@@ -58,7 +59,7 @@ class Uninterrupted:
 def prepare(folder: Path, warehouse: Path, catalog: Path = Path("catalog.db")) -> Settings:
     """Write the stream as objects, and settings of an empty lake for it."""
     write_objects(canal_lines(), checkpoint_cuts(canal_lines()), folder / "landing")
-    toml = LAKE.format(catalog=catalog, warehouse=warehouse) + SOURCE.format(folder=folder / "landing")
+    toml = LAKE.format(catalog=catalog, warehouse=warehouse) + SOURCE.format(folder=folder / "landing") + TABLES
     (folder / "retable.toml").write_text(toml, encoding="utf-8")
     return load_settings(folder / "retable.toml")
 

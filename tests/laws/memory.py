@@ -53,6 +53,7 @@ class LoadedTable:
         self._base = table.snapshot
         self._decided_on = list(table.fields)
         self._said = dict(table.properties)
+        self._branch: str | None = None
 
     @property
     def name(self) -> str:
@@ -90,12 +91,22 @@ class LoadedTable:
             assert self.has_defaults() or defaults.get(column.id) is None, "format v2 knows no default"
         self._decided_on = list(table.fields)
 
+    def replace(self, gone: pa.Table, rows: pa.Table, run_id: str, window: str) -> bool:
+        if not self.has_defaults():
+            return False
+        self.branch(run_id)
+        delete_keys(self._table, run_id, gone)
+        self.append(rows, run_id, window)
+        return True
+
     def branch(self, run_id: str) -> str:
         self._table.branches = {run_id: list(self._table.rows)}
+        self._branch = run_id
         return run_id
 
-    def append(self, branch: str, rows: pa.Table, run_id: str, window: str) -> None:
-        table = self._table
+    def append(self, rows: pa.Table, run_id: str, window: str) -> None:
+        table, branch = self._table, self._branch
+        assert branch is not None, "rows are written to a branch"
         names = [name for name in rows.column_names if name != SEQUENCE_COLUMN]
         ids = [table.id_of(name) for name in names]
         assert set(ids) == {number for number, _, kind in table.fields if kind is not None}, "a row has every column"
@@ -106,14 +117,13 @@ class LoadedTable:
 
     def publish(
         self,
-        branch: str | None,
         evolution: Evolution | None,
         properties: dict[str, str],
         window: str,
         step: Callable[[str], None],
         tag: str | None = None,
     ) -> None:
-        table = self._table
+        table, branch = self._table, self._branch
         step(f"{self._name}: before publishing")
         if (table.snapshot, table.fields, table.properties) != (self._base, self._decided_on, self._said):
             raise Fenced(f"{self._name}: another writer committed first; run this window again", table=self._name)
@@ -208,14 +218,17 @@ class MemoryRows:
         branches[branch] = [row for row in branches[branch] if row[1] >= void]
 
     def delete_keys(self, gold: str, branch: str, keys: pa.Table) -> None:
-        table = self._catalog.tables[gold]
-        ids = [table.id_of(name) for name in keys.column_names]
-        gone = {_comparable(key) for key in to_values(keys)}
-        table.branches[branch] = [
-            row
-            for row in table.branches[branch]
-            if _comparable(tuple(table.value(row, number) for number in ids)) not in gone
-        ]
+        delete_keys(self._catalog.tables[gold], branch, keys)
+
+
+def delete_keys(table: Table, branch: str, keys: pa.Table) -> None:
+    ids = [table.id_of(name) for name in keys.column_names]
+    gone = {_comparable(key) for key in to_values(keys)}
+    table.branches[branch] = [
+        row
+        for row in table.branches[branch]
+        if _comparable(tuple(table.value(row, number) for number in ids)) not in gone
+    ]
 
 
 def to_record(window: str, event: ChangeEvent) -> Record:

@@ -392,6 +392,19 @@ def test_a_dropped_table_leaves_the_catalog_where_the_settings_say_so_and_comes_
     in_every_way([*FIRST, DROP, *AGAIN], on=gone)
 
 
+def test_rows_behind_a_drop_that_no_statement_announced_stay_whatever_a_drop_does() -> None:
+    late = row(40, "INSERT", id="5", a=("1", NUMBER), b=("late", WORD))
+    for windows in (
+        [[*FIRST, DROP, late]],
+        [FIRST, [DROP, late]],
+        [FIRST, [DROP], [late]],
+        [[*FIRST, DROP], [late], []],
+    ):
+        world = run(windows, on={"drop_table": "drop"})
+        assert [each["id"] for each in seen(world)[1]] == [5]
+    assert [each["id"] for each in seen(in_every_way([*FIRST, DROP, late]))[1]] == [5]
+
+
 def test_a_renamed_table_keeps_its_gold_name_where_the_settings_say_so() -> None:
     messages = [*FIRST, ddl(10, "rename table t to u"), row(11, "INSERT", "u", id="7", a=("1", NUMBER), b=("u", WORD))]
     world = in_every_way(messages, on={"rename_table": "keep_name"})

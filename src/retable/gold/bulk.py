@@ -82,4 +82,4 @@ def _all_equal(lists: pa.ChunkedArray) -> bool:
 def _repeats(values: pa.Array, period: int) -> bool:
     """Whether values begin anew after each period."""
     codes = values.dictionary_encode(null_encoding="encode").indices
-    return bool(pc.all(pc.equal(codes[period:], codes[:-period])).as_py())
+    return pc.all(pc.equal(codes[period:], codes[:-period])).as_py() is not False

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
-from pyiceberg.io import load_file_io
-from pyiceberg.table.metadata import TableMetadataUtil
 
 from retable.config import CATALOG
 from retable.decode.values import Value
 from retable.errors import Fenced
 from retable.gold.evolve import Evolution, Field
-from retable.gold.files import write_rows
+from retable.gold.row_delta import Prepared, RowWriter
 from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN
 from retable.ledger.catalog import Lake
 from retable.model.schema import GoldType, parse_gold_type
@@ -49,7 +47,7 @@ class Catalog:
         # A session loads its catalogs with the settings of the thread's active session, so a statement comes first.
         spark.sql(f"USE {CATALOG}")
         self.jvm = cast(Any, spark._jvm)
-        self._gateway: Any = spark.sparkContext._gateway
+        self.gateway: Any = spark.sparkContext._gateway
         self._catalog: Any = self.jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(
             spark._jsparkSession, CATALOG
         )
@@ -59,7 +57,7 @@ class Catalog:
         try:
             return GoldTable(self, name, self._catalog.loadTable(self._identifier(name)))
         except Py4JJavaError as error:
-            if _is(error, self._gateway, "org.apache.iceberg.exceptions.NoSuchTableException"):
+            if _is(error, self.gateway, "org.apache.iceberg.exceptions.NoSuchTableException"):
                 return None
             raise
 
@@ -77,7 +75,7 @@ class Catalog:
             transaction.newFastAppend().commit()
             transaction.commitTransaction()
         except Py4JJavaError as error:
-            if not _is(error, self._gateway, "org.apache.iceberg.exceptions.AlreadyExistsException"):
+            if not _is(error, self.gateway, "org.apache.iceberg.exceptions.AlreadyExistsException"):
                 raise
         return GoldTable(self, name, self._catalog.loadTable(identifier))
 
@@ -95,7 +93,7 @@ class Catalog:
         try:
             found = self._catalog.listTables(self._namespace(namespace))
         except Py4JJavaError as error:
-            if _is(error, self._gateway, "org.apache.iceberg.exceptions.NoSuchNamespaceException"):
+            if _is(error, self.gateway, "org.apache.iceberg.exceptions.NoSuchNamespaceException"):
                 return []
             raise
         return [f"{namespace}.{identifier.name()}" for identifier in found]
@@ -106,7 +104,7 @@ class Catalog:
         try:
             yield
         except Py4JJavaError as error:
-            if _is(error, self._gateway, "org.apache.iceberg.exceptions.CommitFailedException"):
+            if _is(error, self.gateway, "org.apache.iceberg.exceptions.CommitFailedException"):
                 raise Fenced(f"{name}: another writer committed first; run this window again", table=name) from error
             raise
 
@@ -114,7 +112,7 @@ class Catalog:
         return self.jvm.org.apache.iceberg.types.Types.fromPrimitiveString(str(kind))
 
     def literal(self, value: Value, kind: GoldType) -> Any:
-        """An Iceberg literal of a column's type, for its initial default."""
+        """An Iceberg literal of a column's type."""
         java: object = value
         match value, kind.kind:
             case Decimal(), _:
@@ -137,7 +135,7 @@ class Catalog:
                 raise
 
     def _namespace(self, namespace: str) -> Any:
-        levels = self._gateway.new_array(self.jvm.java.lang.String, 1)
+        levels = self.gateway.new_array(self.jvm.java.lang.String, 1)
         levels[0] = namespace
         return self.jvm.org.apache.iceberg.catalog.Namespace.of(levels)
 
@@ -156,6 +154,8 @@ class GoldTable:
         self.base: int = table.currentSnapshot().snapshotId()
         self._decided_on = self.fields()
         self._said = self._own_properties()
+        self._prepared: Prepared | None = None
+        self._branch: str | None = None
 
     @property
     def location(self) -> str:
@@ -208,6 +208,14 @@ class GoldTable:
             update.commit()
         self._decided_on = self.fields()
 
+    def replace(self, gone: pa.Table, rows: pa.Table, run_id: str, window: str) -> bool:
+        """Write vectors for the rows of `gone` and files for `rows`, which `publish` makes one snapshot of."""
+        if self.has_defaults():
+            told = {RUN_PROPERTY: run_id, WINDOW_SUMMARY: window}
+            keys = gone if gone.num_rows and not self.is_empty else None
+            self._prepared = self._writer().prepare(self.base, keys, rows, told)
+        return self._prepared is not None
+
     def branch(self, run_id: str) -> str:
         """Open this run's branch at the base; branches of runs that died are removed."""
         with self.catalog.conflicts(self.name):
@@ -218,33 +226,37 @@ class GoldTable:
             name = BRANCH + "".join(c if c.isalnum() else "_" for c in run_id)
             manage = self._table.manageSnapshots().createBranch(name, self.base)
             manage.setMaxRefAgeMs(name, 86_400_000).commit()
+        self._branch = name
         return name
 
-    def append(self, branch: str, rows: pa.Table, run_id: str, window: str) -> None:
-        """Append rows, with all columns of the table, to a branch."""
+    def append(self, rows: pa.Table, run_id: str, window: str) -> None:
+        """Append rows, with all columns of the table, to the branch of this run."""
         self._table.refresh()
-        api = self.catalog.jvm.org.apache.iceberg
-        metadata = TableMetadataUtil.parse_raw(str(api.TableMetadataParser.toJson(self._table.operations().current())))
-        io = load_file_io(self.catalog.lake.catalog.properties, metadata.location)
-        change = self._table.newFastAppend().toBranch(branch).set(RUN_PROPERTY, run_id).set(WINDOW_SUMMARY, window)
-        for file in write_rows(io, metadata, rows):
-            found = self._table.io().newInputFile(file.file_path, file.file_size_in_bytes)
-            metrics = api.parquet.ParquetUtil.fileMetrics(found, api.MetricsConfig.forTable(self._table))
-            builder = api.DataFiles.builder(self._table.spec()).withInputFile(found)
-            change.appendFile(builder.withFormat("PARQUET").withMetrics(metrics).build())
+        change = (
+            self._table.newFastAppend().toBranch(self._branch).set(RUN_PROPERTY, run_id).set(WINDOW_SUMMARY, window)
+        )
+        for file in self._writer().data_files(rows):
+            change.appendFile(file)
         with self.catalog.conflicts(self.name):
             change.commit()
 
+    def _writer(self) -> RowWriter:
+        return RowWriter(self.catalog.gateway, self._table, self.catalog.lake.catalog.properties, self._literal)
+
+    def _literal(self, name: str, value: Value) -> Any:
+        return self.catalog.literal(
+            value, next(kind for _, each, kind in self.fields() if kind is not None and each == name)
+        )
+
     def publish(
         self,
-        branch: str | None,
         evolution: Evolution | None,
         properties: dict[str, str],
         window: str,
         step: Callable[[str], None],
         tag: str | None = None,
     ) -> None:
-        """Make the branch, the schema and the properties visible in one transaction, or nothing of them.
+        """Make the rows, the schema and the properties visible in one transaction, or nothing of them.
 
         Fenced when main, the columns or Retable's properties are not those that this run decided on. Whether a commit
         whose reply was lost was applied is read from the table itself. A name of a run does not tell: whoever
@@ -255,7 +267,7 @@ class GoldTable:
         if here != (self.base, self._decided_on, self._said):
             raise Fenced(f"{self.name}: another writer committed first; run this window again", table=self.name)
         with self.catalog.conflicts(self.name):
-            transaction = self._transaction(branch, evolution, properties, window, tag)
+            transaction = self._transaction(evolution, properties, window, tag)
             head = int(transaction.table().currentSnapshot().snapshotId())
         step(f"{self.name}: before publishing")
         try:
@@ -275,17 +287,19 @@ class GoldTable:
         return bool(self.catalog.jvm.org.apache.iceberg.util.SnapshotUtil.isAncestorOf(self._table, head))
 
     def _transaction(
-        self, branch: str | None, evolution: Evolution | None, properties: dict[str, str], window: str, tag: str | None
+        self, evolution: Evolution | None, properties: dict[str, str], window: str, tag: str | None
     ) -> Any:
         transaction = self._table.newTransaction()
         if tag is not None and not self._table.refs().containsKey(tag):
             transaction.manageSnapshots().createTag(tag, self.base).commit()
         # Iceberg repeats an append or a change of properties on whatever main is by then, but never one of a branch.
         main = transaction.manageSnapshots()
-        if branch is None:
+        if self._branch is None:
             main.replaceBranch(MAIN, self.base).commit()
         else:
-            main.fastForwardBranch(MAIN, branch).removeBranch(branch).commit()
+            main.fastForwardBranch(MAIN, self._branch).removeBranch(self._branch).commit()
+        if self._prepared is not None:
+            self._prepared.add_to(transaction.newRowDelta().validateFromSnapshot(self.base))
         if evolution is not None and evolution.contracts:
             update = transaction.updateSchema()
             for name in evolution.drops:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from retable.errors import RetableError
 from retable.gold.image_columns import read_columns
 from retable.gold.lexemes import Lexemes, column_reader
-from retable.gold.rows import arrow_type, sequence_type, to_values
+from retable.gold.rows import arrow_type, sequence_type
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.replay.images import TableReader
 
@@ -131,17 +131,28 @@ def _last(silver: pa.Table, keys: Sequence[pa.Array], plain: _Flags) -> tuple[np
     for name in ("epoch", "hi", "lo"):
         column = silver[name].combine_chunks()
         same[1:] &= np.asarray(pc.equal(column[1:], column[:-1]))
-    ranks = np.cumsum(~same).tolist()
-    known = to_values(pa.Table.from_arrays(list(keys), names=[str(at) for at in range(len(keys))]))
-    last: dict[object, int] = {}
-    duplicates = 0
     places = np.flatnonzero(plain)
-    for place in places.tolist():
-        key = known[place]
-        before = last.get(key)
-        if before is not None and ranks[before] == ranks[place]:
-            duplicates += 1
-        else:
-            last[key] = place
+    codes, ranks = _codes(keys)[places], np.cumsum(~same)[places]
+    by_key = np.argsort(codes, kind="stable")
+    codes, ranks = codes[by_key], ranks[by_key]
+    again = np.zeros(len(places), bool)
+    again[1:] = (codes[1:] == codes[:-1]) & (ranks[1:] == ranks[:-1])
+    first, codes = by_key[~again], codes[~again]
+    ends = np.ones(len(first), bool)
+    ends[:-1] = codes[1:] != codes[:-1]
+    last = places[np.sort(first[ends])]
+    duplicates = int(again.sum())
     verdicts = Counter(applied=len(last), duplicate=duplicates, superseded=len(places) - len(last) - duplicates)
-    return np.fromiter(last.values(), np.int64, len(last)), +verdicts
+    return last, +verdicts
+
+
+def _codes(keys: Sequence[pa.Array]) -> npt.NDArray[np.int64]:
+    """A number for each key: rows have the same one where their keys are equal."""
+    codes = np.zeros(len(keys[0]), np.int64)
+    for column in keys:
+        # Zero has two floats, and both are one key.
+        values = pc.add(column, 0.0) if pa.types.is_floating(column.type) else column
+        encoded = values.dictionary_encode(null_encoding="encode")
+        numbers = np.asarray(encoded.indices.cast(pa.int64()))
+        codes = np.unique(codes * len(encoded.dictionary) + numbers, return_inverse=True)[1]
+    return codes

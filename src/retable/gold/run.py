@@ -207,7 +207,7 @@ class Run:
         name = history.name
         applied = self._identities(name, silver)
         recorded = self._past.records(silver)
-        if way == "replay" and self._is_gone(history):
+        if way == "replay" and self._is_gone(history, state):
             if state is None and self._is_counted(history, gold, applied):
                 return None
         elif way == "replay" and state is not None and self._is_done(state, history, events, gold, applied, recorded):
@@ -277,7 +277,7 @@ class Run:
                 outcome = TableReplay(lane.catalog, lane.rows, self._run_id, window, self._step).replay(
                     work, self._location
                 )
-                if outcome.state.hold is None and self._is_gone(outcome.history):
+                if outcome.state.hold is None and self._is_gone(outcome.history, outcome.state):
                     lane.catalog.drop(work.gold)
                     outcome.snapshot = None
                 self._step(f"{work.gold}: done")
@@ -314,9 +314,10 @@ class Run:
         counted = {(window, what) for (window, table), what in self._past.counted.items() if table in named}
         return set(applied.items()) <= counted
 
-    def _is_gone(self, history: TableHistory) -> bool:
-        """Whether the source dropped a table, and the settings want gold's dropped too."""
-        return history.dropped and history.hold is None and self._rules.policies(history.name).drop_table == "drop"
+    def _is_gone(self, history: TableHistory, state: GoldState | None) -> bool:
+        """Whether the source dropped a table, nothing came behind, and the settings want gold's dropped too."""
+        gone = history.dropped and history.hold is None and (state is None or state.state == "dropped")
+        return gone and self._rules.policies(history.name).drop_table == "drop"
 
     def _older(
         self, tables: Tables, history: TableHistory, until: str, own: set[str], needed: Late | Halves | None

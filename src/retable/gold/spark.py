@@ -9,13 +9,13 @@ from operator import and_, or_
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from retable.config import CATALOG
 from retable.gold.iceberg import Catalog
+from retable.gold.key_rows import ends
 from retable.gold.report import Report
 from retable.gold.rows import to_column, to_values
 from retable.gold.run import Replayed, Run
@@ -184,18 +184,7 @@ class SparkRows:
 
 def _between(keys: pa.Table) -> list[Column]:
     """That a key column lies in the range of the keys: files, whose ranges Iceberg knows, are left out by that."""
-    found = []
-    for name in keys.column_names:
-        column = keys[name]
-        if column.null_count or not _is_ordered(column.type):
-            continue
-        ends = pc.min_max(column).as_py()
-        found.append(_column(name).between(sf.lit(ends["min"]), sf.lit(ends["max"])))
-    return found
-
-
-def _is_ordered(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_date(kind))
+    return [_column(name).between(sf.lit(lowest), sf.lit(highest)) for name, lowest, highest in ends(keys)]
 
 
 def _paths(table: DataFrame) -> set[str]:

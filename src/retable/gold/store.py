@@ -96,22 +96,27 @@ class GoldTable(Protocol):
     def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
         """Add and promote columns; what a killed run left behind goes first."""
 
+    def replace(self, gone: pa.Table, rows: pa.Table, run_id: str, window: str) -> bool:
+        """Prepare what `publish` makes visible: rows that equal a row of `gone` in its columns go, and `rows` come.
+
+        False where that takes a branch: by the table's format, or by the keys' types.
+        """
+
     def branch(self, run_id: str) -> str:
         """Open this run's branch at main, and remove those of runs that died; gives its name for the row store."""
 
-    def append(self, branch: str, rows: pa.Table, run_id: str, window: str) -> None:
-        """Append rows, with all columns of the table, to a branch."""
+    def append(self, rows: pa.Table, run_id: str, window: str) -> None:
+        """Append rows, with all columns of the table, to this run's branch."""
 
     def publish(
         self,
-        branch: str | None,
         evolution: Evolution | None,
         properties: dict[str, str],
         window: str,
         step: Callable[[str], None],
         tag: str | None = None,
     ) -> None:
-        """Make the branch, the columns and the properties visible at once, or nothing of them: Fenced says why.
+        """Make what was written, the columns and the properties visible at once, or nothing of them: Fenced says why.
 
         The snapshot that main was at stays under the name `tag`, where one is given.
         """

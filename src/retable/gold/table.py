@@ -44,16 +44,16 @@ class TableReplay:
         except RewriteNeeded as reason:
             self._step(f"{work.gold}: writing all rows anew, {reason}")
             decision = self._decide(work := work.one_by_one().rewritten(), table)
-        branch, columns = self._write(work, table, decision), () if work.state is None else work.state.columns
+        written, columns = self._write(work, table, decision), () if work.state is None else work.state.columns
         if decision.change is not None:
             columns = gold_columns(table, decision.history, decision.change.evolution, work)
         state = new_state(work, decision, columns)
         evolution = None if decision.change is None else decision.change.evolution
-        wrote = branch is not None or state != work.state or (evolution is not None and evolution.changes)
+        wrote = written or state != work.state or (evolution is not None and evolution.changes)
         if wrote:
             properties = {**to_properties(state), RUN_PROPERTY: f"{self._run_id}/{self._window}"}
             tag = drop_tag(work, decision.history, table.is_empty)
-            table.publish(branch, evolution, properties, self._window, self._step, tag)
+            table.publish(evolution, properties, self._window, self._step, tag)
         folded = decision.folded
         return Outcome(
             work.gold,
@@ -232,40 +232,48 @@ class TableReplay:
         return rows
 
     # --- writing -------------------------------------------------------------------------------------------------
-    def _write(self, work: Work, table: GoldTable, decision: Decision) -> str | None:
-        """Expand, then delete and append on a branch of the run's own; None where no row changes."""
+    def _write(self, work: Work, table: GoldTable, decision: Decision) -> bool:
+        """Expand, then write what goes and comes where no reader looks; False where no row changes."""
         history, change = decision.history, decision.change
         if change is None:
-            return None
+            return False
         evolution, replacement, plain = change.evolution, change.replacement, change.plain
         if evolution.expands:
             table.expand(evolution, change.defaults)
             self._step(f"{work.gold}: expanded")
         if not (work.rebuilds or change.voids or replacement.deletes or replacement.rows or plain):
-            return None
+            return False
         final = history.final.columns
         columns = [(name, column.type) for name, column in zip(evolution.physical, final, strict=True)]
-        branch = table.branch(self._run_id)
-        if work.rebuilds:
-            self._rows.delete_all(work.gold, branch)
-        elif change.voids and history.void is not None:
-            self._rows.delete_below(work.gold, branch, history.void)
         on = key_columns(history, decision.keys) or list(range(len(columns)))
         gone = to_keys(replacement.deletes, [columns[at] for at in on])
         rows = to_table(replacement.rows, columns, table.has_part())
         if plain is not None:
             gone = pa.concat_tables([gone, plain.keys.rename_columns(gone.column_names)])
             rows = pa.concat_tables([rows, plain.rows.rename_columns(rows.column_names)])
+        for _, name, kind in table.fields():
+            if name in evolution.drops and kind is not None:
+                rows = rows.append_column(name, pa.nulls(len(rows), arrow_type(kind)))
+        void = history.void if change.voids else None
+        if work.rebuilds or void is not None or not table.replace(gone, rows, self._run_id, self._window):
+            self._write_branch(work, table, void, gone, rows)
+        self._step(f"{work.gold}: written")
+        return True
+
+    def _write_branch(
+        self, work: Work, table: GoldTable, void: Sequence | None, gone: pa.Table, rows: pa.Table
+    ) -> None:
+        """Delete and append by a commit each, which nobody sees, where one snapshot cannot hold both."""
+        branch = table.branch(self._run_id)
+        if work.rebuilds:
+            self._rows.delete_all(work.gold, branch)
+        elif void is not None:
+            self._rows.delete_below(work.gold, branch, void)
         if gone.num_rows and not table.is_empty:
             self._rows.delete_keys(work.gold, branch, gone)
             self._step(f"{work.gold}: deleted")
         if rows.num_rows:
-            for _, name, kind in table.fields():
-                if name in evolution.drops and kind is not None:
-                    rows = rows.append_column(name, pa.nulls(len(rows), arrow_type(kind)))
-            table.append(branch, rows, self._run_id, self._window)
-            self._step(f"{work.gold}: appended")
-        return branch
+            table.append(rows, self._run_id, self._window)
 
 
 def _evolution(work: Work, table: GoldTable, reader: TableReader, names: dict[str, str]) -> Evolution:

@@ -201,4 +201,5 @@ def new_state(work: Work, decision: Decision, columns: tuple[GoldColumn, ...]) -
         marks[part] = max(sequence, marks.get(part, sequence))
     for part, sequence in marks.items():
         state = state.with_mark(part, sequence)
-    return state
+    lives = history.dropped_at is not None and any(mark > history.dropped_at for mark in state.mark.values())
+    return replace(state, state="live") if lives and hold is None else state

@@ -173,7 +173,12 @@ class TableHistory:
 
     @property
     def dropped(self) -> bool:
-        return self.ended is not None or (bool(self.voids) and self.voids[-1][1])
+        return self.dropped_at is not None
+
+    @property
+    def dropped_at(self) -> Sequence | None:
+        """Where the source dropped the table, unless it made it again."""
+        return self.voids[-1][0] if self.ended is None and self.voids and self.voids[-1][1] else self.ended
 
     @property
     def rekeyed(self) -> tuple[Sequence, ...]:

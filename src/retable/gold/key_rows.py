@@ -1,0 +1,79 @@
+"""Where the rows of some keys stand in a data file, read with Arrow: only the key's columns, and no job."""
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyiceberg.io import FileIO
+
+_ROW = "_retable_row"
+
+
+def can_find(keys: pa.Table) -> bool:
+    """Say whether Arrow compares these keys as Spark does: floats have a second zero, and NULL joins nothing."""
+    floats = any(pa.types.is_floating(field.type) for field in keys.schema)
+    return not floats and not (keys.num_columns > 1 and any(column.null_count for column in keys.columns))
+
+
+def find_rows(io: FileIO, path: str, ids: list[int], keys: pa.Table) -> pa.Array | None:
+    """Give the positions, from 0, of the rows whose fields `ids` equal a row of `keys`; None where one is missing."""
+    with io.new_input(path).open() as stream:
+        file = pq.ParquetFile(stream)
+        places = [_place(file.schema_arrow, field_id) for field_id in ids]
+        if None in places:
+            return None
+        names = [file.schema_arrow.field(place).name for place in places]
+        found, start = [], 0
+        for group in range(file.num_row_groups):
+            if _may_hold(file.metadata.row_group(group), names[0], keys.column(0)):
+                rows = file.read_row_group(group, columns=names).select(names)
+                found.append(pc.add(_matching(rows.rename_columns(keys.column_names).cast(keys.schema), keys), start))
+            start += file.metadata.row_group(group).num_rows
+        return pa.chunked_array(found, pa.int64()).combine_chunks()
+
+
+def ends(keys: pa.Table) -> list[tuple[str, Any, Any]]:
+    """The lowest and the highest value of each column of keys that has an order which bounds of files know."""
+    found = []
+    for name in keys.column_names:
+        column = keys[name]
+        if not column.null_count and _is_ordered(column.type):
+            values = pc.min_max(column).as_py()
+            found.append((name, values["min"], values["max"]))
+    return found
+
+
+def _place(schema: pa.Schema, field_id: int) -> int | None:
+    """Find a column by its id: its name is that of the time when the file was written."""
+    wanted = str(field_id).encode()
+    ids = (((field.metadata or {}).get(b"PARQUET:field_id"), at) for at, field in enumerate(schema))
+    return next((at for found, at in ids if found == wanted), None)
+
+
+def _may_hold(group: pq.RowGroupMetaData, name: str, keys: pa.ChunkedArray) -> bool:
+    """Say whether a row group can have one of the keys, by its range where these are whole numbers."""
+    if not pa.types.is_integer(keys.type) or keys.null_count:
+        return True
+    columns = (group.column(at) for at in range(group.num_columns))
+    statistics = next((column.statistics for column in columns if column.path_in_schema == name), None)
+    if statistics is None or not statistics.has_min_max:
+        return True
+    ends = pc.min_max(keys).as_py()
+    return bool(statistics.min <= ends["max"] and statistics.max >= ends["min"])
+
+
+def _matching(rows: pa.Table, keys: pa.Table) -> pa.Array:
+    candidates = pc.is_in(rows.column(0), value_set=keys.column(0).combine_chunks())
+    for at in range(1, keys.num_columns):
+        candidates = pc.and_(candidates, pc.is_in(rows.column(at), value_set=keys.column(at).combine_chunks()))
+    places = pc.indices_nonzero(candidates).cast(pa.int64())
+    if keys.num_columns == 1:
+        return places
+    numbered = rows.take(places).append_column(_ROW, places)
+    same = numbered.join(keys, keys.column_names, join_type="left semi")
+    return same.column(_ROW).combine_chunks()
+
+
+def _is_ordered(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind))
