@@ -1,6 +1,6 @@
 # Everything a developer or a newcomer runs. Each target sets up what it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-faults test-long test-mutants test-airflow bench up down lint clean
+.PHONY: help setup demo test test-slow test-faults test-long test-mutants test-airflow test-servers servers bench up down lint clean
 
 BIN := .venv/bin
 
@@ -14,16 +14,22 @@ demo: setup ## replay a real MariaDB change log and a simulated shop through Air
 	@$(BIN)/python infra/demo.py
 
 test: lint ## every test that needs no server and no root
-	@$(BIN)/pytest -m "not slow" --ignore=tests/faults --ignore=tests/airflow_running
+	@$(BIN)/pytest -n auto --dist loadgroup -m "not slow" --ignore=tests/faults --ignore=tests/airflow_running --ignore=tests/servers
 
 test-slow: setup ## the tests that take minutes each: a genuine stream in forty pieces, in any order
-	@$(BIN)/pytest -m slow
+	@$(BIN)/pytest -m slow --ignore=tests/servers
 
 test-faults: setup ## kill -9 of Spark at every seam, a full disk; wants root
 	@$(BIN)/pytest tests/faults
 
-test-airflow: setup ## a mart behind the gate, in an Airflow that runs: waits, passes, fails by its deadline
+test-airflow: setup ## an Airflow that runs, on PostgreSQL: hours and backfills, gates, kills, alerts, and what is left of them
 	@$(BIN)/pytest tests/airflow_running
+
+servers: setup ## get the servers of test-servers that need no root, and say which packages the others are
+	@$(BIN)/python infra/get_servers.py
+
+test-servers: servers ## the same jobs where users have their data: Kafka, S3, PostgreSQL, REST, Glue, a Spark cluster
+	@$(BIN)/pytest tests/servers
 
 test-long: setup ## draw more examples of the laws: make test-long MINUTES=60
 	@$(BIN)/python tests/laws/long.py $(or $(MINUTES),60) $(SEED)
@@ -34,6 +40,7 @@ test-mutants: setup ## plant bugs into a copy of the core, and say which test ca
 bench: setup ## how fast messages become change events, against merely parsing them; what a replay costs, against MERGE
 	@$(BIN)/python bench/decode.py
 	@$(BIN)/python -m bench.replay
+	@PYTHONPATH=infra:tests $(BIN)/python -m bench.land
 
 up: setup ## start Airflow on 127.0.0.1 (another port: make up RETABLE_PORT=8081)
 	@$(BIN)/python infra/local_airflow.py up

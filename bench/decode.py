@@ -47,6 +47,7 @@ from retable.ledger.windows import record_windows
 from retable.model.message import RawMessage
 from retable.session import build_session, submit_conf
 
+_ANY_LAKE = Settings.model_validate({"lake": {"catalog": "sqlite:////lake/catalog.db", "warehouse": "/lake"}})
 TESTS = Path(__file__).parents[1] / "tests"
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 CLEAN, SPOILED = "20260301T0500Z", "20260301T0600Z"
@@ -215,7 +216,7 @@ def profile(name: str, count: int) -> None:
 
 def one_core() -> SparkContext:
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
-    conf = SparkConf(loadDefaults=False).setAll(list(submit_conf().items()))
+    conf = SparkConf(loadDefaults=False).setAll(list(submit_conf(_ANY_LAKE).items()))
     return SparkContext(conf=conf.setMaster("local[1]").setAppName("retable bench"))
 
 

@@ -82,8 +82,8 @@ def _replay_shop(settings: Settings, lake: Lake, env: dict[str, str]) -> bool:
         "   Then build_marts (var/demo/dags) waits for the watermark, and reads one consistent cut."
     )
     _run_airflow([*runs, Run("build_marts", through, "the mart", len(MART_TASKS))], env)
-    assert source.start
-    truth = demo_shop.play(source.start).truth()
+    assert source.first
+    truth = demo_shop.play(source.first).truth()
     found = demo_shop.differences(lake, truth)
     show_windows(lake, source.name)
     fresh = show_watermark(lake, source, through)
@@ -93,8 +93,8 @@ def _replay_shop(settings: Settings, lake: Lake, env: dict[str, str]) -> bool:
 
 
 def _hours(source: SourceSettings, hours: int) -> list[Run]:
-    assert source.start
-    ends = [source.start + number * timedelta(hours=1) for number in range(1, hours + 1)]
+    assert source.first
+    ends = [source.first + number * timedelta(hours=1) for number in range(1, hours + 1)]
     return [
         Run(f"replay_changes__{source.name}", end, f"hour {number} of {hours}", len(REPLAY_TASKS))
         for number, end in enumerate(ends, 1)

@@ -41,6 +41,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of several processes that share the tests one has all those of Spark, and one those of Airflow."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+        elif item.path.is_relative_to(Path(__file__).parent / "airflow"):
+            item.add_marker(pytest.mark.xdist_group("airflow"))
+
+
 @pytest.fixture
 def write_settings(tmp_path: Path) -> "SettingsWriter":
     """Write and load settings: a lake in this test's own folder, and the sources and tables given as TOML."""

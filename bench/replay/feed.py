@@ -15,7 +15,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from bench.replay.measure import processor_seconds
-from retable.config import CATALOG, load_settings
+from retable.config import CATALOG, Settings, load_settings
 from retable.decode.spark import decode
 from retable.gold.spark import replay
 from retable.land.files import list_objects
@@ -32,6 +32,7 @@ HOUR = timedelta(hours=1)
 FILES = 4
 """A window's messages come in so many objects."""
 _BINLOG_START = 1_000_000_000
+_ANY_LAKE = Settings.model_validate({"lake": {"catalog": "sqlite:////lake/catalog.db", "warehouse": "/lake"}})
 _PROJECT = """
 [lake]
 catalog = "sqlite:///lake/catalog.db"
@@ -51,7 +52,7 @@ _SEQUENCE = "named_struct('epoch', 0, 'hi', CAST({hi} AS DECIMAL(38,0)), 'lo', C
 def start_spark(memory: str) -> SparkContext:
     """Start Spark on all cores, with more memory than Retable asks for: no contestant is to suffer from the lack."""
     os.environ.update(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
-    conf = SparkConf(loadDefaults=False).setAll(list(submit_conf().items()))
+    conf = SparkConf(loadDefaults=False).setAll(list(submit_conf(_ANY_LAKE).items()))
     conf.setMaster("local[*]").setAppName("retable bench").set("spark.driver.memory", memory)
     context = SparkContext(conf=conf)
     # Among what Spark warns of is that no catalog is called parquet, each time that a table takes another's files.

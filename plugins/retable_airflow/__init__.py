@@ -1,1 +1,28 @@
-"""Retable in Airflow: what the DAGs are made of."""
+"""Retable in Airflow: what the DAGs are made of.
+
+A DAG file of your own is two lines: `from retable_airflow import dags`, and `dags("s3://bucket/retable.toml")`.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airflow.sdk import DAG
+
+    from retable_airflow.lakes import Reference
+
+
+def dags(settings: "Reference | None" = None) -> "list[DAG]":
+    """Make the DAGs of these settings: one for each source, those for people, the upkeep, and the watch over all.
+
+    `settings` is a path, `s3://bucket/key`, or `var:NAME` for an Airflow variable that holds the TOML; without it those
+    of $RETABLE_SETTINGS hold. Airflow finds the DAGs by itself where this is called in a DAG file.
+    """
+    # Airflow asks this package what it is before it is itself whole, so nothing of it is loaded before it is needed.
+    from retable_airflow.decide import decide_hold
+    from retable_airflow.replay_changes import replay_changes
+    from retable_airflow.upkeep import keep_tables
+    from retable_airflow.watch_tables import watch_tables
+    from retable_airflow.window import replay_window
+
+    made = (replay_changes, replay_window, decide_hold, keep_tables, watch_tables)
+    return [dag for make in made for dag in make(settings)]

@@ -4,12 +4,9 @@ The catalog is asked through pyiceberg: no JVM runs here, and no worker slot is 
 """
 
 import asyncio
-import logging
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator, BaseSensorOperator, Context
@@ -19,6 +16,8 @@ from airflow.triggers.base import BaseTrigger, TriggerEvent
 from retable.errors import EnvironmentFault, NotFound, RetableError, SettingsError
 from retable.model.evidence import GRADES, Grade
 from retable.model.window import window_start
+from retable_airflow.assets import announce, cut_asset, tables_alias
+from retable_airflow.lakes import Reference, address_of, lake_of
 
 if TYPE_CHECKING:
     from retable.freshness.gate import Standing
@@ -28,9 +27,11 @@ _GRACE = timedelta(minutes=5)
 """How long after its deadline the scheduler ends a sensor, should no triggerer run."""
 
 
-def fresh(source: str, settings: Path) -> BaseOperator:
+def fresh(source: str, settings: Reference | None = None) -> BaseOperator:
     """Make the task that keeps how far the window of its DAG run brought a source; it does not wait."""
-    return _FreshOperator(task_id="fresh", source=source, settings=settings)
+    return _FreshOperator(
+        task_id="fresh", source=source, settings=settings, outlets=[cut_asset(source), tables_alias(source)]
+    )
 
 
 class FreshnessSensor(BaseSensorOperator):
@@ -53,7 +54,7 @@ class FreshnessSensor(BaseSensorOperator):
         through: datetime | str | None = None,
         grade: Grade = "row",
         deadline: timedelta | float | None = None,
-        settings: Path | None = None,
+        settings: Reference | None = None,
         **task: Any,
     ) -> None:
         if grade not in GRADES:
@@ -85,7 +86,7 @@ class FreshnessSensor(BaseSensorOperator):
 
     def _look(self, context: Context, until: datetime) -> dict[str, object]:
         through = _time(context.get("data_interval_end") if self.through is None else self.through)
-        question = Question(self.settings, _names(self.tables), through, self.grade)
+        question = Question(str(address_of(self.settings)), _names(self.tables), through, self.grade)
         try:
             answer = question.ask()
         except EnvironmentFault:
@@ -116,9 +117,7 @@ class FreshnessTrigger(BaseTrigger):
     It keeps nothing but its arguments, so a triggerer that starts anew goes on where the other one ended.
     """
 
-    def __init__(
-        self, settings: str | None, names: list[str], through: str, grade: Grade, until: str, poll: float
-    ) -> None:
+    def __init__(self, settings: str, names: list[str], through: str, grade: Grade, until: str, poll: float) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Airflow leaves it untyped
         self.settings = settings
         self.names = names
@@ -132,8 +131,7 @@ class FreshnessTrigger(BaseTrigger):
         return f"{__name__}.{type(self).__qualname__}", {name: getattr(self, name) for name in names}
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
-        settings = None if self.settings is None else Path(self.settings)
-        question = Question(settings, self.names, datetime.fromisoformat(self.through), self.grade)
+        question = Question(self.settings, self.names, datetime.fromisoformat(self.through), self.grade)
         until = datetime.fromisoformat(self.until)
         while (left := (until - datetime.now(UTC)).total_seconds()) > 0:
             # The task is not yet recorded as deferred when its trigger starts: one that fires at once may be missed.
@@ -163,17 +161,16 @@ class Answer:
 class Question:
     """Are these complete through a time? A table that is not there yet is waited for; a source must be there."""
 
-    settings: Path | None
+    settings: str
     names: list[str]
     through: datetime
     grade: Grade
 
     def ask(self) -> Answer:
         """Ask the catalog; SettingsError where a person must change something first."""
-        # Loading what reads a lake takes longer than a DAG file may, so nothing of it is loaded before it is needed.
         from retable.freshness.catalog import ask, reached_at, source_of
 
-        with _lake(self.settings) as lake:
+        with lake_of(self.settings) as lake:
             now = datetime.now(UTC)
             self._check_sources(lake)
             try:
@@ -191,7 +188,7 @@ class Question:
         """Ask for yes or no only, as cheaply as that can be."""
         from retable.freshness.catalog import is_fresh
 
-        with _lake(self.settings) as lake:
+        with lake_of(self.settings) as lake:
             self._check_sources(lake)
             try:
                 return is_fresh(lake, self.names, self.through, self.grade, datetime.now(UTC))
@@ -199,8 +196,12 @@ class Question:
                 return False
 
     def to_json(self) -> dict[str, Any]:
-        settings = None if self.settings is None else str(self.settings)
-        return {"settings": settings, "names": self.names, "through": self.through.isoformat(), "grade": self.grade}
+        return {
+            "settings": self.settings,
+            "names": self.names,
+            "through": self.through.isoformat(),
+            "grade": self.grade,
+        }
 
     def _check_sources(self, lake: "Lake") -> None:
         for name in self.names:
@@ -209,38 +210,26 @@ class Question:
 
 
 class _FreshOperator(BaseOperator):
-    def __init__(self, *, source: str, settings: Path, **task: Any) -> None:
+    def __init__(self, *, source: str, settings: Reference | None, **task: Any) -> None:
         super().__init__(**task)
         self.source = source
         self.settings = settings
 
     def execute(self, context: Context) -> dict[str, object]:
-        """Record the watermarks; a source that is late leaves the task green, and its cause stands in the log."""
+        """Record the watermarks and tell the assets; a late source leaves the task green, and its cause in the log."""
         from retable.freshness.catalog import record
         from retable.freshness.gate import judge
         from retable_airflow.stage import window_of
 
         window = window_of(context)
-        with _lake(self.settings) as lake:
+        with lake_of(self.settings) as lake:
             source = lake.settings.source(self.source)
             facts = record(lake, source, datetime.now(UTC))
-            verdict = judge([facts], window_start(window) + source.every, "row")
+            end = window_start(window) + source.every
+            verdict = judge([facts], end, "row")
+            changed = announce(context, lake, self.source, window, end, facts)
         self.log.info(verdict.words)
-        return {"window": window, "fresh": verdict.is_fresh, **_standing(verdict.standing)}
-
-
-@contextmanager
-def _lake(settings: Path | None) -> Iterator["Lake"]:
-    from retable.config import load_settings
-    from retable.ledger.catalog import open_lake
-
-    # It says of every table that it reads files in its usual way: a task's log is for what the task has to say.
-    logging.getLogger("pyiceberg.io").setLevel(logging.WARNING)
-    lake = open_lake(load_settings(settings))
-    try:
-        yield lake
-    finally:
-        lake.catalog.close()
+        return {"window": window, "fresh": verdict.is_fresh, **_standing(verdict.standing), "changed": changed}
 
 
 def _standing(standing: "Standing") -> dict[str, object]:

@@ -1,40 +1,48 @@
-"""A stage of a source as an Airflow task: the one door through which Airflow runs Spark."""
+"""Stages of a source as Airflow tasks: what they ask of Spark's door, and what the ledger says when it has ended."""
 
-import os
-import sys
-from datetime import timedelta
-from pathlib import Path
-from typing import Any
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Literal
 
-from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
-from airflow.sdk import Connection, Context
-from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
+from airflow.sdk import BaseOperator, Context
+from airflow.sdk.bases.operator import ExecutorSafeguard
+from airflow.sdk.exceptions import AirflowFailException
 
-from retable.config import load_settings
-from retable.errors import InvalidSetting, SettingsError
-from retable.ledger.catalog import open_lake
-from retable.ledger.read import read_ledger, read_tables
-from retable.ledger.rows import Stage
+from retable.errors import EnvironmentFault, InvalidSetting, SettingsError
 from retable.model.window import window_name, window_start
-from retable.session import submit_conf
-from retable.source_settings import SourceSettings
+from retable_airflow.doors import SparkJob, load_door, runs_here
+from retable_airflow.lakes import Reference, address_of, lake_of, settings_of
 
-CONNECTION = "retable_spark"
-"""The Airflow connection that names the Spark master; without it Spark runs on the worker itself."""
+if TYPE_CHECKING:
+    from airflow.providers.openlineage.extractors import OperatorLineage
+
+    from retable.ledger.catalog import Lake
+    from retable.ledger.rows import Stage
+    from retable.source_settings import Source, SourceSettings
 
 POOL = "retable_spark"
 """The Airflow pool whose slots are the Spark jobs that may run at once."""
 
-_JOBS = Path(__file__).resolve().parents[2] / "jobs"
-_LOCAL = '{"conn_type": "spark", "host": "local[*]"}'
+Job = Literal["land", "decode", "replay", "window"]
+STAGES: dict[Job, tuple["Stage", ...]] = {
+    "land": ("land",),
+    "decode": ("decode",),
+    "replay": ("replay",),
+    "window": ("land", "decode", "replay"),
+}
+"""The stages that each job runs, in one Spark application."""
+
+_SHORT = timedelta(seconds=10)
+"""A wait for which a task keeps its slot: a trigger that fires as soon as the task is deferred may be missed."""
 
 
-def stage(name: Stage, source: str, settings: Path) -> SparkSubmitOperator:
-    """Make the task that runs one stage of a source for the window of its DAG run."""
-    return _StageOperator(task_id=name, stage=name, source=source, settings=settings, pool=POOL, conn_id=CONNECTION)
+def stage(job: Job, source: str, settings: Reference | None = None, **task: Any) -> BaseOperator:
+    """Make the task that runs one stage of a source, or all three, for the window of its DAG run."""
+    return _StageOperator(**{"task_id": job, "pool": POOL, **task}, job=job, source=source, settings=settings)
 
 
-def schedule(source: SourceSettings) -> str:
+def schedule(source: "SourceSettings") -> str:
     """Give the cron expression whose intervals are the source's windows."""
     minutes = source.every // timedelta(minutes=1)
     hours, rest = divmod(minutes, 60)
@@ -67,52 +75,117 @@ def window_of(context: Context) -> str:
     )
 
 
-class _StageOperator(SparkSubmitOperator):
-    def __init__(self, *, stage: Stage, source: str, settings: Path, **task: Any) -> None:
-        super().__init__(application=str(_JOBS / f"{stage}.py"), name=f"retable_{stage}_{source}", **task)
-        self.stage = stage
+class _StageOperator(BaseOperator):
+    def __init__(self, *, job: Job, source: str, settings: Reference | None, **task: Any) -> None:
+        super().__init__(**task)
+        self.job = job
         self.source = source
         self.settings = settings
+        self._running: BaseOperator | None = None
 
-    def execute(self, context: Context) -> dict[str, object]:  # type: ignore[override]  # Airflow's own base gives Any
-        """Run the stage, then say what the ledger has of it: a cluster's exit code gets lost."""
+    def execute(self, context: Context) -> dict[str, object]:
+        """Run the job, then say what the ledger has of it: a cluster's exit code gets lost.
+
+        A window in which nothing arrived starts no Spark.
+        """
+        from retable.session import submit_conf
+
         window = window_of(context)
-        run = context["run_id"]
-        args = {"--settings": self.settings, "--source": self.source, "--window": window, "--run-id": run}
-        self.application_args = [str(part) for pair in args.items() for part in pair]
-        self.conf = submit_conf()
-        self.env_vars = _local_environment() if _runs_here() else None
-        super().execute(context)
-        return self._report(window)
+        self._await_delay(window)
+        try:
+            with lake_of(self.settings) as lake:
+                source = lake.settings.source(self.source)
+                if self._closes_quiet(lake, source, window, context["run_id"]):
+                    return self._report(lake, window)
+                conf = submit_conf(lake.settings)
+                job = SparkJob(self.job, self.source, window, context["run_id"], str(address_of(self.settings)), conf)
+                self._running = load_door(source.spark_door)(job)
+        except EnvironmentFault:
+            raise
+        except SettingsError as error:
+            raise AirflowFailException(str(error)) from error
+        self._run(self._running, context)
+        with lake_of(self.settings) as lake:
+            return self._report(lake, window)
 
-    def _report(self, window: str) -> dict[str, object]:
-        lake = open_lake(load_settings(self.settings))
-        rows = [row for row in read_ledger(lake, self.source, window) if row.stage == self.stage and row.table is None]
-        if not rows:
-            raise AirflowFailException(
-                f"Spark ended, but the ledger has no {self.stage} of {window}: see Spark's own log"
-            )
+    def after_delay(self, context: Context, event: object) -> dict[str, object]:
+        """Go on where the delay is over."""
+        return self.execute(context)
+
+    def on_kill(self) -> None:
+        """End what runs: marking the task, clearing it and a timeout come here."""
+        if self._running is not None:
+            self._running.on_kill()
+
+    def get_openlineage_facets_on_start(self) -> "OperatorLineage[Any, Any]":
+        """Name what the stages read and write."""
+        from retable_airflow.lineage import lineage_of
+
+        return lineage_of(self.settings, self.source, STAGES[self.job])
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> "OperatorLineage[Any, Any]":
+        """Name it again, with the gold tables of the window, which are known only now."""
+        from retable_airflow.lineage import lineage_of
+
+        return lineage_of(self.settings, self.source, STAGES[self.job], window_of(task_instance.get_template_context()))
+
+    def _await_delay(self, window: str) -> None:
+        """Leave the slot until what proves a window's end has had its `delay` to arrive."""
+        from airflow.providers.standard.triggers.temporal import DateTimeTrigger
+
+        source = settings_of(self.settings).source(self.source)
+        if "land" not in STAGES[self.job] or source.kind != "kafka":
+            return
+        ready = window_start(window) + source.every + source.delay
+        if (left := ready - datetime.now(UTC)) > _SHORT:
+            self.log.info("waiting until %s, %s behind the window's end", ready.isoformat(), source.delay)
+            self.defer(trigger=DateTimeTrigger(ready), method_name="after_delay")
+        time.sleep(max(left, timedelta()).total_seconds())
+
+    def _closes_quiet(self, lake: "Lake", source: "Source", window: str, run_id: str) -> bool:
+        """Write the ledger of a window in which nothing arrived; False where there is something to do, or to look for.
+
+        What is due is looked for only where the driver would look too: a worker may not reach a cluster's source.
+        """
+        from retable.land.due import record_due
+        from retable.ledger.empty import close_empty
+        from retable.ledger.windows import read_windows
+
+        now = datetime.now(UTC)
+        if runs_here() and "land" in STAGES[self.job]:
+            record_due(lake, source, window, now)
+        found = next((each for each in read_windows(lake, source.name, window) if each.name == window), None)
+        if found is None or not found.is_empty:
+            return False
+        self.log.info("nothing arrived in the window %s: no Spark is started", window)
+        close_empty(lake, [found], run_id, now)
+        return True
+
+    def _run(self, operator: BaseOperator, context: Context) -> None:
+        """Run the door's operator as if it were the task: Airflow warns of one that is run inside another."""
+        token = ExecutorSafeguard.tracker.set(operator)
+        try:
+            operator.render_template_fields(context)
+            operator.execute(context)
+        finally:
+            ExecutorSafeguard.tracker.reset(token)
+
+    def _report(self, lake: "Lake", window: str) -> dict[str, object]:
+        from retable.ledger.read import read_ledger, read_tables
+
+        rows = {row.stage: row for row in read_ledger(lake, self.source, window) if row.table is None}
+        mine = _found(rows, STAGES[self.job], window)
         held = [table.gold for table in read_tables(lake, self.source) if table.state == "held"]
         if held:
             self.log.warning("done, but held: %s; `retable hold list` says why", ", ".join(held))
-        return {"window": window, "counts": rows[-1].counts, "held": held}
+        counts = {name: count for row in mine for name, count in row.counts.items()}
+        return {"window": window, "counts": counts, "held": held, "seconds": round(sum(row.seconds for row in mine), 1)}
 
 
-def _runs_here() -> bool:
-    """Say whether Spark's driver and executors are this worker; true without a connection, which then says so."""
-    try:
-        master = Connection.get(CONNECTION).host
-    except AirflowNotFoundException:
-        os.environ[f"AIRFLOW_CONN_{CONNECTION.upper()}"] = _LOCAL
-        return True
-    return (master or "").startswith("local")
-
-
-def _local_environment() -> dict[str, str]:
-    """Spark's programs and Python are those beside this one; nothing listens beyond loopback."""
-    programs = Path(sys.executable).parent
-    return {
-        "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', '')}",
-        "PYSPARK_PYTHON": sys.executable,
-        "SPARK_LOCAL_IP": "127.0.0.1",
-    }
+def _found(rows: "dict[Stage, Any]", stages: "Sequence[Stage]", window: str) -> list[Any]:
+    missing = [stage for stage in stages if stage not in rows]
+    if missing:
+        raise AirflowFailException(
+            f"Spark ended, but the ledger has no {', '.join(missing)} of {window}: see Spark's own log"
+        )
+    return [rows[stage] for stage in stages]

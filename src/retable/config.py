@@ -1,4 +1,4 @@
-"""The settings: one typed TOML file, or a folder of them; the only reader of the environment.
+"""The settings: one typed TOML file, a folder of them, or an object of S3; the only reader of the environment.
 
 A key that no setting has is an error that names the nearest one. Relative paths start at the settings file's folder.
 Secrets have no place here.
@@ -14,15 +14,18 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from retable.errors import InvalidSetting, NotFound, UnknownSetting
+from retable.errors import EnvironmentFault, InvalidSetting, NotFound, UnknownSetting
 from retable.lake_settings import LakeSettings
 from retable.model.event import TableName
+from retable.places import S3Settings
 from retable.setting_values import ChangeRules, nearest
-from retable.source_settings import CanalDialect, SourceSettings
+from retable.settings_address import Address, read_texts
+from retable.source_settings import KINDS, CanalDialect, KafkaAccess, Source, SourceSettings
 from retable.table_rules import TableRules
 
 CATALOG = "lake"
@@ -39,7 +42,7 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
     """All settings of a lake, its sources and its tables."""
 
     lake: LakeSettings
-    sources: dict[str, SourceSettings] = Field(default_factory=dict)
+    sources: dict[str, Annotated[Source, Field(discriminator="kind")]] = Field(default_factory=dict)
     tables: dict[str, TableRules] = Field(default_factory=dict)
 
     @model_validator(mode="before")
@@ -51,10 +54,17 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
         for name, body in sources.items():
             if isinstance(body, Mapping) and body.get("name", name) != name:
                 raise ValueError(f"sources.{name}.name is no setting; a source's name stands in the brackets")
-        named = {name: {**body, "name": name} if isinstance(body, Mapping) else body for name, body in sources.items()}
+        lake = data.get("lake")
+        given = {"s3": lake["s3"]} if isinstance(lake, Mapping) and "s3" in lake else {}
+        named = {
+            name: {**(given if body.get("kind") == "files" else {}), **body, "name": name}
+            if isinstance(body, Mapping)
+            else body
+            for name, body in sources.items()
+        }
         return {**data, "sources": named}
 
-    def source(self, name: str) -> SourceSettings:
+    def source(self, name: str) -> Source:
         """Give the source of this name; NotFound names the nearest one."""
         if name not in self.sources:
             known = f"; there are {', '.join(sorted(self.sources))}" if self.sources else "; the settings have none"
@@ -81,7 +91,8 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
             "format": settings.format,
             "zones": [settings.time_zone, settings.timestamp_zone],
             "system": settings.source_system,
-            "epoch": settings.source_epoch,
+            # Windows of positions keep the epoch that they were recorded under.
+            "epoch": settings.source_epoch if settings.kind == "files" else 0,
             "format_options": [settings.model, settings.database, settings.table, settings.tuple_schema],
             "canal_dialect": [each.model_dump() for each in settings.canal_dialect],
             "connector": [settings.decimal_mode, settings.time_mode, settings.unavailable_value],
@@ -97,23 +108,37 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
 
 
 _SECTIONS: dict[str, type[BaseModel]] = {"lake": LakeSettings, "sources": SourceSettings, "tables": TableRules}
-_INSIDE: dict[str, type[BaseModel]] = {"canal_dialect": CanalDialect, "on": ChangeRules}
+_INSIDE: dict[str, type[BaseModel]] = {
+    "canal_dialect": CanalDialect,
+    "on": ChangeRules,
+    "s3": S3Settings,
+    "kafka": KafkaAccess,
+}
 
 
-def load_settings(path: Path | None = None) -> Settings:
-    """Read the settings from `path`, else $RETABLE_SETTINGS, else ./retable.toml: a file, or a folder of *.toml."""
-    path = path or Path(os.environ.get("RETABLE_SETTINGS") or "retable.toml")
-    files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+def load_settings(address: Address | None = None) -> Settings:
+    """Read the settings at an address, else at $RETABLE_SETTINGS, else ./retable.toml (`retable.settings_address`)."""
+    texts, folder = read_texts(address or os.environ.get("RETABLE_SETTINGS") or "retable.toml")
     merged: dict[str, object] = {}
-    origins: dict[tuple[str, ...], Path] = {}
-    for file in files:
-        _merge(merged, _read(file), file, origins, ())
-    if not files:
-        raise NotFound(f"the folder {path} holds no settings (*.toml)", path=str(path))
+    origins: dict[tuple[str, ...], str] = {}
+    for origin, text in texts:
+        _merge(merged, _parsed(origin, text), origin, origins, ())
     try:
-        return Settings.model_validate(merged, context={"folder": files[0].parent.absolute()})
+        return Settings.model_validate(merged, context={"folder": folder})
     except ValidationError as error:
-        raise _explain(error.errors()[0], origins, files) from None
+        raise _explain(error.errors()[0], origins, texts[0][0]) from None
+
+
+def read_variable(name: str) -> str:
+    """Give the value of an environment variable that a setting names; EnvironmentFault where it has none."""
+    value = os.environ.get(name)
+    if not value:
+        raise EnvironmentFault(
+            f"the environment variable {name}, which the settings name, is not set; set it for this process, as in "
+            f"the environment of Airflow's workers",
+            variable=name,
+        )
+    return value
 
 
 def jars_folder() -> Path:
@@ -121,24 +146,18 @@ def jars_folder() -> Path:
     return Path(os.environ.get("RETABLE_JARS") or Path(sys.prefix) / "jars")
 
 
-def _read(file: Path) -> dict[str, object]:
+def _parsed(origin: str, text: str) -> dict[str, object]:
     try:
-        return tomllib.loads(file.read_text("utf-8"))
-    except FileNotFoundError:
-        raise NotFound(
-            f"no settings at {file.absolute()}; name them with --settings or $RETABLE_SETTINGS, or write them with "
-            f"`retable init`",
-            path=str(file),
-        ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidSetting(f"{file} is not TOML: {error}", path=str(file)) from error
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidSetting(f"{origin} is not TOML: {error}", path=origin) from error
 
 
 def _merge(
     into: dict[str, object],
     more: Mapping[str, object],
-    file: Path,
-    origins: dict[tuple[str, ...], Path],
+    file: str,
+    origins: dict[tuple[str, ...], str],
     place: tuple[str, ...],
 ) -> None:
     """Add one file's keys to those of the files before it; a value given twice is an error."""
@@ -153,25 +172,45 @@ def _merge(
             _merge(old, value, file, origins, here)
 
 
-def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], Path], files: list[Path]) -> Exception:
-    place = tuple(str(part) for part in error["loc"])
-    file = next((origins[place[:end]] for end in range(len(place), 0, -1) if place[:end] in origins), files[0])
-    where = f"{file}: {_spell(place)}" if place else str(file)
+def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], str], first: str) -> Exception:
+    place, kind = _place(error)
+    file = next((origins[place[:end]] for end in range(len(place), 0, -1) if place[:end] in origins), first)
+    where = f"{file}: {_spell(place)}" if place else file
     match error["type"]:
         case "extra_forbidden":
-            inside = _INSIDE.get(str(place[2])) if len(place) > 3 else None
-            section = inside or (_SECTIONS.get(place[0], Settings) if len(place) > 1 else Settings)
+            depth = 1 if place[0] == "lake" else 2
+            inside = _INSIDE.get(place[depth]) if len(place) > depth + 1 else None
+            section = inside or kind or (_SECTIONS.get(place[0], Settings) if len(place) > 1 else Settings)
+            if others := [] if inside else [name for name in KINDS if kind and place[-1] in KINDS[name].model_fields]:
+                return InvalidSetting(
+                    f"{where} belongs to a source of kind {others[0]!r}, and this one is of another kind",
+                    setting=_spell(place),
+                    file=file,
+                )
             fields = section.model_fields
             known = {field.alias or name for name, field in fields.items()} - {"name"}
             hint = nearest(place[-1], known) or f"; there are {', '.join(sorted(known))}"
-            return UnknownSetting(f"{where} is no setting{hint}", setting=_spell(place), file=str(file))
+            return UnknownSetting(f"{where} is no setting{hint}", setting=_spell(place), file=file)
+        case "union_tag_not_found":
+            return InvalidSetting(f"{where}.kind is missing; it has no default", setting=_spell(place), file=file)
+        case "union_tag_invalid":
+            where += ".kind"
+            reason = f"should be {' or '.join(map(repr, KINDS))}, not {error['ctx']['tag']!r}"
         case "missing":
-            return InvalidSetting(f"{where} is missing; it has no default", setting=_spell(place), file=str(file))
+            return InvalidSetting(f"{where} is missing; it has no default", setting=_spell(place), file=file)
         case "value_error":
             reason = error["msg"].removeprefix("Value error, ")
         case _:
             reason = f"{error['msg'].removeprefix('Input ')}, not {error['input']!r}"
-    return InvalidSetting(f"{where}: {reason}", setting=_spell(place), file=str(file))
+    return InvalidSetting(f"{where}: {reason}", setting=_spell(place), file=file)
+
+
+def _place(error: ErrorDetails) -> tuple[tuple[str, ...], type[BaseModel] | None]:
+    """Give where an error stands, and the settings of the kind of source in which it does."""
+    place = tuple(str(part) for part in error["loc"])
+    if place[:1] == ("sources",) and len(place) > 2 and place[2] in KINDS:
+        return (*place[:2], *place[3:]), KINDS[place[2]]
+    return place, None
 
 
 def _spell(place: tuple[str, ...]) -> str:

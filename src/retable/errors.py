@@ -18,6 +18,9 @@
     │  └─ RowMissing           a change of some columns of a row that is not there
     ├─ ConflictError       RETRY       somebody else committed first, or the catalog is busy
     │  ├─ Fenced               gold moved under this run: another run is the writer now
+    │  │  └─ Compacted             only its files moved: what was decided stands, and is written again
+    │  ├─ Leased               another run is at this table
+    │  ├─ Unavailable          the catalog or the storage does not answer
     │  └─ Late                 a table is not complete through the time that was asked for
     ├─ SettingsError       STOP        nothing was written; a person must change something
     │  ├─ UnknownSetting       a name that no setting has, with the nearest one
@@ -134,6 +137,20 @@ class ConflictError(RetableError):
 
 class Fenced(ConflictError):
     code = "FENCED"
+
+
+class Compacted(Fenced):
+    """Upkeep wrote the same rows into other files meanwhile: the decision stands, and only its write is repeated."""
+
+    code = "COMPACTED"
+
+
+class Leased(ConflictError):
+    code = "LEASED"
+
+
+class Unavailable(ConflictError):
+    code = "UNAVAILABLE"
 
 
 class Late(ConflictError):

@@ -1,18 +1,29 @@
-"""What every job does around its stage: arguments in, Spark up, one JSON line out, an exit code."""
+"""What every job does around its stages: arguments in, Spark up, one JSON line out, an exit code."""
 
 import argparse
 import json
+import os
+import signal
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Thread
 
 from retable.config import load_settings
 from retable.exits import exiting
 from retable.ledger.catalog import open_lake
+from retable.ledger.faults import spark_explained
 from retable.ledger.rows import StageReport
 from retable.session import build_session
+
+LIFELINE = "RETABLE_LIFELINE"
+"""The environment variable that names the processes, as `123,45`, without which a job on one machine must not go on."""
+
+_LOOK_SECONDS = 1.0
 
 
 def run_stage(name: str, stage: Callable[..., StageReport]) -> None:
@@ -20,13 +31,54 @@ def run_stage(name: str, stage: Callable[..., StageReport]) -> None:
 
     A held table is no failure: the report and the ledger name it, and the exit code is 0.
     """
+    run_stages(name, [stage])
+
+
+def run_stages(name: str, stages: Sequence[Callable[..., StageReport]]) -> None:
+    """Run these stages of one window, one after the other, in one Spark application: a line of JSON for each."""
     parser = argparse.ArgumentParser(description=f"The stage {name} of one window of a source.")
     for option in ("--settings", "--source", "--window", "--run-id"):
         parser.add_argument(option, required=True)
     args = parser.parse_args()
+    hold_lifeline()
     with exiting():
-        settings = load_settings(Path(args.settings))
+        settings = load_settings(args.settings)
         lake, source = open_lake(settings), settings.source(args.source)
-        spark = build_session(settings, f"retable {name} {args.source} {args.window}")
-        report = stage(spark, lake, source, args.window, args.run_id, datetime.now(UTC))
-        sys.stdout.write(json.dumps(asdict(report)) + "\n")
+        with spark_explained(settings.lake):
+            spark = build_session(settings, f"retable {name} {args.source} {args.window}")
+        for stage in stages:
+            report = stage(spark, lake, source, args.window, args.run_id, datetime.now(UTC))
+            sys.stdout.write(json.dumps(asdict(report)) + "\n")
+
+
+def hold_lifeline() -> None:
+    """End this process and its JVM as soon as a process of $RETABLE_LIFELINE, or the JVM, is gone.
+
+    A task runner that was killed cannot end what it started, and a driver whose JVM was killed notices only when it
+    next asks Spark: neither may go on beside the retry.
+    """
+    others = [int(pid) for pid in os.environ.get(LIFELINE, "").split(",") if pid]
+    if others:
+        Thread(target=_watch, args=(others, os.getppid()), name="lifeline", daemon=True).start()
+
+
+def _watch(others: Sequence[int], jvm: int) -> None:
+    while os.getppid() == jvm and all(map(_lives, others)):
+        time.sleep(_LOOK_SECONDS)
+    if os.getppid() == jvm:
+        with suppress(ProcessLookupError):
+            os.kill(jvm, signal.SIGKILL)
+    os._exit(70)
+
+
+def _lives(pid: int) -> bool:
+    """Whether a process is there and more than an entry that nobody has collected."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except PermissionError:
+        return True
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return not Path("/proc/self").exists()

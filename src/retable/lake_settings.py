@@ -1,38 +1,136 @@
-"""Where the lake is: `[lake]` of the settings."""
+"""Where the lake is, `[lake]` of the settings; the one place that tells Spark and pyiceberg how to open it."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, model_validator
 
-from retable.setting_values import SQLITE, CatalogAddress, Folder, GoldNamespace
+from retable.lake_catalogs import CatalogAddress, GlueCatalog, PostgresCatalog, RestCatalog, SqliteCatalog
+from retable.places import Bucket, Place, S3Settings
+from retable.setting_values import GoldNamespace, VariableName
 
-BUSY_SECONDS = 30
-"""How long either reader of a SQLite catalog waits for the other one's lock."""
+ReadVariable = Callable[[str], str]
+"""Gives the value of the environment variable of this name, or raises the error that asks for it."""
+
+REQUEST_SECONDS = 60
+"""How long pyiceberg waits for an answer of object storage before it asks again."""
 
 
 class LakeSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
     """Where the tables are: `[lake]`."""
 
     catalog: CatalogAddress
-    """The catalog of all tables: a SQLite file, as `sqlite:///var/lake/catalog.db`."""
-    warehouse: Folder
-    """The folder under which all tables keep their files."""
+    """The catalog of all tables: `sqlite:///var/lake/catalog.db`, `postgresql://user@host/database`,
+    `rest+https://host/path` or `glue://region`."""
+    catalog_password_env: VariableName | None = None
+    """PostgreSQL: the environment variable that holds the password."""
+    catalog_token_env: VariableName | None = None
+    """REST: the environment variable that holds a bearer token."""
+    catalog_credential_env: VariableName | None = None
+    """REST: the environment variable that holds `client:secret`, for which OAuth gives tokens."""
+    warehouse: Place
+    """The folder, or the `s3://bucket/prefix`, under which all tables keep their files."""
+    s3: S3Settings = S3Settings()
+    """How object storage is reached."""
     gold: GoldNamespace = "gold_{database}"
     """The namespace of a gold table; `__<schema>` follows where the source has schemas."""
     case: Literal["lower", "source"] = "lower"
     """Whether gold spells tables and columns in lower case, which every engine can read, or as the source does."""
+    keep_cuts: Annotated[int, Field(strict=True, ge=1)] = 72
+    """Of so many windows upkeep keeps the snapshots that their cuts name, however old they are."""
+
+    @model_validator(mode="after")
+    def _check_together(self) -> Self:
+        named = {"catalog_password_env": PostgresCatalog, "catalog_token_env": RestCatalog}
+        for setting, kind in (named | {"catalog_credential_env": RestCatalog}).items():
+            if getattr(self, setting) and not isinstance(self.catalog, kind):
+                raise ValueError(f"{setting} has no meaning for the catalog {self.catalog}; remove it")
+        if self.catalog_token_env and self.catalog_credential_env:
+            raise ValueError("catalog_token_env and catalog_credential_env are two ways to one catalog; set one")
+        if isinstance(self.catalog, GlueCatalog):
+            self._check_glue()
+        return self
+
+    def _check_glue(self) -> None:
+        if not isinstance(self.warehouse, Bucket):
+            raise ValueError("the readers of Glue cannot see a folder of this machine; set warehouse = s3://…")
+        if self.s3.variables:
+            raise ValueError(
+                "Glue takes keys by AWS's own ways (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile, a role) "
+                "and S3 takes the same; remove access_key_env and secret_key_env of [lake.s3]"
+            )
 
     @property
-    def catalog_file(self) -> Path:
-        return Path(self.catalog.removeprefix(SQLITE))
+    def catalog_file(self) -> Path | None:
+        """The file of a SQLite catalog; other catalogs have none."""
+        return self.catalog.file if isinstance(self.catalog, SqliteCatalog) else None
 
     @property
-    def jdbc_uri(self) -> str:
-        """The catalog as Spark reads it."""
-        return f"jdbc:sqlite:{self.catalog_file}?journal_mode=WAL&busy_timeout={BUSY_SECONDS * 1000}"
+    def jars(self) -> tuple[str, ...]:
+        """What Spark needs beyond Iceberg itself, by the names of artifacts: one that nobody needs slows its start."""
+        catalog = {SqliteCatalog: ("sqlite-jdbc",), PostgresCatalog: ("postgresql", "checker-qual")}
+        needs_aws = isinstance(self.warehouse, Bucket) or isinstance(self.catalog, GlueCatalog)
+        return catalog.get(type(self.catalog), ()) + (("iceberg-aws-bundle",) if needs_aws else ())
 
-    @property
-    def pyiceberg_uri(self) -> str:
-        """The catalog as pyiceberg reads it."""
-        return f"{self.catalog}?timeout={BUSY_SECONDS}"
+    def spark(self) -> dict[str, str]:
+        """What Spark's catalog is told; nothing of it is secret."""
+        # A cached table hides what other sessions have committed since.
+        told = {"warehouse": str(self.warehouse), "cache-enabled": "false", **self.catalog.spark()}
+        if isinstance(self.warehouse, Bucket):
+            told |= {
+                "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
+                "s3.path-style-access": str(self.s3.has_path_style).lower(),
+            }
+            told |= _known({"s3.endpoint": self.s3.endpoint, "client.region": self.s3.region})
+        elif not isinstance(self.catalog, SqliteCatalog):
+            # A server may tell its clients of a store of its own.
+            told["io-impl"] = "org.apache.iceberg.hadoop.HadoopFileIO"
+        return told
+
+    def spark_secrets(self, read: ReadVariable) -> dict[str, str]:
+        """What Spark's catalog is told beyond that, which nothing may show."""
+        password = {"jdbc.password": self.catalog_password_env}
+        return _read(password | self._proofs() | _s3_keys(self._store()), read)
+
+    def pyiceberg(self, read: ReadVariable) -> dict[str, str]:
+        """What pyiceberg's catalog is told, secrets included, but for a database's password: see `password`."""
+        told = {
+            "warehouse": str(self.warehouse),
+            "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO",
+            **self.catalog.pyiceberg(),
+        }
+        store = self._store()
+        if store is not None:
+            virtual = str(not store.has_path_style).lower()
+            told |= {"s3.force-virtual-addressing": virtual, "s3.request-timeout": str(REQUEST_SECONDS)}
+            told |= _known({"s3.endpoint": store.endpoint, "s3.region": store.region})
+        return told | _read(self._proofs() | _s3_keys(store), read)
+
+    def password(self, read: ReadVariable) -> str | None:
+        """The password of a PostgreSQL catalog."""
+        return read(self.catalog_password_env) if self.catalog_password_env else None
+
+    def _store(self) -> S3Settings | None:
+        return self.s3 if isinstance(self.warehouse, Bucket) else None
+
+    def _proofs(self) -> dict[str, str | None]:
+        return {"token": self.catalog_token_env, "credential": self.catalog_credential_env}
+
+
+def _s3_keys(store: S3Settings | None) -> dict[str, str | None]:
+    if store is None:
+        return {}
+    return {
+        "s3.access-key-id": store.access_key_env,
+        "s3.secret-access-key": store.secret_key_env,
+        "s3.session-token": store.session_token_env,
+    }
+
+
+def _known(told: dict[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _read(variables: dict[str, str | None], read: ReadVariable) -> dict[str, str]:
+    return {name: read(variable) for name, variable in variables.items() if variable}

@@ -5,15 +5,21 @@ import sys
 import tempfile
 from pathlib import Path
 from threading import Lock
+from typing import Any, cast
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from retable.config import CATALOG, Settings, jars_folder
+from retable.config import CATALOG, Settings, jars_folder, read_variable
 from retable.errors import EnvironmentFault
+from retable.lake_catalogs import PostgresCatalog
+from retable.lake_settings import LakeSettings
 
 _ICEBERG = "org.apache.iceberg.spark"
+_CATALOG = f"spark.sql.catalog.{CATALOG}"
+_ALWAYS = "iceberg-spark-runtime"
+_CONNECTION_WAS_CLOSED = "08003"
 _OWNER = "retable.session.owner"
 _starting = Lock()
 
@@ -26,11 +32,12 @@ def build_session(settings: Settings, app_name: str) -> SparkSession:
     """
     with _starting:
         running = SparkContext._active_spark_context
-        context = running or _start(app_name)
+        context = running or _start(app_name, settings)
         session = SparkSession(context).newSession()
     conf = _session_conf(settings, local=_is_local(context.getConf()))
     for key, value in (conf if running else conf | {_OWNER: "true"}).items():
         session.conf.set(key, value)
+    _open_catalog(session, settings.lake)
     return session
 
 
@@ -40,12 +47,12 @@ def stop_session(session: SparkSession) -> None:
         session.stop()
 
 
-def submit_conf() -> dict[str, str]:
+def submit_conf(settings: Settings) -> dict[str, str]:
     """Tell what Spark must know before its JVM starts: no session can add it afterwards."""
     return {
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_settings().as_uri()}",
-        "spark.jars": ",".join(map(str, _jars())),
+        "spark.jars": ",".join(map(str, _jars(settings))),
         "spark.sql.extensions": f"{_ICEBERG}.extensions.IcebergSparkSessionExtensions",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -55,27 +62,63 @@ def submit_conf() -> dict[str, str]:
 
 
 def _session_conf(settings: Settings, local: bool) -> dict[str, str]:
-    catalog = f"spark.sql.catalog.{CATALOG}"
+    told = {f"{_CATALOG}.{name}": value for name, value in settings.lake.spark().items()}
     conf = {
-        catalog: f"{_ICEBERG}.SparkCatalog",
-        f"{catalog}.type": "jdbc",
-        f"{catalog}.uri": settings.lake.jdbc_uri,
-        f"{catalog}.jdbc.schema-version": "V1",
-        f"{catalog}.warehouse": str(settings.lake.warehouse),
-        # A cached table hides what other sessions have committed since.
-        f"{catalog}.cache-enabled": "false",
+        _CATALOG: f"{_ICEBERG}.SparkCatalog",
+        **told,
         "spark.sql.ansi.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
     }
     return conf | {"spark.sql.shuffle.partitions": "8"} if local else conf
 
 
-def _start(app_name: str) -> SparkContext:
+def _open_catalog(session: SparkSession, lake: LakeSettings) -> None:
+    """Open the catalog with what proves this lake's right to it, and let the session forget that at once.
+
+    A session's conf goes into the event log with every job, and `SET` shows it; a catalog is told once, and keeps it.
+    """
+    secrets = {f"{_CATALOG}.{name}": value for name, value in lake.spark_secrets(read_variable).items()}
+    if not secrets and not isinstance(lake.catalog, PostgresCatalog):
+        return
+    java: Any = session._jsparkSession
+    jvm = cast(Any, session._jvm)
+    for key, value in secrets.items():
+        session.conf.set(key, value)
+    try:
+        # A catalog is loaded with the conf of the thread's active session.
+        SparkSession._get_j_spark_session_class(jvm).setActiveSession(java)
+        catalog = java.sessionState().catalogManager().catalog(CATALOG).icebergCatalog()
+    finally:
+        for key in secrets:
+            session.conf.unset(key)
+    if isinstance(lake.catalog, PostgresCatalog):
+        _commit_once(catalog)
+
+
+def _commit_once(catalog: Any) -> None:
+    """Keep Iceberg from sending a commit again whose answer was lost on the way.
+
+    It would find the table changed, by itself, take its commit for refused, and delete files that the table needs
+    (docs/decisions). Only what was never sent, because the connection was closed before, is sent again.
+    """
+    pool = _field(catalog, "connections")
+    codes = _field(pool, "retryableStatusCodes")
+    codes.clear()
+    codes.add(_CONNECTION_WAS_CLOSED)
+
+
+def _field(of: Any, name: str) -> Any:
+    field = of.getClass().getDeclaredField(name)
+    field.setAccessible(True)
+    return field.get(of)
+
+
+def _start(app_name: str, settings: Settings) -> SparkContext:
     """Start Spark, or join the JVM of spark-submit, whose master and conf stand above ours."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         SparkContext._ensure_initialized()
     else:
-        _launch(SparkConf(loadDefaults=False).setAll(list(submit_conf().items())))
+        _launch(SparkConf(loadDefaults=False).setAll(list(submit_conf(settings).items())))
     conf = SparkConf().setIfMissing("spark.master", "local[*]").setIfMissing("spark.app.name", app_name)
     if _is_local(conf):
         conf.setIfMissing("spark.driver.host", "127.0.0.1").setIfMissing("spark.driver.bindAddress", "127.0.0.1")
@@ -100,11 +143,15 @@ def _is_local(conf: SparkConf) -> bool:
     return (conf.get("spark.master") or "").startswith("local")
 
 
-def _jars() -> list[Path]:
+def _jars(settings: Settings) -> list[Path]:
+    """The jars that these settings need: Iceberg itself, the driver of its catalog, the client of object storage."""
     folder = jars_folder()
-    if jars := sorted(folder.glob("*.jar")):
-        return jars
-    raise EnvironmentFault(f"Iceberg's jars are not in {folder}: run `make setup`", folder=str(folder))
+    found = {name: sorted(folder.glob(f"*{name}-[0-9]*.jar")) for name in (_ALWAYS, *settings.lake.jars)}
+    if missing := [name for name, jars in found.items() if not jars]:
+        raise EnvironmentFault(
+            f"{' and '.join(missing)} of Spark's jars are not in {folder}: run `make setup`", folder=str(folder)
+        )
+    return [jar for jars in found.values() for jar in jars]
 
 
 def _log_settings() -> Path:

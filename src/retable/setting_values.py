@@ -15,8 +15,6 @@ from retable.model.budget import QuarantineBudget, parse_budget
 from retable.model.policies import OnDropPartition, OnDropTable, OnRenameTable, OnTypeChange
 from retable.model.schema import GoldType, parse_gold_type
 
-SQLITE = "sqlite:///"
-
 _SOURCE_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _EVERY = re.compile(r"([1-9]\d{0,3})([mhd])\Z")
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
@@ -25,21 +23,40 @@ _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(day
 def _absolute(value: object, info: ValidationInfo) -> object:
     if not isinstance(value, str | Path) or "://" in str(value):
         raise ValueError(f"{value!r} is no folder of this machine; this version reads and writes folders only")
-    return _from_folder(value, info)
+    return from_folder(value, info)
 
 
-def _from_folder(path: str | Path, info: ValidationInfo) -> Path:
+def from_folder(path: str | Path, info: ValidationInfo) -> Path:
+    """Make a path absolute: a relative one starts at the folder of the settings."""
     folder = info.context["folder"] if info.context else Path()
+    if folder is None and not Path(path).expanduser().is_absolute():
+        raise ValueError(f"{str(path)!r} is relative, and these settings lie in no folder; write the whole path")
+    folder = folder or Path()
     return Path(os.path.abspath(folder / Path(path).expanduser()))
 
 
-def _catalog_file(value: object, info: ValidationInfo) -> object:
-    if not isinstance(value, str) or not value.startswith(SQLITE) or value == SQLITE:
-        raise ValueError(f"{value!r} is no catalog of this version; write it as sqlite:///var/lake/catalog.db")
-    file = str(_from_folder(value.removeprefix(SQLITE), info))
-    if "?" in file or "%" in file:
-        raise ValueError(f"{file!r} has a '?' or '%', which an address of SQLite cannot hold; use another folder")
-    return SQLITE + file
+def _span(value: object) -> object:
+    if isinstance(value, timedelta):
+        return value
+    match = _EVERY.match(value) if isinstance(value, str) else None
+    if not match:
+        raise ValueError(f"{value!r} is no length of time; write one as 20m, 2h or 1d")
+    return int(match[1]) * _UNITS[match[2]]
+
+
+def _callable_path(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", value):
+        raise ValueError(f"{value!r} names no callable; write module:callable, as retable_airflow.doors:spark_submit")
+    return value
+
+
+def _class_path(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", value):
+        raise ValueError(
+            f"{value!r} names no class; write its whole path, as "
+            "airflow.providers.slack.notifications.slack_webhook.SlackWebhookNotifier"
+        )
+    return value
 
 
 def _zone(value: str) -> str:
@@ -70,6 +87,44 @@ def _start(value: object) -> object:
     if not isinstance(time, datetime) or time.tzinfo is None:
         raise ValueError(f'{value!r} is no start; write "earliest", or a time with its zone, as 2026-03-01T05:00:00Z')
     return time.astimezone(UTC)
+
+
+def _log_start(value: object) -> object:
+    if value == "latest":
+        return value
+    try:
+        return _start(value)
+    except ValueError:
+        raise ValueError(
+            f'{value!r} is no start; write "earliest", "latest", or a time with its zone, as 2026-03-01T05:00:00Z'
+        ) from None
+
+
+def _delay(value: object) -> object:
+    delay = timedelta(0) if value in ("0", 0) else _span(value)
+    if not isinstance(delay, timedelta) or not timedelta(0) <= delay <= timedelta(hours=1):
+        raise ValueError(f"{value!r} is no delay; write one of at most an hour, as 2m, or 0")
+    return delay
+
+
+def _file(value: object, info: ValidationInfo) -> object:
+    if not isinstance(value, str | Path) or "://" in str(value):
+        raise ValueError(f"{value!r} is no file of this machine")
+    return from_folder(value, info)
+
+
+def _variable_name(value: str) -> str:
+    # The value is not shown: whoever mistakes this for the secret itself has written it here.
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", value):
+        raise ValueError("this is no name of an environment variable, as KAFKA_PASSWORD; a secret itself stands there")
+    return value
+
+
+def _brokers(value: str) -> str:
+    for each in value.split(","):
+        if not re.fullmatch(r"(\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5}", each):
+            raise ValueError(f"{value!r} names no brokers; write host:port, several with commas between")
+    return value
 
 
 def _source_name(value: str) -> str:
@@ -115,7 +170,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 Folder = Annotated[Path, BeforeValidator(_absolute)]
-CatalogAddress = Annotated[str, BeforeValidator(_catalog_file)]
 GoldNamespace = Annotated[str, AfterValidator(_gold_namespace)]
 Spelled = Annotated[str, Field(min_length=1)]
 TupleType = Literal[
@@ -125,9 +179,28 @@ Name = Annotated[str, AfterValidator(_source_name)]
 Zone = Annotated[str, AfterValidator(_zone)]
 HourPattern = Annotated[str, AfterValidator(_hour_pattern)]
 Interval = Annotated[timedelta, BeforeValidator(_interval)]
+Span = Annotated[timedelta, BeforeValidator(_span)]
+CallablePath = Annotated[str, AfterValidator(_callable_path)]
+ClassPath = Annotated[str, AfterValidator(_class_path)]
 Start = Annotated[datetime | None, BeforeValidator(_start)]
+LogStart = Annotated[datetime | Literal["latest"] | None, BeforeValidator(_log_start)]
+Delay = Annotated[timedelta, BeforeValidator(_delay)]
+File = Annotated[Path, BeforeValidator(_file)]
+VariableName = Annotated[str, AfterValidator(_variable_name)]
+Brokers = Annotated[str, AfterValidator(_brokers)]
 Budget = Annotated[QuarantineBudget, BeforeValidator(_budget)]
 ColumnType = Annotated[GoldType, BeforeValidator(_gold_type)]
+
+
+class Notify(BaseModel, frozen=True, extra="allow", use_attribute_docstrings=True):
+    """Whom an alert reaches: an entry of `notify`; what stands beside `notifier` are the notifier's own arguments."""
+
+    notifier: ClassPath
+    """The class of an Airflow notifier, as `retable_airflow.notify.WebhookNotifier`; secrets are its connection's."""
+
+    @property
+    def arguments(self) -> dict[str, object]:
+        return dict(self.model_extra or {})
 
 
 class ChangeRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):

@@ -1,7 +1,7 @@
 """A source and how its messages are read: `[sources.<name>]` of the settings."""
 
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import Annotated, Literal, Self
 
@@ -10,7 +10,26 @@ from pydantic import BaseModel, Field, model_validator
 from retable.model.budget import QuarantineBudget
 from retable.model.connector import UNAVAILABLE_VALUE, DecimalMode, TimeMode
 from retable.model.event import TableName
-from retable.setting_values import Budget, Folder, HourPattern, Interval, Name, Spelled, Start, TupleType, Zone
+from retable.model.evidence import Grade
+from retable.places import Place, S3Settings
+from retable.setting_values import (
+    Brokers,
+    Budget,
+    CallablePath,
+    Delay,
+    File,
+    HourPattern,
+    Interval,
+    LogStart,
+    Name,
+    Notify,
+    Span,
+    Spelled,
+    Start,
+    TupleType,
+    VariableName,
+    Zone,
+)
 
 
 class CanalDialect(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
@@ -25,24 +44,16 @@ class CanalDialect(BaseModel, frozen=True, extra="forbid", use_attribute_docstri
 
 
 class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
-    """A source of change messages: `[sources.<name>]`."""
+    """A source of change messages, wherever they are held: what `[sources.<name>]` has for every `kind`."""
 
     name: Name
     """Small letters, digits and `_`, a letter first; it stands in the brackets."""
-    kind: Literal["files"]
-    """What holds the messages: `files` is a folder of objects that grows."""
     format: str
     """The format of the messages: a name of docs/formats.md."""
-    path: Folder
-    """The folder of a `files` source; folders inside it are read too."""
-    layout: Literal["kafka_dump", "lines"]
-    """What a line of an object is: a dumped Kafka record with its address, or the message itself."""
-    hour: HourPattern | None = None
-    """A regular expression whose first group is the UTC hour in an object's name; else its modification time counts."""
     every: Interval = timedelta(hours=1)
     """The length of a window, as `1h`; fixed with the source's first window."""
-    start: Start = None
-    """Where to begin: `earliest`, or a time with its zone; objects before the window of that time are left out."""
+    start: LogStart = None
+    """Where to begin: `earliest`, or a time with its zone; what came before the window of that time is left out."""
     time_zone: Zone = "UTC"
     """The zone of wall-clock values that come without one."""
     timestamp_zone: Zone = ""
@@ -56,7 +67,7 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
     source_epoch: Annotated[int, Field(strict=True, ge=0)] = 0
     """Raise it when a topic is made anew or its producer starts anew: it comes first in every sequence."""
     max_message: Annotated[int, Field(strict=True, ge=1024, le=1 << 30)] = 32 * 1024 * 1024
-    """The longest line that is landed whole, in bytes."""
+    """The longest message, or line of an object, that is landed whole, in bytes."""
     canary: str | None = None
     """A small table that the source updates every minute, as `ops.retable_canary`: its rows prove how far the source
     is read, and it is not published."""
@@ -80,6 +91,20 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
     """canal_json: where rows stand, as `[{from_offset = 0, dialect = "dts_pre_20220320"}]`; not set: as in Canal."""
     quarantine_budget: Budget = QuarantineBudget()
     """How much a table may have in quarantine and still count as complete: `0`, `10/window` or `0.01%` of a window."""
+    applications: Literal["stage", "window"] = "stage"
+    """In Airflow: one Spark application for each stage, or one for a whole window, which starts a single JVM."""
+    spark_door: CallablePath = "retable_airflow.doors:spark_submit"
+    """In Airflow: the callable that makes of a Spark job the operator that runs it."""
+    sla: Span | None = None
+    """How long after a window's end all of it must be complete, as `20m`; else an alert says so."""
+    sla_grade: Grade = "row"
+    """The lowest kind of evidence that counts for `sla`: `heartbeat`, `canary`, `row` or `drained`."""
+    owner: Spelled | None = None
+    """Whom an alert names, as `orders-team`."""
+    severity: Literal["info", "warning", "error", "critical"] = "warning"
+    """What an alert says of its weight."""
+    notify: tuple[Notify, ...] = ()
+    """Airflow notifiers that alerts go to; none: they stand in the log of `watch_tables` alone."""
 
     @model_validator(mode="before")
     @classmethod
@@ -93,6 +118,11 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
             raise ValueError("two entries of canal_dialect begin at one offset; keep one of them")
         return self
 
+    @property
+    def first(self) -> datetime | None:
+        """The time to begin at, where `start` is one."""
+        return self.start if isinstance(self.start, datetime) else None
+
     def takes(self, table: TableName) -> bool:
         """Say whether `include` and `exclude` let this table in; the canary is never one of gold."""
         name = str(table)
@@ -101,3 +131,86 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
             and any(fnmatchcase(name, glob) for glob in self.include)
             and not any(fnmatchcase(name, glob) for glob in self.exclude)
         )
+
+
+class FilesSource(SourceSettings, frozen=True, use_attribute_docstrings=True):
+    """A source whose messages are lines of the objects of a folder that grows."""
+
+    kind: Literal["files"]
+    """What holds the messages."""
+    path: Place
+    """The folder, or the `s3://bucket/prefix`; folders inside it are read too."""
+    s3: S3Settings = S3Settings()
+    """How object storage is reached; as in `[lake.s3]` where it is not set."""
+    layout: Literal["kafka_dump", "lines"]
+    """What a line of an object is: a dumped Kafka record with its address, or the message itself."""
+    hour: HourPattern | None = None
+    """A regular expression whose first group is the UTC hour in an object's name; else its modification time counts."""
+    start: Start = None
+    """Where to begin: `earliest`, or a time with its zone; objects before the window of that time are left out."""
+
+
+class KafkaAccess(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+    """How to be let in by the brokers: `kafka` of a source. What is secret stands in the environment, here its name."""
+
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    """With or without TLS, with or without a user."""
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "PLAIN"
+    """How a user proves itself, where the protocol is one of SASL."""
+    username_env: VariableName | None = None
+    """The environment variable that holds the user's name."""
+    password_env: VariableName | None = None
+    """The environment variable that holds the user's password."""
+    ca_file: File | None = None
+    """The certificates (PEM) that sign the brokers' own; none: those that this machine trusts."""
+    certificate_file: File | None = None
+    """The client's certificate (PEM), where the brokers ask for one."""
+    key_file: File | None = None
+    """The key (PEM) of the client's certificate."""
+    key_password_env: VariableName | None = None
+    """The environment variable that holds the password of `key_file`, where it has one."""
+    group: Spelled = "retable"
+    """The consumer group that brokers are told, where they let in none but one that was made there; nothing is ever
+    committed to it."""
+
+    @model_validator(mode="after")
+    def _check_whole(self) -> Self:
+        users = [name for name in ("username_env", "password_env") if getattr(self, name) is not None]
+        files = [name for name in _FILES if getattr(self, name) is not None]
+        if self.security_protocol.startswith("SASL") and len(users) < 2:
+            raise ValueError(f"{self.security_protocol} needs username_env and password_env: names of variables")
+        if not self.security_protocol.startswith("SASL") and users:
+            raise ValueError(f"{users[0]} is read with SASL_PLAINTEXT or SASL_SSL, not with {self.security_protocol}")
+        if not self.security_protocol.endswith("SSL") and files:
+            raise ValueError(f"{files[0]} is read with SSL or SASL_SSL, not with {self.security_protocol}")
+        if (self.certificate_file is None) != (self.key_file is None):
+            raise ValueError("certificate_file and key_file belong together; give both, or neither")
+        return self
+
+
+_FILES = ("ca_file", "certificate_file", "key_file", "key_password_env")
+
+
+class KafkaSource(SourceSettings, frozen=True, use_attribute_docstrings=True):
+    """A source whose messages are those of topics of Kafka, or of what speaks its protocol (docs/kafka.md)."""
+
+    kind: Literal["kafka"]
+    """What holds the messages."""
+    bootstrap: Brokers
+    """Brokers to ask first, as `kafka-1:9092,kafka-2:9092`."""
+    topics: Annotated[tuple[Spelled, ...], Field(min_length=1)]
+    """The topics, as shell globs, case-sensitive; one that matches later is read from its earliest position."""
+    start: LogStart = None
+    """Where to begin: `earliest`, `latest`, or a time with its zone; messages before the window of it are left out."""
+    delay: Delay = timedelta(minutes=2)
+    """How long after its end a window's positions are fixed, as `2m`: what proves the end shall lie inside."""
+    kafka: KafkaAccess = KafkaAccess()
+    """How to be let in by the brokers, where they ask."""
+
+    def reads(self, topic: str) -> bool:
+        """Say whether a topic is one of this source."""
+        return any(fnmatchcase(topic, glob) for glob in self.topics)
+
+
+Source = FilesSource | KafkaSource
+KINDS: dict[str, type[FilesSource] | type[KafkaSource]] = {"files": FilesSource, "kafka": KafkaSource}

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from retable.model.policies import Destructive, OnColumns, Policies
-from retable.setting_values import ChangeRules, ColumnType
+from retable.setting_values import ChangeRules, ColumnType, Notify, Span, Spelled
 
 
 class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
@@ -25,6 +25,14 @@ class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstring
     """Changes that hold the table until a person approves them: `drop_table`, `truncate`, `drop_column`."""
     format_version: Literal[2, 3] = 3
     """The version of Iceberg's format in which the gold table is made; 2 for engines that cannot read 3."""
+    sla: Span | None = None
+    """How long after a window's end the table must be complete, as `20m`; else its source's."""
+    owner: Spelled | None = None
+    """Whom an alert about the table names; else its source's owner."""
+    severity: Literal["info", "warning", "error", "critical"] | None = None
+    """What an alert about the table says of its weight; else its source's."""
+    notify: tuple[Notify, ...] = ()
+    """Airflow notifiers that alerts about the table go to; none: its source's."""
 
     @property
     def policies(self) -> Policies:

@@ -1,6 +1,7 @@
 """The task that keeps watermarks, and the sensor that waits; tests/airflow_running has both in a real Airflow."""
 
 import asyncio
+from collections import defaultdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -103,15 +104,15 @@ def test_evidence_that_comes_ends_the_wait(feed: Feed, path: Path) -> None:
 
 
 def test_a_deadline_fails_the_task_with_what_it_waited_for(feed: Feed, path: Path) -> None:
-    waiting = sensor(path, deadline=0.2)
-    deferral = deferred(waiting)
-    assert events(again(deferral)) == [{}]
+    waiting = sensor(path)
+    over = datetime.now(UTC).isoformat()
+    assert events(again(deferred(waiting), until=over)) == [{}]
     with pytest.raises(
         AirflowSensorTimeout,
         match="gold_shop.orders is late: complete through 2026-03-01T05:50:00Z .row., not 2026-03-01T06:00:00Z: the "
         "partition shop.t/1 is silent since 2026-03-01T05:50:00Z",
     ):
-        waiting.look_again(context(), {}, **deferral.kwargs)
+        waiting.look_again(context(), {}, until=over)
 
 
 def test_what_the_trigger_saw_may_be_gone_again_and_the_wait_goes_on(feed: Feed, path: Path) -> None:
@@ -135,11 +136,11 @@ def test_a_trigger_that_starts_anew_waits_for_the_same(feed: Feed, path: Path) -
 
 
 def test_a_table_that_is_not_there_yet_is_waited_for(feed: Feed, path: Path) -> None:
-    waiting = sensor(path, tables="gold_shop.items", deadline=0.1)
-    deferral = deferred(waiting)
-    assert events(again(deferral)) == [{}]
+    waiting = sensor(path, tables="gold_shop.items")
+    over = datetime.now(UTC).isoformat()
+    assert events(again(deferred(waiting), until=over)) == [{}]
     with pytest.raises(AirflowSensorTimeout, match="there is no gold table 'gold_shop.items'"):
-        waiting.look_again(context(), {}, **deferral.kwargs)
+        waiting.look_again(context(), {}, until=over)
 
 
 def test_a_source_that_is_not_there_fails_at_once(feed: Feed, path: Path) -> None:
@@ -208,7 +209,8 @@ def test_tables_and_time_are_templates_and_a_grade_is_checked_where_it_is_writte
 # --- the task ----------------------------------------------------------------------------------------------------
 RUN: Any = {
     "dag": SimpleNamespace(params={"window": None}),
-    "dag_run": SimpleNamespace(conf=None),
+    "dag_run": SimpleNamespace(conf=None, start_date=at("07:00")),
+    "outlet_events": defaultdict(SimpleNamespace),
     "params": {"window": None},
     "data_interval_start": at("06:00"),
     "run_id": "scheduled",
@@ -221,6 +223,7 @@ def test_the_task_keeps_watermarks_and_stays_green_where_something_is_late(feed:
         "fresh": False,
         "watermark": "2026-03-01T05:50:00+00:00",
         "grade": "row",
+        "changed": [],
     }
     assert {row.window for row in read_watermarks(feed.lake, "dump")} == {name(5), name(6)}
 

@@ -11,7 +11,10 @@ from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowFailException
 
 from lakes import SettingsWriter
+from retable.config import load_settings
 from retable.errors import InvalidSetting
+from retable.ledger.catalog import open_lake
+from retable.ledger.read import read_ledger
 from retable_airflow.stage import schedule, window_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +41,11 @@ def dags(tmp_path: Path, write_settings: SettingsWriter, monkeypatch: pytest.Mon
 
 
 def test_every_source_has_its_dag(dags: dict[str, DAG]) -> None:
-    assert sorted(dags) == ["replay_changes__dump", "replay_changes__erp"]
+    assert sorted(name for name in dags if name.startswith("replay_")) == [
+        "replay_changes__dump",
+        "replay_changes__erp",
+        "replay_window",
+    ]
 
 
 def test_stages_run_one_after_the_other_on_one_spark(dags: dict[str, DAG]) -> None:
@@ -110,3 +117,12 @@ def test_a_window_that_no_clock_shows_fails_at_once() -> None:
 def test_a_key_that_the_run_does_not_know_fails_before_it_starts() -> None:
     with pytest.raises(AirflowFailException, match="was given windw; it takes window only"):
         window_of(_context({"windw": "20260301T0500Z"}, start=datetime(2026, 3, 1, 5, tzinfo=UTC)))
+
+
+@pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning")
+def test_a_quiet_hour_goes_through_all_of_its_tasks(dags: dict[str, DAG], tmp_path: Path) -> None:
+    (tmp_path / "landing").mkdir()
+    run = dags["replay_changes__erp"].test(logical_date=datetime(2026, 3, 1, 6, tzinfo=UTC))
+    assert run.state == "success"
+    rows = read_ledger(open_lake(load_settings(tmp_path / "retable.toml")), "erp", "20260301T0500Z")
+    assert {row.stage for row in rows} == {"land", "decode", "replay"}

@@ -1,20 +1,24 @@
-"""A real Airflow for the tests of this folder: scheduler, DAG processor, triggerer and API, on loopback, in a folder
-of its own. It is started once, with what `make up` starts it with."""
+"""A real Airflow for the tests of this folder: scheduler, DAG processor, triggerer and API, on loopback.
+
+PostgreSQL is its database. It is started once, with what `make up` starts it with.
+"""
 
 import json
-import socket
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import local_airflow
-from airflow_running.running import PATIENCE, RunningAirflow
+from airflow_running.database import free_port, postgres
+from airflow_running.running import CANARY, HOOK_PORT, PATIENCE, RunningAirflow
+from airflow_running.world import World, make_victim, make_world
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where this Airflow's settings and DAGs are."""
+    """Where this Airflow's settings, DAGs and database are."""
     found = tmp_path_factory.mktemp("airflow_running")
     (found / "dags").mkdir()
     return found
@@ -22,21 +26,33 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def airflow(folder: Path) -> Iterator[RunningAirflow]:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    home = folder / "airflow"
-    with pytest.MonkeyPatch.context() as patch:
+    port, home = free_port(), folder / "airflow"
+    with pytest.MonkeyPatch.context() as patch, postgres() as database:
         for name, path in {"HOME": home, "PIDS": home / "pids.json", "PASSWORD": home / "password.json"}.items():
             patch.setattr(local_airflow, name, path)
         env = local_airflow.environment(home, folder / "retable.toml", port) | {
+            "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN": database,
             "AIRFLOW__CORE__DAGS_FOLDER": str(folder / "dags"),
-            "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
             "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
-            # Only what a test asks for runs.
-            "AIRFLOW__SCHEDULER__USE_JOB_SCHEDULE": "False",
+            "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
+            # A killed process is missed soon.
+            "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "60",
+            "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "3",
+            "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "10",
+            "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "40",
+            "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "40",
+            "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "2",
+            "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps(
+                {"type": "file", "log_file_path": str(folder / "lineage.jsonl"), "append": True}
+            ),
+            "AIRFLOW__OPENLINEAGE__NAMESPACE": "tests",
+            "AIRFLOW_CONN_CANARY": json.dumps(
+                {"conn_type": "http", "host": "127.0.0.1", "schema": "http", "port": HOOK_PORT, "password": CANARY}
+            ),
+            # A secret of the object storage, as a lake in a bucket has one in its environment.
+            "LAKE_SECRET": CANARY,
         }
-        local_airflow.prepare(home, env)
+        _migrate(home, env)
         local_airflow._write_password()
         running = RunningAirflow(home, port, env)
         try:
@@ -44,8 +60,27 @@ def airflow(folder: Path) -> Iterator[RunningAirflow]:
             local_airflow._wait_until_healthy(port, running.components)
             yield running
         finally:
+            running.end_orphans()
             pids = {name: (each.pid, local_airflow._started(each.pid)) for name, each in running.components.items()}
             local_airflow.PIDS.write_text(json.dumps(pids), encoding="utf-8")
             local_airflow.down()
             for process in running.components.values():
                 process.wait(PATIENCE)
+
+
+def _migrate(home: Path, env: dict[str, str]) -> None:
+    """Make the database, and no pool: the plugin makes what it needs."""
+    home.mkdir(mode=0o700)
+    subprocess.run(local_airflow._airflow("db", "migrate"), env=env, check=True, capture_output=True)
+
+
+@pytest.fixture(scope="session")
+def world(folder: Path) -> World:
+    """The lake that the DAG file of a user replays."""
+    return make_world(folder / "world", folder / "dags")
+
+
+@pytest.fixture(scope="session")
+def victim(folder: Path) -> World:
+    """The lake whose runs are killed."""
+    return make_victim(folder / "victim", folder / "dags")

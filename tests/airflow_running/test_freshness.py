@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from airflow_running.running import RunningAirflow
-from feeding import EACH, Feed, at, name
+from feeding import EACH, ORDERED, Feed, at, name
 from published import publish
 from retable.config import load_settings
 from retable.ledger.catalog import open_lake
@@ -19,23 +19,38 @@ from retable.ledger.write import append_rows
 from retable.model.event import TableName
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "dags" / "build_marts.py"
+SPREAD = '''\
+"""A gate on a whole source."""
+from airflow.sdk import DAG
+
+from retable_airflow.freshness import FreshnessSensor
+
+with DAG("spread_is_complete", schedule=None):
+    FreshnessSensor(task_id="complete", tables="spread", deadline=1200, poke_interval=3, settings={settings!r})
+'''
 LAKE = '[lake]\ncatalog = "sqlite:///lake/catalog.db"\nwarehouse = "lake"\n'
 
 
 @pytest.fixture(scope="module")
 def feed(folder: Path) -> Feed:
     """A source whose partitions each need their own evidence; in the second of its two hours one of them is silent."""
-    (folder / "retable.toml").write_text(LAKE + EACH.replace("sources.dump", "sources.erp"), encoding="utf-8")
+    settings = folder / "marts" / "retable.toml"
+    settings.parent.mkdir()
+    spread = ORDERED.replace("sources.dump", "sources.spread").replace('path = "dump"', 'path = "spread"')
+    settings.write_text(LAKE + EACH.replace("sources.dump", "sources.erp") + spread, encoding="utf-8")
+    (folder / "dags" / "spread_is_complete.py").write_text(SPREAD.format(settings=str(settings)), encoding="utf-8")
     for dag_id, deadline in (("build_marts", "minutes=20"), ("build_marts_in_haste", "seconds=15")):
         text = EXAMPLE.read_text(encoding="utf-8")
         for old, new in (
             ('"build_marts"', f'"{dag_id}"'),
+            ('schedule=CronDataIntervalTimetable("0 * * * *", timezone="UTC")', "schedule=None"),
+            ('Path(os.environ.get("RETABLE_SETTINGS") or "retable.toml").absolute()', f'Path("{settings}")'),
             ("deadline=timedelta(hours=2)", f"deadline=timedelta({deadline}), poke_interval=3"),
         ):
             assert text.count(old) == 1
             text = text.replace(old, new)
         (folder / "dags" / f"{dag_id}.py").write_text(text, encoding="utf-8")
-    feed = Feed(open_lake(load_settings(folder / "retable.toml")), "erp")
+    feed = Feed(open_lake(load_settings(settings)), "erp")
     feed.windows(7)
     for hour in (5, 6):
         feed.done(hour)
@@ -59,7 +74,7 @@ def feed(folder: Path) -> Feed:
 @pytest.fixture
 def known(airflow: RunningAirflow, feed: Feed) -> RunningAirflow:
     """The Airflow, once it knows both DAGs."""
-    airflow.until(lambda: airflow.call("GET", "/dags")["total_entries"] == 2)
+    airflow.unpause("build_marts", "build_marts_in_haste", "spread_is_complete")
     return airflow
 
 
@@ -73,7 +88,7 @@ def cut(feed: Feed, hour: int) -> None:
     append_rows(feed.lake, rows)
 
 
-def test_the_mart_waits_for_the_silent_partition_without_a_slot_and_over_a_restart(
+def test_the_mart_waits_for_the_silent_partition_without_a_slot_and_over_a_killed_triggerer(
     known: RunningAirflow, feed: Feed
 ) -> None:
     run = known.trigger("build_marts", "2026-03-01T05:00:00Z", "2026-03-01T06:00:00Z")
@@ -82,7 +97,8 @@ def test_the_mart_waits_for_the_silent_partition_without_a_slot_and_over_a_resta
     pool = known.call("GET", "/pools/default_pool")
     assert (pool["deferred_slots"], pool["running_slots"], pool["occupied_slots"]) == (1, 0, 0)
     assert "the partition shop.t/1 is silent since 2026-03-01T05:50:00Z" in known.log("build_marts", run, "complete")
-    known.restart("triggerer")
+    known.kill("triggerer")
+    known.start("triggerer")
     assert known.state("build_marts", run, "complete") == "deferred"
 
     feed.windows(8)
@@ -113,3 +129,18 @@ def test_a_deadline_fails_the_task_with_the_partition_that_it_waited_for(known: 
     )
     assert words in log
     known.wait_for("build_marts_in_haste", run, "build", "upstream_failed")
+
+
+def test_of_eight_partitions_in_order_the_heartbeat_of_one_proves_all(known: RunningAirflow, feed: Feed) -> None:
+    spread = Feed(feed.lake, "spread")
+    spread.windows(6)
+    spread.done(5)
+    for partition in range(8):
+        spread.proves(5, partition, row=f"05:{10 + partition}")
+    run = known.trigger("spread_is_complete", "2026-03-01T05:00:00Z", "2026-03-01T06:00:00Z")
+    known.wait_for("spread_is_complete", run, "complete", "deferred")
+    spread.windows(7)
+    spread.proves(6, 3, heartbeat="06:00")
+    spread.done(6)
+    known.wait_for("spread_is_complete", run, "complete", "success")
+    assert known.result("spread_is_complete", run, "complete")["grade"] == "heartbeat"

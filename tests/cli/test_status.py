@@ -137,3 +137,18 @@ def _shown(retable: Retable) -> list[str]:
     """What `status` shows of the watermark: what stands between the window and the three numbers at the end."""
     line = retable("status").stdout.splitlines()[1]
     return line.split()[4:-3]
+
+
+def test_a_check_ends_with_2_when_airflow_is_dead_and_an_hour_was_due(
+    retable: Retable, write_settings: SettingsWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    feed = Feed(open_lake(write_settings(EACH + 'sla = "20m"')))
+    feed.windows(6)
+    feed.done(5)
+    feed.proves(5, heartbeat="06:00")
+    monkeypatch.setattr(status, "now", lambda: at("07:19"))
+    assert retable("status", "--check").exit_code == 0
+    monkeypatch.setattr(status, "now", lambda: at("07:20"))
+    result = retable("status", "--check")
+    assert result.exit_code == 2
+    assert "the last window of dump ends at 2026-03-01T06:00:00Z" in result.stderr

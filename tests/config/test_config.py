@@ -14,6 +14,13 @@ from retable.model.schema import GoldType
 
 LAKE = '[lake]\ncatalog = "sqlite:///var/catalog.db"\nwarehouse = "var/lake"\n'
 SOURCE = '[sources.erp]\nkind = "files"\nformat = "canal_json"\npath = "in"\nlayout = "lines"\n'
+KAFKA = """
+[sources.erp]
+kind = "kafka"
+format = "canal_json"
+bootstrap = "127.0.0.1:9092"
+topics = ["shop.*"]
+"""
 
 
 @pytest.fixture
@@ -33,12 +40,6 @@ def test_relative_paths_start_at_the_settings_files_folder(load, tmp_path):
     assert settings.source("erp").path == tmp_path / "in"
 
 
-def test_spark_and_pyiceberg_read_the_same_catalog_file(load, tmp_path):
-    lake = load(LAKE).lake
-    assert lake.jdbc_uri == f"jdbc:sqlite:{tmp_path}/var/catalog.db?journal_mode=WAL&busy_timeout=30000"
-    assert lake.pyiceberg_uri == f"sqlite:///{tmp_path}/var/catalog.db?timeout=30"
-
-
 def test_what_is_not_set_has_its_default(load):
     source = load(LAKE + SOURCE).source("erp")
     assert (source.name, source.every, source.start) == ("erp", timedelta(hours=1), None)
@@ -50,6 +51,22 @@ def test_the_timestamp_zone_follows_the_time_zone(load):
     assert load(LAKE + SOURCE + 'time_zone = "Asia/Shanghai"').source("erp").timestamp_zone == "Asia/Shanghai"
 
 
+def test_a_kafka_source_names_its_brokers_topics_and_who_reads_them(load, tmp_path):
+    more = 'start = "latest"\ndelay = "5m"\n[sources.erp.kafka]\nsecurity_protocol = "SASL_SSL"\n'
+    source = load(LAKE + KAFKA + more + 'username_env = "A"\npassword_env = "B"\nca_file = "ca.pem"').source("erp")
+    assert (source.start, source.first, source.delay) == ("latest", None, timedelta(minutes=5))
+    assert source.kafka.ca_file == tmp_path / "ca.pem"
+    assert [name for name in ("shop.a", "SHOP.a", "shopxa", "shop.") if source.reads(name)] == ["shop.a", "shop."]
+    assert load(LAKE + KAFKA).source("erp").delay == timedelta(minutes=2)
+
+
+def test_a_secret_in_place_of_a_variables_name_is_refused_and_not_shown(load):
+    secret = "S3CR3T-xyz!"
+    with pytest.raises(SettingsError, match="is no name of an environment variable") as caught:
+        load(LAKE + KAFKA + f'kafka = {{ security_protocol = "SASL_SSL", password_env = "{secret}" }}')
+    assert secret not in caught.value.message
+
+
 @pytest.mark.parametrize("start", ['"2026-03-01T13:00:00+08:00"', "2026-03-01T05:00:00Z"])
 def test_a_start_is_a_time_with_its_zone(load, start):
     assert load(LAKE + SOURCE + f"start = {start}").source("erp").start == datetime(2026, 3, 1, 5, tzinfo=UTC)
@@ -59,7 +76,7 @@ def test_a_start_is_a_time_with_its_zone(load, start):
     ("text", "said"),
     [
         (LAKE + SOURCE + "evry = 1", "sources.erp.evry is no setting; did you mean 'every'?"),
-        (LAKE + SOURCE + "qqqq = 1", "sources.erp.qqqq is no setting; there are binary_encoding, canal_dialect, "),
+        (LAKE + SOURCE + "qqqq = 1", "sources.erp.qqqq is no setting; there are applications, binary_encoding, "),
         (LAKE + "[tabels.x]", "tabels is no setting; did you mean 'tables'?"),
         (
             LAKE + '[tables."shop.*"]\nzero_dates = "null"',
@@ -77,17 +94,27 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest_one(load, tmp_path, t
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (
-            LAKE.replace("sqlite:///", "postgresql://"),
-            "lake.catalog: 'postgresql://var/catalog.db' is no catalog of this",
-        ),
         (LAKE.replace("var/catalog", "v%61r/catalog"), "has a '?' or '%'"),
-        (LAKE.replace("var/lake", "s3://bucket"), "lake.warehouse: 's3://bucket' is no folder of this machine"),
         (LAKE + 'gold = "all"', "lake.gold: 'all' is no namespace"),
         (LAKE + 'case = "upper"', "lake.case: should be 'lower' or 'source', not 'upper'"),
         ('[lake]\nwarehouse = "x"', "lake.catalog is missing"),
         ("", "lake is missing"),
-        (LAKE + SOURCE.replace('"files"', '"kafka"'), "sources.erp.kind: should be 'files', not 'kafka'"),
+        (LAKE + SOURCE.replace('"files"', '"sqs"'), "sources.erp.kind: should be 'files' or 'kafka', not 'sqs'"),
+        (LAKE + SOURCE.replace('kind = "files"\n', ""), "sources.erp.kind is missing; it has no default"),
+        (LAKE + SOURCE + 'topics = ["shop"]', "sources.erp.topics belongs to a source of kind 'kafka'"),
+        (LAKE + KAFKA + 'path = "in"', "sources.erp.path belongs to a source of kind 'files'"),
+        (LAKE + KAFKA.replace("127.0.0.1:9092", "kafka"), "sources.erp.bootstrap: 'kafka' names no brokers"),
+        (LAKE + KAFKA.replace('["shop.*"]', "[]"), "sources.erp.topics: "),
+        (LAKE + KAFKA + 'start = "now"', '\'now\' is no start; write "earliest", "latest", or a time'),
+        (LAKE + KAFKA + 'delay = "2h"', "sources.erp.delay: '2h' is no delay"),
+        (LAKE + KAFKA + 'kafka = { password = "x" }', "sources.erp.kafka.password is no setting; did you mean 'passwo"),
+        (LAKE + KAFKA + 'kafka = { security_protocol = "SASL_SSL" }', "SASL_SSL needs username_env and password_env"),
+        (LAKE + KAFKA + 'kafka = { username_env = "A" }', "username_env is read with SASL_PLAINTEXT or SASL_SSL"),
+        (LAKE + KAFKA + 'kafka = { ca_file = "ca.pem" }', "ca_file is read with SSL or SASL_SSL, not with PLAINTEXT"),
+        (
+            LAKE + KAFKA + 'kafka = { security_protocol = "SSL", key_file = "k" }',
+            "certificate_file and key_file belong together",
+        ),
         (LAKE + SOURCE.replace("erp", "Erp"), "'Erp' is no name of a source"),
         (LAKE + SOURCE + 'name = "other"', "sources.erp.name is no setting"),
         (LAKE + SOURCE + 'every = "7h"', "sources.erp.every: '7h' is no interval"),

@@ -31,7 +31,7 @@ from retable.model.event import TableName
 from retable.model.message import RawMessage
 from retable.model.schema_change import NoChange
 from retable.model.sequence import Sequence
-from retable.source_settings import SourceSettings
+from retable.source_settings import FilesSource
 
 COLUMNS = [column("id", "int32"), column("c", "string")]
 TABLE = TableName("shop", None, "t")
@@ -118,7 +118,7 @@ def test_a_value_that_only_holds_a_placeholder_is_one(value: object) -> None:
 
 def test_the_settings_may_name_another_placeholder(tmp_path: Path) -> None:
     facts = {"name": "erp", "kind": "files", "path": tmp_path, "layout": "lines", "format": "debezium_json"}
-    context = context_of(SourceSettings.model_validate({**facts, "unavailable_value": "(lost)"}))
+    context = context_of(FilesSource.model_validate({**facts, "unavailable_value": "(lost)"}))
     event = decoded(payload("u", None, {"id": 1, "c": "(lost)", "d": PLACEHOLDER}), {"id": 1}, context)
     assert read_image(event.after or "") == {"id": "1", "d": PLACEHOLDER}
 

@@ -10,7 +10,9 @@ import pyarrow as pa
 from laws.memory import MemoryCatalog, MemoryRows, Table, to_record
 from retable.config import Settings
 from retable.decode.context import context_of
+from retable.decode.imported import known_keys
 from retable.decode.registry import decode_message
+from retable.gold.imports import Import, Imports
 from retable.gold.past import Past
 from retable.gold.record import ledger_rows, table_row
 from retable.gold.render import json_rows
@@ -18,6 +20,7 @@ from retable.gold.rows import to_column
 from retable.gold.run import Replayed, Run
 from retable.gold.state import GoldState, from_properties
 from retable.gold.store import Lane
+from retable.ledger.baselines import NO_BASELINES, Baselines
 from retable.ledger.rows import TableRow
 from retable.model.message import RawMessage
 from retable.model.window import Window, window_name
@@ -67,6 +70,8 @@ class World:
     counts: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
     tables: dict[str, TableRow] = field(default_factory=dict)
     rulings: list[Ruling] = field(default_factory=list)
+    imports: list[Import] = field(default_factory=list)
+    baselines: Baselines = NO_BASELINES
     rejected: dict[tuple[str, int, int], str] = field(default_factory=dict)
     """The code of each row that did not fit, by its gold table, window and place in the queue."""
     rows: MemoryRows = field(init=False)
@@ -82,7 +87,8 @@ class World:
         """Land and decode the next window; gives its name."""
         name = window_name(FIRST + len(self.names) * HOUR)
         self.names.append(name)
-        context = context_of(self.source, lambda table: self.settings.rules(table).keys)
+        imported = {each.table.table: each.table.keys for each in self.imports}
+        context = context_of(self.source, known_keys(self.settings, imported))
         self.rows.silver[name] = [
             to_record(name, event) for message in messages for event in decode_message(message, context)
         ]
@@ -128,13 +134,15 @@ class World:
     # --- running -------------------------------------------------------------------------------------------------
     def _run(self, run_id: str, step: Callable[[str], None]) -> Run:
         past = Past(
-            ordinals={name: number for number, name in enumerate(self.names)},
-            decoded=frozenset(self.names),
+            ordinals={**self.baselines.ordinals, **{name: number for number, name in enumerate(self.names)}},
+            decoded=frozenset(self.names) | self.baselines.names,
             replayed=frozenset(self.replayed),
             counted=dict(self.counted),
             tables=dict(self.tables),
-            silver=lambda _: {name: f"digest of {name}" for name in self.names if self.rows.silver[name]},
+            silver=lambda _: {name: f"digest of {name}" for name, rows in self.rows.silver.items() if rows},
             rulings=tuple(self.rulings),
+            imports=Imports(tuple(self.imports)),
+            baselines=self.baselines,
         )
         # One lane: whatever a test draws, the steps come in one order.
         lane = Lane(self.rows, self.catalog)
@@ -145,6 +153,7 @@ class World:
             number: Window("shop", number, FIRST + number * HOUR, FIRST + (number + 1) * HOUR, (), NOW)
             for number in range(len(self.names))
         }
+        windows |= {window.ordinal: window for window in self.baselines.windows}
         for outcome in run.outcomes:
             row = table_row("shop", outcome.gold, outcome.state, NOW)
             self.tables[row.identity] = row

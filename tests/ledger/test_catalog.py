@@ -49,9 +49,9 @@ def test_the_catalog_writes_ahead_and_has_the_columns_that_spark_asks_for(lake, 
         assert rows.fetchall() == [("lake", "ops", "ledger", "TABLE")]
 
 
-def test_only_the_table_of_windows_refuses_to_repeat_a_lost_commit(lake):
+def test_only_the_tables_of_windows_and_leases_refuse_to_repeat_a_lost_commit(lake):
     retries = {name: lake.ensure(name).properties["commit.retry.num-retries"] for name in OPS}
-    assert retries.pop("ops.windows") == "0"
+    assert {retries.pop(name) for name in ("ops.windows", "ops.leases")} == {"0"}
     assert set(retries.values()) == {"20"}
 
 
@@ -78,7 +78,7 @@ def test_a_table_that_another_process_made_in_the_meantime_is_taken(lake, lake_s
 
 
 def test_a_locked_catalog_says_to_try_again(lake_settings, monkeypatch):
-    monkeypatch.setattr("retable.lake_settings.BUSY_SECONDS", 0)
+    monkeypatch.setattr("retable.lake_catalogs.BUSY_SECONDS", 0)
     lake = open_lake(lake_settings)
     with closing(sqlite3.connect(lake_settings.lake.catalog_file)) as holder:
         holder.execute("BEGIN IMMEDIATE")

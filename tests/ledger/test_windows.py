@@ -135,7 +135,7 @@ def test_an_empty_source_without_a_start_has_no_windows():
 
 
 def test_an_object_from_long_ago_asks_for_a_start():
-    with pytest.raises(InvalidSetting, match=r"because of 'x', \d+ windows ago; set sources.erp.start"):
+    with pytest.raises(InvalidSetting, match=r"because of 'x' \(see `hour`\), \d+ windows ago; set sources.erp.start"):
         plan_windows(source(), [], [found("x", modified=datetime(1970, 1, 1, tzinfo=UTC))], at(6), NOW)
 
 

@@ -18,7 +18,7 @@ from retable.land.layouts import read_messages
 from retable.model.window import SourceObject
 from retable.simulate import Delivery, Record, canal_json, deliver, hour_cuts, simulate, streamx_json, write_objects
 from retable.simulate.delivery import Windows
-from retable.source_settings import SourceSettings
+from retable.source_settings import FilesSource
 
 HISTORY = simulate(random.Random(9), 50)
 STREAMX, CANAL = streamx_json.write(HISTORY, streamx_json.Options("halves")), canal_json.write(HISTORY)
@@ -114,7 +114,7 @@ def test_objects_are_read_as_dumps_of_kafka(tmp_path: Path) -> None:
     windows = deliver(STREAMX, random.Random(1), ROUGH)
     names = write_objects(windows, tmp_path, datetime(2026, 3, 1, 23, tzinfo=UTC))
     assert names == ["20260301T2300Z", "20260302T0000Z", "20260302T0100Z", "20260302T0200Z", "20260302T0300Z"]
-    source = SourceSettings(name="shop", kind="files", format="streamx_json", path=tmp_path, layout="kafka_dump")
+    source = FilesSource(name="shop", kind="files", format="streamx_json", path=tmp_path, layout="kafka_dump")
     objects = sorted(list_objects(source), key=lambda item: item.key)
     for item, window in zip(objects, windows, strict=True):
         read = [m for m in read_messages(source, SourceObject(0, item.key, "", item.size)) if m is not None]

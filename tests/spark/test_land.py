@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from pyspark.errors import PythonException
 
 from lakes import FreshLake, SettingsWriter
 from retable.errors import EnvironmentFault, PositionsLost
 from retable.land.files import list_objects
+from retable.land.landing import ObjectsLanding
 from retable.land.spark import land
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import StageReport
@@ -134,8 +134,8 @@ def test_an_object_that_changes_while_it_is_read_lands_nothing(erp, monkeypatch)
     erp.put("2026-03-01T05.jsonl", b"a\n")
     erp.record(6)
     with monkeypatch.context() as patch:
-        patch.setattr("retable.land.spark._check", lambda *_: erp.put("2026-03-01T05.jsonl", b"A\n"))
-        with pytest.raises(PythonException, match="05.jsonl was changed"):
+        patch.setattr(ObjectsLanding, "check", lambda *_: erp.put("2026-03-01T05.jsonl", b"A\n"))
+        with pytest.raises(PositionsLost, match="05.jsonl was changed"):
             erp.land(W5)
     assert (erp.snapshots(), read_ledger(erp.lake, "erp")) == (0, [])
 

@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
+from retable.cli import shadow
+from retable.cli.baseline import baseline
+from retable.cli.check import check
 from retable.cli.diff import diff
-from retable.cli.ending import CommandLine
+from retable.cli.ending import IMPORT, CommandLine
 from retable.cli.fresh import fresh
 from retable.cli.holds import list_holds, release_hold
 from retable.cli.init import init
@@ -16,9 +19,11 @@ from retable.cli.look import history, rows, schema, tables
 from retable.cli.plan import plan
 from retable.cli.quarantine import accept_quarantined, list_quarantine, redecode_quarantined, show_quarantined
 from retable.cli.run import decode, land, replay, run
+from retable.cli.schema_import import import_schema
 from retable.cli.show import show_ddl, show_message
 from retable.cli.simulate import simulate
 from retable.cli.status import status
+from retable.cli.upkeep import upkeep
 from retable.cli.verify import verify
 from retable.cli.why import why
 
@@ -70,14 +75,20 @@ quarantine.command("show")(show_quarantined)
 quarantine.command("redecode")(redecode_quarantined)
 quarantine.command("accept")(accept_quarantined)
 
+beside = typer.Typer(no_args_is_help=True, help="Tables rebuilt beside gold: compared, then promoted or dropped.")
+for command in (shadow.build, shadow.diff, shadow.promote, shadow.drop):
+    beside.command()(command)
+
 _COMMANDS: dict[str, list[Callable[..., None]]] = {
-    "Run": [init, run, land, decode, replay],
+    "Run": [init, check, baseline, run, land, decode, replay],
     "Look": [rows, tables, schema, history, status, why, fresh, plan],
     "Verify": [verify, diff],
+    "Look after": [upkeep],
     "Try out, without Spark": [show_message, show_ddl, simulate],
 }
 for panel, commands in _COMMANDS.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
-for group, name in ((hold, "hold"), (quarantine, "quarantine")):
+app.command(IMPORT, rich_help_panel="Run")(import_schema)
+for group, name in ((hold, "hold"), (quarantine, "quarantine"), (beside, "shadow")):
     app.add_typer(group, name=name, rich_help_panel="Look after")

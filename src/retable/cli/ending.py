@@ -13,6 +13,9 @@ from retable.cli.output import NeedsAttention, say
 from retable.errors import EnvironmentFault, RetableError
 from retable.exits import exit_code
 
+IMPORT = "schema import"
+"""A command of two words; the first one alone is a command, too."""
+
 _USAGE = 2
 _LONGEST_SURPRISE = 300
 _DISK_FULL = os.strerror(errno.ENOSPC)
@@ -34,6 +37,10 @@ class CommandLine(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, _hoisted(args))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        joined = " ".join(args[:2])
+        return super().resolve_command(ctx, [joined, *args[2:]] if joined == IMPORT else args)
 
     def invoke(self, ctx: Any) -> Any:
         self.debug = ctx.params["debug"]

@@ -64,7 +64,7 @@ def _steps(outlook: Outlook) -> list[str]:
         steps.append(f"what has arrived is not known: {outlook.unlisted}")
     if outlook.arrived:
         ended = "" if outlook.ended is None else f"; {outlook.ended} windows have ended since the last recorded one"
-        steps.append(f"`retable run {outlook.source}` would record {outlook.arrived} new objects{ended}")
+        steps.append(f"`retable run {outlook.source}` would record {outlook.arrived} new {outlook.unit}{ended}")
     if outlook.waiting:
         stages = Counter(outlook.waiting.values())
         first = ", ".join(f"{count} from {stage} on" for stage, count in stages.items())
@@ -87,7 +87,7 @@ def _json(outlook: Outlook) -> dict[str, object]:
             {"window": each.window, "table": each.table, "because": list(each.because)} for each in outlook.stale
         ],
         "held": [{"table": table, **hold_json(hold)} for table, hold in outlook.held.items()],
-        "new_objects": outlook.arrived,
+        f"new_{outlook.unit}": outlook.arrived,
         "windows_ended": outlook.ended,
         "steps": _steps(outlook),
     }

@@ -30,7 +30,7 @@ from retable.ledger.read import read_ledger
 from retable.ledger.rows import ActionRow, Stage, StageReport
 from retable.ledger.write import append_rows
 from retable.model.window import window_start
-from retable.source_settings import SourceSettings
+from retable.source_settings import Source
 
 _PLACE = ("window", "topic", "partition", "offset")
 _MOST_BYTES = 4096
@@ -127,7 +127,7 @@ def redecode_quarantined(
 
 
 # --- redecode ----------------------------------------------------------------------------------------------------
-def _redecode(lake: Lake, source: SourceSettings, rows: Sequence[QuarantineRow], spark: Any) -> list[str]:
+def _redecode(lake: Lake, source: Source, rows: Sequence[QuarantineRow], spark: Any) -> list[str]:
     """Run the windows of these rows again, in order; give what then still needs a person."""
     windows = sorted({row.window for row in rows})
     reports: list[StageReport] = []
@@ -147,12 +147,12 @@ def _redecode(lake: Lake, source: SourceSettings, rows: Sequence[QuarantineRow],
     return []
 
 
-def _stages(lake: Lake, source: SourceSettings, window: str) -> tuple[Stage, ...]:
+def _stages(lake: Lake, source: Source, window: str) -> tuple[Stage, ...]:
     done = {row.stage for row in read_ledger(lake, source.name, window) if row.table is None}
     return ("decode", "replay") if "replay" in done else ("decode",)
 
 
-def _has_cut_lines(lake: Lake, source: SourceSettings, window: str) -> bool:
+def _has_cut_lines(lake: Lake, source: Source, window: str) -> bool:
     """Say whether landing could not keep a message of a window whole; one with an erased message is left as it is."""
     if any(row.counts.get("erased") for row in read_ledger(lake, source.name, window) if row.table is None):
         return False
@@ -162,7 +162,7 @@ def _has_cut_lines(lake: Lake, source: SourceSettings, window: str) -> bool:
         return len(scan.to_arrow()) > 0
 
 
-def _land_anew(lake: Lake, source: SourceSettings, window: str, spark: Any) -> list[StageReport]:
+def _land_anew(lake: Lake, source: Source, window: str, spark: Any) -> list[StageReport]:
     # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
     from retable.land.spark import land
 

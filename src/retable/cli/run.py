@@ -16,15 +16,16 @@ from retable.cli.progress import Progress
 from retable.config import Settings
 from retable.freshness.catalog import ask, record
 from retable.freshness.gate import spell
-from retable.land.files import list_objects
+from retable.land.due import look
 from retable.ledger.catalog import Lake
 from retable.ledger.empty import close_empty
+from retable.ledger.faults import spark_explained
 from retable.ledger.quarantine import list_quarantined, read_accepted
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import Stage, StageReport
 from retable.ledger.windows import record_windows
 from retable.model.window import Window, window_start
-from retable.source_settings import SourceSettings
+from retable.source_settings import Source
 
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 
@@ -82,18 +83,19 @@ def running_spark(settings: Settings) -> Iterator[Any]:
     # Loading PySpark takes longer than most commands that need none, so no command but these loads it.
     from retable.session import build_session, stop_session
 
-    spark = build_session(settings, "retable")
+    with spark_explained(settings.lake):
+        spark = build_session(settings, "retable")
     try:
         yield spark
     finally:
         stop_session(spark)
 
 
-def _record(lake: Lake, source: SourceSettings, until: datetime) -> list[Window]:
-    return record_windows(lake, source, lambda: list_objects(source), until, now())
+def _record(lake: Lake, source: Source, until: datetime) -> list[Window]:
+    return record_windows(lake, source, lambda: look(source, now()), until, now())
 
 
-def _due(lake: Lake, source: SourceSettings, start: datetime | None, end: datetime | None) -> list[Window]:
+def _due(lake: Lake, source: Source, start: datetime | None, end: datetime | None) -> list[Window]:
     """Give the windows that overlap a range; without a start, from the first one that was not replayed."""
     windows = _record(lake, source, end or now())
     if start is not None:
@@ -104,14 +106,14 @@ def _due(lake: Lake, source: SourceSettings, start: datetime | None, end: dateti
     return windows[first:]
 
 
-def _run_windows(lake: Lake, source: SourceSettings, windows: list[Window]) -> None:
+def _run_windows(lake: Lake, source: Source, windows: list[Window]) -> None:
     """Run all stages of windows in order; a stretch in which nothing arrived costs one commit, and no Spark."""
     reports: list[StageReport] = []
     with ExitStack() as stack:
         progress = stack.enter_context(Progress(len(windows)))
         spark: Any = None
         number = 0
-        for is_empty, stretch in groupby(windows, key=lambda window: not window.objects):
+        for is_empty, stretch in groupby(windows, key=lambda window: window.is_empty):
             found = list(stretch)
             this = new_run()
             if is_empty:
@@ -127,7 +129,7 @@ def _run_windows(lake: Lake, source: SourceSettings, windows: list[Window]) -> N
     call_attention(lake, source, reports)
 
 
-def _run_stages(lake: Lake, source: SourceSettings, window: str, stages: tuple[Stage, ...]) -> None:
+def _run_stages(lake: Lake, source: Source, window: str, stages: tuple[Stage, ...]) -> None:
     with Progress(1) as progress, running_spark(lake.settings) as spark:
         reports = run_window(lake, source, 1, window, stages, spark, progress)
     call_attention(lake, source, reports)
@@ -135,7 +137,7 @@ def _run_stages(lake: Lake, source: SourceSettings, window: str, stages: tuple[S
 
 def run_window(
     lake: Lake,
-    source: SourceSettings,
+    source: Source,
     number: int,
     window: str,
     stages: tuple[Stage, ...],
@@ -164,13 +166,13 @@ def _doors(step: Callable[[str], None]) -> dict[Stage, Callable[..., StageReport
     return {"land": land_window, "decode": decode_window, "replay": partial(replay_window, step=step)}
 
 
-def _say_how_far(lake: Lake, source: SourceSettings) -> None:
+def _say_how_far(lake: Lake, source: Source) -> None:
     standing = ask(lake, [source.name], now(), "row", now()).standing
     if standing.watermark is not None:
         say(f"{source.name} is complete through {spell(standing.watermark)} ({standing.grade})")
 
 
-def call_attention(lake: Lake, source: SourceSettings, reports: list[StageReport]) -> None:
+def call_attention(lake: Lake, source: Source, reports: list[StageReport]) -> None:
     """End with 2 where a table is held, or a window has more in quarantine, not accepted, than the budget."""
     held = sorted({table for report in reports for table in report.held})
     waiting = 0
@@ -190,7 +192,7 @@ def call_attention(lake: Lake, source: SourceSettings, reports: list[StageReport
         raise NeedsAttention("done, but " + "; ".join(words))
 
 
-def _count_accepted(lake: Lake, source: SourceSettings, window: str, stages: set[Stage]) -> int:
+def _count_accepted(lake: Lake, source: Source, window: str, stages: set[Stage]) -> int:
     accepted = read_accepted(lake, source.name)
     rows = list_quarantined(lake, source.name, window) if accepted else []
     return sum(row.stage in stages and row.id in accepted for row in rows)

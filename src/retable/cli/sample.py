@@ -18,7 +18,7 @@ from retable.ledger.plan import FoundObject
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.window import SourceObject
-from retable.source_settings import SourceSettings
+from retable.source_settings import FilesSource
 
 Layout = Literal["kafka_dump", "lines"]
 
@@ -160,10 +160,10 @@ def _try(
     return _Trial(layout, source_format, options, len(messages), decoded, own)
 
 
-def _messages(source: SourceSettings, item: FoundObject) -> Iterator[RawMessage]:
+def _messages(source: FilesSource, item: FoundObject) -> Iterator[RawMessage]:
     return filter(None, read_messages(source, SourceObject(0, item.key, "", item.size)))
 
 
-def _draft(path: Path, layout: Layout, source_format: str, options: Mapping[str, str]) -> SourceSettings:
+def _draft(path: Path, layout: Layout, source_format: str, options: Mapping[str, str]) -> FilesSource:
     facts = {"name": "sample", "kind": "files", "format": source_format, "path": path, "layout": layout}
-    return SourceSettings.model_validate({**facts, **options})
+    return FilesSource.model_validate({**facts, **options})

@@ -14,6 +14,7 @@ from retable.cli.why import standing_json
 from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import read_facts
 from retable.freshness.gate import Standing, judge, spell
+from retable.freshness.sla import find_late
 from retable.gold.read import gold_states
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
@@ -48,13 +49,17 @@ def status(
     ctx: typer.Context,
     as_json: Json = False,
     check: Annotated[
-        bool, typer.Option("--check", help="End with 2 when a table is held, or quarantine is beyond its budget.")
+        bool,
+        typer.Option(
+            "--check", help="End with 2 when a table is held or late by its SLA, or quarantine is beyond its budget."
+        ),
     ] = False,
 ) -> None:
     """Print how far each source is, and what needs a person; `retable why SOURCE` says why one is not further.
 
     The watermark is the source time up to which every table of the source is complete, by rows or something better;
-    where nothing but the end of the messages tells it, its grade is `drained`.
+    where nothing but the end of the messages tells it, its grade is `drained`. A watchdog outside of Airflow runs
+    `--check`: where Airflow is dead, no window is recorded any more, and every SLA is missed.
     """
     lake = lake_of(ctx)
     states, moment = gold_states(lake), now()
@@ -64,11 +69,15 @@ def status(
     else:
         print_table(_HEADERS, (_line(source, moment) for source in found))
     held, quarantined = sum(len(source.held) for source in found), sum(source.excess for source in found)
-    if check and (held or quarantined):
-        raise NeedsAttention(
+    sources = lake.settings.sources.values() if check else ()
+    words = [late.verdict.words for source in sources for late in find_late(lake, source, moment)]
+    if held or quarantined:
+        words.append(
             f"{held} tables are held and {quarantined} messages or rows quarantined: `retable hold list`, "
             f"`retable quarantine list`"
         )
+    if check and words:
+        raise NeedsAttention("\n".join(words))
 
 
 def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], now: datetime) -> SourceStatus:

@@ -14,6 +14,7 @@ from retable.model.schema_change import (
     ChangeColumn,
     CreateTable,
     CreateTableLike,
+    DeclareTable,
     DropColumn,
     DropDatabase,
     DropTable,
@@ -22,6 +23,7 @@ from retable.model.schema_change import (
     RenameTable,
     SchemaChange,
     SetKey,
+    StartTable,
     TruncateTable,
     Unsupported,
 )
@@ -38,6 +40,8 @@ DIALECTS: dict[str, Dialect] = {
 _KINDS: dict[type[SchemaChange], str] = {
     CreateTable: "create_table",
     CreateTableLike: "create_table_like",
+    DeclareTable: "declare_table",
+    StartTable: "start_table",
     AddColumn: "add_column",
     DropColumn: "drop_column",
     ChangeColumn: "change_column",

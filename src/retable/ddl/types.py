@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from retable.ddl.mysql.types import gold_type as _mysql
 from retable.ddl.oracle.types import gold_type as _oracle
+from retable.ddl.postgresql.types import gold_type as _postgresql
 from retable.ddl.sqlserver.types import gold_type as _sqlserver
 from retable.model.schema import GoldType
 
@@ -11,6 +12,7 @@ _SYSTEMS: dict[str, Callable[[str, bool], GoldType | None]] = {
     "mysql": _mysql,
     "mariadb": _mysql,
     "oracle": _oracle,
+    "postgresql": _postgresql,
     "sqlserver": _sqlserver,
 }
 

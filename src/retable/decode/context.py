@@ -17,9 +17,10 @@ def _no_keys(_: TableName) -> tuple[str, ...]:
 class DecodeContext:
     """What the settings say of a message's source; `source_format` is a name of docs/formats.md.
 
-    `keys_of` gives the key columns that the settings name for a table, where the message names none. A value longer
-    than `max_message` bytes is refused before it is read. `canary` is the table whose rows only prove how far the
-    source is read; `recorded_ms` is when the window was recorded, epoch milliseconds: no message of it is younger.
+    `keys_of` gives the key columns that the settings, or a dump of its schema, name for a table, where the message
+    names none. A value longer than `max_message` bytes is refused before it is read. `canary` is the table whose rows
+    only prove how far the source is read; `recorded_ms` is when the window was recorded, epoch milliseconds: no message
+    of it is younger.
     `model`, `database`, `table`, `tuple_schema`, `unavailable_value` and `canal_dialect` are options of single formats
     (`registry`).
     """

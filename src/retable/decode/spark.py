@@ -22,6 +22,7 @@ from retable.config import CATALOG
 from retable.decode.context import context_of
 from retable.decode.evidence import evidence_rows
 from retable.decode.files import Layer, Share, Shelf, digest_rows, join_digests, store
+from retable.decode.imported import imported_keys, known_keys
 from retable.decode.outcome import READ, decode_batches
 from retable.decode.record import record_decode, record_evidence
 from retable.decode.registry import source_format
@@ -29,11 +30,18 @@ from retable.decode.tally import tally_messages, tally_tables
 from retable.errors import NotReady
 from retable.ledger.catalog import Lake
 from retable.ledger.counts import check_events, check_messages
-from retable.ledger.data_files import FileReader, PartitionWriter, remove_files, replace_files, standing_files
+from retable.ledger.data_files import (
+    FileReader,
+    PartitionWriter,
+    remove_files,
+    replace_files,
+    standing_files,
+    worker_io,
+)
 from retable.ledger.faults import spark_explained
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import StageReport
-from retable.ledger.windows import find_window
+from retable.ledger.windows import as_recorded, find_window
 from retable.model.window import Window
 from retable.source_settings import SourceSettings
 
@@ -78,6 +86,7 @@ def decode(
     """
     started = perf_counter()
     found = find_window(lake, source.name, window)
+    source = as_recorded(source, found)
     recorded = read_ledger(lake, source.name, window)
     landed = next((row for row in recorded if row.stage == "land"), None)
     if landed is None:
@@ -116,7 +125,7 @@ def _standing(lake: Lake, name: str, values: dict[str, str]) -> _Standing:
 
 
 def _shelf(run: _Run, layers: tuple[_Standing, _Standing]) -> Shelf:
-    silver, quarantine = (PartitionWriter(layer.table.io, layer.table.metadata) for layer in layers)
+    silver, quarantine = (PartitionWriter(worker_io(layer.table), layer.table.metadata) for layer in layers)
     return Shelf(run.window, silver, quarantine, run.decoder, run.now, any(layer.files for layer in layers))
 
 
@@ -125,10 +134,11 @@ def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Wi
     settings, recorded_ms = lake.settings, int(window.recorded_at.timestamp() * 1000)
     bronze = lake.load(f"bronze.{source.name}")
     files = standing_files(lake, bronze, {"window": window.name})
-    reader = FileReader(bronze.io, bronze.metadata, READ)
+    reader = FileReader(worker_io(bronze), bronze.metadata, READ)
+    imported = imported_keys(lake, source.name)
 
     def decode_share(numbers: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        keys_of = lru_cache(_TABLES)(lambda table: settings.rules(table).keys)
+        keys_of = lru_cache(_TABLES)(known_keys(settings, imported))
         context = context_of(source, keys_of, recorded_ms)
         mine = (files[number] for batch in numbers for number in batch.column(0).to_pylist())
         batches = chain.from_iterable(map(reader.read, mine))

@@ -6,6 +6,7 @@ A format tells the wire form of its types (`wire`); what a form can become is to
 
 from collections.abc import Callable
 
+from retable.decode.baseline_form import baseline_form, is_baseline
 from retable.decode.declared_form import declared_form
 from retable.decode.image_text import read_image as read_image
 from retable.decode.number_values import number_converter
@@ -65,6 +66,8 @@ def value_form(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> WireForm:
     """Tell how values of a wire type stand; `declared` is the column's type as its statement says."""
+    if wire_type is not None and is_baseline(wire_type):
+        return baseline_form(wire_type)
     known = find_format(source_format)
     return known.told(known.wire_form(wire_type), declared, gold, rules)
 

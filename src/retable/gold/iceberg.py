@@ -1,24 +1,28 @@
 """One gold table through Iceberg's own API in Spark's JVM: what Spark SQL cannot do, or not in one transaction."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import reduce
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
+from pyiceberg.io import load_file_io
+from pyiceberg.table.refs import SnapshotRefType
 
 from retable.config import CATALOG
 from retable.decode.values import Value
 from retable.errors import Fenced
-from retable.gold.evolve import Evolution, Field
-from retable.gold.row_delta import Prepared, RowWriter
-from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN
+from retable.gold.described import Described
+from retable.gold.evolve import Evolution
+from retable.gold.fence import overtaken
+from retable.gold.row_delta import Prepared, RowWriter, members, read_metadata
+from retable.gold.state import PREFIX, RUN_PROPERTY, first_schema_json
 from retable.ledger.catalog import Lake
-from retable.model.schema import GoldType, parse_gold_type
+from retable.model.schema import GoldType
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,8 +30,6 @@ if TYPE_CHECKING:
 MAIN = "main"
 BRANCH = "retable_"
 WINDOW_SUMMARY = f"{PREFIX}window"
-_HAS_DEFAULTS = 3
-"""From this version of its format on Iceberg shows the default of a column in rows that are older than it."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FORMAT = {
@@ -46,11 +48,17 @@ class Catalog:
         self.lake = lake
         # A session loads its catalogs with the settings of the thread's active session, so a statement comes first.
         spark.sql(f"USE {CATALOG}")
-        self.jvm = cast(Any, spark._jvm)
+        self._jvm = cast(Any, spark._jvm)
         self.gateway: Any = spark.sparkContext._gateway
-        self._catalog: Any = self.jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog(
-            spark._jsparkSession, CATALOG
-        )
+        self._known: dict[str, Any] = {}
+        load = self.java("org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog")
+        self._catalog: Any = load(spark._jsparkSession, CATALOG)
+
+    def java(self, path: str) -> Any:
+        """A class of the JVM, or a static member of one: each name on the way is a question, so it is asked once."""
+        if path not in self._known:
+            self._known[path] = reduce(getattr, path.split("."), self._jvm)
+        return self._known[path]
 
     def load(self, name: str) -> "GoldTable | None":
         """Load `namespace.table`; None when it is not there."""
@@ -63,8 +71,8 @@ class Catalog:
 
     def create(self, name: str, with_part: bool, location: str, format_version: int) -> "GoldTable":
         """Create an empty table at `location`, never at a path made of its name; one that is there is loaded."""
-        schema = self.jvm.org.apache.iceberg.SchemaParser.fromJson(_schema_json(with_part))
-        properties = self.jvm.java.util.HashMap()
+        schema = self.java("org.apache.iceberg.SchemaParser.fromJson")(first_schema_json(with_part))
+        properties = self.java("java.util.HashMap")()
         for key, value in {**_FORMAT, "format-version": str(format_version)}.items():
             properties.put(key, value)
         identifier = self._identifier(name)
@@ -90,13 +98,15 @@ class Catalog:
 
     def names(self, namespace: str) -> list[str]:
         """The tables of a namespace, as `namespace.table`."""
+        wanted = self._namespace(namespace)
         try:
-            found = self._catalog.listTables(self._namespace(namespace))
-        except Py4JJavaError as error:
-            if _is(error, self.gateway, "org.apache.iceberg.exceptions.NoSuchNamespaceException"):
+            found = self._catalog.listTables(wanted)
+        except Py4JJavaError:
+            # Each catalog has an error of its own for a namespace that is not there.
+            if not self._catalog.namespaceExists(wanted):
                 return []
             raise
-        return [f"{namespace}.{identifier.name()}" for identifier in found]
+        return [f"{namespace}.{identifier.name()}" for identifier in members(found)]
 
     @contextmanager
     def conflicts(self, name: str) -> Iterator[None]:
@@ -109,20 +119,20 @@ class Catalog:
             raise
 
     def type_of(self, kind: GoldType) -> Any:
-        return self.jvm.org.apache.iceberg.types.Types.fromPrimitiveString(str(kind))
+        return self.java("org.apache.iceberg.types.Types.fromPrimitiveString")(str(kind))
 
     def literal(self, value: Value, kind: GoldType) -> Any:
         """An Iceberg literal of a column's type."""
         java: object = value
         match value, kind.kind:
             case Decimal(), _:
-                java = self.jvm.java.math.BigDecimal(str(value))
+                java = self.java("java.math.BigDecimal")(str(value))
             case bytes(), _:
-                java = self.jvm.java.nio.ByteBuffer.wrap(value)
+                java = self.java("java.nio.ByteBuffer.wrap")(value)
             case int(), "timestamp" | "timestamptz":
                 text = (_EPOCH + timedelta(microseconds=value)).isoformat()
                 java = text if kind.kind == "timestamptz" else text.removesuffix("+00:00")
-        return self.jvm.org.apache.iceberg.expressions.Expressions.lit(java).to(self.type_of(kind))
+        return self.java("org.apache.iceberg.expressions.Expressions.lit")(java).to(self.type_of(kind))
 
     def _ensure_namespace(self, namespace: str) -> None:
         """Make a namespace unless it is there; of two that make it at once one fails, and finds the other's."""
@@ -135,58 +145,32 @@ class Catalog:
                 raise
 
     def _namespace(self, namespace: str) -> Any:
-        levels = self.gateway.new_array(self.jvm.java.lang.String, 1)
+        levels = self.gateway.new_array(self.java("java.lang.String"), 1)
         levels[0] = namespace
-        return self.jvm.org.apache.iceberg.catalog.Namespace.of(levels)
+        return self.java("org.apache.iceberg.catalog.Namespace.of")(levels)
 
     def _identifier(self, name: str) -> Any:
         namespace, table = name.split(".", 1)
-        return self.jvm.org.apache.iceberg.catalog.TableIdentifier.of(self._namespace(namespace), table)
+        return self.java("org.apache.iceberg.catalog.TableIdentifier.of")(self._namespace(namespace), table)
 
 
-class GoldTable:
+class GoldTable(Described):
     """A loaded gold table. `base` is the snapshot that this run decides on: publishing succeeds only on it."""
 
     def __init__(self, catalog: Catalog, name: str, table: Any) -> None:
+        super().__init__(read_metadata(catalog.java, table))
         self.catalog = catalog
         self.name = name
         self._table = table
-        self.base: int = table.currentSnapshot().snapshotId()
+        self.base = self.snapshot_id
         self._decided_on = self.fields()
         self._said = self._own_properties()
         self._prepared: Prepared | None = None
         self._branch: str | None = None
 
-    @property
-    def location(self) -> str:
-        return str(self._table.location())
-
-    @property
-    def is_empty(self) -> bool:
-        return str(self._table.currentSnapshot().summary().get("total-records")) == "0"
-
-    @property
-    def snapshot_id(self) -> int:
-        return int(self._table.currentSnapshot().snapshotId())
-
-    def properties(self) -> dict[str, str]:
-        return {str(key): str(value) for key, value in self._table.properties().items()}
-
-    def _own_properties(self) -> dict[str, str]:
-        return {key: value for key, value in self.properties().items() if key.startswith(PREFIX)}
-
-    def fields(self) -> list[Field]:
-        """The columns in order: id, name, type (None for a type that no gold column has)."""
-        return [
-            (int(field.fieldId()), str(field.name()), parse_gold_type(str(field.type().toString())))
-            for field in self._table.schema().columns()
-        ]
-
-    def has_part(self) -> bool:
-        return self._table.schema().findField(f"{SEQUENCE_COLUMN}.part") is not None
-
-    def has_defaults(self) -> bool:
-        return int(self.catalog.jvm.org.apache.iceberg.TableUtil.formatVersion(self._table)) >= _HAS_DEFAULTS
+    def _refresh(self) -> None:
+        self._table.refresh()
+        self._metadata = read_metadata(self.catalog.java, self._table)
 
     def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
         """Add and promote columns; what a killed run left behind goes first."""
@@ -206,6 +190,7 @@ class GoldTable:
             for name, promoted in evolution.promotions:
                 update.updateColumn(name, self.catalog.type_of(promoted))
             update.commit()
+        self._refresh()
         self._decided_on = self.fields()
 
     def replace(self, gone: pa.Table, rows: pa.Table, run_id: str, window: str) -> bool:
@@ -219,10 +204,9 @@ class GoldTable:
     def branch(self, run_id: str) -> str:
         """Open this run's branch at the base; branches of runs that died are removed."""
         with self.catalog.conflicts(self.name):
-            refs = self._table.refs()
-            dead = [str(ref) for ref in refs.keySet() if str(ref).startswith(BRANCH) and refs.get(ref).isBranch()]
-            for ref in dead:
-                self._table.manageSnapshots().removeBranch(ref).commit()
+            for name, ref in self._metadata.refs.items():
+                if name.startswith(BRANCH) and ref.snapshot_ref_type == SnapshotRefType.BRANCH:
+                    self._table.manageSnapshots().removeBranch(name).commit()
             name = BRANCH + "".join(c if c.isalnum() else "_" for c in run_id)
             manage = self._table.manageSnapshots().createBranch(name, self.base)
             manage.setMaxRefAgeMs(name, 86_400_000).commit()
@@ -231,7 +215,7 @@ class GoldTable:
 
     def append(self, rows: pa.Table, run_id: str, window: str) -> None:
         """Append rows, with all columns of the table, to the branch of this run."""
-        self._table.refresh()
+        self._refresh()
         change = (
             self._table.newFastAppend().toBranch(self._branch).set(RUN_PROPERTY, run_id).set(WINDOW_SUMMARY, window)
         )
@@ -241,7 +225,8 @@ class GoldTable:
             change.commit()
 
     def _writer(self) -> RowWriter:
-        return RowWriter(self.catalog.gateway, self._table, self.catalog.lake.catalog.properties, self._literal)
+        io = load_file_io(dict(self.catalog.lake.catalog.properties), self.location)
+        return RowWriter(self.catalog, self._table, self._metadata, io, self._literal)
 
     def _literal(self, name: str, value: Value) -> Any:
         return self.catalog.literal(
@@ -262,10 +247,9 @@ class GoldTable:
         whose reply was lost was applied is read from the table itself. A name of a run does not tell: whoever
         schedules runs again under the name of one that published.
         """
-        self._table.refresh()
-        here = (self.snapshot_id, self.fields(), self._own_properties())
-        if here != (self.base, self._decided_on, self._said):
-            raise Fenced(f"{self.name}: another writer committed first; run this window again", table=self.name)
+        self._refresh()
+        if self.snapshot_id != self.base or not self._is_as_decided():
+            raise self._overtaken()
         with self.catalog.conflicts(self.name):
             transaction = self._transaction(evolution, properties, window, tag)
             head = int(transaction.table().currentSnapshot().snapshotId())
@@ -273,24 +257,34 @@ class GoldTable:
         try:
             with self.catalog.conflicts(self.name):
                 transaction.commitTransaction()
-        except (Fenced, Py4JJavaError):
+        except (Fenced, Py4JJavaError) as error:
             if not self._is_published(head, properties):
-                raise
-        self._table.refresh()
+                raise (self._overtaken() if isinstance(error, Fenced) else error) from error
+        self._refresh()
         step(f"{self.name}: published")
+
+    def rebase(self) -> None:
+        self._refresh()
+        self.base, self._prepared, self._branch = self.snapshot_id, None, None
+
+    def _overtaken(self) -> Fenced:
+        return overtaken(self.name, self.base, self._table, self._is_as_decided())
+
+    def _is_as_decided(self) -> bool:
+        return (self.fields(), self._own_properties()) == (self._decided_on, self._said)
 
     def _is_published(self, head: int, properties: dict[str, str]) -> bool:
         """Whether main came by the head of this run, whose number no other has; without one, its properties tell."""
-        self._table.refresh()
+        self._refresh()
         if head == self.base:
             return self._own_properties() == properties
-        return bool(self.catalog.jvm.org.apache.iceberg.util.SnapshotUtil.isAncestorOf(self._table, head))
+        return bool(self.catalog.java("org.apache.iceberg.util.SnapshotUtil.isAncestorOf")(self._table, head))
 
     def _transaction(
         self, evolution: Evolution | None, properties: dict[str, str], window: str, tag: str | None
     ) -> Any:
         transaction = self._table.newTransaction()
-        if tag is not None and not self._table.refs().containsKey(tag):
+        if tag is not None and tag not in self._metadata.refs:
             transaction.manageSnapshots().createTag(tag, self.base).commit()
         # Iceberg repeats an append or a change of properties on whatever main is by then, but never one of a branch.
         main = transaction.manageSnapshots()
@@ -314,11 +308,12 @@ class GoldTable:
         if evolution is not None and (evolution.contracts or evolution.expands):
             transaction.newFastAppend().set(WINDOW_SUMMARY, window).set(RUN_PROPERTY, properties[RUN_PROPERTY]).commit()
         change = transaction.updateProperties()
+        said = self._own_properties()
         for key, value in properties.items():
-            change.set(key, value)
-        for key in self.properties():
-            if key.startswith(PREFIX) and key not in properties:
-                change.remove(key)
+            if said.get(key) != value:
+                change.set(key, value)
+        for key in said.keys() - properties.keys():
+            change.remove(key)
         change.commit()
         return transaction
 
@@ -330,15 +325,3 @@ def _is(error: Py4JJavaError, gateway: Any, name: str) -> bool:
             return True
         cause = cause.getCause()
     return False
-
-
-def _schema_json(with_part: bool) -> str:
-    """A table begins with its sequence alone; its columns come by the same way as every later one."""
-    members = [("epoch", "int"), ("hi", "decimal(38,0)"), ("lo", "long")] + ([("part", "string")] if with_part else [])
-    fields = [
-        {"id": number, "name": name, "required": False, "type": kind}
-        for number, (name, kind) in enumerate(members, start=2)
-    ]
-    struct = {"type": "struct", "fields": fields}
-    column = {"id": 1, "name": SEQUENCE_COLUMN, "required": False, "type": struct}
-    return json.dumps({"type": "struct", "schema-id": 0, "fields": [column]})

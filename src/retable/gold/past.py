@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from retable.gold.imports import NO_IMPORTS, Imports
+from retable.ledger.baselines import NO_BASELINES, Baselines
 from retable.ledger.rows import TableRow
 from retable.replay.rulings import Ruling
 
@@ -18,7 +20,8 @@ class Past:
     `counted` tells what the ledger counts: by window and gold name what was applied, by window and None what silver
     held for the window when its record was whole. `tables` are the known tables by identity. `silver` digests the
     content of a window in silver, or of all of them for None: another digest means another content, and a window that
-    has none is empty. `rulings` are what people decided about its statements and rows.
+    has none is empty. `rulings` are what people decided about its statements and rows,
+    `imports` what dumps of its schema told, `baselines` the full copies whose pieces are windows, too.
     """
 
     ordinals: Mapping[str, int]
@@ -28,6 +31,8 @@ class Past:
     tables: Mapping[str, TableRow]
     silver: Callable[[str | None], Mapping[str, str]]
     rulings: tuple[Ruling, ...] = ()
+    imports: Imports = NO_IMPORTS
+    baselines: Baselines = NO_BASELINES
 
     @property
     def windows(self) -> dict[int, str]:

@@ -10,9 +10,13 @@ from retable.config import Settings
 from retable.ddl.registry import DIALECTS, describe, parse_statement
 from retable.ddl.types import gold_type
 from retable.ddl.widening import keeps_values
+from retable.decode.baseline_form import baseline_type, is_baseline
 from retable.decode.registry import find_format
 from retable.errors import KeyUnknown, NameClash
+from retable.gold.baselines import start_statements
+from retable.gold.imports import NO_IMPORTS, Imports
 from retable.gold.names import gold_column, gold_table
+from retable.ledger.baselines import NO_BASELINES, Baselines
 from retable.model.event import TableName
 from retable.model.policies import Policies
 from retable.model.schema import ColumnSpec, GoldType
@@ -36,12 +40,19 @@ REMEDY_CLASH = (
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the settings and the dialect of one source say of types, names and keys."""
+    """What the settings, the dialect and dumps of the schema of one source say of types, names and keys."""
 
     settings: Settings
     source: SourceSettings
     system: str
     rulings: tuple[Ruling, ...] = ()
+    imports: Imports = NO_IMPORTS
+    baselines: Baselines = NO_BASELINES
+
+    def fingerprint(self, identity: str, name: TableName) -> str:
+        """Digest what decides how a table is decoded and typed: settings, and what was imported of its schema."""
+        told = (self.settings.fingerprint(self.source.name, name), self.imports.fingerprint(identity, name))
+        return "+".join(filter(None, told))
 
     def dialect(self) -> Dialect:
         return Dialect(self._declared, partial(keeps_values, self.system), describe, self.policies, self._read)
@@ -66,6 +77,8 @@ class Rules:
 
     def seen(self, table: TableName, name: str, wire: str | None) -> tuple[str | None, GoldType]:
         """The source type, where messages tell one, and the type of a column that no statement told of: else text."""
+        if wire is not None and is_baseline(wire):
+            return None, self._ruled(table, name, baseline_type(wire)) or GoldType("string")
         told = None if wire is None else find_format(self.source.format).untold(wire)
         kind = gold_type(self.system, told) if isinstance(told, str) else told
         return wire if isinstance(told, str) else None, self._ruled(table, name, kind) or GoldType("string")
@@ -182,6 +195,9 @@ class Tables:
     ) -> "Tables":
         """Trace the statements; of the `known` tables those that no statement made or changed are there before all."""
         implicit = list(implicit)
+        takes = rules.source.takes
+        starts = start_statements(rules.baselines, takes)
+        statements = [*statements, *rules.imports.statements(takes), *starts]
         timeline = trace(statements, rules.dialect(), implicit, rulings=rules.rulings)
         told = {history.identity for history in timeline.histories()}
         untold = [name for name in known if f"{name}@base" not in told]

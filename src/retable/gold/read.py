@@ -16,6 +16,9 @@ from retable.ledger.rows import CutRow
 from retable.ledger.windows import find_window
 
 _OWN = "_retable_"
+SHADOW = "shadow_"
+"""How the name of a source begins whose tables are rebuilt beside gold: they are nobody's gold."""
+
 _SYSTEM = frozenset({"bronze", "silver", "quarantine", "ops"})
 
 
@@ -161,8 +164,13 @@ def _walk(lake: Lake) -> Iterator[tuple[str, Table, GoldState]]:
         names = sorted(".".join(name) for levels in namespaces for name in lake.catalog.list_tables(levels))
     for name in names:
         table = lake.find(name)
-        if table is not None and (state := from_properties(table.properties)) is not None:
+        state = None if table is None else from_properties(table.properties)
+        if table is not None and state is not None and not _is_shadow(lake, state):
             yield name, table, state
+
+
+def _is_shadow(lake: Lake, state: GoldState) -> bool:
+    return state.source.startswith(SHADOW) and state.source not in lake.settings.sources
 
 
 def _unknown(lake: Lake, name: str) -> NotFound:

@@ -46,8 +46,12 @@ def quarantine_rejects(
         of_tables = Or(of_tables, And(_equal("database", database), _equal("table", table)))
     condition = And(And(_equal("stage", "replay"), _equal("window", window.name)), of_tables)
     quarantine = lake.ensure(f"quarantine.{source}")
+    content = pa.Table.from_pylist(rows, schema=QUARANTINE.columns)
     with explained(lake.settings.lake):
-        quarantine.overwrite(pa.Table.from_pylist(rows, schema=QUARANTINE.columns), overwrite_filter=condition)
+        if old:
+            quarantine.overwrite(content, overwrite_filter=condition)
+        else:
+            quarantine.append(content)
 
 
 def _quarantined(history: TableHistory, reject: Reject, window: Window, now: datetime) -> dict[str, object]:

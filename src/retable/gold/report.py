@@ -6,6 +6,8 @@ from datetime import datetime
 from functools import partial
 
 from retable.gold import record
+from retable.gold.baselines import read_whole_baselines
+from retable.gold.imports import read_schema_imports
 from retable.gold.past import Past
 from retable.gold.rulings import read_rulings
 from retable.gold.run import Replayed, gold_names
@@ -26,7 +28,9 @@ class Report:
         self._run_id = run_id
         self._now = now
         self._step = step
-        self._windows = {window.ordinal: window for window in read_windows(lake, source)}
+        self._baselines = read_whole_baselines(lake, source)
+        windows = [*self._baselines.windows, *read_windows(lake, source)]
+        self._windows = {window.ordinal: window for window in windows}
         self._ledger = read_ledger(lake, source)
         self._tables = {row.identity: row for row in read_tables(lake, source)}
 
@@ -35,12 +39,14 @@ class Report:
         replayed = [row for row in self._ledger if row.stage == "replay"]
         return Past(
             ordinals={window.name: ordinal for ordinal, window in self._windows.items()},
-            decoded=frozenset(row.window for row in self._ledger if row.stage == "decode"),
+            decoded=frozenset(row.window for row in self._ledger if row.stage == "decode") | self._baselines.names,
             replayed=frozenset(row.window for row in replayed),
             counted={(row.window, row.table): row.identity for row in replayed},
             tables=self._tables,
             silver=partial(silver_files, self._lake, self._source),
             rulings=read_rulings(self._lake, self._source),
+            imports=read_schema_imports(self._lake, self._source),
+            baselines=self._baselines,
         )
 
     def record(self, replayed: Replayed, seconds: float) -> StageReport:

@@ -5,14 +5,14 @@ found them by a job over the keys of the whole table: that took half of the time
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
-from pyiceberg.io import load_file_io
-from pyiceberg.table.metadata import TableMetadataUtil
+from pyiceberg.io import FileIO
+from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
 
 from retable.decode.values import Value
 from retable.gold.files import write_rows
@@ -55,18 +55,29 @@ class Prepared:
         change.commit()
 
 
+class Jvm(Protocol):
+    """The JVM of Spark: its gateway, and its classes and their static members by name."""
+
+    @property
+    def gateway(self) -> Any: ...
+
+    def java(self, path: str) -> Any: ...
+
+
 class RowWriter:
     """Writes files of one loaded table. `literal` makes a value of a named column one of the JVM."""
 
-    def __init__(self, gateway: Any, table: Any, io: Mapping[str, Any], literal: Callable[[str, Value], Any]) -> None:
-        self._gateway = gateway
-        self._jvm = gateway.jvm
-        self._api = gateway.jvm.org.apache.iceberg
+    def __init__(
+        self, jvm: Jvm, table: Any, metadata: TableMetadata, io: FileIO, literal: Callable[[str, Value], Any]
+    ) -> None:
+        self._jvm = jvm
         self._table = table
+        self._metadata = metadata
+        self._io = io
         self._literal = literal
-        metadata = str(self._api.TableMetadataParser.toJson(table.operations().current()))
-        self._metadata = TableMetadataUtil.parse_raw(metadata)
-        self._io = load_file_io(dict(io), self._metadata.location)
+
+    def _iceberg(self, path: str) -> Any:
+        return self._jvm.java(f"org.apache.iceberg.{path}")
 
     def prepare(
         self, snapshot_id: int, keys: pa.Table | None, rows: pa.Table, summary: dict[str, str]
@@ -80,8 +91,9 @@ class RowWriter:
         files = []
         for file in write_rows(self._io, self._metadata, rows) if rows.num_rows else ():
             found = self._table.io().newInputFile(file.file_path, file.file_size_in_bytes)
-            metrics = self._api.parquet.ParquetUtil.fileMetrics(found, self._api.MetricsConfig.forTable(self._table))
-            builder = self._api.DataFiles.builder(self._table.spec()).withInputFile(found)
+            kept = self._iceberg("MetricsConfig.forTable")(self._table)
+            metrics = self._iceberg("parquet.ParquetUtil.fileMetrics")(found, kept)
+            builder = self._iceberg("DataFiles.builder")(self._table.spec()).withInputFile(found)
             files.append(builder.withFormat("PARQUET").withMetrics(metrics).build())
         return files
 
@@ -95,7 +107,8 @@ class RowWriter:
             return None
         ids = [self._metadata.schema().find_field(name).field_id for name in keys.column_names]
         files = list(self._files(snapshot_id, self._between(keys)))
-        if any(not self._api.util.ContentFileUtil.isDV(each) for file in files for each in file.deletes):
+        is_vector = self._iceberg("util.ContentFileUtil.isDV")
+        if any(not is_vector(each) for file in files for each in file.deletes):
             return None
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             found = list(threads.map(lambda file: find_rows(self._io, file.path, ids, keys), files))
@@ -104,12 +117,15 @@ class RowWriter:
 
     def _between(self, keys: pa.Table) -> Any:
         """What is true for all of these keys, by their ranges: files that hold none of them are left out by it."""
-        expressions = self._api.expressions.Expressions
-        operation, both = self._api.expressions.Expression.Operation, getattr(expressions, "and")
-        where = expressions.alwaysTrue()
+        predicate, both = (
+            self._iceberg("expressions.Expressions.predicate"),
+            self._iceberg("expressions.Expressions.and"),
+        )
+        where = self._iceberg("expressions.Expressions.alwaysTrue")()
         for name, lowest, highest in ends(keys):
-            for compared, end in ((operation.GT_EQ, lowest), (operation.LT_EQ, highest)):
-                where = both(where, expressions.predicate(compared, name, self._literal(name, end)))
+            for compared, end in (("GT_EQ", lowest), ("LT_EQ", highest)):
+                operation = self._iceberg(f"expressions.Expression.Operation.{compared}")
+                where = both(where, predicate(operation, name, self._literal(name, end)))
         return where
 
     def _files(self, snapshot_id: int, where: Any) -> Iterator[DataFile]:
@@ -118,13 +134,15 @@ class RowWriter:
             each = tasks.iterator()
             while each.hasNext():
                 task = each.next()
-                yield DataFile(str(task.file().location()), tuple(task.deletes()))
+                yield DataFile(str(task.file().location()), tuple(members(task.deletes())))
         finally:
             tasks.close()
 
     def _write(self, pairs: list[tuple[DataFile, pa.Array]]) -> Vectors:
-        before = self._jvm.java.util.HashMap()
-        writer = self._api.deletes.BaseDVFileWriter(self._outputs(), self._lookup(before))
+        if not pairs:
+            return Vectors([], [])
+        before = self._jvm.java("java.util.HashMap")()
+        writer = self._iceberg("deletes.BaseDVFileWriter")(self._outputs(), self._lookup(before))
         for file, rows in pairs:
             former = [self._former(vector) for vector in file.deletes]
             index = self._index(rows)
@@ -136,32 +154,42 @@ class RowWriter:
                 writer.delete(file.path, index, self._table.spec(), None)
         writer.close()
         result = writer.result()
-        return Vectors(list(result.deleteFiles()), list(result.rewrittenDeleteFiles()))
+        return Vectors(list(members(result.deleteFiles())), list(members(result.rewrittenDeleteFiles())))
 
     def _outputs(self) -> Any:
-        factory = self._api.io.OutputFileFactory.builderFor(self._table, 0, 0)
-        return factory.format(self._api.FileFormat.PUFFIN).build()
+        factory = self._iceberg("io.OutputFileFactory.builderFor")(self._table, 0, 0)
+        return factory.format(self._iceberg("FileFormat.PUFFIN")).build()
 
     def _lookup(self, entries: Any) -> Any:
         """A function of Java that looks into a map: Scala has one that Python can make."""
-        scala = self._jvm.scala.jdk.javaapi
-        return scala.FunctionConverters.asJavaFunction(
-            scala.CollectionConverters.asScala(entries).withDefaultValue(None)
-        )
+        scala_map = self._jvm.java("scala.jdk.javaapi.CollectionConverters.asScala")(entries)
+        return self._jvm.java("scala.jdk.javaapi.FunctionConverters.asJavaFunction")(scala_map.withDefaultValue(None))
 
     def _index(self, rows: pa.Array) -> Any:
         """Rows as the JVM's set of positions, sent as bytes: one call for each would take its time."""
-        java = self._jvm.java
         numbers = rows.cast(pa.int64()).to_numpy(zero_copy_only=False).astype("<i8").tobytes()
-        buffer = java.nio.ByteBuffer.wrap(numbers).order(java.nio.ByteOrder.LITTLE_ENDIAN).asLongBuffer()
-        array = self._gateway.new_array(self._jvm.long, len(rows))
+        order = self._jvm.java("java.nio.ByteOrder.LITTLE_ENDIAN")
+        buffer = self._jvm.java("java.nio.ByteBuffer.wrap")(numbers).order(order).asLongBuffer()
+        array = self._jvm.gateway.new_array(self._jvm.gateway.jvm.long, len(rows))
         buffer.get(array)
-        boxed = java.util.Arrays.stream(array).boxed().toList()
-        several = self._api.io.CloseableIterable
-        return self._api.deletes.Deletes.toPositionIndex(several.combine(boxed, several.empty()))
+        boxed = self._jvm.java("java.util.Arrays.stream")(array).boxed().toList()
+        nothing = self._iceberg("io.CloseableIterable.empty")()
+        several = self._iceberg("io.CloseableIterable.combine")(boxed, nothing)
+        return self._iceberg("deletes.Deletes.toPositionIndex")(several)
 
     def _former(self, vector: Any) -> Any:
         with self._io.new_input(str(vector.location())).open() as stream:
             stream.seek(int(vector.contentOffset()))
             content = stream.read(int(vector.contentSizeInBytes()))
-        return self._api.deletes.PositionDeleteIndex.deserialize(content, vector)
+        return self._iceberg("deletes.PositionDeleteIndex.deserialize")(content, vector)
+
+
+def read_metadata(java: Callable[[str], Any], table: Any) -> TableMetadata:
+    """All that a table of the JVM says of itself, by one question instead of one for each member of it."""
+    text = java("org.apache.iceberg.TableMetadataParser.toJson")(table.operations().current())
+    return TableMetadataUtil.parse_raw(str(text))
+
+
+def members(java_list: Any) -> Iterator[Any]:
+    """The members of a list of the JVM: Python's own loop over it ends by an exception there, which costs 40 ms."""
+    return (java_list.get(at) for at in range(java_list.size()))

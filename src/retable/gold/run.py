@@ -67,7 +67,8 @@ class Run:
         self._run_id = run_id
         self._location = location
         self._step = step
-        self._rules = Rules(settings, source, source.source_system or "mysql", past.rulings)
+        self._system = source.source_system or past.imports.dialect
+        self._rules = Rules(settings, source, self._system or "mysql", past.rulings, past.imports, past.baselines)
         self._places = Places(catalog, past.tables, source.name, step)
         self._blocked: dict[str, Hold] = {}
         self._bulks: dict[TableName, Bulk] = {}
@@ -131,7 +132,7 @@ class Run:
 
     def _statements(self, visible: list[str]) -> dict[Statement, str]:
         found: dict[Statement, str] = {}
-        setting = self._source.source_system
+        setting = self._system
         records = sorted(self._rows.statements(visible[-1]), key=self._arrival)
         self._rules = replace(self._rules, system=system_of(records, setting))
         for record in records:
@@ -205,7 +206,7 @@ class Run:
         if state is None and not events and empty and history.hold is None:
             return None
         name = history.name
-        applied = self._identities(name, silver)
+        applied = self._identities(history, silver)
         recorded = self._past.records(silver)
         if way == "replay" and self._is_gone(history, state):
             if state is None and self._is_counted(history, gold, applied):
@@ -251,7 +252,7 @@ class Run:
             ),
             applied=applied,
             bulk=next((bulk for bulk in self._bulks.values() if bulk.ends == events), None),
-            identities=lambda: self._identities(name, self._past.replayed_content()),
+            identities=lambda: self._identities(history, self._past.replayed_content()),
             horizon=max(self._past.ordinals[window] for window in visible),
             format_version=rules.format_version,
             clash=hold,
@@ -259,9 +260,9 @@ class Run:
             resumes=way == "resume",
         )
 
-    def _identities(self, name: TableName, silver: Mapping[str, str]) -> dict[str, str]:
-        """What a window of this content of silver is applied as, under the settings of a table."""
-        settings = self._settings.fingerprint(self._source.name, name)
+    def _identities(self, history: TableHistory, silver: Mapping[str, str]) -> dict[str, str]:
+        """What a window of this content of silver is applied as, under the settings and imports of a table."""
+        settings = self._rules.fingerprint(history.identity, history.name)
         return {window: f"{files}:{settings}" for window, files in silver.items()}
 
     def _replay_all(self, window: str, works: list[Work]) -> list[Outcome]:
@@ -324,7 +325,8 @@ class Run:
     ) -> list[RowEvent]:
         """The table's events in the other windows; what those windows call by its name may be another table."""
         found = self._rows.table_rows(until, {span.name for span in history.spans}, needed)
-        records = by_name(record for record in found if record["window"] not in own)
+        known = self._past.ordinals.keys() - own
+        records = by_name(record for record in found if record["window"] in known)
         events = {n: [to_event(r, self._past.ordinals, counted=False) for r in mine] for n, mine in records.items()}
         return tables.split(events).get(history.identity, [])
 

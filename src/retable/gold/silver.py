@@ -1,6 +1,5 @@
 """What silver holds for a replay: which files a window is made of, its statements, its row events."""
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -14,6 +13,7 @@ from retable.ddl.registry import DIALECTS, parse_statement
 from retable.decode.registry import find_format
 from retable.gold.store import Record
 from retable.ledger.catalog import Lake
+from retable.ledger.data_files import digest_files
 from retable.ledger.faults import explained
 from retable.ledger.tables import SILVER
 from retable.model.event import TableName
@@ -83,7 +83,7 @@ def silver_files(lake: Lake, source: str, window: str | None = None) -> dict[str
     files: dict[str, list[str]] = defaultdict(list)
     for task in table.scan(row_filter=wanted, selected_fields=("window",)).plan_files():
         files[str(task.file.partition[0])].append(task.file.file_path)
-    return {name: hashlib.sha256("\n".join(sorted(paths)).encode()).hexdigest()[:16] for name, paths in files.items()}
+    return {name: digest_files(paths) for name, paths in files.items()}
 
 
 def system_of(records: Iterable[Record], setting: str | None) -> str:

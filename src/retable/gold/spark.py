@@ -24,6 +24,7 @@ from retable.gold.state import SEQUENCE_COLUMN
 from retable.gold.store import Columns, Halves, Lane, Late, Record, Standing
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import spark_explained
+from retable.ledger.leases import LENGTH, Lease, leased, wait_for_upkeep
 from retable.ledger.rows import StageReport
 from retable.ledger.windows import find_window
 from retable.model.event import TableName
@@ -46,6 +47,19 @@ def replay(
 ) -> StageReport:
     """Replay one decoded window into gold; a window that was replayed with the same outcome changes nothing."""
     find_window(lake, source.name, window)
+    return _record(spark, lake, source, run_id, now, step, lambda run: run.replay(window))
+
+
+def replay_piece(
+    spark: SparkSession,
+    lake: Lake,
+    source: SourceSettings,
+    window: str,
+    run_id: str,
+    now: datetime,
+    step: Callable[[str], None] = lambda _: None,
+) -> StageReport:
+    """Replay one piece of a baseline, which stands in silver under the name of a window."""
     return _record(spark, lake, source, run_id, now, step, lambda run: run.replay(window))
 
 
@@ -76,7 +90,9 @@ def _record(
     act: Callable[[Run], Replayed],
 ) -> StageReport:
     began = time.perf_counter()
-    with spark_explained(lake.settings.lake):
+    lease = Lease(source.name, source.name, "replay", run_id, now + LENGTH, now)
+    with spark_explained(lake.settings.lake), leased(lake, lease):
+        wait_for_upkeep(lake, source.name, now)
         report = Report(lake, source.name, run_id, now, step)
         places = lanes(spark, lake, source.name)
         run = Run(places, report.past(), lake.settings, source, run_id, lambda: lake.new_location("gold"), step)

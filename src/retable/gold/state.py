@@ -68,6 +68,18 @@ class GoldState:
         return replace(self, mark={**self.mark, part or "": sequence})
 
 
+def first_schema_json(with_part: bool) -> str:
+    """A table begins with its sequence alone; its columns come by the same way as every later one."""
+    members = [("epoch", "int"), ("hi", "decimal(38,0)"), ("lo", "long")] + ([("part", "string")] if with_part else [])
+    fields = [
+        {"id": number, "name": name, "required": False, "type": kind}
+        for number, (name, kind) in enumerate(members, start=2)
+    ]
+    struct = {"type": "struct", "fields": fields}
+    column = {"id": 1, "name": SEQUENCE_COLUMN, "required": False, "type": struct}
+    return json.dumps({"type": "struct", "schema-id": 0, "fields": [column]})
+
+
 def to_properties(state: GoldState) -> dict[str, str]:
     """Render a state as table properties; a property that is absent there must be removed from the table."""
     table = [state.table.database, state.table.schema, state.table.table]

@@ -118,8 +118,12 @@ class GoldTable(Protocol):
     ) -> None:
         """Make what was written, the columns and the properties visible at once, or nothing of them: Fenced says why.
 
+        Compacted says that main has the same rows in other files: after `rebase` all is to be written again.
         The snapshot that main was at stays under the name `tag`, where one is given.
         """
+
+    def rebase(self) -> None:
+        """Stand on main as it is now, its columns as they were expanded; what was written before is forgotten."""
 
 
 class Catalog(Protocol):

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from retable.errors import Fenced, LateChange, MessageError, TableError
+from retable.errors import Compacted, Fenced, LateChange, MessageError, TableError
 from retable.gold.bulk import to_events
 from retable.gold.evolve import Evolution, RewriteNeeded, plan_evolution
 from retable.gold.holding import above_hold, is_behind, is_newer, late_hold, ordering_hold, schema_hold, standing_hold
 from retable.gold.plain import fold_plain
 from retable.gold.replace import EventsMissed, replace_bag, replace_keys, replace_newer
 from retable.gold.rows import arrow_type, to_keys, to_table, to_values
-from retable.gold.state import RUN_PROPERTY, from_properties, to_properties
+from retable.gold.state import RUN_PROPERTY, GoldState, from_properties, to_properties
 from retable.gold.store import Catalog, GoldTable, Halves, Late, RowStore, Standing
 from retable.gold.work import Change, Decision, Outcome, Work, counted_of, drop_tag, gold_columns, is_late, new_state
 from retable.model.sequence import LOWEST, Sequence
@@ -23,6 +23,7 @@ from retable.replay.images import TableReader, key_columns
 from retable.replay.policies import keyed_cast
 from retable.replay.stages import fold_stages, stages_of
 
+_ATTEMPTS = 5
 ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
 
 
@@ -44,16 +45,7 @@ class TableReplay:
         except RewriteNeeded as reason:
             self._step(f"{work.gold}: writing all rows anew, {reason}")
             decision = self._decide(work := work.one_by_one().rewritten(), table)
-        written, columns = self._write(work, table, decision), () if work.state is None else work.state.columns
-        if decision.change is not None:
-            columns = gold_columns(table, decision.history, decision.change.evolution, work)
-        state = new_state(work, decision, columns)
-        evolution = None if decision.change is None else decision.change.evolution
-        wrote = written or state != work.state or (evolution is not None and evolution.changes)
-        if wrote:
-            properties = {**to_properties(state), RUN_PROPERTY: f"{self._run_id}/{self._window}"}
-            tag = drop_tag(work, decision.history, table.is_empty)
-            table.publish(evolution, properties, self._window, self._step, tag)
+        state, wrote = self._commit(work, table, decision)
         folded = decision.folded
         return Outcome(
             work.gold,
@@ -63,8 +55,30 @@ class TableReplay:
             counted_of(work),
             folded.verdicts,
             folded.rejects,
-            bool(wrote),
+            wrote,
         )
+
+    def _commit(self, work: Work, table: GoldTable, decision: Decision) -> tuple[GoldState, bool]:
+        """Write and publish; where only the files of gold are others by then, what was decided is written again."""
+        for left in reversed(range(_ATTEMPTS)):
+            written = self._write(work, table, decision, is_first=left == _ATTEMPTS - 1)
+            columns, evolution = () if work.state is None else work.state.columns, None
+            if decision.change is not None:
+                evolution = decision.change.evolution
+                columns = gold_columns(table, decision.history, evolution, work)
+            state = new_state(work, decision, columns)
+            if not (written or state != work.state or (evolution is not None and evolution.changes)):
+                return state, False
+            properties = {**to_properties(state), RUN_PROPERTY: f"{self._run_id}/{self._window}"}
+            tag = drop_tag(work, decision.history, table.is_empty)
+            try:
+                table.publish(evolution, properties, self._window, self._step, tag)
+                break
+            except Compacted:
+                if not left:
+                    raise
+                table.rebase()
+        return state, True
 
     def _load(self, work: Work, location: Callable[[], str]) -> GoldTable:
         """The table as it was when its state was read, made where it is missing; Fenced where a run came between."""
@@ -232,13 +246,13 @@ class TableReplay:
         return rows
 
     # --- writing -------------------------------------------------------------------------------------------------
-    def _write(self, work: Work, table: GoldTable, decision: Decision) -> bool:
+    def _write(self, work: Work, table: GoldTable, decision: Decision, is_first: bool) -> bool:
         """Expand, then write what goes and comes where no reader looks; False where no row changes."""
         history, change = decision.history, decision.change
         if change is None:
             return False
         evolution, replacement, plain = change.evolution, change.replacement, change.plain
-        if evolution.expands:
+        if evolution.expands and is_first:
             table.expand(evolution, change.defaults)
             self._step(f"{work.gold}: expanded")
         if not (work.rebuilds or change.voids or replacement.deletes or replacement.rows or plain):

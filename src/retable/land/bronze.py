@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import accumulate, chain
 
 import pyarrow as pa
 
@@ -9,6 +10,8 @@ from retable.ledger.tables import BRONZE
 from retable.model.message import RawMessage
 
 _ROWS, _BYTES = 10_000, 16 << 20
+_TYPES = {field.name: field.type for field in BRONZE.columns}
+_HEADER = _TYPES["headers"].value_type
 
 
 def to_batches(messages: Iterable[RawMessage], window: str, landed_at: datetime) -> Iterator[pa.RecordBatch]:
@@ -26,16 +29,29 @@ def to_batches(messages: Iterable[RawMessage], window: str, landed_at: datetime)
 
 
 def _batch(messages: list[RawMessage], window: str, landed_at: datetime) -> pa.RecordBatch:
-    columns = {
-        "window": [window] * len(messages),
-        "topic": [message.topic for message in messages],
-        "partition": [message.partition for message in messages],
-        "offset": [message.offset for message in messages],
-        "timestamp_ms": [message.timestamp_ms for message in messages],
-        "key": [message.key for message in messages],
-        "value": [message.value for message in messages],
-        "headers": [[{"key": key, "value": value} for key, value in message.headers] for message in messages],
-        "problem": [message.container_problem for message in messages],
-        "landed_at": [landed_at] * len(messages),
+    """Make a batch column by column; what is the same in all of its rows is made once."""
+    same = {"window": window, "landed_at": landed_at}
+    columns = {name: pa.repeat(pa.scalar(value, _TYPES[name]), len(messages)) for name, value in same.items()}
+    columns |= {
+        "topic": _array("topic", [message.topic for message in messages]),
+        "partition": _array("partition", [message.partition for message in messages]),
+        "offset": _array("offset", [message.offset for message in messages]),
+        "timestamp_ms": _array("timestamp_ms", [message.timestamp_ms for message in messages]),
+        "key": _array("key", [message.key for message in messages]),
+        "value": _array("value", [message.value for message in messages]),
+        "headers": _headers([message.headers for message in messages]),
+        "problem": _array("problem", [message.container_problem for message in messages]),
     }
-    return pa.RecordBatch.from_pydict(columns, schema=BRONZE.columns)
+    return pa.RecordBatch.from_arrays([columns[name] for name in _TYPES], schema=BRONZE.columns)
+
+
+def _array(name: str, values: list[object]) -> pa.Array:
+    return pa.array(values, _TYPES[name])
+
+
+def _headers(headers: list[tuple[tuple[str, bytes | None], ...]]) -> pa.Array:
+    ends = pa.array([0, *accumulate(map(len, headers))], pa.int32())
+    pairs = list(chain.from_iterable(headers))
+    parts = [pa.array([pair[at] for pair in pairs], field.type) for at, field in enumerate(_HEADER)]
+    items = pa.StructArray.from_arrays(parts, fields=list(_HEADER))
+    return pa.ListArray.from_arrays(ends, items, _TYPES["headers"])

@@ -9,24 +9,33 @@ from functools import partial
 from pathlib import Path
 
 from retable.errors import ConflictError, EnvironmentFault, InvalidSetting, NotFound, PositionsLost
+from retable.land.buckets import bucket_objects
+from retable.land.unfinished import is_unfinished
 from retable.ledger.plan import FoundObject
 from retable.model.window import SourceObject
-from retable.source_settings import SourceSettings
+from retable.places import Bucket
+from retable.source_settings import FilesSource
 
 _BLOCK = 1 << 20
-_UNFINISHED = (".tmp", ".crc", "._COPYING_")
 
 
-def list_objects(source: SourceSettings) -> list[FoundObject]:
+def list_objects(source: FilesSource) -> list[FoundObject]:
+    """List the objects of a source, in a folder or in a bucket, by name."""
+    if isinstance(source.path, Bucket):
+        return bucket_objects(source, source.path).list()
+    return list_files(source, source.path)
+
+
+def list_files(source: FilesSource, folder: Path) -> list[FoundObject]:
     """List the objects of a source's folder and the folders in it, by name.
 
     Left out are hidden names and what writers leave around their files: `_temporary`, `_SUCCESS`, `*.tmp`, `*.crc`. A
     link to another place of the folder adds nothing; one that leaves the folder is refused.
     """
-    if not source.path.is_dir():
-        raise NotFound(f"sources.{source.name}.path: there is no folder {source.path}", path=str(source.path))
+    if not folder.is_dir():
+        raise NotFound(f"sources.{source.name}.path: there is no folder {folder}", path=str(folder))
     with _readable():
-        found = [_found(source, entry) for entry in _walk(source.path.resolve(), source.path)]
+        found = [_found(folder, entry) for entry in _walk(folder.resolve(), folder)]
     return sorted(found, key=lambda item: item.key)
 
 
@@ -47,11 +56,7 @@ def check_object(folder: Path, item: SourceObject) -> None:
 def _walk(root: Path, folder: Path) -> Iterator[os.DirEntry[str]]:
     with os.scandir(folder) as entries:
         for entry in entries:
-            if (
-                entry.name.startswith(".")
-                or entry.name in ("_temporary", "_SUCCESS")
-                or entry.name.endswith(_UNFINISHED)
-            ):
+            if is_unfinished(entry.name):
                 continue
             if entry.is_symlink():
                 _refuse_outside(root, Path(entry.path))
@@ -70,9 +75,9 @@ def _refuse_outside(root: Path, link: Path) -> None:
         )
 
 
-def _found(source: SourceSettings, entry: os.DirEntry[str]) -> FoundObject:
+def _found(folder: Path, entry: os.DirEntry[str]) -> FoundObject:
     path = Path(entry.path)
-    key = path.relative_to(source.path).as_posix()
+    key = path.relative_to(folder).as_posix()
     try:
         key.encode()
     except UnicodeEncodeError:

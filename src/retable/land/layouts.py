@@ -5,15 +5,15 @@ import binascii
 import json
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
 from retable.land.lines import Line, read_content, read_lines
+from retable.land.objects import Objects, objects_of
 from retable.model.message import RawMessage
 from retable.model.window import SourceObject
-from retable.source_settings import SourceSettings
+from retable.source_settings import FilesSource
 
 _BOM = b"\xef\xbb\xbf"
 _LINES_PER_OBJECT = 1 << 40
@@ -40,26 +40,29 @@ _decode = msgspec.json.Decoder(DumpedRecord).decode
 _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
-def read_messages(source: SourceSettings, item: SourceObject) -> Iterator[RawMessage | None]:
+def read_messages(
+    source: FilesSource, item: SourceObject, objects: Objects | None = None
+) -> Iterator[RawMessage | None]:
     """Give the messages of an object, in order; None stands for an empty line that is no message.
+
+    `objects` are the source's, where they are open already: on another machine nothing else opens them.
 
     What cannot be read as the layout says becomes a message with a problem, so every line and every byte that an
     object still has is accounted for.
     """
     read = _read_dumped if source.layout == "kafka_dump" else _read_line
-    path = Path(source.path, item.key)
-    with path.open("rb") as file:
+    with (objects or objects_of(source)).open(item) as file:
         for line in read_lines(read_content(file, item.size), source.max_message):
             yield read(source, item, line)
 
 
-def _read_line(source: SourceSettings, item: SourceObject, line: Line) -> RawMessage:
+def _read_line(source: FilesSource, item: SourceObject, line: Line) -> RawMessage:
     problem = line.problem and f"{item.key}: {line.problem}"
     offset = item.number * _LINES_PER_OBJECT + line.number
     return RawMessage(source.name, 0, offset, None, None, line.value, container_problem=problem)
 
 
-def _read_dumped(source: SourceSettings, item: SourceObject, line: Line) -> RawMessage | None:
+def _read_dumped(source: FilesSource, item: SourceObject, line: Line) -> RawMessage | None:
     problem = line.problem
     if problem is None:
         text = line.value.removeprefix(_BOM) if line.number == 0 else line.value

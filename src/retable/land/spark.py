@@ -1,6 +1,8 @@
-"""Land a window: its objects, read side by side, into its partition of bronze."""
+"""Land a window: its objects or positions, read side by side, into its partition of bronze."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from time import perf_counter
 
@@ -10,21 +12,23 @@ from pyiceberg.expressions.literals import literal
 from pyiceberg.table import Table
 from pyspark import Accumulator, AccumulatorParam
 from pyspark.sql import SparkSession
-from pyspark.sql.functions import col
+from pyspark.sql.functions import col, octet_length
+from pyspark.sql.functions import sum as sum_of
 
+from retable import errors
 from retable.config import CATALOG
+from retable.errors import RetableError, Unbalanced
 from retable.land.bronze import to_batches
-from retable.land.files import check_object
-from retable.land.layouts import read_messages
+from retable.land.due import record_due
+from retable.land.landing import Landing, open_landing
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained, spark_explained
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import LedgerRow, StageReport
 from retable.ledger.windows import find_window, read_windows
 from retable.ledger.write import append_rows
-from retable.model.message import RawMessage
-from retable.model.window import SourceObject, Window
-from retable.source_settings import SourceSettings
+from retable.model.window import Window
+from retable.source_settings import Source
 
 _TASKS_PER_CORE = 4
 
@@ -32,7 +36,7 @@ _TASKS_PER_CORE = 4
 def land(
     spark: SparkSession,
     lake: Lake,
-    source: SourceSettings,
+    source: Source,
     window: str,
     run_id: str,
     now: datetime,
@@ -41,9 +45,9 @@ def land(
 ) -> StageReport:
     """Land a recorded window whole, or not at all; bronze never changes, so a landed one is left as it is.
 
-    `anew` reads the same objects again, for lines that a former `max_message` cut. PositionsLost names an object that
-    is gone or changed. `landed_at` is the time at which the window was recorded, so landing it anew into an empty lake
-    gives equal rows.
+    `anew` reads the same positions again, for messages that a former `max_message` cut. PositionsLost names an object
+    that is gone or changed, or positions that the brokers no longer have. `landed_at` is the time at which the window
+    was recorded, so landing it anew into an empty lake gives equal rows.
     """
     started = perf_counter()
     recorded = find_window(lake, source.name, window)
@@ -51,79 +55,104 @@ def land(
     row = next((row for row in read_ledger(lake, source.name, window) if row.stage == "land"), None)
     if row and not anew and (landed or row.counts["landed"] == 0):
         return StageReport(source.name, window, "land", row.counts, wrote=False, seconds=perf_counter() - started)
-    counts = {"objects": len(recorded.objects), "bytes": sum(item.size for item in recorded.objects), "landed": landed}
     written = anew or not landed
     if written:
-        counts["new_versions"] = _new_versions(lake, recorded)
-        counts["skipped_lines"] = _write(spark, lake, source, recorded, run_id) if counts["bytes"] else 0
+        counts = _write(spark, lake, source, recorded, run_id)
         counts["landed"] = _landed(lake, lake.load(f"bronze.{source.name}"), window)
+    else:
+        counts = {**_count_landed(spark, source, recorded, landed), "landed": landed}
+    _check_positions(recorded, counts)
     seconds = perf_counter() - started
     append_rows(lake, [_ledger_row(lake, recorded, counts, run_id, seconds, now)])
     return StageReport(source.name, window, "land", counts, wrote=written, seconds=seconds)
 
 
-class _ByObject(AccumulatorParam[dict[int, int]]):
-    """Counts by object's number: one that is read twice counts once."""
+def record_and_land(
+    spark: SparkSession, lake: Lake, source: Source, window: str, run_id: str, now: datetime
+) -> StageReport:
+    """Record the windows that are due up to this one, then land it."""
+    record_due(lake, source, window, now)
+    return land(spark, lake, source, window, run_id, now)
 
-    def zero(self, value: dict[int, int]) -> dict[int, int]:
+
+class _ByShare(AccumulatorParam[dict[int, dict[str, int]]]):
+    """Counts by number of share: one that is read twice counts once."""
+
+    def zero(self, value: dict[int, dict[str, int]]) -> dict[int, dict[str, int]]:
         return {}
 
-    def addInPlace(self, value1: dict[int, int], value2: dict[int, int]) -> dict[int, int]:  # noqa: N802  # Spark's name
+    def addInPlace(  # noqa: N802  # Spark's name
+        self, value1: dict[int, dict[str, int]], value2: dict[int, dict[str, int]]
+    ) -> dict[int, dict[str, int]]:
         return {**value1, **value2}
 
 
-def _write(spark: SparkSession, lake: Lake, source: SourceSettings, window: Window, run_id: str) -> int:
-    """Overwrite the window's partition of bronze in one commit; give the number of empty lines left out."""
-    _check(source, window)
+def _write(spark: SparkSession, lake: Lake, source: Source, window: Window, run_id: str) -> dict[str, int]:
+    """Overwrite the window's partition of bronze in one commit; give what the ledger shall have of it."""
+    landing = open_landing(source, window, spark.sparkContext.defaultParallelism * _TASKS_PER_CORE)
+    counts = landing.counts
+    if window.objects:
+        counts["new_versions"] = _new_versions(lake, window)
+    if not landing.shares:
+        return counts
     name = f"{CATALOG}.bronze.{source.name}"
-    shares = _shares(window.objects, spark.sparkContext.defaultParallelism * _TASKS_PER_CORE)
-    skipped = spark.sparkContext.accumulator({}, _ByObject())
-    read = _reader(source, window, shares, skipped)
-    rows = spark.range(0, len(shares), 1, len(shares)).mapInArrow(read, spark.table(name).schema)
-    writer = rows.writeTo(name).option("snapshot-property.retable.window", window.name)
-    try:
-        with spark_explained(lake.settings.lake):
+    seen = spark.sparkContext.accumulator({}, _ByShare())
+    rows = spark.range(0, landing.shares, 1, landing.shares)
+    writer = rows.mapInArrow(_reader(landing, window, seen), spark.table(name).schema).writeTo(name)
+    writer = writer.option("snapshot-property.retable.window", window.name)
+    with spark_explained(lake.settings.lake):
+        try:
             writer.option("snapshot-property.retable.run", run_id).overwrite(col("window") == window.name)
-    except Exception:  # whatever Spark says: an object that is gone or changed is the better reason
-        _check(source, window)
-        raise
-    return sum(skipped.value.values())
+        except Exception as failure:  # whatever Spark says: what the source has lost is the better reason
+            landing.check()
+            raise _told(failure) or failure from failure
+    for share in seen.value.values():
+        for each, count in share.items():
+            counts[each] += count
+    return counts
+
+
+def _told(failure: Exception) -> RetableError | None:
+    """Give the error that a worker raised, of which Spark hands on the text alone."""
+    told = re.search(r"^retable\.errors\.(\w+): (.*)$", str(failure), re.MULTILINE)
+    kind = getattr(errors, told[1], None) if told else None
+    return kind(told[2]) if told and kind else None
 
 
 def _reader(
-    source: SourceSettings, window: Window, shares: list[list[SourceObject]], skipped: Accumulator[dict[int, int]]
+    landing: Landing, window: Window, seen: "Accumulator[dict[int, dict[str, int]]]"
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Make the function that turns numbers of shares into the rows of their objects."""
-
-    def messages(item: SourceObject) -> Iterator[RawMessage]:
-        empty = 0
-        for message in read_messages(source, item):
-            if message is None:
-                empty += 1
-            else:
-                yield message
-        check_object(source.path, item)
-        skipped.add({item.number: empty})
+    """Make the function that turns numbers of shares into the rows of their messages."""
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for share in batch.column(0).to_pylist():
-                for item in shares[share]:
-                    yield from to_batches(messages(item), window.name, window.recorded_at)
+                counts: Counter[str] = Counter()
+                yield from to_batches(landing.read(share, counts), window.name, window.recorded_at)
+                seen.add({share: dict(counts)})
 
     return read
 
 
-def _check(source: SourceSettings, window: Window) -> None:
-    for item in window.objects:
-        check_object(source.path, item)
+def _count_landed(spark: SparkSession, source: Source, window: Window, landed: int) -> dict[str, int]:
+    """Count what an earlier run landed of a window, and did not live to write into the ledger."""
+    if window.objects:
+        return {"objects": len(window.objects), "bytes": sum(item.size for item in window.objects)}
+    bronze = spark.table(f"{CATALOG}.bronze.{source.name}").where(col("window") == window.name)
+    size = sum_of(octet_length("value")), sum_of(octet_length("key"))
+    value, key = bronze.agg(*size).collect()[0]
+    positions = sum(each.count for each in window.ranges)
+    return {"positions": positions, "bytes": (value or 0) + (key or 0), "holes": positions - landed}
 
 
-def _shares(objects: Sequence[SourceObject], most: int) -> list[list[SourceObject]]:
-    """Deal the objects to tasks, the biggest first, so that no task waits long for another."""
-    biggest_first = sorted(objects, key=lambda item: (-item.size, item.number))
-    shares = min(most, len(objects))
-    return [biggest_first[share::shares] for share in range(shares)]
+def _check_positions(window: Window, counts: dict[str, int]) -> None:
+    """Check that each position of a window was landed, is a hole, or is lost by leave of the source epoch."""
+    if window.ranges and counts["positions"] != sum(counts.get(name, 0) for name in ("landed", "holes", "lost")):
+        raise Unbalanced(
+            f"the window {window.name} does not balance: {counts}; this is a bug of Retable, please report it with "
+            f"these numbers",
+            counts=counts,
+        )
 
 
 def _new_versions(lake: Lake, window: Window) -> int:

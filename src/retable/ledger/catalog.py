@@ -1,24 +1,30 @@
 """The lake: its catalog, which Spark reads too, and its system tables."""
 
+import re
 import sqlite3
 import time
 import uuid
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
+from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import (
     CommitFailedException,
     NamespaceAlreadyExistsError,
     NoSuchTableError,
+    NotInstalledError,
     TableAlreadyExistsError,
 )
 from pyiceberg.table import Table
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy import event
+from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 
-from retable.config import CATALOG, Settings
+from retable.config import CATALOG, Settings, read_variable
 from retable.errors import EnvironmentFault, NotFound
-from retable.lake_settings import BUSY_SECONDS, LakeSettings
+from retable.lake_catalogs import BUSY_SECONDS, PostgresCatalog
+from retable.lake_settings import LakeSettings
 from retable.ledger.faults import explained
 from retable.ledger.tables import SystemTable, system_table
 
@@ -31,7 +37,7 @@ class Lake:
     """An open lake: its settings and its catalog."""
 
     settings: Settings
-    catalog: SqlCatalog
+    catalog: Catalog
 
     def find(self, name: str) -> Table | None:
         """Load a table as it is now, or None where there is no such table."""
@@ -84,14 +90,21 @@ def open_lake(settings: Settings) -> Lake:
 
 
 def _prepare(lake: LakeSettings) -> None:
-    """Make the folders, and switch the catalog to WAL, in which readers do not block a writer."""
-    lake.warehouse.mkdir(parents=True, exist_ok=True)
-    lake.catalog_file.parent.mkdir(parents=True, exist_ok=True)
-    with closing(sqlite3.connect(lake.catalog_file, timeout=BUSY_SECONDS)) as connection:
+    """Make what is a folder or a file of this machine; a bucket, a database and a server are there already."""
+    if isinstance(lake.warehouse, Path):
+        lake.warehouse.mkdir(parents=True, exist_ok=True)
+    if lake.catalog_file:
+        lake.catalog_file.parent.mkdir(parents=True, exist_ok=True)
+        _use_write_ahead_log(lake.catalog_file)
+
+
+def _use_write_ahead_log(file: Path) -> None:
+    """Switch the catalog to WAL, in which readers do not block a writer."""
+    with closing(sqlite3.connect(file, timeout=BUSY_SECONDS)) as connection:
         mode = _switch_to_wal(connection)
     if mode != "wal":
         raise EnvironmentFault(
-            f"the catalog {lake.catalog_file} cannot use a write-ahead log (SQLite says {mode!r}); "
+            f"the catalog {file} cannot use a write-ahead log (SQLite says {mode!r}); "
             f"put it on a local disk, not on a network one"
         )
 
@@ -105,11 +118,37 @@ def _switch_to_wal(connection: sqlite3.Connection) -> str:
     return str(connection.execute("PRAGMA journal_mode=WAL").fetchone()[0])
 
 
-def _connect(lake: LakeSettings) -> SqlCatalog:
+def _connect(lake: LakeSettings) -> Catalog:
+    properties = lake.pyiceberg(read_variable)
     try:
-        return SqlCatalog(CATALOG, uri=lake.pyiceberg_uri, warehouse=str(lake.warehouse))
-    except OperationalError as error:
+        return _load(lake, properties)
+    except (OperationalError, ProgrammingError, IntegrityError) as error:
         # Another process made the catalog's own tables between our look and our CREATE.
-        if "already exists" not in str(error):
+        if not re.search("already exists|duplicate key", str(error)):
             raise
-        return SqlCatalog(CATALOG, uri=lake.pyiceberg_uri, warehouse=str(lake.warehouse))
+        return _load(lake, properties)
+
+
+def _load(lake: LakeSettings, properties: dict[str, str]) -> Catalog:
+    if isinstance(lake.catalog, PostgresCatalog):
+        return _postgres_catalog(lake, properties)
+    try:
+        return load_catalog(CATALOG, **properties)
+    except NotInstalledError as error:
+        raise EnvironmentFault(f"the catalog {lake.catalog} needs a package: {error}") from error
+
+
+def _postgres_catalog(lake: LakeSettings, properties: dict[str, str]) -> Catalog:
+    """Open a catalog in PostgreSQL, whose password is in no property: those go with every table to Spark's workers."""
+
+    class Connected(SqlCatalog):
+        def _init_catalog(self) -> None:
+            event.listen(self.engine, "do_connect", _prove)
+            super()._init_catalog()
+
+    def _prove(_dialect: object, _record: object, _arguments: object, told: dict[str, object]) -> None:
+        password = lake.password(read_variable)
+        if password is not None:
+            told["password"] = password
+
+    return Connected(CATALOG, **properties)

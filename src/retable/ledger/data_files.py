@@ -4,6 +4,8 @@ Through Spark's own reader and writer each row would go into the JVM, and back: 
 does (docs/performance.md).
 """
 
+import hashlib
+import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, Reference
 from pyiceberg.expressions.literals import literal
-from pyiceberg.io import FileIO
+from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.io.pyarrow import ArrowScan, write_file
 from pyiceberg.manifest import DataFile
 from pyiceberg.partitioning import PartitionFieldValue, PartitionKey
@@ -24,6 +26,8 @@ from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
 
 _BATCH_BYTES, _BATCH_ROWS = 16 << 20, 10_000
+_FOR_FILES = ("s3.", "client.", "py-io-impl")
+_SAME = re.compile(r"/same-([0-9a-f]{16})-[^/]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +59,58 @@ class PartitionWriter:
     io: FileIO
     metadata: TableMetadata
 
-    def write(self, rows: pa.Table, values: Mapping[str, str]) -> DataFile:
-        """Write rows of the partition that has these values as one file, which nothing points at yet."""
+    def write(self, rows: pa.Table, values: Mapping[str, str | None], same_as: str | None = None) -> DataFile:
+        """Write rows of the partition that has these values as one file, which nothing points at yet.
+
+        `same_as` is the digest of the files whose rows these are: the new ones keep it.
+        """
         schema, spec = self.metadata.schema(), self.metadata.spec()
         fields = [PartitionFieldValue(field=field, value=values[field.name]) for field in spec.fields]
         key = PartitionKey(field_values=fields, partition_spec=spec, schema=schema)
-        task = WriteTask(
-            write_uuid=uuid.uuid4(), task_id=0, schema=schema, record_batches=rows.to_batches(), partition_key=key
+        task = _Task(
+            write_uuid=uuid.uuid4(),
+            task_id=0,
+            schema=schema,
+            record_batches=rows.to_batches(),
+            partition_key=key,
+            same_as=same_as,
         )
         (file,) = write_file(self.io, self.metadata, iter([task]))
         return file
+
+
+@dataclass(frozen=True)
+class _Task(WriteTask):
+    """Names a file by the digest of those whose rows it has, where there are such."""
+
+    same_as: str | None = None
+
+    def generate_data_file_filename(self, extension: str) -> str:
+        name = super().generate_data_file_filename(extension)
+        return name if self.same_as is None else f"same-{self.same_as}-{name}"
+
+
+def stands_for_others(path: str) -> bool:
+    """Whether a file has the rows of others, and their digest in its name."""
+    return _SAME.search(path) is not None
+
+
+def digest_files(paths: Iterable[str]) -> str:
+    """Digest data files by their names: another digest means another content.
+
+    Files that were merely written anew have the digest of those that they stand for in their names.
+    """
+    names = sorted(paths)
+    kept = {found[1] if (found := _SAME.search(name)) else None for name in names}
+    if len(kept) == 1 and (same := kept.pop()) is not None:
+        return same
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+
+
+def worker_io(table: Table) -> FileIO:
+    """The files of a table for Spark's workers: what opens them, and nothing that opens the catalog."""
+    kept = {name: value for name, value in table.io.properties.items() if name.startswith(_FOR_FILES)}
+    return load_file_io(kept, table.location())
 
 
 def standing_files(lake: Lake, table: Table, values: Mapping[str, str]) -> list[FileScanTask]:

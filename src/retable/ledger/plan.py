@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from retable.errors import InvalidSetting
 from retable.model.window import SourceObject, Window
-from retable.source_settings import SourceSettings
+from retable.source_settings import FilesSource, SourceSettings
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_WINDOWS = 100_000
@@ -37,7 +37,7 @@ class _Waiting:
 
 
 def plan_windows(
-    source: SourceSettings, recorded: Sequence[Window], found: Iterable[FoundObject], due: datetime, now: datetime
+    source: FilesSource, recorded: Sequence[Window], found: Iterable[FoundObject], due: datetime, now: datetime
 ) -> list[Window]:
     """Continue `recorded` by the windows that start before `due`: with them, every object is in exactly one window.
 
@@ -53,7 +53,7 @@ def plan_windows(
         groups[max(0, (one.hour - begin) // source.every)].append(one)
     windows: list[Window] = []
     number = sum(len(window.objects) for window in recorded)
-    for step in range(_count(source, begin, due, waiting)):
+    for step in range(count_windows(source, begin, due, _because(waiting))):
         items = [one.item for one in sorted(groups[step], key=lambda one: one.item.key)]
         objects = tuple(SourceObject(number + at, item.key, item.etag(), item.size) for at, item in enumerate(items))
         start = begin + step * source.every
@@ -62,13 +62,13 @@ def plan_windows(
     return windows
 
 
-def _waiting(source: SourceSettings, recorded: Sequence[Window], found: Iterable[FoundObject]) -> list[_Waiting]:
+def _waiting(source: FilesSource, recorded: Sequence[Window], found: Iterable[FoundObject]) -> list[_Waiting]:
     versions: dict[str, list[tuple[SourceObject, datetime]]] = defaultdict(list)
     for window in recorded:
         for item in window.objects:
             versions[item.key].append((item, window.recorded_at))
     new = [_Waiting(_hour(source, item), item) for item in found if not _is_recorded(item, versions[item.key])]
-    return [one for one in new if source.start is None or one.hour >= _floor(source, source.start)]
+    return [one for one in new if source.start is None or one.hour >= floor(source, source.start)]
 
 
 def _is_recorded(item: FoundObject, versions: Sequence[tuple[SourceObject, datetime]]) -> bool:
@@ -82,36 +82,46 @@ def _is_recorded(item: FoundObject, versions: Sequence[tuple[SourceObject, datet
     return any(version.etag == etag for version, _ in versions)
 
 
-def _begin(source: SourceSettings, recorded: Sequence[Window], waiting: Collection[_Waiting]) -> datetime | None:
+def _begin(source: FilesSource, recorded: Sequence[Window], waiting: Collection[_Waiting]) -> datetime | None:
     if recorded:
-        every = recorded[-1].end - recorded[-1].start
-        if every != source.every:
-            raise InvalidSetting(
-                f"sources.{source.name}.every is {source.every}, but its windows are recorded as {every} long, which "
-                f"never changes; set it back, or give the source a new name"
-            )
-        return recorded[-1].end
+        return next_start(source, recorded)
     first = source.start or min((one.hour for one in waiting), default=None)
-    return first and _floor(source, first)
+    return first and floor(source, first)
 
 
-def _floor(source: SourceSettings, time: datetime) -> datetime:
+def next_start(source: SourceSettings, recorded: Sequence[Window]) -> datetime:
+    """Give the end of the last recorded window; InvalidSetting where windows are of another length by now."""
+    every = recorded[-1].end - recorded[-1].start
+    if every != source.every:
+        raise InvalidSetting(
+            f"sources.{source.name}.every is {source.every}, but its windows are recorded as {every} long, which "
+            f"never changes; set it back, or give the source a new name"
+        )
+    return recorded[-1].end
+
+
+def floor(source: SourceSettings, time: datetime) -> datetime:
+    """Give the start of the window that has a time."""
     return time - (time - _EPOCH) % source.every
 
 
-def _count(source: SourceSettings, begin: datetime, due: datetime, waiting: Collection[_Waiting]) -> int:
+def count_windows(source: SourceSettings, begin: datetime, due: datetime, because: str = "") -> int:
+    """Count the windows that start from `begin` on and before `due`; InvalidSetting where nobody can mean so many."""
     count = -((begin - due) // source.every)
     if count > _MOST_WINDOWS:
-        oldest = min(waiting, key=lambda one: one.hour, default=None)
-        why = f" because of {oldest.item.key!r}" if oldest else ""
         raise InvalidSetting(
-            f"the source {source.name} would begin at {begin:%Y-%m-%dT%H:%MZ}{why}, {count} windows ago; set "
-            f"sources.{source.name}.start to the time where it really begins, or correct `hour`"
+            f"the source {source.name} would begin at {begin:%Y-%m-%dT%H:%MZ}{because}, {count} windows ago; set "
+            f"sources.{source.name}.start to the time where it really begins"
         )
     return count
 
 
-def _hour(source: SourceSettings, item: FoundObject) -> datetime:
+def _because(waiting: Collection[_Waiting]) -> str:
+    oldest = min(waiting, key=lambda one: one.hour, default=None)
+    return f" because of {oldest.item.key!r} (see `hour`)" if oldest else ""
+
+
+def _hour(source: FilesSource, item: FoundObject) -> datetime:
     """Give the time of an object: what its name says in UTC, else its modification time."""
     match = re.search(source.hour, item.key) if source.hour else None
     text = match[1] if match else None

@@ -15,17 +15,33 @@ from retable.ledger.faults import explained
 from retable.ledger.rows import (
     OPS_TABLES,
     ActionRow,
+    BaselineRow,
     CutRow,
     DecisionRow,
     EvidenceRow,
+    ImportRow,
     LedgerRow,
     Row,
     SchemaChangeRow,
     TableRow,
+    UpkeepRow,
     WatermarkRow,
 )
 
-_Row = TypeVar("_Row", LedgerRow, SchemaChangeRow, CutRow, TableRow, ActionRow, DecisionRow, EvidenceRow, WatermarkRow)
+_Row = TypeVar(
+    "_Row",
+    LedgerRow,
+    SchemaChangeRow,
+    CutRow,
+    TableRow,
+    ActionRow,
+    DecisionRow,
+    ImportRow,
+    BaselineRow,
+    EvidenceRow,
+    WatermarkRow,
+    UpkeepRow,
+)
 Bounds = Mapping[str, str | datetime]
 """The least value that a column may have; files without such rows are not opened."""
 
@@ -69,6 +85,22 @@ def read_actions(lake: Lake, source: str) -> list[ActionRow]:
 def read_decisions(lake: Lake, source: str) -> list[DecisionRow]:
     """Give all that people decided about statements and rows of a source, oldest first."""
     return _read(lake, DecisionRow, source=source)
+
+
+def read_upkeep(lake: Lake, at_least: Bounds | None = None) -> list[UpkeepRow]:
+    """Give what upkeep did with each table, oldest first."""
+    return _read(lake, UpkeepRow, at_least)
+
+
+def read_imports(lake: Lake, source: str) -> list[ImportRow]:
+    """Give the newest row of each table and position that dumps of a source's schema told."""
+    rows = _read(lake, ImportRow, source=source)
+    return _newest(rows, lambda row: (row.database, row.schema, row.table, row.position))
+
+
+def read_baselines(lake: Lake, source: str) -> list[BaselineRow]:
+    """Give the pieces of the baselines of a source, oldest first; of one that was written again the newest row."""
+    return _newest(_read(lake, BaselineRow, source=source), lambda row: row.window)
 
 
 def read_evidence(

@@ -116,6 +116,48 @@ class DecisionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportRow:
+    """A table of a source as a dump of its schema showed it at a position; of two at one position the newer counts.
+
+    `meaning` is JSON text: the table's columns in order and its key. `statement` is what the dump says itself, `origin`
+    where it came from. Every later tracing reads it.
+    """
+
+    source: str
+    database: str
+    schema: str | None
+    table: str
+    position: str
+    dialect: str
+    statement: str
+    meaning: str
+    origin: str
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineRow:
+    """A piece of a baseline that stands in silver under the name `window`; the `last` one makes all of them count.
+
+    `piece` counts from 0, `dump` digests what the rows were read from, so that a run again goes on where one ended.
+    """
+
+    source: str
+    database: str
+    schema: str | None
+    table: str
+    position: str
+    part: str
+    dump: str
+    piece: int
+    window: str
+    rows: int
+    last: bool
+    origin: str
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class EvidenceRow:
     """What a decoded window proves of one partition of the queue: the latest stamp of each grade, in source time.
 
@@ -154,7 +196,36 @@ class WatermarkRow:
     recorded_at: datetime
 
 
-Row = LedgerRow | SchemaChangeRow | CutRow | TableRow | ActionRow | DecisionRow | EvidenceRow | WatermarkRow
+@dataclass(frozen=True, slots=True)
+class UpkeepRow:
+    """What upkeep did with one table: how it was before and after, and what was `done`, each as counts by name.
+
+    `source` is None for the tables of ops.
+    """
+
+    source: str | None
+    table: str
+    before: dict[str, int]
+    after: dict[str, int]
+    done: dict[str, int]
+    run_id: str
+    seconds: float
+    recorded_at: datetime
+
+
+Row = (
+    LedgerRow
+    | SchemaChangeRow
+    | CutRow
+    | TableRow
+    | ActionRow
+    | DecisionRow
+    | ImportRow
+    | BaselineRow
+    | EvidenceRow
+    | WatermarkRow
+    | UpkeepRow
+)
 
 OPS_TABLES: dict[type[Row], str] = {
     LedgerRow: "ops.ledger",
@@ -163,8 +234,11 @@ OPS_TABLES: dict[type[Row], str] = {
     TableRow: "ops.tables",
     ActionRow: "ops.actions",
     DecisionRow: "ops.decisions",
+    ImportRow: "ops.imports",
+    BaselineRow: "ops.baselines",
     EvidenceRow: "ops.evidence",
     WatermarkRow: "ops.watermarks",
+    UpkeepRow: "ops.upkeep",
 }
 
 

@@ -44,8 +44,13 @@ BRONZE = SystemTable(
         }
     ),
     ("window",),
-    # A window is one partition: distributing by partition would land it through a single task.
-    {"write.distribution-mode": "none", "write.spark.fanout.enabled": "true"},
+    # A window is one partition: distributing by partition would land it through a single task. Without a codec named,
+    # Spark packs the files of a table that pyiceberg made by gzip, in Java.
+    {
+        "write.distribution-mode": "none",
+        "write.spark.fanout.enabled": "true",
+        "write.parquet.compression-codec": "zstd",
+    },
 )
 
 SILVER = SystemTable(
@@ -113,6 +118,17 @@ OPS = {
                 pa.struct({"number": pa.int64(), "key": pa.string(), "etag": pa.string(), "size": pa.int64()})
             ),
             "recorded_at": _TIME,
+            "ranges": pa.list_(
+                pa.struct(
+                    {
+                        **_texts("topic"),
+                        "partition": pa.int32(),
+                        **_texts("topic_id"),
+                        "epoch": pa.int32(),
+                        **dict.fromkeys(("begin", "end"), pa.int64()),
+                    }
+                )
+            ),
         },
         # Compare-and-set: a commit that lost a race must look again at what the winner recorded.
         {"commit.retry.num-retries": "0"},
@@ -156,9 +172,53 @@ OPS = {
             "recorded_at": _TIME,
         }
     ),
+    "ops.leases": _ops(
+        {**_texts("source", "target", "purpose", "holder"), "until": _TIME, "recorded_at": _TIME},
+        # Compare-and-set, as of windows.
+        {"commit.retry.num-retries": "0"},
+    ),
+    "ops.incidents": _ops(
+        {
+            **_texts("source", "id", "key", "state", "severity", "owner", "words", "next_step"),
+            **dict.fromkeys(("names", "claimed", "told"), pa.map_(pa.string(), _TIME)),
+            **dict.fromkeys(("opened_at", "recorded_at"), _TIME),
+        },
+        # Compare-and-set, as of windows.
+        {"commit.retry.num-retries": "0"},
+    ),
+    "ops.upkeep": _ops(
+        {
+            **_texts("source", "table"),
+            **dict.fromkeys(("before", "after", "done"), _COUNTS),
+            **_texts("run_id"),
+            "seconds": pa.float64(),
+            "recorded_at": _TIME,
+        }
+    ),
     "ops.actions": _ops({**_texts("source", "action", "target", "reason", "who"), "recorded_at": _TIME}),
     "ops.decisions": _ops(
         {**_texts("source", "identity", "position", "part", "decision", "statement"), "recorded_at": _TIME}
+    ),
+    "ops.imports": _ops(
+        {
+            "source": pa.string(),
+            **_SOURCE_TABLE,
+            **_texts("position", "dialect", "statement", "meaning", "origin"),
+            "recorded_at": _TIME,
+        }
+    ),
+    "ops.baselines": _ops(
+        {
+            "source": pa.string(),
+            **_SOURCE_TABLE,
+            **_texts("position", "part", "dump"),
+            "piece": pa.int64(),
+            "window": pa.string(),
+            "rows": pa.int64(),
+            "last": pa.bool_(),
+            "origin": pa.string(),
+            "recorded_at": _TIME,
+        }
     ),
     "ops.evidence": _ops(
         {

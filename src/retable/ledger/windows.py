@@ -1,8 +1,10 @@
 """The windows of a source: which positions each run takes, recorded once and for ever."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
+from typing import TypeVar
 
 import pyarrow as pa
 from pyiceberg.exceptions import CommitFailedException
@@ -12,13 +14,18 @@ from retable.errors import ConflictError, NotFound
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
 from retable.ledger.plan import FoundObject, plan_windows
+from retable.ledger.ranges import FoundLog, plan_ranges
 from retable.ledger.read import scan
 from retable.ledger.tables import OPS
-from retable.model.window import SourceObject, Window, window_start
-from retable.source_settings import SourceSettings
+from retable.model.window import PartitionRange, SourceObject, Window, window_start
+from retable.source_settings import FilesSource, KafkaSource, Source, SourceSettings
 
 _TABLE = "ops.windows"
 _ATTEMPTS = 20
+
+_Settings = TypeVar("_Settings", bound=SourceSettings)
+Found = list[FoundObject] | FoundLog
+"""What there is at a source now: the objects of a folder, or the partitions of topics."""
 
 
 def read_windows(lake: Lake, source: str, since: str | None = None) -> list[Window]:
@@ -41,24 +48,41 @@ def find_window(lake: Lake, source: str, name: str) -> Window:
     )
 
 
+def as_recorded(source: _Settings, window: Window) -> _Settings:
+    """Give a source with the source epoch under which a window's positions were recorded; one raised later is not its.
+
+    Of objects nothing tells it: what the settings say counts for all.
+    """
+    return source.model_copy(update={"source_epoch": window.ranges[0].epoch}) if window.ranges else source
+
+
 def record_windows(
-    lake: Lake, source: SourceSettings, list_objects: Callable[[], list[FoundObject]], until: datetime, now: datetime
+    lake: Lake, source: Source, look: Callable[[], Found], until: datetime, now: datetime
 ) -> list[Window]:
     """Record every window that starts before `until` and is not recorded; give all that start before it, in order.
 
     A window that has not begun by `now` is not recorded: what it will hold has not arrived. Of two processes that
     record at once one wins, and the other one looks again and finds the winner's windows.
     """
-    lake.ensure(_TABLE)
+    _widen(lake, lake.ensure(_TABLE))
     due = min(until, now)
     for _ in range(_ATTEMPTS):
         table = lake.load(_TABLE)
         recorded = _windows(lake, table, source.name)
         covered = bool(recorded) and recorded[-1].end >= due
-        planned = [] if covered else plan_windows(source, recorded, list_objects(), due, now)
+        planned = [] if covered else _plan(source, recorded, look(), due, now)
         if not planned or _append(lake, table, planned):
             return [window for window in (*recorded, *planned) if window.start < until]
     raise ConflictError(f"the windows of {source.name}: other runs recorded first, {_ATTEMPTS} times; try again")
+
+
+def _plan(source: Source, recorded: list[Window], found: Found, due: datetime, now: datetime) -> list[Window]:
+    match source, found:
+        case KafkaSource(), FoundLog():
+            return plan_ranges(source, recorded, found, due, now)
+        case FilesSource(), list():
+            return plan_windows(source, recorded, found, due, now)
+    raise TypeError(f"a source of kind {source.kind} was looked at as another one")
 
 
 def _append(lake: Lake, table: Table, windows: list[Window]) -> bool:
@@ -72,6 +96,14 @@ def _append(lake: Lake, table: Table, windows: list[Window]) -> bool:
     return True
 
 
+def _widen(lake: Lake, table: Table) -> None:
+    """Add the columns that the table of an earlier version does not have; another process may do so at once."""
+    if len(table.schema().fields) == len(OPS[_TABLE].columns):
+        return
+    with explained(lake.settings.lake), suppress(CommitFailedException), table.update_schema() as update:
+        update.union_by_name(OPS[_TABLE].columns)
+
+
 def _windows(lake: Lake, table: Table | None, source: str, since: str | None = None) -> list[Window]:
     windows = [
         Window(
@@ -81,6 +113,7 @@ def _windows(lake: Lake, table: Table | None, source: str, since: str | None = N
             row["end"].astimezone(UTC),
             tuple(SourceObject(**item) for item in row["objects"]),
             row["recorded_at"].astimezone(UTC),
+            tuple(PartitionRange(**each) for each in row.get("ranges") or ()),
         )
         for row in scan(lake, table, {"window": since} if since else None, source=source).to_pylist()
     ]

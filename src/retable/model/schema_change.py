@@ -33,6 +33,22 @@ class CreateTableLike:
 
 
 @dataclass(frozen=True, slots=True)
+class DeclareTable:
+    """A table as a dump of its schema shows it: what no statement of the source told. Its rows stay."""
+
+    table: TableName
+    columns: tuple[ColumnSpec, ...]
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StartTable:
+    """A baseline of the table was taken here: it holds what came before, and newer changes go on from it."""
+
+    table: TableName
+
+
+@dataclass(frozen=True, slots=True)
 class AddColumn:
     table: TableName
     column: ColumnSpec
@@ -116,6 +132,8 @@ class MovePartitions:
 SchemaChange = (
     CreateTable
     | CreateTableLike
+    | DeclareTable
+    | StartTable
     | AddColumn
     | DropColumn
     | ChangeColumn

@@ -35,8 +35,36 @@ class SourceObject:
 
 
 @dataclass(frozen=True, slots=True)
+class PartitionRange:
+    """The positions of one partition of a topic that a window has: from `begin` on, and before `end`.
+
+    `topic_id` is the brokers' own id of the topic, which one made anew under the same name has not; "" where they give
+    none. `epoch` is the source epoch under which the range was recorded.
+    """
+
+    topic: str
+    partition: int
+    topic_id: str
+    epoch: int
+    begin: int
+    end: int
+
+    @property
+    def address(self) -> tuple[str, int]:
+        return self.topic, self.partition
+
+    @property
+    def count(self) -> int:
+        """How many positions there are; not each of them needs to hold a message."""
+        return self.end - self.begin
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
-    """A recorded window of a source: it never changes. `ordinal` counts from 0 and leaves no gap."""
+    """A recorded window of a source: it never changes. `ordinal` counts from 0 and leaves no gap.
+
+    A `files` source has objects, a `kafka` source a range of every partition that it knew, empty ones too.
+    """
 
     source: str
     ordinal: int
@@ -44,7 +72,13 @@ class Window:
     end: datetime
     objects: tuple[SourceObject, ...]
     recorded_at: datetime
+    ranges: tuple[PartitionRange, ...] = ()
 
     @property
     def name(self) -> str:
         return window_name(self.start)
+
+    @property
+    def is_empty(self) -> bool:
+        """Say whether nothing arrived: there is nothing for any stage to do."""
+        return not self.objects and not any(each.count for each in self.ranges)

@@ -15,6 +15,7 @@ from retable.model.schema_change import (
     ChangeColumn,
     CreateTable,
     CreateTableLike,
+    DeclareTable,
     DropColumn,
     DropDatabase,
     DropTable,
@@ -23,11 +24,13 @@ from retable.model.schema_change import (
     RenameTable,
     SchemaChange,
     SetKey,
+    StartTable,
     TruncateTable,
     Unsupported,
 )
 from retable.model.sequence import Sequence
 from retable.replay.columns import FROZEN, Dialect, Turn, evolve, shape, unknown_type
+from retable.replay.declared import declare
 from retable.replay.destructive import drop, drop_unseen, drops_database, leave_partitions, truncate
 from retable.replay.history import ChangeStatus, Column, Epoch, NameSpan, TableHistory
 from retable.replay.policies import left_behind
@@ -161,6 +164,9 @@ class Timeline:
                 return leave_partitions(target, at, reason, self._policies(target, at))
             case CreateTable() | CreateTableLike():
                 return self._create(at, change, number)
+            case DeclareTable(name) | StartTable(name):
+                steps = declare(self._table(name, at.position), at.position, change, self._dialect)
+                return next(filter(None, [self._apply_one(at, step, i) for i, step in enumerate(steps)]), None)
             case RenameTable(name, to):
                 return self._rename(self._table(name, at.position), to, at, change)
             case DropTable(name):
@@ -220,7 +226,7 @@ class Timeline:
         if policies.columns == "frozen" and (was := shape(table.epochs[-1].columns)) and was != shape(columns):
             return table.stop(at, FROZEN, remedy=REMEDY_POLICY)
         table.voids.append((at.position, False))
-        table.ended = None
+        table.ended = table.declared = None
         kept = left_behind(table.epochs[-1], columns) if policies.columns == "additive" else ()
         table.begin(Epoch(at.position, (*columns, *kept), keys, complete))
         self._note(table, at, change)
@@ -234,7 +240,7 @@ class Timeline:
 
         if isinstance(change, CreateTableLike):
             like = self._live.get(change.like)
-            if like is None or like.hold is not None or not like.epochs[-1].complete:
+            if like is None or like.hold is not None or not (like.epochs[-1].complete or like.declared):
                 return (), None, False, None
             model = like.epochs[-1]
             own = [column for column in model.columns if column.kept is None]

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 
 from retable.model.event import TableName
-from retable.model.schema import GoldType
+from retable.model.schema import ColumnSpec, GoldType
 from retable.model.sequence import Sequence
 from retable.replay.history import AppliedChange, ChangeStatus, Column, Epoch, Hold, NameSpan, TableHistory
 from retable.replay.policies import arranged
@@ -23,12 +23,22 @@ class ImplicitColumn:
     type: GoldType
 
 
+def first_identity(name: str) -> str:
+    """The identity of a column that no statement told of, where its name was never another's."""
+    return _identity(name.lower(), 0)
+
+
+def _identity(wanted: str, left: int) -> str:
+    return f"i:{wanted}:{left}"
+
+
 @dataclass(slots=True)
 class TracedTable:
     """A history while it is being traced.
 
     `left` counts how often a column name was dropped or renamed away; `renamed` gives the identity of a column that no
-    image has brought yet by the name that a statement gave it.
+    image has brought yet by the name that a statement gave it. `declared` is what the last dump of its schema told,
+    if one did and no statement since then made the table anew.
     """
 
     identity: str
@@ -43,6 +53,7 @@ class TracedTable:
     key_changes: list[Sequence] = field(default_factory=list)
     ended: Sequence | None = None
     skipped: frozenset[tuple[Sequence, str | None, str | None]] = frozenset()
+    declared: tuple[ColumnSpec, ...] | None = None
     saved: tuple[Sequence, list[Epoch], list[tuple[Sequence, bool]], list[AppliedChange], Sequence | None] | None = None
 
     @property
@@ -124,7 +135,7 @@ class TracedTable:
     def identify(self, name: str) -> str:
         """The identity of a column that no statement told of, by the name that it has now."""
         wanted = name.lower()
-        return self.renamed.get(wanted) or f"i:{wanted}:{self.left[wanted]}"
+        return self.renamed.get(wanted) or _identity(wanted, self.left[wanted])
 
     def leave(self, name: str, to: str | None) -> None:
         """Note that a column name is free again; `to` is what the column is called now."""

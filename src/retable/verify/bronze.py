@@ -5,6 +5,8 @@ from pathlib import Path
 
 from pyiceberg.table import Table
 
+from retable.gold.baselines import read_whole_baselines
+from retable.gold.imports import read_schema_imports
 from retable.gold.plan import Rules
 from retable.gold.read import find_gold
 from retable.gold.rulings import read_rulings
@@ -17,7 +19,7 @@ from retable.ledger.windows import read_windows
 from retable.model.event import TableName
 from retable.model.schema import parse_gold_type
 from retable.source_settings import SourceSettings
-from retable.verify.decoded import Decoded, Decoder, read_statements
+from retable.verify.decoded import Decoded, Decoder, read_baseline_rows, read_statements
 from retable.verify.findings import Finding, Report
 from retable.verify.rebuild import Told, names_of
 from retable.verify.rows import Columns, Gold, Share, compare_rows
@@ -81,10 +83,13 @@ def _decode(
     stored = frozenset(window.name for window in whole)
     decoder = Decoder(lake, source)
     found = decoder.decode(visible, {state.table}, stored, events)
-    statements, system = read_statements(found.statements, source)
-    ordinals = {window.name: window.ordinal for window in visible}
-    rules = Rules(lake.settings, source, system, read_rulings(lake, source.name))
+    imports = read_schema_imports(lake, source.name)
+    statements, system = read_statements(found.statements, source, imports.dialect)
+    baselines = read_whole_baselines(lake, source.name)
+    ordinals = {window.name: window.ordinal for window in (*baselines.windows, *visible)}
+    rules = Rules(lake.settings, source, system, read_rulings(lake, source.name), imports, baselines)
     told = Told(rules, statements, ordinals, stored, _known(lake, source.name))
+    read_baseline_rows(lake, source.name, baselines.names & replayed, names_of(told, state) | {state.table}, events)
     if others := names_of(told, state) - {state.table}:
         decoder.decode(whole, others, stored, events)
     return found, told

@@ -103,13 +103,16 @@ def _lost(chain: Chain, named: Named) -> list[Finding]:
         return [Finding("SNAPSHOT_LOST", str(i), "the table has no snapshot at all") for i in named.cuts]
     oldest = min(since for _, since in chain.main)
     current = chain.main[-1][0]
-    ancestors = {made.id for made in _between(chain, current, None)}
+    line = _between(chain, current, None)
+    ancestors = {made.id for made in line}
+    # Below a snapshot whose parent expired nothing tells what main came by.
+    known_since = line[-1].time_ms if line and line[-1].parent is not None else 0
     found = []
     for snapshot, when in named.cuts.items():
         if snapshot not in chain.snapshots:
             if when.timestamp() * 1000 > oldest:
                 found.append(Finding("SNAPSHOT_LOST", str(snapshot), f"a run left it by {when:%FT%TZ}; it is gone"))
-        elif snapshot not in ancestors:
+        elif snapshot not in ancestors and chain.snapshots[snapshot].time_ms >= known_since:
             what = f"a run left it by {when:%FT%TZ}; main was moved to {current}, which is not above it"
             found.append(Finding("MAIN_MOVED", str(snapshot), what))
     return found

@@ -6,17 +6,20 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import pyarrow as pa
-from pyiceberg.expressions import EqualTo, Reference
+from pyiceberg.expressions import EqualTo, LessThan, Reference
 from pyiceberg.expressions.literals import literal
 
 from retable.decode.context import DecodeContext, context_of
+from retable.decode.imported import imported_keys, known_keys
 from retable.decode.registry import decode_message
-from retable.decode.silver import events_to_batch
+from retable.decode.silver import events_to_batch, rows_to_events
 from retable.errors import MessageError
 from retable.gold.silver import system_of, taken, to_statement
 from retable.gold.store import Record
+from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
+from retable.ledger.windows import as_recorded
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.window import Window
@@ -48,7 +51,7 @@ class Decoder:
         self._lake = lake
         self._source = source
         self._takes = lru_cache(_TABLES)(source.takes)
-        self._keys_of = lru_cache(_TABLES)(lambda table: lake.settings.rules(table).keys)
+        self._keys_of = lru_cache(_TABLES)(known_keys(lake.settings, imported_keys(lake, source.name)))
 
     def decode(
         self, windows: Sequence[Window], names: Collection[TableName], stored: Collection[str], events: Spill
@@ -77,7 +80,8 @@ class Decoder:
 
     def _events(self, window: Window, counts: Counter[str]) -> Iterator[list[ChangeEvent]]:
         """The events of a window's messages, some at a time."""
-        context = context_of(self._source, self._keys_of, int(window.recorded_at.timestamp() * 1000))
+        source = as_recorded(self._source, window)
+        context = context_of(source, self._keys_of, int(window.recorded_at.timestamp() * 1000))
         condition = EqualTo(term=Reference("window"), value=literal(window.name))
         with explained(self._lake.settings.lake):
             bronze = self._lake.load(f"bronze.{self._source.name}")
@@ -99,14 +103,46 @@ class Decoder:
         return events
 
 
-def read_statements(records: Sequence[Record], source: SourceSettings) -> tuple[dict[Statement, str], str]:
-    """Read statements in their order, each with its window; and say which dialect the source speaks."""
-    system = system_of(records, source.source_system)
+def read_statements(
+    records: Sequence[Record], source: SourceSettings, imported: str | None = None
+) -> tuple[dict[Statement, str], str]:
+    """Read statements in their order, each with its window; and say which dialect the source speaks.
+
+    `imported` is that of a dump of its schema, which counts where nothing else tells it.
+    """
+    default = source.source_system or imported
+    system = system_of(records, default)
     found: dict[Statement, str] = {}
     for record in records:
-        statement = taken(to_statement(record, source.source_system, system), source.takes)
+        statement = taken(to_statement(record, default, system), source.takes)
         found.setdefault(statement, str(record["window"]))
     return found, system
+
+
+def read_baseline_rows(
+    lake: Lake, source: str, windows: Collection[str], names: Collection[TableName], events: Spill
+) -> None:
+    """Add the rows of baselines of these names: no message of bronze brought them, so silver's are the first there are.
+
+    `windows` are the pieces that gold should hold.
+    """
+    silver = lake.find(f"silver.{source}") if windows else None
+    if silver is None:
+        return
+    with explained(lake.settings.lake):
+        pieces = LessThan(term=Reference("window"), value=literal(FIRST_WINDOW))
+        for batch in silver.scan(row_filter=pieces).to_arrow_batch_reader():
+            rows = [row for row in _events_of(batch, windows) if row[1].table_name in names]
+            for window in sorted({name for name, _ in rows}):
+                events.write(events_to_batch(window, [event for name, event in rows if name == window]))
+
+
+def _events_of(batch: pa.RecordBatch, windows: Collection[str]) -> Iterator[tuple[str, ChangeEvent]]:
+    """The events of a batch of silver, each with its window, of these windows."""
+    table = pa.Table.from_batches([batch])
+    for name, event in zip(table["window"].to_pylist(), rows_to_events(table), strict=True):
+        if name in windows:
+            yield name, event
 
 
 def _messages(batch: pa.RecordBatch) -> Iterator[RawMessage]:

@@ -7,22 +7,25 @@ from typing import Literal
 
 from retable.decode.registry import source_format
 from retable.errors import SettingsError
+from retable.gold.imports import read_schema_imports
 from retable.gold.past import NO_FILES
 from retable.gold.read import gold_states
 from retable.gold.silver import silver_files
 from retable.gold.state import GoldState
-from retable.land.files import list_objects
+from retable.land.due import look
 from retable.ledger.catalog import Lake
+from retable.ledger.ranges import FoundLog
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import LedgerRow, Stage
 from retable.ledger.windows import read_windows
 from retable.model.window import Window
 from retable.replay.history import Hold
-from retable.source_settings import SourceSettings
+from retable.source_settings import Source
 
-Cause = Literal["settings", "silver", "decoder"]
+Cause = Literal["settings", "schema", "silver", "decoder"]
 CAUSES: dict[Cause, str] = {
     "settings": "the settings that decide how the table is decoded and typed have changed since",
+    "schema": "another schema of the table was imported since",
     "silver": "the window was decoded anew, and not replayed since",
     "decoder": "the window was decoded by another version of the format's decoder",
 }
@@ -45,10 +48,12 @@ class Outlook:
 
     `waiting` gives, for each recorded window that is not replayed, the stage that is next; `stale` is what a run again
     would touch. `ended` counts the windows that have ended and that nobody recorded, None before the first one;
-    `arrived` the objects that no window has, None where the source cannot be listed, and then `unlisted` says why.
+    `arrived` the objects or positions that no window has, None where the source cannot be listed, and then `unlisted`
+    says why. `unit` is what arrives at this kind of source.
     """
 
     source: str
+    unit: Literal["objects", "positions"]
     ended: int | None
     arrived: int | None
     unlisted: str | None
@@ -62,15 +67,16 @@ class Outlook:
         return bool(self.waiting or self.stale or self.held or self.arrived)
 
 
-def look_ahead(lake: Lake, source: SourceSettings, now: datetime) -> Outlook:
+def look_ahead(lake: Lake, source: Source, now: datetime) -> Outlook:
     """Say what is stale, held and behind of a source, and so what a run would do; nothing is written."""
     windows, ledger = read_windows(lake, source.name), read_ledger(lake, source.name)
     states = {name: state for name, state in gold_states(lake).items() if state.source == source.name}
     stale = _stale(lake, source, ledger, states)
     touched = [window for window in windows if window.name in {each.window for each in stale}]
-    arrived, unlisted = _arrived(source, windows)
+    arrived, unlisted = _arrived(source, windows, now)
     return Outlook(
         source.name,
+        "objects" if source.kind == "files" else "positions",
         max(0, (now - windows[-1].end) // source.every) if windows else None,
         arrived,
         unlisted,
@@ -87,23 +93,26 @@ def _waiting(windows: Sequence[Window], ledger: Sequence[LedgerRow]) -> dict[str
     return {name: stages[0] for name, stages in left.items() if stages}
 
 
-def _arrived(source: SourceSettings, windows: Sequence[Window]) -> tuple[int | None, str | None]:
-    """Count the objects whose name, or whose size, no window has; nothing is read of them."""
-    known = {(item.key, item.size) for window in windows for item in window.objects}
+def _arrived(source: Source, windows: Sequence[Window], now: datetime) -> tuple[int | None, str | None]:
+    """Count the objects whose name, or whose size, no window has, or the positions; nothing is read of them."""
     try:
-        return sum((item.key, item.size) not in known for item in list_objects(source)), None
+        found = look(source, now)
     except SettingsError as error:
         return None, error.message
+    if isinstance(found, FoundLog):
+        ends = {each.address: each.end for window in windows for each in window.ranges}
+        return sum(max(0, each.end - ends.get(each.address, each.low)) for each in found.partitions), None
+    known = {(item.key, item.size) for window in windows for item in window.objects}
+    return sum((item.key, item.size) not in known for item in found), None
 
 
-def _stale(
-    lake: Lake, source: SourceSettings, ledger: Sequence[LedgerRow], states: Mapping[str, GoldState]
-) -> list[Stale]:
+def _stale(lake: Lake, source: Source, ledger: Sequence[LedgerRow], states: Mapping[str, GoldState]) -> list[Stale]:
     """What gold says that it holds of each window, where that is not what it would hold today.
 
     What gold has forgotten of old windows is as the ledger says.
     """
     files, version = silver_files(lake, source.name), source_format(source).version
+    imports = read_schema_imports(lake, source.name)
     decoders = {row.window: row.identity for row in ledger if row.stage == "decode" and row.table is None}
     found = []
     for row in ledger:
@@ -112,7 +121,10 @@ def _stale(
             continue
         silver, _, fingerprint = (state.applied.get(row.window) or row.identity or "").rpartition(":")
         causes: list[Cause] = []
-        if fingerprint != lake.settings.fingerprint(source.name, state.table):
+        settings, _, imported = fingerprint.partition("+")
+        if imported != imports.fingerprint(state.identity, state.table):
+            causes.append("schema")
+        if settings != lake.settings.fingerprint(source.name, state.table):
             causes.append("settings")
         if silver != files.get(row.window, NO_FILES):
             causes.append("silver")

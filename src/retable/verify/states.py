@@ -72,10 +72,10 @@ def compare_states(lake: Lake, name: str, one: str, other: str, folder: Path) ->
     for side, each in (("left", left), ("right", right)):
         spills.append(Spill(folder / f"{side}.arrow"))
         if each.snapshot is not None:
-            _read(lake, table, each.snapshot, [each.columns[number][0] for number in shared], spills[-1])
+            read_columns(lake, table, each.snapshot, [each.columns[number][0] for number in shared], spills[-1])
     names = tuple(right.columns[number][0] for number in shared)
     kinds = tuple(parse_gold_type(right.columns[number][1]) for number in shared)
-    rows = _compare(Comparison(names, kinds, on), spills[0], spills[1])
+    rows = compare_spills(Comparison(names, kinds, on), spills[0], spills[1])
     changes = [
         ColumnChange(left.columns.get(number), right.columns.get(number))
         for number in {**left.columns, **right.columns}
@@ -132,7 +132,7 @@ def _unknown(name: str, asked: str) -> NotFound:
     )
 
 
-def _read(lake: Lake, table: Table, snapshot: int, names: list[str], rows: Spill) -> None:
+def read_columns(lake: Lake, table: Table, snapshot: int, names: list[str], rows: Spill) -> None:
     """Read these columns, in this order."""
     with explained(lake.settings.lake):
         scan = table.scan(snapshot_id=snapshot, selected_fields=(*names, SEQUENCE_COLUMN))
@@ -140,7 +140,8 @@ def _read(lake: Lake, table: Table, snapshot: int, names: list[str], rows: Spill
             rows.write(batch.select([*names, SEQUENCE_COLUMN]))
 
 
-def _compare(comparison: Comparison, left: Spill, right: Spill) -> RowDifference:
+def compare_spills(comparison: Comparison, left: Spill, right: Spill) -> RowDifference:
+    """Compare two sides part by part, so that memory holds one part of them at a time."""
     found = RowDifference()
     parts = min(-(-max(left.rows, right.rows) // ROWS_AT_ONCE) or 1, MOST_PARTS)
     on = comparison.on or range(len(comparison.names))

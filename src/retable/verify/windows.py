@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from retable.errors import Unbalanced
 from retable.ledger.counts import check_events, check_messages, check_rows
-from retable.model.window import Window
+from retable.model.window import PartitionRange, Window
 from retable.verify.findings import Finding
 
 Address = tuple[str, int, int]
@@ -53,7 +53,7 @@ def check_tiling(windows: Sequence[Window]) -> list[Finding]:
         found.append(
             Finding("WINDOW_NUMBER", windows[0].name, f"the first window is number {windows[0].ordinal}, not 0")
         )
-    return found + _check_objects(windows)
+    return found + _check_objects(windows) + _check_ranges(windows)
 
 
 def _check_objects(windows: Sequence[Window]) -> list[Finding]:
@@ -69,6 +69,21 @@ def _check_objects(windows: Sequence[Window]) -> list[Finding]:
             other = seen.setdefault((item.key, item.etag), window.name)
             if other != window.name:
                 found.append(Finding("OBJECT_TWICE", window.name, f"{item.key} is in the window {other} too"))
+    return found
+
+
+def _check_ranges(windows: Sequence[Window]) -> list[Finding]:
+    """Each partition's ranges follow one another, but where the source epoch was raised."""
+    found = []
+    last: dict[tuple[str, int], PartitionRange] = {}
+    for window in windows:
+        for each in window.ranges:
+            before = last.get(each.address)
+            if before is not None and before.epoch == each.epoch and before.end != each.begin:
+                code = "POSITION_GAP" if each.begin > before.end else "POSITION_TWICE"
+                what = f"{each.topic}/{each.partition} begins at {each.begin}, and ended at {before.end} before"
+                found.append(Finding(code, window.name, what))
+            last[each.address] = each
     return found
 
 

@@ -1,0 +1,116 @@
+"""Get the servers that tests start and that need no root, and say which packages of the system the others are.
+
+Into `.servers/rest` go the jars of Iceberg's REST catalog, each compared with its pin, and our launcher for it; into
+`.servers/kafka` those of Kafka's broker. It needs Maven and Java 17. Does nothing when all of it is there.
+"""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from servers_kafka import NO_MAVEN, ServerError, digests, install_kafka, read_pins
+
+ROOT = Path(__file__).resolve().parent.parent
+REST = ROOT / ".servers" / "rest"
+PINS = ROOT / "infra" / "servers_rest.sha256"
+LAUNCHER = ROOT / "infra" / "RestCatalogOnLoopback.java"
+
+PACKAGES = """\
+Of the system's packages the tests start these, as this user or as theirs, on loopback:
+  Debian, Ubuntu   sudo apt install postgresql
+  Fedora           sudo dnf install postgresql-server
+  macOS            brew install postgresql@15"""
+
+WRONG_JARS = """\
+The jars of Iceberg's REST catalog are not what infra/servers_rest.sha256 pins, so none was kept: {names}.
+Run `make servers` again. If it stays so, do not trust the place that the jars come from."""
+
+_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
+_ICEBERG, _JETTY = "1.10.1", "11.0.26"
+"""The newest Iceberg whose REST catalog for tests is published."""
+
+_WANTED = (
+    ("org.apache.iceberg", "iceberg-open-api", _ICEBERG, "test-fixtures"),
+    ("org.apache.iceberg", "iceberg-core", _ICEBERG, None),
+    ("org.apache.iceberg", "iceberg-core", _ICEBERG, "tests"),
+    ("org.apache.iceberg", "iceberg-api", _ICEBERG, "tests"),
+    ("org.apache.iceberg", "iceberg-aws", _ICEBERG, None),
+    ("org.apache.iceberg", "iceberg-aws-bundle", _ICEBERG, None),
+    ("org.eclipse.jetty", "jetty-server", _JETTY, None),
+    ("org.eclipse.jetty", "jetty-servlet", _JETTY, None),
+    ("org.junit.jupiter", "junit-jupiter-api", "5.10.2", None),
+    ("org.assertj", "assertj-core", "3.27.3", None),
+    ("org.slf4j", "slf4j-simple", "2.0.17", None),
+)
+_BESIDE = ("jars/*sqlite-jdbc-*.jar", "**/pyspark/jars/hadoop-client-*.jar")
+"""What it needs and Spark has already."""
+
+
+def rest_classpath() -> str:
+    """Give the class path of the REST catalog; ServerError says that `make servers` has not run."""
+    beside = [str(jar) for pattern in _BESIDE for jar in sorted((ROOT / ".venv").glob(pattern))]
+    if not (REST / LAUNCHER.with_suffix(".class").name).exists():
+        raise ServerError(f"Iceberg's REST catalog is not in {REST}; run `make servers`")
+    return ":".join([str(REST), f"{REST}/*", *beside])
+
+
+def install_rest() -> Path:
+    """Get the REST catalog's jars and compile its launcher; ServerError says what is missing."""
+    pins = read_pins(PINS.read_text(encoding="utf-8"))
+    if digests(REST) != pins:
+        REST.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=REST.parent) as work:
+            copied = copy_jars(Path(work))
+            if wrong := sorted(dict(pins.items() ^ digests(copied).items())):
+                raise ServerError(WRONG_JARS.format(names=", ".join(wrong)))
+            shutil.rmtree(REST, ignore_errors=True)
+            copied.rename(REST)
+    compiled = REST / LAUNCHER.with_suffix(".class").name
+    if not compiled.exists() or compiled.stat().st_mtime < LAUNCHER.stat().st_mtime:
+        _run(["javac", "-cp", f"{REST}/*", "-d", str(REST), str(LAUNCHER)], "the launcher of the REST catalog")
+    return REST
+
+
+def copy_jars(work: Path) -> Path:
+    """Let Maven copy the REST catalog and all that it needs into a folder inside `work`."""
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise ServerError(NO_MAVEN)
+    (work / "pom.xml").write_text(_pom(), encoding="utf-8")
+    options = ["-DincludeScope=runtime", f"-DoutputDirectory={work / 'jars'}"]
+    command = [maven, "--quiet", "--batch-mode", "--file", str(work / "pom.xml"), _COPY, *options]
+    _run(command, "the jars of Iceberg's REST catalog; it needs the network")
+    return work / "jars"
+
+
+def _pom() -> str:
+    return (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>'
+        "<groupId>retable</groupId><artifactId>rest-catalog-of-the-tests</artifactId><version>1</version>"
+        f"<dependencies>{''.join(_dependency(*wanted) for wanted in _WANTED)}</dependencies></project>"
+    )
+
+
+def _dependency(group: str, artifact: str, version: str, classifier: str | None) -> str:
+    kind = f"<classifier>{classifier}</classifier>" if classifier else ""
+    # Of what the fixtures are built with, only what is named here is used.
+    alone = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+    named = f"<groupId>{group}</groupId><artifactId>{artifact}</artifactId><version>{version}</version>{kind}"
+    return f"<dependency>{named}{alone if classifier == 'test-fixtures' else ''}</dependency>"
+
+
+def _run(command: list[str], what: str) -> None:
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise ServerError(f"{command[0]} could not make {what}:\n{done.stdout}")
+
+
+if __name__ == "__main__":
+    try:
+        print(f"Kafka's broker is in {install_kafka()}")
+        print(f"Iceberg's REST catalog is in {install_rest()}")
+    except (ServerError, OSError) as error:
+        sys.exit(str(error))
+    print(PACKAGES)

@@ -1,0 +1,82 @@
+"""What people and upkeep ask of Spark besides a window's stages: one job, through the same doors and the same pool."""
+
+from collections.abc import Callable
+from typing import Any
+
+from airflow.sdk import BaseOperator, Context
+from airflow.sdk.bases.operator import ExecutorSafeguard
+from airflow.sdk.exceptions import AirflowFailException
+
+from retable.errors import EnvironmentFault, SettingsError
+from retable_airflow.doors import SparkJob, load_door
+from retable_airflow.lakes import Reference, address_of, lake_of
+from retable_airflow.stage import POOL
+
+Words = Callable[[Context], tuple[str, list[str]]]
+"""The source whose door is taken (empty: the first one's), and the words of the job."""
+
+
+class ActOperator(BaseOperator):
+    """Runs the job `upkeep`, or `command` for a command of `retable`, and gives what `report` reads from the lake.
+
+    A task of Airflow decides from the lake, never from what the job said: a cluster loses that.
+    """
+
+    def __init__(
+        self,
+        *,
+        job: str,
+        words: Words,
+        settings: Reference | None,
+        report: Callable[[Any, Context], object] = lambda _, __: None,
+        **task: Any,
+    ) -> None:
+        super().__init__(**{"pool": POOL, **task})
+        self.job = job
+        self.words = words
+        self.settings = settings
+        self.report = report
+        self._running: BaseOperator | None = None
+
+    def execute(self, context: Context) -> object:
+        """Run the job, then look."""
+        from retable.session import submit_conf
+
+        name, words = self.words(context)
+        try:
+            with lake_of(self.settings) as lake:
+                settings = lake.settings
+                source = settings.source(name) if name else next(iter(settings.sources.values()))
+        except EnvironmentFault:
+            raise
+        except SettingsError as error:
+            raise AirflowFailException(str(error)) from error
+        conf = submit_conf(settings)
+        address = str(address_of(self.settings))
+        job = SparkJob(self.job, source.name, "", context["run_id"], address, conf, tuple(words))
+        self._running = load_door(source.spark_door)(job)
+        _run(self._running, context)
+        with lake_of(self.settings) as lake:
+            return self.report(lake, context)
+
+    def on_kill(self) -> None:
+        """End what runs: marking the task, clearing it and a timeout come here."""
+        if self._running is not None:
+            self._running.on_kill()
+
+
+def _run(operator: BaseOperator, context: Context) -> None:
+    """Run the door's operator as if it were the task: Airflow warns of one that is run inside another."""
+    token = ExecutorSafeguard.tracker.set(operator)
+    try:
+        operator.render_template_fields(context)
+        operator.execute(context)
+    finally:
+        ExecutorSafeguard.tracker.reset(token)
+
+
+def check_conf(context: Context) -> None:
+    """Fail at once where a run was given a key that its form does not have: Airflow takes any in silence."""
+    run, known = context["dag_run"], context["dag"].params
+    if unknown := sorted(set(run.conf or {}) - set(known)):
+        raise AirflowFailException(f"this run was given {', '.join(unknown)}; it takes {', '.join(known)} only")

@@ -1,0 +1,268 @@
+"""Alerts that people can trust: what is late by its SLA is told once for each cause, and once that it is over.
+
+Late is what the *watermark* says at the moment of looking, never the state of a task. Incidents are in `ops.incidents`,
+so any number of processes, and restarts, tell each of them once. Notifiers are Airflow's own.
+"""
+
+import asyncio
+import html
+import inspect
+import json
+import logging
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from airflow.configuration import conf
+from airflow.sdk import BaseNotifier
+
+from retable.errors import InvalidSetting
+from retable.model.event import TableName
+from retable_airflow.lakes import Reference, lake_of
+
+if TYPE_CHECKING:
+    from retable.freshness.incidents import Event
+    from retable.freshness.sla import Late
+    from retable.ledger.catalog import Lake
+    from retable.ledger.incidents import Incident
+    from retable.setting_values import Notify
+
+_log = logging.getLogger(__name__)
+_GIVEN = {
+    **dict.fromkeys(("subject", "title"), "{{ alert.subject }}"),
+    **dict.fromkeys(("text", "message", "body", "content", "description"), "{{ alert.text }}"),
+    "html_content": "{{ alert.html }}",
+}
+"""What a notifier's parameter of this name is given where the settings say nothing of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """What is told of an incident; notifiers find it in their templates as `alert`."""
+
+    event: "Event"
+    incident: str
+    source: str
+    names: list[str]
+    severity: str
+    owner: str | None
+    late_seconds: int
+    cause: str
+    why: str
+    next_step: str
+    link: str
+
+    @property
+    def subject(self) -> str:
+        first, *more = self.names
+        what = first if not more else f"{first} and {len(more)} more"
+        span, whose = _spell(timedelta(seconds=self.late_seconds)), f" ({self.owner})" if self.owner else ""
+        if self.event == "recovered":
+            return f"[recovered] {what}: complete again, after {span}{whose}"
+        return f"[{self.severity}] {what}: late by {span}{whose}"
+
+    @property
+    def text(self) -> str:
+        if self.event == "recovered":
+            return f"{self.subject}\nIt was: {self.why}\n{self.link}"
+        shown = textwrap.shorten(", ".join(self.names), 500, placeholder=" …")
+        return f"{self.subject}\n{self.why}\nLate: {shown}\n{self.link}"
+
+    @property
+    def html(self) -> str:
+        return f"<pre>{html.escape(self.text)}</pre>"
+
+    def facts(self) -> dict[str, object]:
+        """All of it, for machines."""
+        named = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return named | {"subject": self.subject, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    incident: "Incident"
+    event: "Event"
+    notifier: str
+
+
+def watch(settings: Reference | None, source: str | None = None, now: datetime | None = None) -> list[Alert]:
+    """Look at every source, or at one, and tell what is newly late or over; give what was told.
+
+    A notifier that fails is tried again by the next look, and its error stands in the log.
+    """
+    with lake_of(settings) as lake:
+        sources = [source] if source else sorted(lake.settings.sources)
+        return _Watch(lake, sources, now or datetime.now(UTC)).run()
+
+
+class LateRun(BaseNotifier):
+    """The callback of a run's deadline: it looks at the watermark of the source, and tells what is late by it.
+
+    A run that is slow while its tables are complete makes no noise.
+    """
+
+    template_fields: Sequence[str] = ()
+
+    def __init__(self, settings: str, source: str, **more: Any) -> None:
+        super().__init__(**more)
+        self.settings = settings
+        self.source = source
+
+    def notify(self, context: Any) -> None:
+        watch(self.settings, self.source)
+
+    async def async_notify(self, context: Any) -> None:
+        """Look beside the triggerer's loop, which must not wait for a catalog."""
+        await asyncio.to_thread(watch, self.settings, self.source)
+
+
+class _Watch:
+    def __init__(self, lake: "Lake", sources: list[str], now: datetime) -> None:
+        from retable.ledger.read import read_tables
+
+        self._lake = lake
+        self._sources = sources
+        self._now = now
+        self._tables = {f"{row.source}/{row.gold}": row for row in read_tables(lake)}
+
+    def run(self) -> list[Alert]:
+        from retable.freshness.sla import find_late
+        from retable.ledger.incidents import change_incidents
+
+        watched = [self._lake.settings.source(name) for name in self._sources]
+        late = [each for source in watched for each in find_late(self._lake, source, self._now)]
+        for each in late:
+            _log.warning(each.verdict.words)
+        claims: list[_Claim] = []
+
+        def claim(known: "list[Incident]") -> "list[Incident]":
+            claims[:], changed = self._claims(known, late)
+            return changed
+
+        change_incidents(self._lake, claim)
+        return self._tell(claims)
+
+    def _claims(self, known: "list[Incident]", late: "list[Late]") -> "tuple[list[_Claim], list[Incident]]":
+        """Judge, and undertake to tell what nobody has told: both in one commit."""
+        from retable.freshness.incidents import claim_key, due_to_tell, judge_incidents
+
+        changed = {incident.id: incident for incident in judge_incidents(known, late, self._sources, self._now)}
+        claims = []
+        for incident in [*(each for each in known if each.id not in changed), *changed.values()]:
+            routes = self._routes(incident)
+            for event, notifier in due_to_tell(incident, routes, self._now):
+                if notifier in routes:
+                    claims.append(_Claim(incident, event, notifier))
+                    newest = changed.get(incident.id, incident)
+                    claimed = {**newest.claimed, claim_key(event, notifier): self._now}
+                    changed[incident.id] = replace(newest, claimed=claimed, recorded_at=self._now)
+        return claims, list(changed.values())
+
+    def _tell(self, claims: Sequence[_Claim]) -> list[Alert]:
+        """Send what was claimed, then say what came of it: what failed is free to be claimed again."""
+        from retable.freshness.incidents import claim_key
+        from retable.ledger.incidents import change_incidents
+
+        told: dict[tuple[str, str], bool] = {}
+        alerts = []
+        for claim in claims:
+            alert = _alert(claim, self._now)
+            route = self._routes(claim.incident)[claim.notifier]
+            sent = _send(route, alert)
+            told[claim.incident.id, claim_key(claim.event, claim.notifier)] = sent
+            alerts += [alert] if sent else []
+        now = datetime.now(UTC)
+
+        def settle(known: "list[Incident]") -> "list[Incident]":
+            found = [(each, {key: sent for (of, key), sent in told.items() if of == each.id}) for each in known]
+            return [_settled(each, mine, now) for each, mine in found if mine]
+
+        if told:
+            change_incidents(self._lake, settle)
+        return alerts
+
+    def _routes(self, incident: "Incident") -> "dict[str, Notify]":
+        """The notifiers of all that an incident makes late, each once, as far as the settings still name them."""
+        settings = self._lake.settings
+        found: dict[str, Notify] = {}
+        for name in incident.names:
+            source, row = settings.sources.get(name.partition("/")[0]), self._tables.get(name)
+            own = () if row is None else settings.rules(TableName(row.database, row.schema, row.table)).notify
+            found |= {_id(each): each for each in own or (source.notify if source else ())}
+        return found
+
+
+def _settled(incident: "Incident", told: Mapping[str, bool], now: datetime) -> "Incident":
+    claimed = {key: at for key, at in incident.claimed.items() if key not in told}
+    sent = {key: now for key, ended_well in told.items() if ended_well}
+    return replace(incident, claimed=claimed, told=incident.told | sent, recorded_at=now)
+
+
+def _id(notify: "Notify") -> str:
+    """Name a notifier and what it was given, without showing that."""
+    arguments = json.dumps(notify.arguments, sort_keys=True, default=str)
+    return f"{notify.notifier}#{sha256(arguments.encode()).hexdigest()[:8]}"
+
+
+def _alert(claim: _Claim, now: datetime) -> Alert:
+    incident = claim.incident
+    link = f"{conf.get('api', 'base_url', fallback='').rstrip('/')}/dags/replay_changes__{incident.source}"
+    names = sorted(name.partition("/")[2] or name for name in incident.names)
+    late = now - min(incident.names.values())
+    return Alert(
+        claim.event,
+        incident.id,
+        incident.source,
+        names,
+        incident.severity,
+        incident.owner,
+        max(0, late // timedelta(seconds=1)),
+        incident.key.partition(":")[0],
+        incident.words,
+        incident.next_step,
+        link,
+    )
+
+
+def _send(notify: "Notify", alert: Alert) -> bool:
+    try:
+        make_notifier(notify)({"alert": alert})
+    except Exception:  # noqa: BLE001  # whatever a notifier of somebody else's says: the others are still told
+        _log.exception("not told, the next look tries again: %s by %s", alert.subject, notify.notifier)
+        return False
+    _log.info("told: %s by %s", alert.subject, notify.notifier)
+    return True
+
+
+def make_notifier(notify: "Notify") -> BaseNotifier:
+    """Make a notifier as the settings say; what they leave out and what it can take of an alert, it is given.
+
+    The words of an alert reach a notifier as the value of a template, never as one: they may hold anybody's text.
+    """
+    module, _, name = notify.notifier.rpartition(".")
+    try:
+        kind = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InvalidSetting(
+            f"notify names {notify.notifier}, and {error}; install the provider that has it, beside Airflow"
+        ) from error
+    templated = set(getattr(kind, "template_fields", ()))
+    wanted = set(_parameters(kind)) & templated - set(notify.arguments)
+    given = {name: template for name, template in _GIVEN.items() if name in wanted}
+    return cast(BaseNotifier, kind(**given, **notify.arguments))
+
+
+def _parameters(kind: type) -> Iterable[str]:
+    for each in inspect.getmro(kind):
+        if "__init__" in vars(each):
+            yield from inspect.signature(each).parameters
+
+
+def _spell(span: timedelta) -> str:
+    minutes = max(span, timedelta()) // timedelta(minutes=1)
+    parts = [(minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "m")]
+    return " ".join([f"{count}{unit}" for count, unit in parts if count][:2]) or "0m"

@@ -1,0 +1,85 @@
+"""Assets: one for the cut of a source, which each window makes anew, and one for each gold table that changed.
+
+Gold tables are born while a run goes on, so theirs come through an alias: a DAG that is scheduled on the table's own
+asset, or on the alias, is started by them.
+"""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from airflow.sdk import Asset, AssetAlias, Context
+
+if TYPE_CHECKING:
+    from retable.freshness.gate import SourceFacts
+    from retable.ledger.catalog import Lake
+
+
+def cut_asset(source: str) -> Asset:
+    """The cut of a source: updated by each run that ends, in its window."""
+    return Asset(name=f"retable_cut_{source}", uri=f"retable://cut/{source}", group="retable")
+
+
+def tables_alias(source: str) -> AssetAlias:
+    """All gold tables of a source that a run changed."""
+    return AssetAlias(name=f"retable_tables_{source}", group="retable")
+
+
+def table_asset(gold: str) -> Asset:
+    """A gold table, as `gold_shop.orders`."""
+    name = quote(gold, safe="._-$")
+    return Asset(name=name, uri=f"retable://gold/{name}", group="retable")
+
+
+def announce(
+    context: Context, lake: "Lake", source: str, window: str, end: datetime, facts: "SourceFacts"
+) -> list[str]:
+    """Tell Airflow of the cut and of the tables that this run changed; give the tables' names."""
+    events: Any = context["outlet_events"]
+    events[cut_asset(source)].extra = {"window": window, **_standing(facts, None, end), **_counts(lake, source, window)}
+    began = context["dag_run"].start_date
+    changed = _changed(lake, source, window, context["run_id"], began) if began else {}
+    for gold, extra in changed.items():
+        events[tables_alias(source)].add(
+            table_asset(gold), extra={"window": window, **extra, **_standing(facts, gold, end)}
+        )
+    return sorted(changed)
+
+
+def _changed(lake: "Lake", source: str, window: str, run_id: str, since: datetime) -> dict[str, dict[str, Any]]:
+    """The tables with a snapshot of this run, that is not of an earlier go at it: an equal replay writes none."""
+    from retable.ledger.read import read_ledger
+
+    rows = [row for row in read_ledger(lake, source) if row.table and row.stage == "replay" and row.run_id == run_id]
+    found: dict[str, dict[str, Any]] = {}
+    for gold in sorted({row.table for row in rows if row.table}):
+        table = lake.find(gold)
+        snapshots = [] if table is None else table.snapshots()
+        mine = [
+            snapshot
+            for snapshot in snapshots
+            if snapshot.timestamp_ms >= since.timestamp() * 1000
+            and snapshot.summary is not None
+            and snapshot.summary.additional_properties.get("retable.run", "").partition("/")[0] == run_id
+        ]
+        if mine:
+            counts = next((row.counts for row in rows if row.table == gold and row.window == window), {})
+            found[gold] = {"snapshot_id": str(mine[-1].snapshot_id), "counts": counts}
+    return found
+
+
+def _counts(lake: "Lake", source: str, window: str) -> dict[str, Any]:
+    from retable.ledger.read import read_ledger
+
+    whole = [row for row in read_ledger(lake, source, window) if row.table is None]
+    return {"counts": {name: count for row in whole for name, count in row.counts.items()}}
+
+
+def _standing(facts: "SourceFacts", table: str | None, end: datetime) -> dict[str, Any]:
+    from retable.freshness.gate import spell, standing_of
+
+    if table is not None and table not in facts.blockers:
+        return {}
+    standing = standing_of(facts, table, "row")
+    late = standing.watermark is None or standing.watermark < end
+    return {"watermark": standing.watermark and spell(standing.watermark), "grade": standing.grade, "late": late}

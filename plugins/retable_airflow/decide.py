@@ -1,0 +1,206 @@
+"""Ask a person about each held table: one small run per hold, which no replay waits for."""
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.standard.operators.hitl import HITLOperator
+from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
+from airflow.sdk import DAG, Context, CronTriggerTimetable, Param, get_current_context, task
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+from retable_airflow.act import ActOperator, check_conf
+from retable_airflow.differences import code, inline
+from retable_airflow.lakes import Reference, lake_of, reference_of, settings_of
+
+if TYPE_CHECKING:
+    from retable.gold.state import GoldState
+    from retable.ledger.catalog import Lake
+
+DOC = """\
+Asks a person how one held table goes on: what stopped it, how many rows wait, and what each answer does. The answer is
+carried out at once and kept with the name of who gave it. **Leave it**, or no answer within {days} days, leaves the
+table held; `retable hold release` is always there. `watch_holds` triggers a run for each hold. Settings: `{settings}`.
+"""
+WATCH_DOC = """\
+Looks for held tables every few minutes, and triggers `decide_hold` once for each hold. Settings: `{settings}`.
+"""
+
+LEAVE = "Leave it"
+ANSWERS = {"approve": "Approve", "reject": "Reject", "retry": "Try again", "skip": "Leave it out", "rebuild": "Rebuild"}
+"""What a person answers, by the way in which `retable hold release` would do it."""
+
+ANSWER_WITHIN = timedelta(days=3)
+_EVERY_MINUTES = 5
+_HOLD = Param(None, type=["null", "string"], title="Hold", description="Which hold: `watch_holds` fills it in")
+_TABLE = Param(None, type=["null", "string"], title="Table", description="A held table, as gold_shop.orders")
+
+
+def decide_hold(settings: Reference | None = None) -> list[DAG]:
+    """Make the DAG that asks, and the one that looks for what is to be asked; none where there is no source."""
+    reference = reference_of(settings)
+    if not settings_of(reference).sources:
+        return []
+    return [_asking(reference), _watching(reference)]
+
+
+def hold_id(state: "GoldState") -> str:
+    """The name of a hold: the same as long as the table is stopped by the same thing at the same place."""
+    hold = state.hold
+    facts = [state.source, state.identity] + (
+        [] if hold is None else [hold.code, hold.position, hold.part, hold.statement]
+    )
+    return hashlib.sha256("\n".join(map(str, facts)).encode()).hexdigest()[:16]
+
+
+class AskOperator(HITLOperator):
+    """Asks with the answers that fit the hold, and with no others; no answer leaves the table held."""
+
+    def __init__(self, **task: Any) -> None:
+        # A scheduler that hears late that a task waits takes an answer of that second for a failure: it asks again.
+        again: dict[str, Any] = {"retries": 2, "retry_delay": timedelta(seconds=10)}
+        options = [*ANSWERS.values(), LEAVE]
+        super().__init__(**again, **task, options=options, defaults=[LEAVE], response_timeout=ANSWER_WITHIN)
+
+    def execute(self, context: Context) -> Any:
+        """Ask, and wait."""
+        fitting = context["ti"].xcom_pull(task_ids="explain")["ways"]
+        self.options = [*(ANSWERS[way] for way in fitting), LEAVE]
+        return super().execute(context)
+
+
+def _asking(settings: Reference) -> DAG:
+    with DAG(
+        "decide_hold",
+        schedule=None,
+        start_date=datetime(2000, 1, 1, tzinfo=UTC),
+        params={"table": _TABLE, "hold": _HOLD},
+        tags=["retable", "decide_hold"],
+        doc_md=DOC.format(days=ANSWER_WITHIN.days, settings=settings),
+    ) as dag:
+
+        @task(task_id="explain", retries=0)
+        def explain() -> dict[str, Any]:
+            return _explain(settings, get_current_context())
+
+        def words(context: Context) -> tuple[str, list[str]]:
+            return _release_words(settings, context)
+
+        ask = AskOperator(
+            task_id="ask",
+            subject="{{ params.table }} is held: how does it go on?",
+            body="{{ ti.xcom_pull(task_ids='explain')['markdown'] }}",
+        )
+        act = ActOperator(task_id="act", job="command", words=words, settings=settings, report=_outcome)
+        explain() >> ask >> act
+    return dag
+
+
+def _watching(settings: Reference) -> DAG:
+    with DAG(
+        "watch_holds",
+        schedule=CronTriggerTimetable(f"*/{_EVERY_MINUTES} * * * *", timezone="UTC"),
+        start_date=datetime(2000, 1, 1, tzinfo=UTC),
+        catchup=False,
+        max_active_runs=1,
+        dagrun_timeout=timedelta(minutes=15),
+        tags=["retable", "decide_hold"],
+        doc_md=WATCH_DOC.format(settings=settings),
+    ) as dag:
+
+        @task(task_id="look")
+        def look() -> list[dict[str, Any]]:
+            return held_tables(settings)
+
+        trigger = TriggerDagRunOperator.partial(
+            task_id="ask",
+            trigger_dag_id="decide_hold",
+            # A hold that was asked about, whatever the answer, is not asked about again.
+            skip_when_already_exists=True,
+        )
+        trigger.expand_kwargs(look())
+    return dag
+
+
+def held_tables(settings: Reference) -> list[dict[str, Any]]:
+    """For each hold the run that asks about it."""
+    from retable.gold.read import gold_states
+
+    with lake_of(settings) as lake:
+        held = {name: state for name, state in gold_states(lake).items() if state.hold is not None}
+        mine = {name: state for name, state in held.items() if state.source in lake.settings.sources}
+    return [
+        {"trigger_run_id": f"hold__{hold_id(state)}", "conf": {"table": name, "hold": hold_id(state)}}
+        for name, state in sorted(mine.items())
+    ]
+
+
+def _explain(settings: Reference, context: Context) -> dict[str, Any]:
+    """Say what stopped the table and what each answer does; a run for a hold that is gone has nothing to ask."""
+    check_conf(context)
+    name = context["params"]["table"]
+    if not name:
+        raise AirflowFailException("name the held table, as gold_shop.orders; `retable hold list` shows them")
+    with lake_of(settings) as lake:
+        state = _standing(lake, name, context["params"]["hold"])
+        words = _answers(lake, name, state)
+    hold = state.hold
+    assert hold is not None
+    lines = [f"**{inline(name)}** is held at {inline(hold.position or 'its first row')} ({inline(hold.code)}):"]
+    lines += [code(hold.reason)] + ([code(hold.statement)] if hold.statement else [])
+    for way, told in words.items():
+        lines.append(f"**{ANSWERS[way]}**\n\n{code(told)}")
+    lines.append(f"**{LEAVE}**: it stays held. What else can be done: {inline(hold.remedy.replace('TABLE', name))}")
+    return {"markdown": "\n\n".join(lines), "ways": list(words), "hold": hold_id(state), "source": state.source}
+
+
+def _standing(lake: "Lake", name: str, asked: str | None) -> "GoldState":
+    """The state of a held table; the run is skipped where the hold that it was to ask about is gone."""
+    from retable.errors import NotFound
+    from retable.gold.read import find_gold
+
+    try:
+        _, state = find_gold(lake, name)
+    except NotFound as error:
+        raise AirflowFailException(str(error)) from error
+    if state.hold is None or (asked and hold_id(state) != asked):
+        raise AirflowSkipException(f"{name} is not held any more as it was: there is nothing to decide")
+    return state
+
+
+def _answers(lake: "Lake", name: str, state: "GoldState") -> dict[str, str]:
+    """What each way that fits would do, in the words of `retable hold release`."""
+    from retable.gold.release import count_waiting, dialect_of, fitting_ways, plan_release
+
+    hold = state.hold
+    assert hold is not None
+    source = lake.settings.source(state.source)
+    waiting = count_waiting(lake, source.name, name)
+    ways = [way for way in fitting_ways(hold) if way in ANSWERS]
+    plans = {way: plan_release(name, state, hold, way, None, waiting, lambda: dialect_of(lake, source)) for way in ways}
+    # The first lines say what stands above already.
+    shown = 1 + bool(hold.statement)
+    return {way: "\n".join(plan.words[shown:]) for way, plan in plans.items()}
+
+
+def _release_words(settings: Reference, context: Context) -> tuple[str, list[str]]:
+    asked, answer = (context["ti"].xcom_pull(task_ids=name) for name in ("explain", "ask"))
+    (chosen,) = answer["chosen_options"]
+    way = next((way for way, words in ANSWERS.items() if words == chosen), None)
+    name = context["params"]["table"]
+    if way is None:
+        raise AirflowSkipException(f"{name} stays held")
+    with lake_of(settings) as lake:
+        _standing(lake, name, asked["hold"])
+    who = (answer.get("responded_by_user") or {}).get("name") or "somebody"
+    return asked["source"], ["hold", "release", name, f"--{way}", "--yes", "--reason", f"decided in Airflow by {who}"]
+
+
+def _outcome(lake: "Lake", context: Context) -> dict[str, Any]:
+    """Whether the table goes on, and what stops it now if it does not."""
+    from retable.gold.read import find_gold
+
+    _, state = find_gold(lake, context["params"]["table"])
+    if state.hold is not None:
+        context["ti"].task.log.warning("held again: %s", state.hold.reason)
+    return {"state": state.state, "held_again": None if state.hold is None else state.hold.code}

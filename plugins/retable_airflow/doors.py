@@ -1,0 +1,157 @@
+"""The doors to Spark: each makes of a job the operator that runs it.
+
+`spark_door` of a source names one, as `module:callable`; a door of your own takes a `SparkJob` and gives any operator
+that ends when the job has ended. What came of the job is read from the ledger, never from the operator.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk import BaseOperator, Connection
+from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
+
+from retable.errors import InvalidSetting
+
+CONNECTION = "retable_spark"
+"""The Airflow connection that names the Spark master; without it Spark runs on the worker itself."""
+
+_LIFELINE = "RETABLE_LIFELINE"
+_LOCAL = '{"conn_type": "spark", "host": "local[*]"}'
+_INSTALLED = Path(__file__).resolve().parent / "jobs"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkJob:
+    """A Spark application to run: a Python file, its arguments, and what Spark must know before its JVM starts.
+
+    `stage` is `land`, `decode`, `replay`, or `window` for all three; or `upkeep` or `command`, which are of no window
+    and take `more`. Nothing of it is secret.
+    """
+
+    stage: str
+    source: str
+    window: str
+    run_id: str
+    settings: str
+    conf: Mapping[str, str]
+    more: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"retable_{self.stage}_{self.source}"
+
+    @property
+    def application(self) -> Path:
+        """The job's file on this machine."""
+        return jobs_folder() / f"{self.stage}.py"
+
+    @property
+    def arguments(self) -> list[str]:
+        named = {"settings": self.settings, "source": self.source, "window": self.window, "run-id": self.run_id}
+        own = [part for name, value in named.items() if value for part in (f"--{name}", value)]
+        return [*own, *(("--", *self.more) if self.more else ())]
+
+
+Door = Callable[[SparkJob], BaseOperator]
+
+
+def spark_submit(job: SparkJob) -> BaseOperator:
+    """Run it through spark-submit: on the worker, or where the connection `retable_spark` says."""
+    from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+
+    return SparkSubmitOperator(
+        task_id=job.stage,
+        application=str(job.application),
+        name=job.name,
+        conn_id=CONNECTION,
+        conf=dict(job.conf),
+        application_args=job.arguments,
+        env_vars=_local_environment() if runs_here() else None,
+    )
+
+
+def kubernetes(job: SparkJob, *, template: Mapping[str, Any], **operator: Any) -> BaseOperator:
+    """Run it as a SparkApplication of Spark's operator for Kubernetes.
+
+    `template` is the resource as you keep it, with your image, in which Retable and its jars are installed; its file,
+    arguments and Spark settings are filled in. Use it through a door of your own: `functools.partial(kubernetes,
+    template=…, namespace=…)`. The rest goes to SparkKubernetesOperator.
+    """
+    try:
+        module = import_module("airflow.providers.cncf.kubernetes.operators.spark_kubernetes")
+    except ImportError as error:
+        raise AirflowFailException(
+            "this door needs apache-airflow-providers-cncf-kubernetes; install it beside Airflow, or take another "
+            "`spark_door`"
+        ) from error
+    made: BaseOperator = module.SparkKubernetesOperator(
+        task_id=job.stage, name=_dns_name(job), template_spec=spark_application(job, template), **operator
+    )
+    return made
+
+
+def spark_application(job: SparkJob, template: Mapping[str, Any]) -> dict[str, Any]:
+    """Fill a SparkApplication: what the template says of file and arguments stands, so an image may have its own."""
+    spec = dict(template.get("spec", {}))
+    conf = {name: value for name, value in job.conf.items() if name.startswith("spark.sql.")}
+    filled = {
+        "type": "Python",
+        "mode": "cluster",
+        "mainApplicationFile": f"local:///opt/retable/jobs/{job.stage}.py",
+        **spec,
+        "arguments": job.arguments,
+        "sparkConf": {**conf, **spec.get("sparkConf", {})},
+    }
+    return {
+        "spark": {"apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", **template, "spec": filled}
+    }
+
+
+def load_door(path: str) -> Door:
+    """Give the callable that a setting names as `module:callable`; InvalidSetting says what is not there."""
+    module, _, name = path.partition(":")
+    try:
+        found = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InvalidSetting(
+            f"spark_door is {path!r}, and {error}; its module must be importable where tasks run, as in the DAGs folder"
+        ) from error
+    if not callable(found):
+        raise InvalidSetting(f"spark_door is {path!r}, which is no callable")
+    door: Door = found
+    return door
+
+
+def jobs_folder() -> Path:
+    """Where the jobs' files are: in the installed package, or beside the plugins of a checkout."""
+    return _INSTALLED if _INSTALLED.is_dir() else Path(__file__).resolve().parents[2] / "jobs"
+
+
+def runs_here() -> bool:
+    """Say whether Spark's driver and executors are this worker; true without a connection, which then says so."""
+    try:
+        master = Connection.get(CONNECTION).host
+    except AirflowNotFoundException:
+        os.environ[f"AIRFLOW_CONN_{CONNECTION.upper()}"] = _LOCAL
+        return True
+    return (master or "").startswith("local")
+
+
+def _local_environment() -> dict[str, str]:
+    """Spark's programs and Python are those beside this one, nothing listens beyond loopback, nothing outlives us."""
+    programs = Path(sys.executable).parent
+    return {
+        "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PYSPARK_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        _LIFELINE: f"{os.getpid()},{os.getppid()}",
+    }
+
+
+def _dns_name(job: SparkJob) -> str:
+    return f"retable-{job.stage}-{job.source}-{job.window}".lower().replace("_", "-")[:60]

@@ -1,0 +1,82 @@
+"""The lake behind a DAG: where its settings are, and how a task opens it."""
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow.sdk import Variable
+
+from retable.settings_address import Address, to_address
+
+if TYPE_CHECKING:
+    from retable.config import Settings
+    from retable.ledger.catalog import Lake
+
+Reference = Path | str
+"""Settings as a DAG names them: a path, `s3://bucket/key`, or `var:NAME`, an Airflow variable that holds the TOML."""
+
+_VARIABLE = "var:"
+
+
+def reference_of(settings: Reference | None) -> Reference:
+    """Give what was named, else $RETABLE_SETTINGS, else `retable.toml` of the working folder, as an absolute path."""
+    named = settings or os.environ.get("RETABLE_SETTINGS") or "retable.toml"
+    return str(named) if _is_remote(named) else Path(named).absolute()
+
+
+def address_of(reference: Reference | None) -> Address:
+    """Give the address at which any process finds these settings; a variable's text becomes its own address."""
+    found = reference_of(reference)
+    if str(found).startswith(_VARIABLE):
+        return to_address(str(Variable.get(str(found).removeprefix(_VARIABLE))))
+    return found
+
+
+def settings_of(reference: Reference | None) -> "Settings":
+    """Load the settings that a DAG names; what has not changed since is not read again."""
+    from retable.config import load_settings
+
+    address = address_of(reference)
+    if str(address).startswith("s3://"):
+        return load_settings(address)
+    return _load(address, _state(address))
+
+
+@contextmanager
+def lake_of(reference: Reference | None) -> Iterator["Lake"]:
+    """Open the lake of these settings for as long as it is needed."""
+    # Loading what reads a lake takes longer than a DAG file may, so nothing of it is loaded before it is needed.
+    from retable.ledger.catalog import open_lake
+
+    # It says of every table that it reads files in its usual way: a task's log is for what the task has to say.
+    logging.getLogger("pyiceberg.io").setLevel(logging.WARNING)
+    lake = open_lake(settings_of(reference))
+    try:
+        yield lake
+    finally:
+        lake.catalog.close()
+
+
+@lru_cache(maxsize=8)
+def _load(address: Address, state: tuple[tuple[str, int, int], ...]) -> "Settings":
+    """Load settings once for each state of their files: a DAG file asks for them again and again."""
+    from retable.config import load_settings
+
+    return load_settings(address)
+
+
+def _state(address: Address) -> tuple[tuple[str, int, int], ...]:
+    """What tells a changed file: name, time, size. One that is not there has none, and loading says so."""
+    if not isinstance(address, Path):
+        return ()
+    files = sorted(address.glob("*.toml")) if address.is_dir() else [address]
+    found = [(str(file), file.stat()) for file in files if file.exists()]
+    return tuple((name, stat.st_mtime_ns, stat.st_size) for name, stat in found)
+
+
+def _is_remote(reference: Reference) -> bool:
+    return isinstance(reference, str) and reference.startswith((_VARIABLE, "s3://", "data:"))

@@ -1,0 +1,59 @@
+"""Notifiers that need no provider: one that writes to a file, and one that posts to an address of a connection."""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+from urllib.request import Request, urlopen
+
+from airflow.sdk import BaseHook, BaseNotifier
+
+_SECONDS = 20
+
+
+class FileNotifier(BaseNotifier):
+    """Appends each alert to a file as a line of JSON."""
+
+    template_fields = ()
+
+    def __init__(self, path: str, **more: Any) -> None:
+        super().__init__(**more)
+        self.path = path
+
+    def notify(self, context: Any) -> None:
+        line = json.dumps(context["alert"].facts(), ensure_ascii=False)
+        with Path(self.path).open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+
+class WebhookNotifier(BaseNotifier):
+    """Posts each alert as JSON to the address of a connection, with its password as a bearer token.
+
+    The address is `schema://host:port` and, where the connection has an extra `path`, that; the whole host may also be
+    an URL. What answers with an error, or not within 20 seconds, is told again by the next look.
+    """
+
+    template_fields = ()
+
+    def __init__(self, conn_id: str, **more: Any) -> None:
+        super().__init__(**more)
+        self.conn_id = conn_id
+
+    def notify(self, context: Any) -> None:
+        connection = BaseHook.get_connection(self.conn_id)
+        headers = {"Content-Type": "application/json"}
+        if connection.password:
+            headers["Authorization"] = f"Bearer {connection.password}"
+        body = json.dumps(context["alert"].facts()).encode()
+        with urlopen(Request(_address(connection), body, headers, method="POST"), timeout=_SECONDS) as answer:
+            answer.read()
+
+
+def _address(connection: Any) -> str:
+    host = connection.host or ""
+    address = host if "://" in host else f"{connection.schema or 'https'}://{host}"
+    if not address.startswith(("http://", "https://")):
+        raise ValueError(f"the connection {connection.conn_id} has no address of http or https")
+    port = f":{connection.port}" if connection.port else ""
+    path = connection.extra_dejson.get("path", "")
+    return f"{address}{port}{quote(path, safe='/?=&%')}"

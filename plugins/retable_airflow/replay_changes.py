@@ -1,0 +1,81 @@
+"""Replay every source of the settings by the hour: land >> decode >> replay >> fresh, one DAG per source."""
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from airflow.sdk import DAG, CronDataIntervalTimetable, Param
+from airflow.sdk.bases.operator import BaseOperator, chain
+from airflow.sdk.definitions.callback import AsyncCallback
+from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
+
+from retable_airflow.alerts import LateRun
+from retable_airflow.freshness import fresh
+from retable_airflow.lakes import Reference, reference_of, settings_of
+from retable_airflow.stage import Job, schedule, stage
+
+if TYPE_CHECKING:
+    from retable.source_settings import SourceSettings
+
+DOC = """\
+Replays the source **{source}** into gold, one window a run: *land* keeps its messages, *decode* makes change events
+of them, *replay* brings gold up to date (or *window* does all three in one Spark application), *fresh* keeps up to when
+it is complete. A run takes the window of its data interval.
+
+**By hand:** trigger it with a `window`, such as `20260301T0500Z`, to run that one again: a recorded window never
+changes, so this is harmless at any time. Without one it takes the interval before the logical date.
+
+**Green does not mean that no table is held:** the run's note and the task's log name the held ones, and
+`retable hold list` says why. Settings: `{settings}`.
+"""
+
+WINDOW = Param(
+    None,
+    type=["null", "string"],
+    pattern=r"^\d{8}T\d{4}Z$",
+    title="Window",
+    description="Start of the window in UTC, as 20260301T0500Z; empty: the run's own data interval",
+)
+
+
+def replay_changes(settings: Reference | None = None) -> list[DAG]:
+    """Make the DAG of every source."""
+    reference = reference_of(settings)
+    return [_dag(source, reference) for source in settings_of(reference).sources.values()]
+
+
+def _dag(source: "SourceSettings", settings: Reference) -> DAG:
+    with DAG(
+        f"replay_changes__{source.name}",
+        schedule=CronDataIntervalTimetable(schedule(source), timezone="UTC"),
+        start_date=source.first or datetime(2000, 1, 1, tzinfo=UTC),
+        # A source that says where to start is caught up from there; else the first run is the next interval's.
+        catchup=source.first is not None,
+        # Live runs go one after the other; a backfill counts its own beside them.
+        max_active_runs=1,
+        default_args={"retries": 2, "retry_delay": timedelta(minutes=1), "owner": source.owner or "retable"},
+        params={"window": WINDOW},
+        tags=["retable", "replay_changes", source.name],
+        deadline=_deadline(source, settings),
+        doc_md=DOC.format(source=source.name, settings=settings),
+    ) as dag:
+        chain(*_stages(source, settings), fresh(source.name, settings))
+    return dag
+
+
+def _stages(source: "SourceSettings", settings: Reference) -> list[BaseOperator]:
+    if source.applications == "window":
+        return [stage("window", source.name, settings)]
+    jobs: tuple[Job, ...] = ("land", "decode", "replay")
+    return [stage(job, source.name, settings) for job in jobs]
+
+
+def _deadline(source: "SourceSettings", settings: Reference) -> DeadlineAlert | None:
+    """At the SLA of a run the watermark is looked at, whether the run still goes on or not."""
+    if source.sla is None:
+        return None
+    return DeadlineAlert(
+        name=f"{source.name} is late",
+        reference=DeadlineReference.DAGRUN_QUEUED_AT,
+        interval=source.sla,
+        callback=AsyncCallback(LateRun, kwargs={"settings": str(settings), "source": source.name}),
+    )

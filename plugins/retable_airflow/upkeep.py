@@ -1,0 +1,99 @@
+"""Keep the tables of the lake small and quick to read: once a day, source by source, and the record."""
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import DAG, Context, CronTriggerTimetable, Param, get_current_context, task
+
+from retable_airflow.act import ActOperator, check_conf
+from retable_airflow.lakes import Reference, reference_of, settings_of
+
+if TYPE_CHECKING:
+    from retable.ledger.catalog import Lake
+
+DOC = """\
+Compacts files, expires snapshots that no cut, tag or reader needs, and removes files that no table knows, table by
+table. No row that a reader sees changes. A table that a replay is at is left for the next day; both use the pool
+`retable_spark`, so on a small machine they never run at once. What was done is in `ops.upkeep` and in the tasks' return
+values.
+
+**By hand:** trigger it with `tables` to keep only these, such as `gold_shop.orders` or `ops.ledger`.
+Settings: `{settings}`.
+"""
+
+TABLES = Param(
+    [],
+    type="array",
+    items={"type": "string"},
+    title="Tables",
+    description="One a line, as gold_shop.orders or ops.ledger; empty: all",
+)
+_OPS = "ops"
+
+
+def keep_tables(settings: Reference | None = None) -> list[DAG]:
+    """Make the DAG; none where the settings have no source."""
+    reference = reference_of(settings)
+    sources = sorted(settings_of(reference).sources)
+    if not sources:
+        return []
+    with DAG(
+        "keep_tables",
+        schedule=CronTriggerTimetable("30 2 * * *", timezone="UTC"),
+        start_date=datetime(2000, 1, 1, tzinfo=UTC),
+        catchup=False,
+        max_active_runs=1,
+        default_args={"retries": 1, "retry_delay": timedelta(minutes=10)},
+        params={"tables": TABLES},
+        tags=["retable", "keep_tables"],
+        doc_md=DOC.format(settings=reference),
+    ) as dag:
+        # One source's trouble is not another's; the pool says how many go on at once.
+        _check() >> [_keep(name, reference) for name in (*sources, _OPS)]
+    return [dag]
+
+
+@task(task_id="check", retries=0)
+def _check() -> None:
+    check_conf(get_current_context())
+
+
+def _keep(name: str, settings: Reference) -> ActOperator:
+    """A task for the tables of one source, or for those of ops; the tables asked for may leave it nothing to do."""
+
+    def words(context: Context) -> tuple[str, list[str]]:
+        return "" if name == _OPS else name, _chosen(name, settings, context)
+
+    return ActOperator(
+        task_id=f"keep__{name}",
+        job="upkeep",
+        words=words,
+        settings=settings,
+        report=_effect,
+    )
+
+
+def _chosen(name: str, settings: Reference, context: Context) -> list[str]:
+    from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+    from retable.errors import NotFound
+    from retable.upkeep.look import choose, places
+    from retable_airflow.lakes import lake_of
+
+    with lake_of(settings) as lake:
+        try:
+            asked = choose(places(lake), context["params"].get("tables") or ())
+        except NotFound as error:
+            raise AirflowFailException(str(error)) from error
+    mine = [place.name for place in asked if (place.source or _OPS) == name]
+    if not mine:
+        raise AirflowSkipException(f"none of the tables that were asked for is of {name}")
+    return mine if context["params"].get("tables") else [name]
+
+
+def _effect(lake: "Lake", context: Context) -> list[dict[str, Any]]:
+    """What this run did to each table, as ops.upkeep tells it."""
+    from retable.ledger.read import read_upkeep
+
+    mine = [row for row in read_upkeep(lake) if row.run_id == context["run_id"]]
+    return [{"table": row.table, "before": row.before, "after": row.after, "done": row.done} for row in mine]

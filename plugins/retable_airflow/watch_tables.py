@@ -1,0 +1,49 @@
+"""Watch the SLAs of the settings: every few minutes, and tell what is late and what is over."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from airflow.sdk import DAG, BaseOperator, Context, CronTriggerTimetable
+
+from retable_airflow.alerts import watch
+from retable_airflow.lakes import Reference, reference_of, settings_of
+
+EVERY_MINUTES = 5
+
+DOC = """\
+Looks at the watermark of every table that has an SLA (`sla` in the settings), and tells what is late and what is
+complete again, through the notifiers that the settings name (`notify`): once for each cause, whatever it makes late.
+What is known is in `ops.incidents`. Settings: `{settings}`.
+"""
+
+
+def watch_tables(settings: Reference | None = None) -> list[DAG]:
+    """Make the DAG that watches; none where nothing has an SLA."""
+    reference = reference_of(settings)
+    loaded = settings_of(reference)
+    if not any(each.sla for each in (*loaded.sources.values(), *loaded.tables.values())):
+        return []
+    with DAG(
+        "watch_tables",
+        schedule=CronTriggerTimetable(f"*/{EVERY_MINUTES} * * * *", timezone="UTC"),
+        start_date=datetime(2000, 1, 1, tzinfo=UTC),
+        catchup=False,
+        max_active_runs=1,
+        dagrun_timeout=timedelta(minutes=15),
+        # The next look comes soon, and an error of this one stands in its log.
+        default_args={"retries": 0},
+        tags=["retable", "watch_tables"],
+        doc_md=DOC.format(settings=reference),
+    ) as dag:
+        _WatchOperator(task_id="watch", settings=reference)
+    return [dag]
+
+
+class _WatchOperator(BaseOperator):
+    def __init__(self, *, settings: Reference, **task: Any) -> None:
+        super().__init__(**task)
+        self.settings = settings
+
+    def execute(self, context: Context) -> list[dict[str, object]]:
+        """Look once; give what was told."""
+        return [alert.facts() for alert in watch(self.settings)]

@@ -1,0 +1,228 @@
+"""Replay windows on demand: in place, or beside gold, where a person sees the difference before it counts."""
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.standard.operators.hitl import ApprovalOperator
+from airflow.sdk import DAG, Context, Param, get_current_context, task
+from airflow.sdk.exceptions import AirflowFailException
+
+from retable_airflow.act import ActOperator, check_conf
+from retable_airflow.differences import to_markdown
+from retable_airflow.lakes import Reference, lake_of, reference_of, settings_of
+
+if TYPE_CHECKING:
+    from retable.ledger.catalog import Lake
+    from retable.shadow.plan import Ask
+
+DOC = """\
+Replays windows of a source again, by hand.
+
+**In place** runs the recorded windows again: land, decode, replay. A recorded window never changes, so this is harmless
+at any time; it brings gold to what the settings say now.
+
+**Shadow** rebuilds the named tables beside gold, with these windows decoded anew from bronze, and shows how they
+differ from gold: in the log and the return value of `compare`, and in the question of `approve`. Approved, gold takes
+it in one visible step per table, and each table stays the table that it was. Rejected, or not answered within {hours}
+hours, the shadow is dropped and gold is as it was. Settings: `{settings}`.
+"""
+
+IN_PLACE, SHADOW = "in place", "shadow"
+ANSWER_WITHIN = timedelta(hours=12)
+_WINDOW = r"^\d{8}T\d{4}Z$"
+
+
+def replay_window(settings: Reference | None = None) -> list[DAG]:
+    """Make the DAG; none where the settings have no source."""
+    reference = reference_of(settings)
+    sources = sorted(settings_of(reference).sources)
+    if not sources:
+        return []
+    with DAG(
+        "replay_window",
+        schedule=None,
+        start_date=datetime(2000, 1, 1, tzinfo=UTC),
+        # A source has one shadow at a time.
+        max_active_runs=1,
+        params=_form(sources),
+        tags=["retable", "replay_window"],
+        doc_md=DOC.format(hours=ANSWER_WITHIN // timedelta(hours=1), settings=reference),
+    ) as dag:
+        _arrange(reference)
+    return [dag]
+
+
+def _form(sources: list[str]) -> dict[str, Any]:
+    start = "The first window, by its start in UTC: 20260301T0500Z"
+    return {
+        "source": Param(sources[0], enum=sources, title="Source"),
+        "tables": Param(
+            [],
+            type="array",
+            items={"type": "string"},
+            title="Tables",
+            description="Of a shadow, one a line, as gold_shop.orders; in place takes all tables of the windows",
+        ),
+        "from": Param(None, type=["null", "string"], pattern=_WINDOW, title="From", description=start),
+        "to": Param(
+            None,
+            type=["null", "string"],
+            pattern=_WINDOW,
+            title="To",
+            description="The window before which to end: this one is not taken any more",
+        ),
+        "mode": Param(IN_PLACE, enum=[IN_PLACE, SHADOW], title="Mode"),
+        "reason": Param("", type="string", title="Reason", description="Why; it is kept with your name"),
+    }
+
+
+def _arrange(settings: Reference) -> None:
+    @task.branch(task_id="check", retries=0)
+    def check() -> str:
+        context = get_current_context()
+        _check(settings, context)
+        return "in_place" if context["params"]["mode"] == IN_PLACE else "build"
+
+    @task(task_id="compare")
+    def compare() -> dict[str, Any]:
+        return _compare(settings, get_current_context())
+
+    @task(task_id="drop")
+    def drop() -> list[str]:
+        return _drop(settings, get_current_context())
+
+    in_place = ActOperator(task_id="in_place", job="command", words=_run_words, settings=settings, report=_replayed)
+    build = ActOperator(task_id="build", job="command", words=_build_words, settings=settings, report=_built)
+    approve = ApprovalOperator(
+        task_id="approve",
+        subject="Promote the shadow of {{ params.source }}? ({{ params.reason }})",
+        body="{{ ti.xcom_pull(task_ids='compare')['markdown'] }}",
+        defaults=[ApprovalOperator.REJECT],
+        response_timeout=ANSWER_WITHIN,
+        # A scheduler that hears late that a task waits takes an answer of that second for a failure: it asks again.
+        retries=2,
+        retry_delay=timedelta(seconds=10),
+    )
+    promote = ActOperator(task_id="promote", job="command", words=_promote_words, settings=settings, report=_promoted)
+    chosen = check()
+    chosen >> in_place
+    # A teardown runs whatever came before, and says nothing of how the run ended.
+    clean = drop().as_teardown(setups=build)
+    chosen >> build >> compare() >> approve >> promote >> clean
+
+
+def _check(settings: Reference, context: Context) -> None:
+    """Refuse what cannot be done, with what would be right, before anything is begun."""
+    from retable.errors import RetableError
+    from retable.shadow.plan import check_windows
+
+    check_conf(context)
+    asked = context["params"]
+    missing = [name for name in ("from", "to", "reason") if not asked[name]]
+    if missing:
+        raise AirflowFailException(f"fill in {', '.join(missing)}")
+    if asked["mode"] == IN_PLACE and asked["tables"]:
+        raise AirflowFailException(
+            f"in place takes all tables of its windows: leave `tables` empty, or choose the mode {SHADOW}"
+        )
+    try:
+        with lake_of(settings) as lake:
+            if asked["mode"] == IN_PLACE:
+                check_windows(lake, lake.settings.source(asked["source"]).name, asked["from"], asked["to"])
+            else:
+                _ask(lake, context)
+                _check_free(lake, asked["source"])
+    except RetableError as error:
+        raise AirflowFailException(str(error)) from error
+
+
+def _ask(lake: "Lake", context: Context) -> "Ask":
+    from retable.shadow.plan import check_ask
+
+    asked = context["params"]
+    return check_ask(lake, asked["source"], asked["tables"], asked["from"], asked["to"])
+
+
+def _check_free(lake: "Lake", source: str) -> None:
+    from retable.shadow.lake import find_shadow
+
+    if (standing := find_shadow(lake, source)) is not None:
+        raise AirflowFailException(
+            f"{source} has a shadow already, of {', '.join(standing.ask.tables)} ({standing.reason}): "
+            f"`retable shadow promote {source}` or `retable shadow drop {source}` first"
+        )
+
+
+def _run_words(context: Context) -> tuple[str, list[str]]:
+    asked = context["params"]
+    return asked["source"], ["run", asked["source"], "--from", _time(asked["from"]), "--to", _time(asked["to"])]
+
+
+def _build_words(context: Context) -> tuple[str, list[str]]:
+    asked = context["params"]
+    tables = [word for table in asked["tables"] for word in ("--tables", table)]
+    range_ = ["--from", asked["from"], "--to", asked["to"]]
+    return asked["source"], ["shadow", "build", asked["source"], *tables, *range_, "--reason", asked["reason"]]
+
+
+def _promote_words(context: Context) -> tuple[str, list[str]]:
+    asked = context["params"]
+    answer = context["ti"].xcom_pull(task_ids="approve") or {}
+    who = (answer.get("responded_by_user") or {}).get("name") or "somebody"
+    return asked["source"], ["shadow", "promote", asked["source"], "--reason", f"{asked['reason']} (approved by {who})"]
+
+
+def _time(window: str) -> str:
+    from retable.model.window import window_start
+
+    return window_start(window).isoformat()
+
+
+def _replayed(lake: "Lake", context: Context) -> dict[str, Any]:
+    """What the ledger has of the windows now."""
+    from retable.ledger.read import read_ledger, read_tables
+    from retable.shadow.plan import check_windows
+
+    asked = context["params"]
+    windows = check_windows(lake, asked["source"], asked["from"], asked["to"])
+    rows = [row for row in read_ledger(lake, asked["source"]) if row.stage == "replay" and row.table is None]
+    held = [row.gold for row in read_tables(lake, asked["source"]) if row.state == "held"]
+    return {"windows": {row.window: row.counts for row in rows if row.window in windows}, "held": held}
+
+
+def _built(lake: "Lake", context: Context) -> list[str]:
+    """The tables that stand beside gold now."""
+    from retable.shadow.lake import the_shadow
+
+    shadow = the_shadow(lake, context["params"]["source"])
+    return [shadow.name_of(table) for table in shadow.ask.tables]
+
+
+def _promoted(lake: "Lake", context: Context) -> list[str]:
+    """The tables that were promoted; a shadow that still stands was not."""
+    from retable.shadow.lake import find_shadow
+
+    if find_shadow(lake, context["params"]["source"]) is not None:
+        raise AirflowFailException(
+            "Spark ended, but the shadow still stands: see Spark's own log, then clear this task"
+        )
+    return list(context["params"]["tables"])
+
+
+def _compare(settings: Reference, context: Context) -> dict[str, Any]:
+    """The differences as facts, and as the text that a person decides by."""
+    from retable.cli.shadow import difference_json, differences
+
+    with lake_of(settings) as lake:
+        found = [difference_json(each) for each in differences(lake, context["params"]["source"])]
+    text = to_markdown(found)
+    context["ti"].task.log.info("%s", text)
+    return {"markdown": text, "tables": found}
+
+
+def _drop(settings: Reference, context: Context) -> list[str]:
+    """Drop the shadow, unless it is gone by promotion."""
+    from retable.shadow.lake import drop_shadow
+
+    with lake_of(settings) as lake:
+        return drop_shadow(lake, context["params"]["source"])

@@ -1,0 +1,127 @@
+"""`retable baseline`: a table starts from a full copy that was taken at a position."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from retable.cli.arguments import TableArgument, lake_of
+from retable.cli.clock import new_run, user
+from retable.cli.output import NeedsAttention, say
+from retable.cli.progress import Progress
+from retable.cli.run import running_spark
+from retable.errors import InvalidSetting, NotFound
+from retable.gold.imports import read_schema_imports
+from retable.gold.names import gold_table
+from retable.gold.read import gold_states
+from retable.gold.state import GoldState
+from retable.ledger.catalog import Lake
+from retable.ledger.rows import ActionRow, BaselineRow, StageReport
+from retable.ledger.write import append_rows
+from retable.model.event import TableName
+from retable.onboard.baseline import Target, land_baseline
+from retable.onboard.copies import CsvForm, open_copy
+from retable.onboard.imports import read_position, spell_position
+from retable.source_settings import SourceSettings
+
+
+def baseline(
+    ctx: typer.Context,
+    table: TableArgument,
+    origin: Annotated[
+        str,
+        typer.Option("--from", metavar="COPY", help="Files of Parquet or CSV, or an Iceberg table's .metadata.json."),
+    ],
+    at: Annotated[str, typer.Option("--at", metavar="P", help="As of which position: start, or epoch:hi[:lo].")],
+    partition: Annotated[
+        str | None, typer.Option("--partition", metavar="TOPIC/N", help="Where only the queue's own offsets order.")
+    ] = None,
+    null: Annotated[str, typer.Option("--null", help="CSV: how null is spelled, unquoted.")] = "",
+    delimiter: Annotated[str, typer.Option("--delimiter", help="CSV: what stands between values.")] = ",",
+    encoding: Annotated[str, typer.Option("--encoding", help="CSV: how text is encoded.")] = "utf8",
+) -> None:
+    """Start a table from a full copy taken at a position: older changes lose, newer ones win, overlap is harmless.
+
+    Its rows go to silver in pieces. A run that ended is gone on with by the same command; running it again changes
+    nothing. Other tables, and other runs, go on meanwhile.
+    """
+    lake = lake_of(ctx)
+    known = _find(lake, table)
+    copy = open_copy(origin, CsvForm(delimiter, null=null, encoding=encoding))
+    target = _target(lake, known, at, partition)
+    this = new_run()
+    pieces = land_baseline(lake, target, copy, this.now, say)
+    rows = sum(piece.rows for piece in pieces)
+    what = f"baseline of {rows} rows at {spell_position(target.position)} from {origin}"
+    append_rows(lake, [ActionRow(target.source, what, table, "", user(), this.now)])
+    reports = _replay(lake, known.source, pieces)
+    rejected = sum(report.counts.get("rejected", 0) for report in reports)
+    say(f"{table}: {rows:,} rows in {len(pieces)} pieces, {rejected:,} of them do not fit")
+    if rejected or any(table in report.held for report in reports):
+        raise NeedsAttention(f"done, but see `retable quarantine list` and `retable hold list` for {table}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A table, of which source, and what gold says of it, where it is there already."""
+
+    source: SourceSettings
+    name: TableName
+    state: GoldState | None
+
+
+def _find(lake: Lake, table: str) -> _Known:
+    """Find a table by its gold name: one that is there, or one that a dump of its source's schema told."""
+    state = gold_states(lake).get(table)
+    if state is not None:
+        return _Known(lake.settings.source(state.source), state.table, state)
+    for source in lake.settings.sources.values():
+        for each in read_schema_imports(lake, source.name).each:
+            if gold_table(lake.settings.lake, each.table.table) == table:
+                return _Known(source, each.table.table, None)
+    raise NotFound(
+        f"there is no table {table}; before its first change it is known by `retable schema import SOURCE`", table=table
+    )
+
+
+def _target(lake: Lake, known: _Known, at: str, partition: str | None) -> Target:
+    name, source = known.name, known.source
+    imported = read_schema_imports(lake, source.name).newest(name)
+    told = lake.settings.rules(name).keys or (imported.table.keys if imported else ())
+    keys = told or (known.state.keys if known.state else ())
+    return Target(source.name, source.format, name, read_position(at), _part(known, partition), keys)
+
+
+def _part(known: _Known, told: str | None) -> tuple[str, int] | None:
+    """The partition of the queue inside which the position compares; None where positions compare everywhere."""
+    parts = {part for part in (known.state.mark if known.state else {}) if part}
+    if told is None and len(parts) > 1:
+        raise InvalidSetting(
+            f"its changes come in {len(parts)} partitions, which nothing orders; a baseline has no place"
+        )
+    text = told or next(iter(parts), None)
+    if text is None:
+        return None
+    topic, _, number = text.rpartition("/")
+    if not topic or not number.isdecimal():
+        raise InvalidSetting(f"{text!r} is no partition of a queue; write it as topic/0")
+    return topic, int(number)
+
+
+def _replay(lake: Lake, source: SourceSettings, pieces: list[BaselineRow]) -> list[StageReport]:
+    reports = []
+    with Progress(len(pieces)) as progress, running_spark(lake.settings) as spark:
+        door = _door()
+        for number, piece in enumerate(pieces, start=1):
+            progress.begin(number, piece.window, "replay")
+            this = new_run()
+            reports.append(door(spark, lake, source, piece.window, this.id, this.now, progress.step))
+            progress.done(reports[-1])
+    return reports
+
+
+def _door() -> Any:
+    # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
+    from retable.gold.spark import replay_piece
+
+    return replay_piece

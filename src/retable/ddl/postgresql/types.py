@@ -1,0 +1,38 @@
+"""Gold types of PostgreSQL's column types, as `format_type` spells them."""
+
+import re
+
+from retable.model.schema import GoldType
+
+_TYPE = re.compile(r"(?P<base>[a-z ]+?)\s*(?:\((?P<arguments>[\d,\s-]+)\))?(?P<zone> with(?:out)? time zone)?\Z")
+_WIDEST = 38
+_KINDS: dict[str, GoldType] = {
+    **dict.fromkeys(("smallint", "integer"), GoldType("int")),
+    "bigint": GoldType("long"),
+    "real": GoldType("float"),
+    "double precision": GoldType("double"),
+    "boolean": GoldType("boolean"),
+    "date": GoldType("date"),
+    "bytea": GoldType("binary"),
+    **dict.fromkeys(("text", "character varying", "character", "uuid", "json", "jsonb", "xml"), GoldType("string")),
+    **dict.fromkeys(("time", "interval", "inet", "cidr", "macaddr", "tsvector", "citext"), GoldType("string")),
+}
+
+
+def gold_type(source_type: str, lengths_told: bool) -> GoldType | None:
+    """Find the gold type; None for a type that the messages know better, as an enum, an array or bits."""
+    found = _TYPE.match(source_type.lower())
+    if found is None:
+        return None
+    base, zone = found["base"], found["zone"]
+    if base == "timestamp":
+        return GoldType("timestamptz" if zone == " with time zone" else "timestamp")
+    if base == "numeric":
+        return _numeric(found["arguments"])
+    return _KINDS.get(base)
+
+
+def _numeric(arguments: str | None) -> GoldType:
+    precision, scale = (int(part) for part in (arguments or "0,0").split(","))
+    fits = 0 < precision <= _WIDEST and 0 <= scale <= precision
+    return GoldType("decimal", precision, scale) if fits else GoldType("string")

@@ -1,0 +1,120 @@
+"""What is late by its SLA, decided from the watermark as it is now."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from retable.freshness.catalog import read_facts, tables_of
+from retable.freshness.gate import Cause, SourceFacts, Verdict, cause_of, standing_of
+from retable.gold.state import GoldState
+from retable.ledger.catalog import Lake
+from retable.setting_values import Notify
+from retable.source_settings import Source
+from retable.table_rules import TableRules
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A table, or a source that has none yet, that is not complete through a time by which it should be.
+
+    `due` is when the first window that it lacks should have been complete. `key` is equal for what has one cause.
+    """
+
+    source: str
+    table: str | None
+    key: str
+    due: datetime
+    verdict: Verdict
+    severity: str
+    owner: str | None
+    notify: tuple[Notify, ...]
+
+    @property
+    def name(self) -> str:
+        return self.source if self.table is None else f"{self.source}/{self.table}"
+
+    @property
+    def cause(self) -> Cause:
+        assert self.verdict.cause is not None
+        return self.verdict.cause
+
+
+def due_through(now: datetime, sla: timedelta, every: timedelta) -> datetime:
+    """Give the end of the newest window that must be complete by now."""
+    ended = now - sla
+    return ended - (ended - _EPOCH) % every
+
+
+def find_late(lake: Lake, source: Source, now: datetime) -> list[Late]:
+    """Give what of a source is late; without an SLA nothing is."""
+    tables = tables_of(lake, source.name)
+    rules = {gold: lake.settings.rules(state.table) for gold, state in tables.items()}
+    slas = _slas(source, tables, rules)
+    if not slas:
+        return []
+    facts = read_facts(lake, source, tables, now)
+    found = (_late(source, facts, table, sla, rules.get(table or ""), now) for table, sla in slas.items())
+    return [late for late in found if late is not None]
+
+
+def _slas(
+    source: Source, tables: Mapping[str, GoldState], rules: Mapping[str, TableRules]
+) -> dict[str | None, timedelta]:
+    """The SLA of each table that has one; of the source itself while it has no table."""
+    slas: dict[str | None, timedelta] = {}
+    for gold, state in tables.items():
+        sla = rules[gold].sla or source.sla
+        if sla is not None and state.state != "dropped":
+            slas[gold] = sla
+    return slas if tables or source.sla is None else {None: source.sla}
+
+
+def _late(
+    source: Source,
+    facts: SourceFacts,
+    table: str | None,
+    sla: timedelta,
+    rules: TableRules | None,
+    now: datetime,
+) -> Late | None:
+    through = due_through(now, sla, source.every)
+    standing = standing_of(facts, table, source.sla_grade)
+    reached = standing.watermark
+    begins_later = source.first is not None and through <= source.first
+    if begins_later or (reached is not None and reached >= through):
+        return None
+    cause = cause_of(facts, table, through, source.sla_grade)
+    lacking = through if reached is None else reached - (reached - _EPOCH) % source.every + source.every
+    rules = rules or TableRules()
+    return Late(
+        source.name,
+        table,
+        key_of(source, cause),
+        min(lacking, through) + sla,
+        Verdict(table or source.name, through, standing, cause),
+        rules.severity or source.severity,
+        rules.owner or source.owner,
+        rules.notify or source.notify,
+    )
+
+
+def key_of(source: Source, cause: Cause) -> str:
+    """Name a cause: what has one name is told once, whatever it makes late."""
+    match cause.code:
+        case "HELD" | "PENDING" | "UNKNOWN_TABLE":
+            return f"{cause.code}:{source.name}/{cause.table}"
+        case "QUARANTINED":
+            return f"{cause.code}:{source.name}/{cause.window}"
+        case "SILENT":
+            return f"{cause.code}:{source.name}"
+        case "NOT_RECORDED" | "NOT_LANDED":
+            return f"UNREAD:{place_of(source)}"
+        case "NOT_DECODED" | "NOT_REPLAYED":
+            return f"UNDONE:{source.name}"
+
+
+def place_of(source: Source) -> str:
+    """Where a source's messages are: sources of one broker fail together."""
+    return source.bootstrap if source.kind == "kafka" else str(source.path)

@@ -1,0 +1,28 @@
+"""The baselines of a source as every tracing takes them into account: where one was taken, its table starts anew."""
+
+from collections.abc import Callable
+
+from retable.ledger.baselines import Baselines, identify, whole_baselines
+from retable.ledger.catalog import Lake
+from retable.ledger.read import read_baselines
+from retable.model.event import TableName
+from retable.model.schema_change import StartTable
+from retable.model.sequence import parse_sequence
+from retable.replay.statement import Statement
+
+
+def read_whole_baselines(lake: Lake, source: str) -> Baselines:
+    """The baselines of a source of which every piece is there."""
+    return whole_baselines(read_baselines(lake, source))
+
+
+def start_statements(baselines: Baselines, takes: Callable[[TableName], bool]) -> list[Statement]:
+    """One statement for each baseline of a table that the settings take, at its position."""
+    found: dict[tuple[str | None, ...], Statement] = {}
+    for row in baselines.rows:
+        name = TableName(row.database, row.schema, row.table)
+        if takes(name):
+            text = f"baseline from {row.origin}"
+            at = parse_sequence(row.position)
+            found[identify(row)] = Statement(at, row.part or None, name, text, (StartTable(name),), offset=2**62)
+    return list(found.values())

@@ -1,0 +1,94 @@
+"""What dumps of a source's schema told of its tables, as the lake keeps it: every tracing takes it into account."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from retable.ledger.catalog import Lake
+from retable.ledger.read import read_imports
+from retable.ledger.rows import ImportRow
+from retable.model.event import TableName
+from retable.model.schema import ColumnSpec
+from retable.model.schema_change import DeclareTable
+from retable.model.sequence import Sequence, parse_sequence
+from retable.replay.statement import Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """A table as a dump shows it, and where in the order of its source the dump was taken."""
+
+    table: DeclareTable
+    position: Sequence
+    dialect: str
+    statement: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class Imports:
+    """All imports of one source."""
+
+    each: tuple[Import, ...] = ()
+
+    @cached_property
+    def _of(self) -> dict[str, list[Import]]:
+        found: dict[str, list[Import]] = {}
+        for each in self.each:
+            found.setdefault(str(each.table.table), []).append(each)
+        return found
+
+    @property
+    def dialect(self) -> str | None:
+        """The database that the dumps are of."""
+        return self.each[0].dialect if self.each else None
+
+    def statements(self, takes: Callable[[TableName], bool]) -> list[Statement]:
+        """The imports of tables that the settings take, as statements at their positions, behind the stream's own."""
+        return [
+            Statement(each.position, None, each.table.table, each.statement, (each.table,), offset=2**62)
+            for each in self.each
+            if takes(each.table.table)
+        ]
+
+    def fingerprint(self, identity: str, name: TableName) -> str:
+        """Digest what was imported of a table, by its first name and by the one that it has; "" where nothing was."""
+        names = {str(name), identity.rpartition("@")[0]}
+        mine = [each for each_name in names for each in self._of.get(each_name, ())]
+        facts = sorted((str(each.position), to_json(each.table)) for each in mine)
+        return hashlib.sha256(repr(facts).encode()).hexdigest()[:16] if mine else ""
+
+    def newest(self, name: TableName) -> Import | None:
+        """The import of the highest position of a table."""
+        return max(self._of.get(str(name), ()), key=lambda each: each.position, default=None)
+
+
+NO_IMPORTS = Imports()
+
+
+def read_schema_imports(lake: Lake, source: str) -> Imports:
+    """The imports of a source, in the order in which they were made."""
+    return Imports(tuple(map(_import, read_imports(lake, source))))
+
+
+def import_row(source: str, told: Import, now: datetime) -> ImportRow:
+    name = told.table.table
+    place = (name.database, name.schema, name.table, str(told.position))
+    return ImportRow(source, *place, told.dialect, told.statement, to_json(told.table), told.origin, now)
+
+
+def to_json(table: DeclareTable) -> str:
+    """The columns and the key of a table as JSON text."""
+    facts = {"columns": [asdict(column) for column in table.columns], "keys": table.keys}
+    return json.dumps(facts, ensure_ascii=False, sort_keys=True)
+
+
+def _import(row: ImportRow) -> Import:
+    facts: dict[str, Any] = json.loads(row.meaning)
+    columns = tuple(ColumnSpec(**column) for column in facts["columns"])
+    table = DeclareTable(TableName(row.database, row.schema, row.table), columns, tuple(facts["keys"]))
+    return Import(table, parse_sequence(row.position), row.dialect, row.statement, row.origin)

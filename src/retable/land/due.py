@@ -1,0 +1,44 @@
+"""The windows that are due, whatever kind of source they are of."""
+
+from datetime import datetime, timedelta
+from time import sleep
+
+from retable.errors import EnvironmentFault
+from retable.land.objects import objects_of
+from retable.ledger.catalog import Lake
+from retable.ledger.windows import Found, find_window, record_windows
+from retable.model.window import Window, window_start
+from retable.source_settings import FilesSource, KafkaSource, Source
+
+NO_KAFKA = "reading Kafka needs the package confluent-kafka: `pip install 'retable[kafka]'`"
+
+
+def look(source: Source, now: datetime) -> Found:
+    """Look at what there is at a source now."""
+    if isinstance(source, FilesSource):
+        return objects_of(source).list()
+    try:
+        from retable.land.kafka_positions import find_log
+    except ModuleNotFoundError as error:
+        raise EnvironmentFault(NO_KAFKA) from error
+    return find_log(source, now)
+
+
+def record_due(lake: Lake, source: Source, window: str, now: datetime) -> Window:
+    """Record what is due up to the named window, that one included; NotFound where it has not begun by `now`.
+
+    Where a window has ended and the `delay` after it is not over, this waits for the rest of it.
+    """
+    end = window_start(window) + source.every
+    wait = _wait(source, end, now)
+    if wait:
+        sleep(wait.total_seconds())
+    record_windows(lake, source, lambda: look(source, now + wait), end, now + wait)
+    return find_window(lake, source.name, window)
+
+
+def _wait(source: Source, end: datetime, now: datetime) -> timedelta:
+    """Give how long it takes until a window that has ended is due."""
+    if not isinstance(source, KafkaSource) or now < end:
+        return timedelta(0)
+    return max(timedelta(0), end + source.delay - now)

@@ -1,0 +1,120 @@
+"""How the messages of one window are read, whatever kind of source it is of: in shares, one a task."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from retable.land.layouts import read_messages
+from retable.land.objects import Objects, objects_of
+from retable.model.message import RawMessage
+from retable.model.window import PartitionRange, SourceObject, Window
+from retable.source_settings import FilesSource, KafkaSource, Source
+
+_LEAST_POSITIONS, _MOST_POSITIONS = 50_000, 2_000_000
+"""A share of Kafka is worth a task from so many positions on; one of more than that would be long to repeat."""
+
+_Piece = TypeVar("_Piece")
+
+
+class Landing(Protocol):
+    """The messages of one window, in shares; it goes to Spark's workers."""
+
+    @property
+    def shares(self) -> int:
+        """How many there are; none where nothing is left to read."""
+        ...
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What is known before anything is read; all that `read` counts begins here."""
+        ...
+
+    def check(self) -> None:
+        """Check that the source still has what was recorded; PositionsLost says what it has not."""
+        ...
+
+    def read(self, share: int, seen: Counter[str]) -> Iterator[RawMessage]:
+        """Give the messages of one share, and count into `seen` what the ledger shall have of it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectsLanding:
+    """The lines of objects; `skipped_lines` counts the empty ones."""
+
+    source: FilesSource
+    objects: Objects
+    recorded: tuple[SourceObject, ...]
+    dealt: tuple[tuple[SourceObject, ...], ...]
+
+    @property
+    def shares(self) -> int:
+        return len(self.dealt)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        size = sum(item.size for item in self.recorded)
+        return {"objects": len(self.recorded), "bytes": size, "skipped_lines": 0}
+
+    def check(self) -> None:
+        self.objects.check(self.recorded)
+
+    def read(self, share: int, seen: Counter[str]) -> Iterator[RawMessage]:
+        for item in self.dealt[share]:
+            for message in read_messages(self.source, item, self.objects):
+                if message is None:
+                    seen["skipped_lines"] += 1
+                else:
+                    yield message
+
+
+@dataclass(frozen=True, slots=True)
+class RangesLanding:
+    """The messages of ranges of positions; `holes` counts the positions that have none, `bytes` keys and values."""
+
+    source: KafkaSource
+    recorded: tuple[PartitionRange, ...]
+    dealt: tuple[tuple[PartitionRange, ...], ...]
+
+    @property
+    def shares(self) -> int:
+        return len(self.dealt)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        positions = sum(each.count for each in self.recorded)
+        lost = positions - sum(each.count for share in self.dealt for each in share)
+        return {"positions": positions, "bytes": 0, "holes": 0} | ({"lost": lost} if lost else {})
+
+    def check(self) -> None:
+        from retable.land.kafka import find_left
+
+        find_left(self.source, self.recorded)
+
+    def read(self, share: int, seen: Counter[str]) -> Iterator[RawMessage]:
+        from retable.land.kafka import read_ranges
+
+        yield from read_ranges(self.source, self.dealt[share], seen)
+
+
+def open_landing(source: Source, window: Window, tasks: int) -> Landing:
+    """Prepare to read a recorded window in about so many tasks; PositionsLost says what the source no longer has."""
+    if isinstance(source, FilesSource):
+        filled = [item for item in window.objects if item.size]
+        items = sorted(filled, key=lambda item: (-item.size, item.number))
+        landing = ObjectsLanding(source, objects_of(source), window.objects, deal(items, tasks))
+        landing.check()
+        return landing
+    from retable.land.kafka import find_left, split_ranges
+
+    pieces = split_ranges(find_left(source, window.ranges), _LEAST_POSITIONS, _MOST_POSITIONS, tasks)
+    ranges = sorted(pieces, key=lambda each: (-each.count, each.address, each.begin))
+    shares = max(tasks, -(-sum(each.count for each in pieces) // _MOST_POSITIONS))
+    return RangesLanding(source, window.ranges, deal(ranges, shares))
+
+
+def deal(biggest_first: Sequence[_Piece], most: int) -> tuple[tuple[_Piece, ...], ...]:
+    """Deal pieces to shares, the biggest first, so that no task waits long for another."""
+    shares = min(most, len(biggest_first))
+    return tuple(tuple(biggest_first[share::shares]) for share in range(shares))

@@ -1,0 +1,59 @@
+"""The objects of a source, in a folder or in a bucket: what may be done with either."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from retable.land.buckets import bucket_objects
+from retable.land.files import check_object, list_files
+from retable.ledger.plan import FoundObject
+from retable.model.window import SourceObject
+from retable.places import Bucket
+from retable.source_settings import FilesSource
+
+
+class Objects(Protocol):
+    """The objects of a source; it goes to Spark's workers."""
+
+    def list(self) -> list[FoundObject]:
+        """List them, by name."""
+        ...
+
+    def check(self, items: Iterable[SourceObject]) -> None:
+        """Check that these are still what was recorded; PositionsLost names one that is not."""
+        ...
+
+    def open(self, item: SourceObject) -> AbstractContextManager[BinaryIO]:
+        """Read one, from its first byte; PositionsLost where it is, or has become, another one than was recorded."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FolderObjects:
+    """The files of a folder, and of the folders in it."""
+
+    source: FilesSource
+    folder: Path
+
+    def list(self) -> list[FoundObject]:
+        return list_files(self.source, self.folder)
+
+    def check(self, items: Iterable[SourceObject]) -> None:
+        for item in items:
+            check_object(self.folder, item)
+
+    @contextmanager
+    def open(self, item: SourceObject) -> Iterator[BinaryIO]:
+        with Path(self.folder, item.key).open("rb") as file:
+            yield file
+        if item.etag:
+            check_object(self.folder, item)
+
+
+def objects_of(source: FilesSource) -> Objects:
+    """Open where a `files` source keeps its objects, with the keys of this process's environment."""
+    if isinstance(source.path, Bucket):
+        return bucket_objects(source, source.path)
+    return FolderObjects(source, source.path)

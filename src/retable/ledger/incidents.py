@@ -1,0 +1,86 @@
+"""What is late and who was told of it: `ops.incidents`, changed by compare-and-set, so that each is told once.
+
+An incident is one cause, however many tables it makes late. Its newest row is what it is now.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import pyarrow as pa
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+
+from retable.errors import ConflictError
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import explained
+from retable.ledger.read import scan
+from retable.ledger.tables import OPS
+
+_TABLE = "ops.incidents"
+_ATTEMPTS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """One cause that makes tables late.
+
+    `names` gives, by `source` or `source/table`, when each should have been complete. `claimed` and `told` give, by
+    `late:` or `recovered:` and a notifier, when a process undertook to tell it, and when it had told.
+    """
+
+    source: str
+    id: str
+    key: str
+    state: Literal["open", "closed"]
+    severity: str
+    owner: str | None
+    words: str
+    next_step: str
+    names: dict[str, datetime]
+    claimed: dict[str, datetime]
+    told: dict[str, datetime]
+    opened_at: datetime
+    recorded_at: datetime
+
+
+def read_incidents(lake: Lake) -> list[Incident]:
+    """Give every incident as it is now, oldest first."""
+    return _incidents(lake, lake.find(_TABLE))
+
+
+def change_incidents(lake: Lake, change: Callable[[list[Incident]], list[Incident]]) -> list[Incident]:
+    """Record what `change` makes of the incidents as they are, and give it; of two processes the later looks again."""
+    lake.ensure(_TABLE)
+    for _ in range(_ATTEMPTS):
+        table = lake.load(_TABLE)
+        changed = change(_incidents(lake, table))
+        if not changed or _append(lake, table, changed):
+            return changed
+    raise ConflictError(f"incidents: other runs recorded first, {_ATTEMPTS} times; try again")
+
+
+def _append(lake: Lake, table: Table, incidents: list[Incident]) -> bool:
+    """Append to the table as it was loaded; False where somebody else has committed since."""
+    with explained(lake.settings.lake):
+        try:
+            table.append(pa.Table.from_pylist([asdict(each) for each in incidents], schema=OPS[_TABLE].columns))
+        except CommitFailedException:
+            return False
+    return True
+
+
+def _incidents(lake: Lake, table: Table | None) -> list[Incident]:
+    # A scan lists the newest commit first, and a commit has one row of an incident.
+    newest: dict[str, Incident] = {}
+    rows = reversed(scan(lake, table).to_pylist())
+    for row in sorted(rows, key=lambda row: row["recorded_at"]):
+        newest[row["id"]] = Incident(**{field.name: _python(row[field.name]) for field in fields(Incident)})
+    return sorted(newest.values(), key=lambda incident: (incident.opened_at, incident.id))
+
+
+def _python(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC)
+    return {key: _python(each) for key, each in value} if isinstance(value, list) else value

@@ -1,0 +1,126 @@
+"""Who works on which tables: leases, taken by compare-and-set and given back, or run out by themselves.
+
+A lease saves two writers from work in vain; it protects nothing. What keeps a table right is that a commit succeeds
+only on the state that its writer decided on.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, timedelta
+from time import perf_counter, sleep
+from typing import Literal
+
+import pyarrow as pa
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+
+from retable.errors import ConflictError, Leased
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import explained
+from retable.ledger.read import scan
+from retable.ledger.tables import OPS
+
+Purpose = Literal["replay", "upkeep"]
+LENGTH = timedelta(hours=1)
+"""How long a lease stands that nobody gives back: a killed run keeps upkeep away for no longer."""
+
+PATIENCE_SECONDS = 60
+"""How long a replay waits for the table that upkeep is at; then it goes on, and upkeep's commit fails."""
+
+_TABLE = "ops.leases"
+_ATTEMPTS = 20
+_LOOK_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A claim on `target`: one table by its name, or, by the name of a source, on all of its tables."""
+
+    source: str
+    target: str
+    purpose: Purpose
+    holder: str
+    until: datetime
+    recorded_at: datetime
+
+
+def standing_leases(lake: Lake, source: str, now: datetime) -> list[Lease]:
+    """Give the leases of a source's tables that were neither given back nor ran out."""
+    return _standing(lake, lake.find(_TABLE), source, now)
+
+
+@contextmanager
+def leased(lake: Lake, lease: Lease) -> Iterator[None]:
+    """Hold a lease for a while; Leased says who has what it asks for.
+
+    Upkeep asks for a table alone. Replays share their source, as the fence decides between them.
+    """
+    began = perf_counter()
+    _take(lake, lease)
+    try:
+        yield
+    finally:
+        gone = lease.recorded_at + timedelta(seconds=perf_counter() - began)
+        _append_anyhow(lake, replace(lease, until=gone, recorded_at=max(gone, lease.recorded_at)))
+
+
+def wait_for_upkeep(lake: Lake, source: str, now: datetime, patience: float = PATIENCE_SECONDS) -> None:
+    """Wait until upkeep has left the tables of a source, or for so many seconds."""
+    began = perf_counter()
+    while (waited := perf_counter() - began) < patience:
+        leases = standing_leases(lake, source, now + timedelta(seconds=waited))
+        if not any(lease.purpose == "upkeep" for lease in leases):
+            return
+        sleep(_LOOK_SECONDS)
+
+
+def meets(lease: Lease, other: Lease) -> bool:
+    """Whether two leases of one source stand against each other."""
+    same = lease.target == other.target or lease.source in (lease.target, other.target)
+    return same and lease.holder != other.holder and lease.purpose == "upkeep"
+
+
+def _take(lake: Lake, lease: Lease) -> None:
+    lake.ensure(_TABLE)
+    for _ in range(_ATTEMPTS):
+        table = lake.load(_TABLE)
+        others = [each for each in _standing(lake, table, lease.source, lease.recorded_at) if meets(lease, each)]
+        if others:
+            other = others[0]
+            raise Leased(
+                f"{lease.target}: the {other.purpose} {other.holder} is at {other.target}, until {other.until:%FT%TZ} "
+                f"at the latest; try again",
+                table=lease.target,
+            )
+        if _append(lake, table, lease):
+            return
+    raise ConflictError(f"{lease.target}: other runs took leases first, {_ATTEMPTS} times; try again")
+
+
+def _append_anyhow(lake: Lake, lease: Lease) -> None:
+    """Append whoever else does; a lease that cannot be given back runs out."""
+    for _ in range(_ATTEMPTS):
+        if _append(lake, lake.load(_TABLE), lease):
+            return
+
+
+def _append(lake: Lake, table: Table, lease: Lease) -> bool:
+    """Append to the table as it was loaded; False where somebody else has committed since."""
+    with explained(lake.settings.lake):
+        try:
+            table.append(pa.Table.from_pylist([asdict(lease)], schema=OPS[_TABLE].columns))
+        except CommitFailedException:
+            return False
+    return True
+
+
+def _standing(lake: Lake, table: Table | None, source: str, now: datetime) -> list[Lease]:
+    """The newest word of each holder about each target, where it has not run out."""
+    newest: dict[tuple[str, str], Lease] = {}
+    least = {"recorded_at": now - 2 * LENGTH}
+    rows = scan(lake, table, least, source=source).to_pylist()
+    found = [Lease(**{**row, **{name: row[name].astimezone(UTC) for name in ("until", "recorded_at")}}) for row in rows]
+    for lease in sorted(found, key=lambda lease: (lease.recorded_at, -lease.until.timestamp())):
+        newest[lease.holder, lease.target] = lease
+    return [lease for lease in newest.values() if lease.until > now]

@@ -1,0 +1,168 @@
+"""A table that starts from a full copy: its rows go to silver piece by piece, and count when the last one is there."""
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+import pyarrow as pa
+
+from retable.decode.baseline_form import baseline_wire
+from retable.decode.silver import events_to_batch
+from retable.gold.render import json_rows
+from retable.ledger.baselines import identify, piece_number, piece_window
+from retable.ledger.catalog import Lake
+from retable.ledger.data_files import PartitionWriter, replace_files, standing_files
+from retable.ledger.read import read_baselines
+from retable.ledger.rows import BaselineRow
+from retable.ledger.write import append_rows
+from retable.model.event import Address, ChangeEvent, TableName
+from retable.model.sequence import Sequence
+from retable.onboard.copies import Copy
+
+PIECE_ROWS = 200_000
+"""Rows of one piece: what a replay holds in memory at once."""
+
+_BEHIND = 2**62
+_HASHED = ("int", "long", "string")
+_NAME = "baseline"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The table, the position of its copy and the partition of the queue inside which that compares, if it does not
+    compare across the stream. `keys` are the columns of its key."""
+
+    source: str
+    source_format: str
+    table: TableName
+    position: Sequence
+    part: tuple[str, int] | None
+    keys: tuple[str, ...]
+
+    @property
+    def start(self) -> Sequence:
+        """Where the table starts: behind all changes of the copy's position."""
+        return Sequence(self.position.epoch, self.position.hi, max(self.position.lo, _BEHIND))
+
+
+def land_baseline(
+    lake: Lake, target: Target, copy: Copy, now: datetime, step: Callable[[str], None], most: int = PIECE_ROWS
+) -> list[BaselineRow]:
+    """Bring the rows of a copy to silver, in pieces; pieces that are there from before are left as they are.
+
+    Nothing of them counts before all are there. Gives the pieces in order.
+    """
+    recorded = read_baselines(lake, target.source)
+    same = identify(_row(target, copy, most, 0, "", 0, False, now))
+    mine = {row.piece: row for row in recorded if identify(row) == same}
+    if any(row.last for row in mine.values()):
+        return [mine[piece] for piece in sorted(mine)]
+    number = max((piece_number(row.window) for row in recorded), default=0)
+    pieces = _pieces(copy, most)
+    piece, rows = 0, next(pieces)
+    while rows is not None:
+        following = next(pieces)
+        if piece not in mine:
+            number += 1
+            window = piece_window(number)
+            _land(lake, target, copy, window, rows, piece * most)
+            mine[piece] = _row(target, copy, most, piece, window, rows.num_rows, following is None, now)
+            append_rows(lake, [mine[piece]])
+            step(f"{target.table}: piece {piece + 1}, {rows.num_rows:,} rows")
+        piece, rows = piece + 1, following
+    return [mine[piece] for piece in sorted(mine)]
+
+
+def _row(
+    target: Target, copy: Copy, most: int, piece: int, window: str, rows: int, last: bool, now: datetime
+) -> BaselineRow:
+    """The record of a piece; pieces of another length are of another baseline."""
+    return BaselineRow(
+        target.source,
+        target.table.database,
+        target.table.schema,
+        target.table.table,
+        str(target.start),
+        _part(target),
+        f"{copy.digest}-{most}",
+        piece,
+        window,
+        rows,
+        last,
+        copy.origin,
+        now,
+    )
+
+
+def _part(target: Target) -> str:
+    return "" if target.part is None else f"{target.part[0]}/{target.part[1]}"
+
+
+def _pieces(copy: Copy, most: int) -> Iterator[pa.Table | None]:
+    """The rows in pieces of so many, at least one piece, and None behind them."""
+    held: list[pa.RecordBatch] = []
+    size, given = 0, False
+    schema = None
+    for batch in copy.batches():
+        schema = batch.schema
+        while batch.num_rows:
+            taken = batch.slice(0, most - size)
+            batch = batch.slice(taken.num_rows)
+            held.append(taken)
+            size += taken.num_rows
+            if size == most:
+                yield pa.Table.from_batches(held)
+                held, size, given = [], 0, True
+    if held or not given:
+        empty = schema or pa.schema([(name, pa.string()) for name in copy.types])
+        yield pa.Table.from_batches(held, schema=held[0].schema if held else empty)
+    yield None
+
+
+def _land(lake: Lake, target: Target, copy: Copy, window: str, rows: pa.Table, first: int) -> None:
+    """Write the rows of one piece; `first` is the number of its first row."""
+    silver = lake.ensure(f"silver.{target.source}")
+    place = {"window": window, "kind": "row"}
+    writer, files = PartitionWriter(silver.io, silver.metadata), []
+    events = piece_events(target, copy, first, rows)
+    if events:
+        batch = events_to_batch(window, events)
+        files.append(writer.write(pa.Table.from_batches([batch]).sort_by([("key_hash", "ascending")]), place))
+    if files or standing_files(lake, silver, {"window": window}):
+        told = {"retable.window": window, "retable.run": f"{_NAME}-{uuid.uuid4().hex[:8]}"}
+        replace_files(lake, silver, {"window": window}, files, told)
+
+
+def piece_events(target: Target, copy: Copy, first: int, rows: pa.Table) -> list[ChangeEvent]:
+    """The rows as events of a full load, numbered from `first` on, one behind the other and all behind the position."""
+    topic, partition = target.part or (_NAME, 0)
+    start = target.start
+    types = {name: baseline_wire(kind) for name, kind in copy.types.items()}
+    table = target.table
+    return [
+        ChangeEvent(
+            source_format=target.source_format,
+            source_system=None,
+            op="READ",
+            op_raw=_NAME,
+            address=Address(topic, partition, -1 - number),
+            database=table.database,
+            schema=table.schema,
+            table=table.table,
+            image="full",
+            keys=_named_keys(target, copy) or None,
+            keys_origin="registry",
+            after=image,
+            sequence=Sequence(start.epoch, start.hi, start.lo + 1 + number),
+            sequence_scope="stream" if target.part is None else "partition",
+            column_types=types,
+        )
+        for number, image in enumerate(json_rows(rows), start=first)
+    ]
+
+
+def _named_keys(target: Target, copy: Copy) -> tuple[str, ...]:
+    """The key where its values are spelled as messages spell them, so that one hash finds both; else none."""
+    kinds = [copy.types.get(key) for key in target.keys]
+    return target.keys if all(kind is not None and kind.kind in _HASHED for kind in kinds) else ()

@@ -1,0 +1,136 @@
+"""The tables of a schema as its statements tell them, and what of them is not understood."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from retable.model.event import TableName
+from retable.model.schema import ColumnSpec
+from retable.model.schema_change import (
+    AddColumn,
+    ChangeColumn,
+    CreateTable,
+    CreateTableLike,
+    DeclareTable,
+    DropColumn,
+    DropDatabase,
+    DropTable,
+    MovePartitions,
+    NoChange,
+    Place,
+    RenameTable,
+    SchemaChange,
+    SetKey,
+    StartTable,
+    TruncateTable,
+    Unsupported,
+)
+
+_EXCERPT = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A statement that is not understood: of which table, where known, why, and at which line it begins."""
+
+    table: TableName | None
+    reason: str
+    statement: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A table, and the statement that makes it."""
+
+    table: DeclareTable
+    statement: str
+
+
+@dataclass(slots=True)
+class Schema:
+    """The tables by name as they are after all statements, and what was not understood, in order.
+
+    `place` is where in its log the dump was taken, as the database's own tools say it; `marks` are further words on it.
+    """
+
+    dialect: str
+    tables: dict[TableName, Told] = field(default_factory=dict)
+    unread: list[Unread] = field(default_factory=list)
+    place: tuple[str, int] | None = None
+    marks: list[str] = field(default_factory=list)
+
+    def take(self, changes: Iterable[SchemaChange], statement: str, line: int) -> None:
+        """Take what one statement means."""
+        for change in changes:
+            reason = self._take(change, statement)
+            if reason is not None:
+                table = getattr(change, "table", None)
+                self.unread.append(Unread(table, reason, statement[:_EXCERPT], line))
+
+    def _take(self, change: SchemaChange, statement: str) -> str | None:
+        match change:
+            case NoChange() | TruncateTable() | DeclareTable() | StartTable():
+                return None
+            case CreateTable(table, columns, keys):
+                self.tables[table] = Told(DeclareTable(table, columns, keys), statement)
+            case CreateTableLike(table, like):
+                if like not in self.tables:
+                    return f"it is like {like}, which the script does not tell"
+                self.tables[table] = Told(replace(self.tables[like].table, table=table), statement)
+            case DropTable(table):
+                self.tables.pop(table, None)
+            case DropDatabase(database):
+                self.tables = {name: told for name, told in self.tables.items() if name.database != database}
+            case RenameTable(table, to):
+                if table not in self.tables:
+                    return "it renames a table that the script does not tell"
+                told = self.tables.pop(table)
+                self.tables[to] = replace(told, table=replace(told.table, table=to))
+            case Unsupported(_, reason) | MovePartitions(_, reason):
+                return reason
+            case _:
+                return self._alter(change)
+        return None
+
+    def _alter(self, change: SetKey | AddColumn | DropColumn | ChangeColumn) -> str | None:
+        told = self.tables.get(change.table)
+        if told is None:
+            return "it changes a table that the script does not tell"
+        table = told.table
+        match change:
+            case SetKey(_, keys):
+                table = replace(table, keys=keys)
+            case AddColumn(_, column, place):
+                table = replace(table, columns=_placed(table.columns, column, place))
+            case DropColumn(_, name):
+                table = replace(table, columns=tuple(c for c in table.columns if not _same(c.name, name)))
+            case ChangeColumn(_, name, column, place):
+                was = next((c for c in table.columns if _same(c.name, name)), None)
+                if was is None:
+                    return f"column {name!r} is not there"
+                new = column if column.source_type else replace(was, name=column.name)
+                if place is None or place == Place():
+                    columns = tuple(new if c == was else c for c in table.columns)
+                else:
+                    columns = _placed(tuple(c for c in table.columns if c != was), new, place)
+                table = replace(table, columns=columns)
+        self.tables[change.table] = replace(told, table=table)
+        return None
+
+    def comment(self, table: TableName, column: str, text: str) -> None:
+        """Take the comment of a column, where the table is told."""
+        told = self.tables.get(table)
+        if told is not None:
+            columns = tuple(replace(c, comment=text) if c.name == column else c for c in told.table.columns)
+            self.tables[table] = replace(told, table=replace(told.table, columns=columns))
+
+
+def _placed(columns: tuple[ColumnSpec, ...], column: ColumnSpec, place: Place) -> tuple[ColumnSpec, ...]:
+    if place.first:
+        return (column, *columns)
+    at = next((i for i, each in enumerate(columns) if place.after and _same(each.name, place.after)), len(columns) - 1)
+    return (*columns[: at + 1], column, *columns[at + 1 :])
+
+
+def _same(name: str, other: str) -> bool:
+    return name.lower() == other.lower()

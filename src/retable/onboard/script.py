@@ -1,0 +1,203 @@
+"""A script of SQL cut into its statements, in bounded memory; rows of data are stepped over."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from retable.ddl.statement import LONGEST_STATEMENT
+
+PIECE = 1 << 20
+"""Characters that are read at once: a line of data may be as long as a packet."""
+
+_DELIMITER = re.compile(r"delimiter\s+(\S+)\s*\Z", re.IGNORECASE)
+_SANDBOX = re.compile(r"/\*M?!999999\\-.*\*/\Z")
+"""What mariadb-dump begins with: to its own client a command, to every server a comment."""
+
+_DATA = re.compile(r"\s*(?:INSERT|REPLACE)\s", re.IGNORECASE)
+_ROWS = re.compile(r"""(?:[^'"`;]++|'(?:[^'\\]++|\\.)*+'|"(?:[^"\\]++|\\.)*+"|`[^`]*+`)*+""", re.DOTALL)
+"""Whole values of rows: what follows is an end, or a quote whose end is in the next piece."""
+
+_PROGRAM = re.compile(
+    r"\s*CREATE\s+(?:OR\s+REPLACE\s+)?(?:(?:NON)?EDITIONABLE\s+)?"
+    r"(?:TRIGGER|PROCEDURE|FUNCTION|PACKAGE|TYPE|JAVA|LIBRARY)\b|\s*(?:DECLARE|BEGIN)\b",
+    re.IGNORECASE,
+)
+_BEGINS = re.compile(r"\s*(?:CREATE|ALTER|COMMENT\s+ON|GRANT|DROP)\s", re.IGNORECASE)
+_COMMAND = re.compile(
+    r"\s*(?:SET|PROMPT|REM|REMARK|SPOOL|WHENEVER|EXIT|QUIT|SHOW|COLUMN|CONNECT|CONN|START|DEFINE|UNDEFINE|@)(?:\s|$|@)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A statement without its end, or a line of comment, and the line at which it begins.
+
+    `is_cut`: of a statement longer than any that is read only the beginning is here.
+    """
+
+    kind: Literal["statement", "comment"]
+    text: str
+    line: int
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """How a database's tools write scripts.
+
+    `escapes`: a backslash hides a quote. `slash`: a line that holds nothing else ends a statement, and a program ends
+    so only. `open_ended`: a statement may lack its end, and the next one begins on a line of its own.
+    """
+
+    quotes: str
+    line_comments: str
+    escapes: bool = False
+    delimiters: bool = False
+    slash: bool = False
+    open_ended: bool = False
+
+
+MYSQL = Syntax("'\"`", r"--(?=\s|\Z)|\#", escapes=True, delimiters=True)
+ORACLE = Syntax("'\"", "--", slash=True, open_ended=True)
+
+
+def split(pieces: Iterable[str], syntax: Syntax) -> Iterator[Piece]:
+    """Cut a script into statements and lines of comment; `pieces` are its lines, long ones in several pieces."""
+    cutter = _Cutter(syntax)
+    for piece in pieces:
+        yield from cutter.feed(piece)
+    yield from cutter.flush()
+
+
+@dataclass(slots=True)
+class _Cutter:
+    """The place in a script: inside which quote or comment, and what of a statement was read.
+
+    `depth` counts open parentheses; `skips` is set where the statement is one of data.
+    """
+
+    syntax: Syntax
+    delimiter: str = ";"
+    inside: str = ""
+    depth: int = 0
+    line: int = 1
+    began: int = 1
+    at_start: bool = True
+    hidden: bool = False
+    skips: bool = False
+    is_cut: bool = False
+    size: int = 0
+    kept: list[str] = field(default_factory=list)
+    _finders: dict[str, re.Pattern[str]] = field(default_factory=dict)
+
+    def feed(self, piece: str) -> Iterator[Piece]:
+        starts, self.at_start = self.at_start, piece.endswith("\n")
+        if starts and not self.inside:
+            yield from self._end_open(piece)
+            if (told := self._whole_line(piece)) is not None:
+                yield from told
+                self.line += self.at_start
+                return
+        at = 0
+        while at < len(piece):
+            at, ended = self._step(piece, at)
+            if ended:
+                yield from self.flush()
+        self.line += self.at_start
+
+    def flush(self) -> Iterator[Piece]:
+        """End the statement that was read so far."""
+        text, cut, skips = "".join(self.kept).strip(), self.is_cut, self.skips
+        self.kept, self.size, self.is_cut, self.skips, self.depth = [], 0, False, False, 0
+        if text and not skips:
+            yield Piece("statement", text, self.began, cut)
+
+    # --- lines ---------------------------------------------------------------------------------------------------
+    def _end_open(self, piece: str) -> Iterator[Piece]:
+        """End a statement that lacks its end where the next one begins."""
+        is_next = self.syntax.open_ended and self.depth == 0 and self.size and _BEGINS.match(piece)
+        if is_next and not _PROGRAM.match(self._head()):
+            yield from self.flush()
+
+    def _whole_line(self, piece: str) -> Iterable[Piece] | None:
+        """What a line is that belongs to no statement; None for any other."""
+        text = piece.strip()
+        if self.syntax.slash and text == "/":
+            return list(self.flush())
+        if self.size or self.skips:
+            return None
+        if self.syntax.delimiters and (found := _DELIMITER.match(text)):
+            self.delimiter = found[1]
+            return ()
+        if self.syntax.delimiters and _SANDBOX.match(text):
+            return ()
+        if re.match(self.syntax.line_comments, text) or (self.syntax.slash and _COMMAND.match(piece)):
+            return (Piece("comment", text, self.line),)
+        return None if text else ()
+
+    # --- characters ----------------------------------------------------------------------------------------------
+    def _step(self, piece: str, at: int) -> tuple[int, bool]:
+        """Go on to the next character that means something; True where the statement ends there."""
+        if self.hidden:
+            self.hidden = False
+            self._keep(piece[at : at + 1])
+            return at + 1, False
+        if self.skips and not self.inside and self.syntax.escapes:
+            at = _ROWS.match(piece, at).end()  # type: ignore[union-attr]  # it matches nothing at all, too
+        found = self._finder().search(piece, at)
+        if found is None:
+            self.hidden = self.syntax.escapes and self.inside in ("'", '"') and _ends_hiding(piece, at)
+            self._keep(piece[at:])
+            return len(piece), False
+        text, end = found[0], found.end()
+        if self.inside:
+            self.inside = self.inside if text.startswith("\\") else ""
+        elif text == self.delimiter and not (self.syntax.slash and _PROGRAM.match(self._head())):
+            self._keep(piece[at : found.start()])
+            return end, True
+        elif re.match(self.syntax.line_comments, text):
+            self._keep(piece[at : found.start()])
+            return len(piece), False
+        elif text in self.syntax.quotes or text == "/*":
+            self.inside = text
+        else:
+            self.depth += {"(": 1, ")": -1}.get(text, 0)
+        self._keep(piece[at:end])
+        return end, False
+
+    def _finder(self) -> re.Pattern[str]:
+        """What ends the quote or the comment, or, outside of both, whatever means something."""
+        key = self.inside or self.delimiter
+        if key not in self._finders:
+            self._finders[key] = re.compile(self._pattern(), re.DOTALL)
+        return self._finders[key]
+
+    def _pattern(self) -> str:
+        if self.inside == "/*":
+            return r"\*/"
+        if self.inside:
+            return rf"\\.|{self.inside}" if self.syntax.escapes and self.inside != "`" else self.inside
+        return rf"[{self.syntax.quotes}()]|{self.syntax.line_comments}|/\*|{re.escape(self.delimiter)}"
+
+    def _head(self) -> str:
+        return "".join(self.kept[:8])[:200]
+
+    def _keep(self, text: str) -> None:
+        if self.skips or self.is_cut or not (self.size or text.strip()):
+            return
+        if not self.size:
+            self.began = self.line
+        self.kept.append(text)
+        self.size += len(text)
+        if self.size < PIECE and _DATA.match(self._head()):
+            self.skips, self.kept = True, [""]
+        elif self.size > LONGEST_STATEMENT:
+            self.is_cut, self.kept = True, ["".join(self.kept)[: LONGEST_STATEMENT + 1]]
+
+
+def _ends_hiding(piece: str, at: int) -> bool:
+    """Whether a piece ends in a backslash that hides the first character of the next one."""
+    tail = piece[at:]
+    return (len(tail) - len(tail.rstrip("\\"))) % 2 == 1

@@ -1,0 +1,121 @@
+"""Where files lie: a folder of this machine, or a prefix of a bucket in object storage, and how that is reached."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Self
+from urllib.parse import SplitResult, urlsplit
+
+from pydantic import AfterValidator, BaseModel, PlainValidator, ValidationInfo, model_validator
+
+from retable.setting_values import VariableName, from_folder
+
+S3 = "s3://"
+
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """A bucket of object storage, and the prefix in it that counts as a folder."""
+
+    name: str
+    prefix: str = ""
+
+    def __str__(self) -> str:
+        return f"{S3}{self.name}/{self.prefix}".rstrip("/")
+
+
+def web_address(value: object) -> str:
+    """Check an address of a server: http or https, a host, perhaps a port and a path; nothing secret is in it."""
+    text = str(value)
+    parts = split(text)
+    if parts is None or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
+        raise ValueError(f"{shown(text)} is no address of a server; write it as https://host:port")
+    check_server(parts.netloc, text)
+    return text.rstrip("/")
+
+
+def split(text: str) -> SplitResult | None:
+    """Split an address; None for one that is none."""
+    try:
+        parts = urlsplit(text)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts
+
+
+def check_server(server: str, text: str) -> None:
+    """Check that `host` or `host:port` is one, and has neither user nor password."""
+    if not _HOST.fullmatch(re.sub(r":\d+$", "", server)):
+        raise ValueError(f"{shown(text)} names no server; write one as host, or as host:port, without a user")
+
+
+def shown(text: str) -> str:
+    """Quote an address for a person, without the password that it may have."""
+    return repr(re.sub(r"(?<=:)[^:@/]+(?=@)", "…", text))
+
+
+def _place(value: object, info: ValidationInfo) -> Path | Bucket:
+    if isinstance(value, Bucket):
+        return value
+    if isinstance(value, str) and value.startswith(S3):
+        return _bucket(value)
+    if not isinstance(value, str | Path) or "://" in str(value):
+        raise ValueError(
+            f"{value!r} is neither a folder of this machine nor a bucket; write that as s3://bucket/prefix"
+        )
+    return from_folder(value, info)
+
+
+def _bucket(text: str) -> Bucket:
+    name, _, prefix = text.removeprefix(S3).partition("/")
+    if not _BUCKET.fullmatch(name) or ".." in name or re.fullmatch(r"[\d.]+", name):
+        raise ValueError(
+            f"{text!r}: {name!r} is no name of a bucket; one has 3 to 63 small letters, digits, dots and hyphens, as "
+            f"s3://my-bucket/prefix"
+        )
+    if re.search(r"[\x00-\x1f?#%]", prefix) or {".", ".."} & set(prefix.split("/")) or "//" in prefix:
+        raise ValueError(f"{text!r}: {prefix!r} is no prefix; write folders between single slashes, as s3://bucket/a/b")
+    return Bucket(name, prefix.rstrip("/"))
+
+
+Place = Annotated[Path | Bucket, PlainValidator(_place)]
+WebAddress = Annotated[str, AfterValidator(web_address)]
+
+
+class S3Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+    """How object storage is reached: `[lake.s3]`, or `[sources.<name>.s3]` where a source's is another one."""
+
+    endpoint: WebAddress | None = None
+    """The address of a store other than AWS's, as `https://minio.example:9000`."""
+    region: str | None = None
+    """The region of the bucket; not set: what AWS's own settings say."""
+    path_style: bool | None = None
+    """Whether a bucket stands in an address's path, not in its host name; not set: with an `endpoint`."""
+    access_key_env: VariableName | None = None
+    """The environment variable that holds the access key; not set: keys come by AWS's own ways."""
+    secret_key_env: VariableName | None = None
+    """The environment variable that holds the secret key."""
+    session_token_env: VariableName | None = None
+    """The environment variable that holds the session token of keys that expire."""
+
+    @model_validator(mode="after")
+    def _check_keys(self) -> Self:
+        if (self.access_key_env is None) != (self.secret_key_env is None):
+            raise ValueError("access_key_env and secret_key_env go together; set both, or neither")
+        if self.session_token_env and not self.access_key_env:
+            raise ValueError("session_token_env goes with access_key_env and secret_key_env; set them too")
+        return self
+
+    @property
+    def has_path_style(self) -> bool:
+        return self.endpoint is not None if self.path_style is None else self.path_style
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment variables that these settings name, by the setting."""
+        fields = ("access_key_env", "secret_key_env", "session_token_env")
+        return {field: name for field in fields if (name := getattr(self, field))}

@@ -1,0 +1,97 @@
+"""What a dump of a table's schema adds to its history: what no statement of the stream told.
+
+A dump does not say since when a table is as it shows. It fills the epoch in which it was taken, and the columns of
+which only messages told in the epochs before; what a statement told, stands.
+"""
+
+from dataclasses import replace
+
+from retable.model.schema import ColumnSpec
+from retable.model.schema_change import AddColumn, ChangeColumn, DeclareTable, DropColumn, Place, SetKey, StartTable
+from retable.model.sequence import Sequence
+from retable.replay.columns import Dialect, spelling
+from retable.replay.history import Column, Epoch
+from retable.replay.traced import TracedTable, first_identity
+
+Step = AddColumn | DropColumn | ChangeColumn | SetKey
+
+
+def declare(table: TracedTable, at: Sequence, change: DeclareTable | StartTable, dialect: Dialect) -> list[Step]:
+    """Take what a dump shows, of the schema or of all rows.
+
+    Gives the changes that must lie between an earlier dump of the table's schema and this one.
+    A table that a statement made whole, that is dropped or held, takes nothing of it. A column of a type that nobody
+    knows is left to the messages.
+    """
+    if table.hold is not None or table.dropped:
+        return []
+    if isinstance(change, StartTable):
+        table.voids.append((at, False))
+        return []
+    if table.epochs[-1].complete:
+        return []
+    known = tuple(spec for spec in change.columns if dialect.type_of(change.table, spec) is not None)
+    before, table.declared = table.declared, known
+    if before is None:
+        _fill(table, replace(change, columns=known), dialect)
+        return []
+    return _differences(table.epochs[-1], before, replace(change, columns=known))
+
+
+def _fill(table: TracedTable, change: DeclareTable, dialect: Dialect) -> None:
+    last = table.epochs[-1]
+    columns: list[Column] = []
+    for spec in change.columns:
+        was = last.column(spec.name)
+        if was is not None and not _is_of_messages(table, was):
+            columns.append(was)
+            continue
+        kind = dialect.type_of(change.table, spec)
+        assert kind is not None, "a column of unknown type is left to the messages"
+        column = Column(was.id if was else table.identify(spec.name), spec.name, spec.source_type, kind)
+        columns.append(column)
+        table.epochs = [_with(table, epoch, column) for epoch in table.epochs]
+    names = {column.name.lower() for column in columns}
+    others = [column for column in table.epochs[-1].columns if column.name.lower() not in names]
+    keys = last.keys if last.keys is not None or table.key_changes else change.keys
+    table.epochs[-1] = replace(last, columns=(*columns, *others), keys=keys)
+
+
+def _is_of_messages(table: TracedTable, column: Column) -> bool:
+    """Whether only images told of a column as it stands."""
+    told = (column.name.lower(), column.source_type, column.type)
+    seen = (each for columns in table.implicit.values() for each in columns)
+    return any((each.name.lower(), each.source_type, each.type) == told for each in seen)
+
+
+def _with(table: TracedTable, epoch: Epoch, column: Column) -> Epoch:
+    """An epoch with a column as it is declared, where no statement told of it; one that was never renamed is in all."""
+    if epoch.complete:
+        return epoch
+    mine = next((each for each in epoch.columns if each.id == column.id), None)
+    if mine is None:
+        spreads = column.id == first_identity(column.name) and epoch.column(column.name) is None
+        return replace(epoch, columns=(*epoch.columns, column)) if spreads else epoch
+    if not _is_of_messages(table, mine):
+        return epoch
+    typed = replace(mine, source_type=column.source_type, type=column.type)
+    return replace(epoch, columns=tuple(typed if each == mine else each for each in epoch.columns))
+
+
+def _differences(epoch: Epoch, before: tuple[ColumnSpec, ...], change: DeclareTable) -> list[Step]:
+    """The changes from one dump to the next. What rows older than a column show, no dump tells: they show null."""
+    table, now = change.table, {spec.name.lower() for spec in change.columns}
+    then = {spec.name.lower(): spec for spec in before}
+    steps: list[Step] = [DropColumn(table, spec.name, if_exists=True) for name, spec in then.items() if name not in now]
+    place = Place(first=True)
+    for spec in change.columns:
+        was, old = then.get(spec.name.lower()), epoch.column(spec.name)
+        bare = ColumnSpec(spec.name, spec.source_type)
+        if old is None:
+            steps.append(AddColumn(table, bare, place))
+        elif spelling(spec.source_type) not in (spelling(old.source_type), was and spelling(was.source_type)):
+            steps.append(ChangeColumn(table, spec.name, bare, None))
+        place = Place(after=spec.name)
+    if change.keys and change.keys != (epoch.keys or ()):
+        steps.append(SetKey(table, change.keys))
+    return steps

@@ -1,0 +1,92 @@
+"""Where settings are: a file, a folder of them, an object of S3, or text that is its own address."""
+
+import base64
+import gzip
+import zlib
+from pathlib import Path
+from typing import Protocol, cast
+
+from retable.errors import EnvironmentFault, InvalidSetting, NotFound
+
+Address = Path | str
+"""A path, `s3://bucket/key`, or what `to_address` gives."""
+
+_S3 = "s3://"
+_OWN = "data:application/gzip;base64,"
+
+
+class _S3Client(Protocol):
+    def get_object(self, *, Bucket: str, Key: str) -> dict[str, object]: ...  # noqa: N803  # boto3's names
+
+
+class _Body(Protocol):
+    def read(self) -> bytes: ...
+
+
+def to_address(text: str) -> str:
+    """Make of settings an address that holds them whole, for a process that shares no folder with this one."""
+    return _OWN + base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def read_texts(address: Address) -> tuple[list[tuple[str, str]], Path | None]:
+    """Read settings: each text with what it is called, and the folder that relative paths start from, if there is one.
+
+    NotFound where there is nothing, EnvironmentFault where S3 cannot be asked.
+    """
+    if isinstance(address, str) and address.startswith(_S3):
+        return [(address, _decoded(_s3_object(address), address))], None
+    if isinstance(address, str) and address.startswith(_OWN):
+        return [("the settings of this run", _unpacked(address))], None
+    path = Path(address)
+    files = sorted(path.glob("*.toml")) if path.is_dir() else [path]
+    if not files:
+        raise NotFound(f"the folder {path} holds no settings (*.toml)", path=str(path))
+    return [(str(file), _file(file)) for file in files], files[0].parent.absolute()
+
+
+def _file(file: Path) -> str:
+    try:
+        return _decoded(file.read_bytes(), str(file))
+    except FileNotFoundError:
+        raise NotFound(
+            f"no settings at {file.absolute()}; name them with --settings or $RETABLE_SETTINGS, or write them with "
+            f"`retable init`",
+            path=str(file),
+        ) from None
+
+
+def _decoded(content: bytes, origin: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidSetting(f"{origin} is not TOML: {error}", path=origin) from error
+
+
+def _unpacked(address: str) -> str:
+    try:
+        return gzip.decompress(base64.b64decode(address.removeprefix(_OWN), validate=True)).decode()
+    except (ValueError, OSError, EOFError, zlib.error) as error:
+        raise InvalidSetting("the address of the settings is cut short or altered; start the run again") from error
+
+
+def _s3_object(address: str) -> bytes:
+    bucket, _, key = address.removeprefix(_S3).partition("/")
+    try:
+        import boto3
+        from botocore.exceptions import BotoCoreError, ClientError
+    except ImportError as error:
+        raise EnvironmentFault(f"{address} needs boto3: install retable[s3]") from error
+    try:
+        client = cast(_S3Client, boto3.client("s3"))
+        return cast(_Body, client.get_object(Bucket=bucket, Key=key)["Body"]).read()
+    except ClientError as error:
+        code = str(error.response.get("Error", {}).get("Code"))
+        if code in ("NoSuchKey", "NoSuchBucket"):
+            raise NotFound(f"no settings at {address} ({code})", path=address) from None
+        raise EnvironmentFault(
+            f"{address} cannot be read: {error}; its keys are those of the AWS environment"
+        ) from error
+    except BotoCoreError as error:
+        raise EnvironmentFault(
+            f"{address} cannot be read: {error}; its keys are those of the AWS environment"
+        ) from error

@@ -1,0 +1,71 @@
+"""What lies between a gold table and its shadow: columns by name, rows by key."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyiceberg.table import Table
+
+from retable.gold.read import find_gold
+from retable.gold.state import SEQUENCE_COLUMN
+from retable.ledger.catalog import Lake
+from retable.model.schema import parse_gold_type
+from retable.shadow.lake import Shadow
+from retable.verify.compare import Comparison, RowDifference
+from retable.verify.spill import Spill
+from retable.verify.states import ColumnChange, compare_spills, read_columns
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowDifference:
+    """How a table's shadow differs from gold, which is the left side; `held` says why the shadow stopped, if it did.
+
+    `key` names the columns by which rows were compared, none: whole rows. `moved`: gold has changed since the shadow
+    was built, so what came since is only there.
+    """
+
+    table: str
+    key: tuple[str, ...]
+    columns: tuple[ColumnChange, ...]
+    rows: RowDifference
+    held: str | None
+    moved: bool
+
+    @property
+    def is_equal(self) -> bool:
+        return self.rows.is_equal and not self.columns
+
+
+def compare_shadow(lake: Lake, shadow: Shadow, table: str, folder: Path) -> ShadowDifference:
+    """Compare one table with its shadow as both are now; rows wait in `folder`."""
+    gold, _ = find_gold(lake, table)
+    beside, state = find_gold(lake, shadow.name_of(table))
+    left, right = _columns(gold), _columns(beside)
+    names = tuple(name for name in right if name in left)
+    published = {column.name: column.gold for column in state.columns}
+    key = tuple(published.get(name, "") for name in state.keys)
+    on = tuple(map(names.index, key)) if key and set(key) <= set(names) else ()
+    spills = []
+    for side, each in (("gold", gold), ("shadow", beside)):
+        spills.append(Spill(folder / f"{side}-{len(table)}.arrow"))
+        if (snapshot := each.current_snapshot()) is not None:
+            read_columns(lake, each, snapshot.snapshot_id, list(names), spills[-1])
+    kinds = tuple(parse_gold_type(right[name]) for name in names)
+    rows = compare_spills(Comparison(names, kinds, on), *spills)
+    sides = ((_side(name, left), _side(name, right)) for name in {**left, **right})
+    return ShadowDifference(
+        table,
+        tuple(names[at] for at in on),
+        tuple(ColumnChange(one, other) for one, other in sides if one != other),
+        rows,
+        None if state.hold is None else f"{state.hold.code} at {state.hold.position or 'its first row'}",
+        shadow.snapshots.get(table) != gold.metadata.current_snapshot_id,
+    )
+
+
+def _columns(table: Table) -> dict[str, str]:
+    fields = (field for field in table.schema().fields if field.name != SEQUENCE_COLUMN)
+    return {field.name: str(field.field_type).replace(" ", "") for field in fields}
+
+
+def _side(name: str, columns: dict[str, str]) -> tuple[str, str] | None:
+    return (name, columns[name]) if name in columns else None

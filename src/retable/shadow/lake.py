@@ -1,0 +1,119 @@
+"""A source's shadow: a source of its own beside it, whose bronze, silver and gold are nobody else's.
+
+So it is built by the same stages as gold is, and nothing that is done with it touches the source.
+"""
+
+import json
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.exceptions import NamespaceNotEmptyError, NoSuchNamespaceError, NoSuchTableError
+from pyiceberg.expressions import EqualTo, Reference
+from pyiceberg.expressions.literals import literal
+
+from retable.errors import InvalidSetting, NotFound
+from retable.gold.read import SHADOW
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import explained
+from retable.ledger.read import scan
+from retable.ledger.tables import OPS
+from retable.shadow.plan import Ask
+
+_MANIFEST = "retable.shadow"
+_COPIED = ("ops.windows", "ops.ledger", "ops.tables", "ops.decisions", "ops.imports", "ops.baselines")
+
+
+@dataclass(frozen=True, slots=True)
+class Shadow:
+    """A shadow that stands: what was asked for, by whom and why, and at which snapshots gold stood then."""
+
+    ask: Ask
+    reason: str
+    who: str
+    snapshots: dict[str, int | None]
+
+    def name_of(self, table: str) -> str:
+        """The shadow's name of a gold table."""
+        return f"{shadow_source(self.ask.source)}__{table}"
+
+
+def shadow_source(source: str) -> str:
+    """The name of a source's shadow; a source has one at a time."""
+    return f"{SHADOW}{source}"
+
+
+def shadow_lake(lake: Lake, source: str) -> Lake:
+    """The same lake as the shadow sees it: its source has the shadow's name, and gold is in namespaces of its own."""
+    name, settings = shadow_source(source), lake.settings
+    if name in settings.sources:
+        raise InvalidSetting(f"sources.{name}: a shadow of {source} needs that name; rename the source")
+    mine = settings.source(source).model_copy(update={"name": name})
+    gold = settings.lake.model_copy(update={"gold": f"{name}__{settings.lake.gold}"})
+    return Lake(settings.model_copy(update={"lake": gold, "sources": {**settings.sources, name: mine}}), lake.catalog)
+
+
+def find_shadow(lake: Lake, source: str) -> Shadow | None:
+    """The shadow of a source that is built to its end; None where there is none."""
+    table = lake.find(f"silver.{shadow_source(source)}")
+    told = None if table is None else table.properties.get(_MANIFEST)
+    if told is None:
+        return None
+    facts = json.loads(told)
+    ask = Ask(facts["ask"]["source"], tuple(facts["ask"]["tables"]), tuple(facts["ask"]["windows"]))
+    return Shadow(ask, facts["reason"], facts["who"], facts["snapshots"])
+
+
+def the_shadow(lake: Lake, source: str) -> Shadow:
+    """The shadow of a source; NotFound says how to build one."""
+    shadow = find_shadow(lake, lake.settings.source(source).name)
+    if shadow is None:
+        raise NotFound(f"{source} has no shadow; `retable shadow build {source} --tables … --from W --to W` makes one")
+    return shadow
+
+
+def finish(lake: Lake, shadow: Shadow) -> None:
+    """Say that a shadow is built to its end."""
+    table = lake.load(f"silver.{shadow_source(shadow.ask.source)}")
+    with explained(lake.settings.lake), table.transaction() as change:
+        change.set_properties({_MANIFEST: json.dumps(asdict(shadow))})
+
+
+def copy_record(lake: Lake, source: str) -> None:
+    """Give the shadow the record of its source: the windows, what was done with them, tables and decisions."""
+    name = shadow_source(source)
+    for ops in _COPIED:
+        rows = scan(lake, lake.find(ops), source=source)
+        if not rows.num_rows:
+            continue
+        if ops == "ops.ledger":
+            rows = rows.filter(pc.is_null(rows["table"]))
+        if ops == "ops.tables":
+            rows = _with(rows, "gold", [f"{name}__{gold}" for gold in rows["gold"].to_pylist()])
+        with explained(lake.settings.lake):
+            lake.ensure(ops).append(_with(rows, "source", [name] * rows.num_rows).cast(OPS[ops].columns))
+
+
+def drop_shadow(lake: Lake, source: str) -> list[str]:
+    """Remove a shadow, also one that was not built to its end: its tables, with their files, and its record."""
+    name = shadow_source(source)
+    gone = []
+    with explained(lake.settings.lake):
+        for namespace in [levels[0] for levels in lake.catalog.list_namespaces() if levels[0].startswith(f"{name}__")]:
+            gone += [".".join(table) for table in lake.catalog.list_tables(namespace)]
+        gone += [table for layer in ("bronze", "silver", "quarantine") if lake.find(table := f"{layer}.{name}")]
+        for table in gone:
+            with suppress(NoSuchTableError):
+                lake.catalog.purge_table(table)
+        for namespace in {table.partition(".")[0] for table in gone if table.startswith(name)}:
+            with suppress(NoSuchNamespaceError, NamespaceNotEmptyError):
+                lake.catalog.drop_namespace(namespace)
+        for record in map(lake.find, OPS):
+            if record is not None and scan(lake, record, source=name).num_rows:
+                record.delete(EqualTo(term=Reference("source"), value=literal(name)))
+    return gone
+
+
+def _with(rows: pa.Table, column: str, values: list[str]) -> pa.Table:
+    return rows.set_column(rows.column_names.index(column), column, pa.array(values, pa.string()))

@@ -1,0 +1,33 @@
+"""Every name under which rows of a table may have come, by the statements of silver."""
+
+from retable.gold.baselines import read_whole_baselines
+from retable.gold.imports import read_schema_imports
+from retable.gold.plan import Rules
+from retable.gold.read import find_gold
+from retable.gold.rulings import read_rulings
+from retable.gold.silver import read_statements
+from retable.ledger.catalog import Lake
+from retable.ledger.read import read_ledger, read_tables
+from retable.ledger.windows import read_windows
+from retable.model.event import TableName
+from retable.shadow.plan import Ask
+from retable.verify import decoded
+from retable.verify.rebuild import Told, names_of
+
+
+def names_of_tables(lake: Lake, ask: Ask) -> set[TableName]:
+    """The names of all tables that are asked for."""
+    source = lake.settings.source(ask.source)
+    ordinals = {window.name: window.ordinal for window in read_windows(lake, ask.source)}
+    rows = read_ledger(lake, ask.source)
+    replayed = frozenset(row.window for row in rows if row.stage == "replay" and row.table is None)
+    records = read_statements(lake, ask.source, max(ordinals))
+    records.sort(key=lambda record: (ordinals.get(str(record["window"]), -1), int(str(record["offset"]))))
+    imports = read_schema_imports(lake, ask.source)
+    statements, system = decoded.read_statements(records, source, imports.dialect)
+    baselines = read_whole_baselines(lake, ask.source)
+    rules = Rules(lake.settings, source, system, read_rulings(lake, ask.source), imports, baselines)
+    named = {row.identity: TableName(row.database, row.schema, row.table) for row in read_tables(lake, ask.source)}
+    known = tuple(name for identity, name in named.items() if identity == f"{name}@base")
+    told = Told(rules, statements, ordinals, replayed, known)
+    return {name for table in ask.tables for name in names_of(told, find_gold(lake, table)[1])}

@@ -1,0 +1,63 @@
+"""What a shadow is asked for, checked before anything is begun: source, tables, windows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from retable.errors import InvalidSetting, NotFound, NotReady
+from retable.gold.read import find_gold, gold_states
+from retable.ledger.catalog import Lake
+from retable.ledger.data_files import standing_files
+from retable.ledger.read import read_ledger
+from retable.ledger.windows import find_window, read_windows
+from retable.model.window import window_start
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Tables of one source, by their gold names, to be rebuilt with these windows decoded anew."""
+
+    source: str
+    tables: tuple[str, ...]
+    windows: tuple[str, ...]
+
+
+def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: str) -> Ask:
+    """Check what is asked for, of the windows from `start` to before `end`; an error says what would be right."""
+    name = lake.settings.source(source).name
+    windows = check_windows(lake, name, start, end)
+    if not tables:
+        mine = sorted(gold for gold, state in gold_states(lake).items() if state.source == name)
+        raise InvalidSetting(f"name the tables to rebuild; {name} has {', '.join(mine) or 'none yet'}")
+    for table in tables:
+        owner = find_gold(lake, table)[1].source
+        if owner != name:
+            raise InvalidSetting(f"{table} is of the source {owner}, not of {name}", table=table)
+    bronze = lake.find(f"bronze.{name}")
+    landed = {row.window: row.counts.get("landed", 0) for row in read_ledger(lake, name) if row.stage == "land"}
+    for window in windows:
+        if landed.get(window) and (bronze is None or not standing_files(lake, bronze, {"window": window})):
+            raise NotFound(f"bronze no longer holds the window {window} of {name}; begin behind it", window=window)
+    return Ask(name, tuple(dict.fromkeys(tables)), windows)
+
+
+def check_windows(lake: Lake, source: str, start: str, end: str) -> tuple[str, ...]:
+    """The recorded windows from `start` to before `end`, all of them replayed; an error says which there are."""
+    first, behind = window_start(start), window_start(end)
+    if first >= behind:
+        raise InvalidSetting(f"{start} is not before {end}: the window that `to` names is not taken any more")
+    find_window(lake, source, start)
+    windows = [each for each in read_windows(lake, source) if first <= each.start < behind]
+    if windows[-1].end < behind:
+        raise NotFound(
+            f"the windows of {source} are recorded to {windows[-1].end:%Y%m%dT%H%MZ}, not to {end}; take that, or run "
+            f"`retable run {source}` first",
+            source=source,
+        )
+    replayed = {row.window for row in read_ledger(lake, source) if row.stage == "replay" and row.table is None}
+    if waiting := [each.name for each in windows if each.name not in replayed]:
+        raise NotReady(
+            f"{waiting[0]} of {source} is not replayed yet; `retable run {source}` does it, then ask again",
+            source=source,
+            window=waiting[0],
+        )
+    return tuple(each.name for each in windows)

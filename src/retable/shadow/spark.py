@@ -1,0 +1,131 @@
+"""A shadow's door to Spark: builds it from bronze, and does the same to gold when it is promoted."""
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING
+
+from pyspark.sql import Column
+from pyspark.sql import functions as sf
+
+from retable.config import CATALOG
+from retable.decode.spark import decode
+from retable.errors import InvalidSetting
+from retable.gold.read import find_gold
+from retable.gold.spark import rebuild, replay
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import spark_explained
+from retable.ledger.rows import ActionRow, StageReport
+from retable.ledger.write import append_rows
+from retable.model.event import TableName
+from retable.session import build_session
+from retable.shadow.lake import (
+    Shadow,
+    copy_record,
+    drop_shadow,
+    find_shadow,
+    finish,
+    shadow_lake,
+    shadow_source,
+    the_shadow,
+)
+from retable.shadow.names import names_of_tables
+from retable.shadow.plan import Ask
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Step = Callable[[str], None]
+
+
+def build(
+    spark: "SparkSession", lake: Lake, ask: Ask, reason: str, who: str, run_id: str, now: datetime, step: Step
+) -> Shadow:
+    """Decode the windows anew beside silver, and fold the tables from that and from silver's other windows.
+
+    What a killed build left goes first; a shadow that stands is dropped by a person.
+    """
+    if (standing := find_shadow(lake, ask.source)) is not None:
+        raise InvalidSetting(
+            f"{ask.source} has a shadow already, of {', '.join(standing.ask.tables)} ({standing.reason}); promote or "
+            f"drop it: `retable shadow drop {ask.source}`"
+        )
+    drop_shadow(lake, ask.source)
+    beside = shadow_lake(lake, ask.source)
+    source = beside.settings.source(shadow_source(ask.source))
+    append_rows(lake, [ActionRow(ask.source, f"shadow build {_words(ask)}", ", ".join(ask.tables), reason, who, now)])
+    states = {table: find_gold(lake, table)[0].metadata.current_snapshot_id for table in ask.tables}
+    session = build_session(beside.settings, "retable shadow")
+    shadow = Shadow(ask, reason, who, states)
+    with spark_explained(lake.settings.lake):
+        step("copying")
+        _copy(spark, lake, ask)
+    copy_record(lake, ask.source)
+    for window in ask.windows:
+        step(f"decoding {window}")
+        decode(session, beside, source, window, run_id, now)
+    for table in ask.tables:
+        step(f"folding {table}")
+        rebuild(session, beside, source, shadow.name_of(table), run_id, now, step)
+    finish(lake, shadow)
+    return shadow
+
+
+def promote(
+    spark: "SparkSession", lake: Lake, source_name: str, reason: str, who: str, run_id: str, now: datetime, step: Step
+) -> list[StageReport]:
+    """Do to silver and gold what the shadow showed, then drop it; each table changes in one visible step, and stays it.
+
+    The windows are decoded anew, so that silver is what gold is made of; what came since the shadow was built is in.
+    InvalidSetting where the settings are others by now: then nobody has seen what would come.
+    """
+    shadow, source = the_shadow(lake, source_name), lake.settings.source(source_name)
+    for table in shadow.ask.tables:
+        _check_settings(lake, shadow, table)
+    ask = shadow.ask
+    append_rows(lake, [ActionRow(ask.source, f"shadow promote {_words(ask)}", ", ".join(ask.tables), reason, who, now)])
+    for window in ask.windows:
+        step(f"decoding {window}")
+        decode(spark, lake, source, window, run_id, now)
+    reports = []
+    for table in ask.tables:
+        step(f"folding {table}")
+        reports.append(rebuild(spark, lake, source, table, run_id, now, step))
+    for window in ask.windows:
+        step(f"replaying {window}")
+        reports.append(replay(spark, lake, source, window, run_id, now, step))
+    drop_shadow(lake, ask.source)
+    return reports
+
+
+def _check_settings(lake: Lake, shadow: Shadow, table: str) -> None:
+    _, state = find_gold(lake, shadow.name_of(table))
+    now = lake.settings.fingerprint(shadow.ask.source, state.table)
+    if any(identity.rpartition(":")[2].partition("+")[0] != now for identity in state.applied.values()):
+        raise InvalidSetting(
+            f"the settings of {table} have changed since its shadow was built; drop it and build it again", table=table
+        )
+
+
+def _words(ask: Ask) -> str:
+    return f"{ask.windows[0]} to {ask.windows[-1]}"
+
+
+def _copy(spark: "SparkSession", lake: Lake, ask: Ask) -> None:
+    """Give the shadow the bronze of its windows, and of the other windows of silver what the tables are made of."""
+    name = shadow_source(ask.source)
+    for layer in ("bronze", "silver", "quarantine"):
+        lake.ensure(f"{layer}.{name}")
+    inside = sf.col("window").isin(*ask.windows)
+    bronze = spark.table(f"{CATALOG}.bronze.{ask.source}").where(inside)
+    bronze.writeTo(f"{CATALOG}.bronze.{name}").append()
+    mine = reduce(or_, map(_is_table, sorted(names_of_tables(lake, ask), key=str)))
+    silver = spark.table(f"{CATALOG}.silver.{ask.source}").where(~inside)
+    kept = silver.where((sf.col("kind") == "schema") | ((sf.col("kind") == "row") & mine))
+    kept.sortWithinPartitions("window", "kind").writeTo(f"{CATALOG}.silver.{name}").append()
+
+
+def _is_table(name: TableName) -> Column:
+    same = (sf.col("database") == name.database) & (sf.col("table") == name.table)
+    return same & (sf.col("schema").isNull() if name.schema is None else sf.col("schema") == name.schema)

@@ -1,0 +1,91 @@
+"""What there is to keep: the tables of a lake, and the facts of each, from metadata alone."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from pyiceberg.table import FileScanTask, Table
+
+from retable.errors import NotFound
+from retable.gold.read import gold_states
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import explained
+from retable.ledger.tables import OPS
+from retable.setting_values import nearest
+from retable.upkeep.policy import FileFacts, Partition, SnapshotFacts, TableFacts
+
+Layer = Literal["gold", "bronze", "silver", "quarantine", "ops"]
+_OF_SOURCES: tuple[Layer, ...] = ("bronze", "silver", "quarantine")
+_RUN_BRANCH = "retable_"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A table that upkeep looks after; the tables of ops belong to no source."""
+
+    name: str
+    layer: Layer
+    source: str | None
+
+
+def places(lake: Lake) -> list[Place]:
+    """Every table of the lake: gold first, as its upkeep pays most, then what it is made of, then the record."""
+    found = [Place(name, "gold", state.source) for name, state in gold_states(lake).items()]
+    sources = sorted(lake.settings.sources)
+    found += [Place(f"{layer}.{source}", layer, source) for source in sources for layer in _OF_SOURCES]
+    found += [Place(name, "ops", None) for name in OPS]
+    return [place for place in found if place.layer == "gold" or lake.find(place.name) is not None]
+
+
+def choose(known: Sequence[Place], asked: Iterable[str]) -> list[Place]:
+    """The tables that were asked for, by their names or by those of their sources; all where nothing was asked.
+
+    NotFound names the nearest one.
+    """
+    wanted = list(dict.fromkeys(asked))
+    names = {place.name for place in known} | {place.source for place in known if place.source} | {"ops"}
+    for each in wanted:
+        if each not in names:
+            raise NotFound(f"there is no table or source {each!r} to keep{nearest(each, names)}", table=each)
+    chosen = set(wanted)
+    return [place for place in known if not chosen or chosen & {place.name, place.source or "ops"}]
+
+
+def facts_of(lake: Lake, place: Place, table: Table) -> TableFacts:
+    """The facts of a table; a window of silver counts as one partition, because its files are named together."""
+    metadata, current = table.metadata, table.current_snapshot()
+    with explained(lake.settings.lake):
+        files = tuple(_file(task, place.layer) for task in table.scan().plan_files())
+        manifests = 0 if current is None else len(current.manifests(table.io))
+    return TableFacts(
+        place.name,
+        table.location(),
+        files,
+        tuple(SnapshotFacts(each.snapshot_id, _moment(each.timestamp_ms)) for each in metadata.snapshots),
+        metadata.current_snapshot_id,
+        frozenset(ref.snapshot_id for ref in metadata.refs.values()),
+        manifests,
+        any(name.startswith(_RUN_BRANCH) and ref.snapshot_ref_type == "branch" for name, ref in metadata.refs.items()),
+    )
+
+
+def _file(task: FileScanTask, layer: Layer) -> FileFacts:
+    deleted = sum(delete.record_count for delete in task.delete_files)
+    return FileFacts(
+        task.file.file_path,
+        _partition(task, layer),
+        task.file.file_size_in_bytes,
+        task.file.record_count,
+        min(deleted, task.file.record_count),
+        len(task.delete_files),
+    )
+
+
+def _partition(task: FileScanTask, layer: Layer) -> Partition:
+    values = tuple(task.file.partition[at] for at in range(len(task.file.partition)))
+    return values[:1] if layer == "silver" else (task.file.spec_id, *values)
+
+
+def _moment(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)

@@ -1,0 +1,53 @@
+"""What upkeep would do with a table of a lake: its facts, and the plan for it."""
+
+from datetime import datetime
+
+from retable.gold.read import find_gold
+from retable.ledger.catalog import Lake
+from retable.ledger.data_files import stands_for_others
+from retable.ledger.read import read_cuts, read_ledger
+from retable.upkeep.look import Place, facts_of
+from retable.upkeep.policy import Partition, Plan, Rules, TableFacts, plan_upkeep
+
+
+def plan_place(lake: Lake, place: Place, now: datetime, rules: Rules) -> tuple[TableFacts, Plan]:
+    """Plan for one table; nothing is written.
+
+    Of bronze and silver only windows that are replayed are compacted, so that no stage that is under way is disturbed;
+    a window of silver only once, as its files then bear the name of those that gold knows.
+    """
+    facts = facts_of(lake, place, lake.load(place.name))
+    plan = plan_upkeep(facts, _needed(lake, place), now, rules)
+    if place.layer not in ("bronze", "silver"):
+        return facts, plan
+    ready = _replayed(lake, place.source or "")
+    return facts, plan.only(
+        {each for each in plan.compact if _window(place, each) in ready and not _is_done(plan, each)}
+    )
+
+
+def needed_by_cuts(lake: Lake, source: str, identity: str, keep_cuts: int) -> set[int]:
+    """The snapshots of a table that the cuts of the newest windows name."""
+    cuts = read_cuts(lake, source)
+    newest = set(sorted({cut.window for cut in cuts})[-keep_cuts:])
+    mine = (cut.snapshot_id for cut in cuts if cut.identity == identity and cut.window in newest)
+    return {snapshot for snapshot in mine if snapshot is not None}
+
+
+def _needed(lake: Lake, place: Place) -> set[int]:
+    if place.layer != "gold" or place.source is None:
+        return set()
+    _, state = find_gold(lake, place.name)
+    return needed_by_cuts(lake, place.source, state.identity, lake.settings.lake.keep_cuts)
+
+
+def _replayed(lake: Lake, source: str) -> set[str]:
+    return {row.window for row in read_ledger(lake, source) if row.stage == "replay" and row.table is None}
+
+
+def _window(place: Place, partition: Partition) -> object:
+    return partition[0] if place.layer == "silver" else partition[1]
+
+
+def _is_done(plan: Plan, partition: Partition) -> bool:
+    return any(stands_for_others(file.path) for file in plan.compact[partition])

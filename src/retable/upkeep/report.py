@@ -1,0 +1,49 @@
+"""What upkeep leaves behind: what it did to each table, and the newest cut at the files that stand now."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from retable.gold.read import find_gold
+from retable.gold.record import cut_rows
+from retable.ledger.catalog import Lake
+from retable.ledger.read import read_cuts
+from retable.ledger.rows import UpkeepRow
+from retable.ledger.write import append_rows
+from retable.upkeep.look import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What upkeep did with a table: its size before and after, and what was done; `left` says why it was left alone."""
+
+    table: str
+    source: str | None
+    before: Mapping[str, int] = field(default_factory=dict)
+    after: Mapping[str, int] = field(default_factory=dict)
+    done: Mapping[str, int] = field(default_factory=dict)
+    left: str | None = None
+    seconds: float = 0.0
+
+
+def record_kept(lake: Lake, kept: Kept, run_id: str, now: datetime) -> None:
+    """Say in ops.upkeep what was done with a table."""
+    counts = (dict(kept.before), dict(kept.after), dict(kept.done))
+    append_rows(lake, [UpkeepRow(kept.source, kept.table, *counts, run_id, round(kept.seconds, 3), now)])
+
+
+def record_cut(lake: Lake, place: Place, before: int | None, now: datetime) -> None:
+    """Give the newest cut a revision that names what a compacted table stands at now.
+
+    Otherwise every later cut would name the old files for as long as the table does not change. A snapshot that the cut
+    does not know, which a run left that died before its record, stays that run's to record.
+    """
+    if place.source is None:
+        return
+    table, state = find_gold(lake, place.name)
+    cuts = read_cuts(lake, place.source)
+    mine = sorted((cut for cut in cuts if cut.identity == state.identity), key=lambda cut: cut.recorded_at)
+    if not mine or mine[-1].snapshot_id != before:
+        return
+    snapshots = {state.identity: (place.name, table.metadata.current_snapshot_id, state.state)}
+    append_rows(lake, cut_rows(lake, place.source, max(cut.window for cut in cuts), snapshots, now))

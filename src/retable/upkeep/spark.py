@@ -1,0 +1,158 @@
+"""Upkeep's door to Spark: Iceberg's own compaction, expiry and removal of orphan files, one table after the other."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, cast
+
+from retable.config import CATALOG
+from retable.errors import ConflictError
+from retable.gold.state import RUN_PROPERTY
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import spark_explained
+from retable.ledger.leases import LENGTH, Lease, leased
+from retable.upkeep.look import Place, facts_of, places
+from retable.upkeep.plan import plan_place
+from retable.upkeep.policy import Partition, Plan, Rules, TableFacts, stands_alone
+from retable.upkeep.report import Kept, record_cut, record_kept
+from retable.upkeep.system import compact_ops, compact_silver
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def keep(
+    spark: "SparkSession",
+    lake: Lake,
+    chosen: Sequence[Place],
+    run_id: str,
+    now: datetime,
+    step: Callable[[str], None] = lambda _: None,
+    rules: Rules | None = None,
+) -> list[Kept]:
+    """Compact, expire and clean tables, each under a lease; one that another run is at is left alone, and told."""
+    keeper = Keeper(Iceberg(spark), lake, run_id, now, rules or Rules())
+    found = []
+    for place in chosen:
+        step(place.name)
+        found.append(keeper.keep(place))
+    return found
+
+
+class Iceberg:
+    """Iceberg's actions behind one Spark session."""
+
+    def __init__(self, spark: "SparkSession") -> None:
+        # A session loads its catalogs with the settings of the thread's active session, so a statement comes first.
+        spark.sql(f"USE {CATALOG}")
+        self._api = cast(Any, spark._jvm).org.apache.iceberg
+        self._arrays = cast(Any, spark._jvm).java.util.ArrayList
+        self._catalog: Any = self._api.spark.Spark3Util.loadIcebergCatalog(spark._jsparkSession, CATALOG)
+        self._actions: Any = self._api.spark.actions.SparkActions.get(spark._jsparkSession)
+
+    def compact(self, name: str, run_id: str, rules: Rules, windows: Iterable[str] | None = None) -> int:
+        """Write files anew that `rules` find wanting, in one commit; give how many went. `windows`: only of these."""
+        action = self._actions.rewriteDataFiles(self._load(name)).snapshotProperty(RUN_PROPERTY, run_id)
+        options = {
+            "target-file-size-bytes": rules.target,
+            "min-file-size-bytes": rules.small,
+            "min-input-files": rules.few_files,
+            "delete-ratio-threshold": rules.most_deleted,
+            "delete-file-threshold": rules.most_deletes,
+            "remove-dangling-deletes": "true",
+        }
+        for option, value in options.items():
+            action = action.option(option, str(value))
+        if windows is not None:
+            wanted = self._arrays()
+            for window in windows:
+                wanted.add(window)
+            action = action.filter(getattr(self._api.expressions.Expressions, "in")("window", wanted))
+        return int(action.execute().rewrittenDataFilesCount())
+
+    def merge_manifests(self, name: str, run_id: str) -> int:
+        """Write the lists of files anew, fewer and sorted by partition; give how many there were."""
+        action = self._actions.rewriteManifests(self._load(name)).snapshotProperty(RUN_PROPERTY, run_id)
+        return sum(1 for _ in action.execute().rewrittenManifests())
+
+    def expire(self, name: str, snapshots: Iterable[int]) -> None:
+        """Expire these snapshots and remove the files that only they hold."""
+        # Iceberg would also expire by age; before the first moment nothing is too old.
+        change = self._load(name).expireSnapshots().expireOlderThan(0)
+        for snapshot in snapshots:
+            change = change.expireSnapshotId(snapshot)
+        change.commit()
+
+    def remove_orphans(self, name: str, before: datetime) -> int:
+        """Remove files in a table's folder that no snapshot of it knows, older than that; give how many."""
+        action = self._actions.deleteOrphanFiles(self._load(name)).olderThan(int(before.timestamp() * 1000))
+        return sum(1 for _ in action.execute().orphanFileLocations())
+
+    def _load(self, name: str) -> Any:
+        return self._catalog.loadTable(self._api.catalog.TableIdentifier.parse(name))
+
+
+class Keeper:
+    """Keeps tables of one lake, in one run."""
+
+    def __init__(self, iceberg: Iceberg, lake: Lake, run_id: str, now: datetime, rules: Rules) -> None:
+        self._iceberg = iceberg
+        self._lake = lake
+        self._run_id = run_id
+        self._now = now
+        self._rules = rules
+        self._locations = {each.name: lake.load(each.name).location() for each in places(lake)}
+
+    def keep(self, place: Place) -> Kept:
+        """Do what one table wants; where another run is at it, or committed first, it is left for the next time."""
+        began = perf_counter()
+        source = place.source or ""
+        lease = Lease(source, place.name, "upkeep", self._run_id, self._now + LENGTH, self._now)
+        try:
+            with leased(self._lake, lease), spark_explained(self._lake.settings.lake):
+                kept = self._kept(place, began)
+        except ConflictError as error:
+            return Kept(place.name, place.source, left=error.message, seconds=perf_counter() - began)
+        if any(kept.done.values()):
+            record_kept(self._lake, kept, self._run_id, self._now)
+        return kept
+
+    def _kept(self, place: Place, began: float) -> Kept:
+        before, plan = plan_place(self._lake, place, self._now, self._rules)
+        done = {"files": 0, "manifests": 0, "snapshots": 0, "orphans": 0}
+        if plan.compact:
+            done["files"] = self._compact(place, plan)
+        if plan.merge_manifests:
+            done["manifests"] = self._iceberg.merge_manifests(place.name, self._run_id)
+        if place.layer == "gold" and (done["files"] or done["manifests"]):
+            record_cut(self._lake, place, before.current, self._now)
+        expire = plan_place(self._lake, place, self._now, self._rules)[1].expire
+        if expire:
+            self._iceberg.expire(place.name, expire)
+        done["snapshots"] = len(expire)
+        if self._may_clean(place, before):
+            done["orphans"] = self._iceberg.remove_orphans(place.name, self._now - self._rules.orphan_age)
+        after = facts_of(self._lake, place, self._lake.load(place.name))
+        return Kept(place.name, place.source, before.counts, after.counts, done, None, perf_counter() - began)
+
+    def _compact(self, place: Place, plan: Plan) -> int:
+        match place.layer:
+            case "silver":
+                table = self._lake.load(place.name)
+                return compact_silver(self._lake, table, sorted(map(_first, plan.compact)), self._run_id)
+            case "ops":
+                return compact_ops(self._lake, self._lake.load(place.name), plan.compact, self._run_id)
+            case "bronze":
+                windows = sorted(str(partition[1]) for partition in plan.compact)
+                return self._iceberg.compact(place.name, self._run_id, self._rules, windows)
+            case "gold" | "quarantine":
+                return self._iceberg.compact(place.name, self._run_id, self._rules)
+
+    def _may_clean(self, place: Place, facts: TableFacts) -> bool:
+        """Whether files that no snapshot knows are nobody's: no run stands on the table, no other has its folder."""
+        others = [location for name, location in self._locations.items() if name != place.name]
+        return not facts.busy and stands_alone(facts.location, others)
+
+
+def _first(partition: Partition) -> str:
+    return str(partition[0])

@@ -1,0 +1,110 @@
+"""Silver and ops written anew, without a JVM: what their readers go by besides the rows stays as it was.
+
+Of a window of silver that is the digest of its files, by which gold knows what it has applied; of ops the order of
+rows, which tells the newest of one instant.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import pyarrow as pa
+from pyiceberg.expressions import AlwaysFalse, BooleanExpression, EqualTo, IsNull, Or, Reference
+from pyiceberg.expressions.literals import literal
+from pyiceberg.table import FileScanTask, Table
+
+from retable.gold.state import RUN_PROPERTY
+from retable.ledger.catalog import Lake
+from retable.ledger.data_files import FileReader, PartitionWriter, digest_files, standing_files
+from retable.ledger.faults import explained
+from retable.upkeep.policy import FileFacts, Partition
+
+_BYTES = 256 << 20
+"""So much of a table is in memory at once."""
+
+_SILVER_ORDER = [
+    (name, "ascending")
+    for name in ("database", "schema", "table", "key_hash", "topic", "partition", "offset", "row_index")
+]
+
+
+def compact_silver(lake: Lake, table: Table, windows: Iterable[str], run_id: str) -> int:
+    """Write windows of silver anew, each in a commit of its own; give how many files went."""
+    gone = 0
+    for window in windows:
+        standing = standing_files(lake, table, {"window": window})
+        digest = digest_files(task.file.file_path for task in standing)
+        by_kind: dict[str, list[FileScanTask]] = {}
+        for task in standing:
+            by_kind.setdefault(str(task.file.partition[1]), []).append(task)
+        made = [
+            (rows.sort_by(_SILVER_ORDER), {"window": window, "kind": kind})
+            for kind, tasks in by_kind.items()
+            for rows in _batches(table, tasks)
+        ]
+        _replace(lake, table, _any("window", [window]), standing, made, run_id, digest)
+        gone += len(standing)
+        table = lake.load(".".join(table.name()))
+    return gone
+
+
+def compact_ops(lake: Lake, table: Table, groups: Mapping[Partition, Sequence[FileFacts]], run_id: str) -> int:
+    """Write the small files of a table of ops anew, in the order in which a scan lists them; give how many went."""
+    chosen = {file.path for files in groups.values() for file in files}
+    with explained(lake.settings.lake):
+        standing = [task for task in table.scan().plan_files() if task.file.file_path in chosen]
+    by_source: dict[str | None, list[FileScanTask]] = {}
+    for task in standing:
+        by_source.setdefault(task.file.partition[0], []).append(task)
+    made = [(rows, {"source": source}) for source, tasks in by_source.items() for rows in _batches(table, tasks)]
+    _replace(lake, table, _any("source", by_source), standing, made, run_id)
+    return len(standing)
+
+
+def _batches(table: Table, tasks: Sequence[FileScanTask]) -> Iterator[pa.Table]:
+    """The rows of files in their order, some at a time."""
+    batches: list[pa.RecordBatch] = []
+    for task in tasks:
+        batches += _read(table, task)
+        if sum(batch.nbytes for batch in batches) >= _BYTES:
+            yield pa.Table.from_batches(batches)
+            batches = []
+    if any(batch.num_rows for batch in batches):
+        yield pa.Table.from_batches(batches)
+
+
+def _read(table: Table, task: FileScanTask) -> Iterator[pa.RecordBatch]:
+    names = tuple(field.name for field in table.schema().fields)
+    return FileReader(table.io, table.metadata, names).read(task)
+
+
+def _replace(
+    lake: Lake,
+    table: Table,
+    where: BooleanExpression,
+    standing: Sequence[FileScanTask],
+    made: Iterable[tuple[pa.Table, Mapping[str, str | None]]],
+    run_id: str,
+    same_as: str | None = None,
+) -> None:
+    """Put the rows that were made in place of these files, in one commit; ConflictError where one of them went."""
+    writer = PartitionWriter(table.io, table.metadata)
+    files = [writer.write(rows, values, same_as) for rows, values in made]
+    with (
+        explained(lake.settings.lake),
+        table.transaction() as transaction,
+        transaction.update_snapshot(snapshot_properties={RUN_PROPERTY: run_id}).overwrite() as change,
+    ):
+        # Manifests that cannot hold one of the files are not opened.
+        change.delete_by_predicate(where)
+        for task in standing:
+            change.delete_data_file(task.file)
+        for file in files:
+            change.append_data_file(file)
+
+
+def _any(column: str, values: Iterable[str | None]) -> BooleanExpression:
+    found: BooleanExpression = AlwaysFalse()
+    for value in values:
+        reference = Reference(column)
+        one = IsNull(term=reference) if value is None else EqualTo(term=reference, value=literal(value))
+        found = Or(found, one)
+    return found

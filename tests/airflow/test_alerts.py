@@ -1,0 +1,124 @@
+"""Alerts: what is told, to whom, once, and what a notifier of somebody else's may do to it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import BaseNotifier
+
+from feeding import EACH, Feed, at
+from lakes import SettingsWriter
+from published import publish
+from retable.errors import InvalidSetting
+from retable.ledger.catalog import open_lake
+from retable.ledger.incidents import read_incidents
+from retable.ledger.rows import TableRow
+from retable.ledger.write import append_rows
+from retable.model.event import TableName
+from retable.setting_values import Notify
+from retable_airflow.alerts import Alert, make_notifier, watch
+
+FILE = 'notify = [{{ notifier = "retable_airflow.notify.FileNotifier", path = "{path}" }}]\n'
+
+
+@pytest.fixture
+def feed(write_settings: SettingsWriter, tmp_path: Path) -> Feed:
+    """An hour that is replayed and proven, of two tables with an SLA of 20 minutes."""
+    told = 'sla = "20m"\nowner = "orders-team"\nseverity = "error"\n' + FILE.format(path=tmp_path / "told.jsonl")
+    feed = Feed(open_lake(write_settings(EACH + told)))
+    feed.windows(6)
+    feed.done(5)
+    feed.proves(5, 0, heartbeat="06:00")
+    for table in ("orders", "items"):
+        gold = publish(feed.lake, TableName("shop", None, table), {"id": "int"}, [])
+        append_rows(
+            feed.lake, [TableRow("dump", f"shop.{table}@base", gold, "shop", None, table, "live", None, at("06:00"))]
+        )
+    return feed
+
+
+@pytest.fixture
+def settings(feed: Feed, tmp_path: Path) -> Path:
+    return tmp_path / "retable.toml"
+
+
+def told(settings: Path) -> list[dict[str, Any]]:
+    file = settings.with_name("told.jsonl")
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
+
+
+def test_late_tables_of_one_cause_are_one_alert_and_one_when_it_is_over(feed: Feed, settings: Path) -> None:
+    assert watch(settings, now=at("06:30")) == []
+    for moment in ("07:25", "07:30"):
+        watch(settings, now=at(moment))
+    feed.windows(7)
+    feed.done(6)
+    feed.proves(6, 0, heartbeat="07:00")
+    for moment in ("07:45", "07:50"):
+        watch(settings, now=at(moment))
+    late, over = told(settings)
+    assert late["subject"] == "[error] gold_shop.items and 1 more: late by 5m (orders-team)"
+    assert late["names"] == ["gold_shop.items", "gold_shop.orders"]
+    assert "it has not landed yet: the last window of dump ends at 2026-03-01T06:00:00Z" in late["why"]
+    assert late["next_step"] in late["text"]
+    assert late["link"].endswith("/dags/replay_changes__dump")
+    assert over["subject"] == "[recovered] gold_shop.items and 1 more: complete again, after 25m (orders-team)"
+
+
+def test_a_notifier_that_fails_is_tried_again_by_the_next_look(feed: Feed, settings: Path) -> None:
+    settings.with_name("told.jsonl").mkdir()
+    assert watch(settings, now=at("07:25")) == []
+    settings.with_name("told.jsonl").rmdir()
+    assert len(watch(settings, now=at("07:30"))) == 1
+    assert len(told(settings)) == 1
+
+
+def test_what_a_table_says_of_its_alerts_goes_before_its_source(feed: Feed, settings: Path, tmp_path: Path) -> None:
+    with settings.open("a", encoding="utf-8") as file:
+        file.write('[tables."shop.items"]\n' + FILE.format(path=tmp_path / "items.jsonl"))
+    watch(settings, now=at("07:25"))
+    assert len(told(settings)) == 1
+    assert len((tmp_path / "items.jsonl").read_text("utf-8").splitlines()) == 1
+    assert len(read_incidents(feed.lake)) == 1
+
+
+# --- notifiers ---------------------------------------------------------------------------------------------------
+SEEN: list[dict[str, str]] = []
+
+
+class Chat(BaseNotifier):
+    """As Slack's and others: a text and a subject that are templates, and what the settings give."""
+
+    template_fields = ("text", "channel")
+
+    def __init__(self, *, text: str = "this is the default", channel: str = "#none", conn_id: str, **more: Any) -> None:
+        super().__init__(**more)
+        self.text, self.channel, self.conn_id = text, channel, conn_id
+
+    def notify(self, context: Any) -> None:
+        SEEN.append({"text": self.text, "channel": self.channel, "conn_id": self.conn_id})
+
+
+def alert(why: str) -> Alert:
+    return Alert("late", "id", "erp", ["gold_shop.orders"], "error", None, 60, "HELD", why, "look", "http://x")
+
+
+def test_a_notifier_gets_the_words_that_the_settings_leave_out_and_no_word_is_ever_a_template() -> None:
+    SEEN.clear()
+    words = "ALTER TABLE `{{ conn.canary.password }}` {% raw %}"
+    given = {"notifier": f"{__name__}.Chat", "conn_id": "chat", "channel": "#{{ alert.source }}"}
+    notifier = make_notifier(Notify.model_validate(given))
+    notifier({"alert": alert(words)})
+    (seen,) = SEEN
+    assert words in seen["text"]
+    assert (seen["channel"], seen["conn_id"]) == ("#erp", "chat")
+
+
+def test_words_are_escaped_where_a_notifier_takes_html() -> None:
+    assert "&lt;script&gt;" in alert("<script>").html
+
+
+def test_a_notifier_that_is_not_installed_is_named() -> None:
+    with pytest.raises(InvalidSetting, match="airflow.providers.slack"):
+        make_notifier(Notify(notifier="airflow.providers.slack.notifications.slack.SlackNotifier"))

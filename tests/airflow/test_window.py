@@ -1,0 +1,195 @@
+"""The form of `replay_window`: what it refuses, what it asks of Spark, and how a run ends."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.dag_processing.dagbag import DagBag
+from airflow.sdk import DAG
+from airflow.sdk.exceptions import AirflowFailException
+from hypothesis import given
+from hypothesis import strategies as st
+
+import doors as test_doors
+from feeding import DAY, EACH, Feed, name
+from lakes import SettingsWriter
+from published import publish
+from retable.ledger.catalog import Lake, open_lake
+from retable.model.event import TableName
+from retable_airflow import doors, window
+from retable_airflow.differences import code, inline, to_markdown
+
+# Airflow reads .airflowignore by a class that its own dependency calls old.
+pytestmark = pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning")
+
+ROOT = Path(__file__).resolve().parents[2]
+TABLE = "gold_shop.orders"
+ASKED: dict[str, Any] = {
+    "source": "dump",
+    "tables": [],
+    "from": name(5),
+    "to": name(7),
+    "mode": "in place",
+    "reason": "the zone was wrong",
+}
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RETABLE_SETTINGS", str(tmp_path / "retable.toml"))
+    monkeypatch.setenv("AIRFLOW_CONN_RETABLE_SPARK", doors._LOCAL)
+    test_doors.JOBS.clear()
+    return tmp_path / "retable.toml"
+
+
+@pytest.fixture
+def lake(path: Path, write_settings: SettingsWriter) -> Lake:
+    """A lake with a table and two replayed windows, 05 and 06, whose door starts no Spark."""
+    lake = open_lake(write_settings(f'{EACH}spark_door = "doors:recording"\n'))
+    feed = Feed(lake)
+    feed.windows(7)
+    for hour in (5, 6):
+        feed.done(hour, landed=0)
+    publish(lake, TableName("shop", None, "orders"), {"id": "int"}, [])
+    return lake
+
+
+@pytest.fixture
+def dag(lake: Lake) -> DAG:
+    bag = DagBag(str(ROOT / "dags"))
+    assert bag.import_errors == {}
+    return bag.dags["replay_window"]
+
+
+def asked(dag: DAG | None = None, **told: Any) -> Any:
+    known = dag.params if dag is not None else dict.fromkeys(ASKED)
+    return {
+        "params": {**ASKED, **told},
+        "dag": SimpleNamespace(params=known),
+        "dag_run": SimpleNamespace(conf=told),
+        "run_id": "manual",
+        "ti": SimpleNamespace(xcom_pull=lambda task_ids: told.get("answer")),
+    }
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"reason": ""}, "fill in reason"),
+        ({"from": None, "to": None}, "fill in from, to"),
+        ({"tables": [TABLE]}, "in place takes all tables of its windows"),
+        ({"to": name(5)}, "is not before"),
+        ({"to": name(9)}, "are recorded to 20260301T0700Z"),
+        ({"from": name(4)}, "recorded are 20260301T0500Z to 20260301T0600Z"),
+        ({"from": "20260301T9900Z"}, "no such time"),
+        ({"mode": "shadow"}, f"name the tables to rebuild; dump has {TABLE}"),
+        ({"mode": "shadow", "tables": ["gold_shop.order"]}, f"did you mean '{TABLE}'"),
+        ({"table": TABLE}, "was given table; it takes source, tables, from, to, mode, reason only"),
+    ],
+)
+def test_a_wrong_form_is_refused_before_anything_begins(lake: Lake, path: Path, told: Any, words: str) -> None:
+    with pytest.raises(AirflowFailException, match=words):
+        window._check(path, asked(**told))
+    assert test_doors.JOBS == []
+
+
+def test_a_right_form_is_let_through(lake: Lake, path: Path) -> None:
+    window._check(path, asked())
+    window._check(path, asked(mode="shadow", tables=[TABLE]))
+
+
+def test_the_form_offers_the_sources_and_refuses_what_is_no_window(dag: DAG) -> None:
+    dag.params["from"] = name(5)
+    for field, wrong in (("from", "yesterday"), ("mode", "otherwise"), ("source", "other")):
+        with pytest.raises(ValueError, match="Invalid input|is not|does not match"):
+            dag.params[field] = wrong
+
+
+def test_windows_run_again_in_place_are_told_as_the_ledger_has_them(dag: DAG) -> None:
+    run = dag.test(logical_date=datetime(2026, 3, 2, tzinfo=UTC), run_conf=ASKED)
+    assert str(run.state) == "success"
+    states = {each.task_id: str(each.state) for each in run.get_task_instances()}
+    assert states["in_place"] == "success"
+    assert {states[task] for task in ("build", "compare", "approve", "promote", "drop")} == {"skipped"}
+    (job,) = test_doors.JOBS
+    words = ["run", "dump", "--from", f"{DAY:%Y-%m-%d}T05:00:00+00:00", "--to", f"{DAY:%Y-%m-%d}T07:00:00+00:00"]
+    assert job.application == ROOT / "jobs" / "command.py"
+    assert job.arguments[-len(words) - 1 :] == ["--", *words]
+    assert job.name == "retable_command_dump"
+
+
+def test_a_shadow_is_built_and_promoted_by_commands_that_say_who_and_why() -> None:
+    context = asked(mode="shadow", tables=[TABLE], answer={"responded_by_user": {"id": "1", "name": "ann"}})
+    assert window._build_words(context) == (
+        "dump",
+        *[
+            [
+                "shadow",
+                "build",
+                "dump",
+                "--tables",
+                TABLE,
+                "--from",
+                name(5),
+                "--to",
+                name(7),
+                "--reason",
+                ASKED["reason"],
+            ]
+        ],
+    )
+    promote = window._promote_words(context)[1]
+    assert promote == ["shadow", "promote", "dump", "--reason", "the zone was wrong (approved by ann)"]
+
+
+def test_a_shadow_is_dropped_however_the_run_went_and_the_run_ends_as_it_went(dag: DAG) -> None:
+    drop, approve = dag.get_task("drop"), dag.get_task("approve")
+    assert drop.is_teardown
+    assert not drop.on_failure_fail_dagrun
+    assert dag.get_task("build").is_setup
+    assert approve.downstream_task_ids == {"promote"}
+    assert approve.defaults == ["Reject"]
+    assert {dag.get_task(task).pool for task in ("build", "promote", "in_place")} == {"retable_spark"}
+
+
+DIFFERENCE: dict[str, Any] = {
+    "table": TABLE,
+    "equal": False,
+    "key": ["id"],
+    "held": "ZERO_DATE at 0.7.0",
+    "moved": True,
+    "columns": [{"gold": None, "shadow": {"name": "price", "type": "decimal(18,4)"}}],
+    "rows": {
+        "gold": 3,
+        "shadow": 4,
+        "only_in_gold": 0,
+        "only_in_shadow": 1,
+        "different": 2,
+        "columns": {"at": 2},
+        "samples": [{"key": {"id": 1}, "gold": {"at": "a"}, "shadow": {"at": "b"}}],
+    },
+}
+
+
+def test_a_difference_is_told_with_its_counts_columns_and_rows() -> None:
+    text = to_markdown([DIFFERENCE])
+    for part in (
+        "only in the shadow",
+        "**2** different",
+        "price decimal&#40;18,4&#41;",
+        "at in 2",
+        '{"at": "b"}',
+        "held",
+    ):
+        assert part in text
+
+
+@given(st.text())
+def test_nothing_that_a_table_holds_is_more_than_text(value: str) -> None:
+    line = inline(value)
+    assert not set(line) & set("<>`|*[]()\\\n\"'{}")
+    block = code(value)
+    fence = block.partition("text\n")[0]
+    assert fence not in block[len(fence) : -len(fence)]

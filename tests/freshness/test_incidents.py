@@ -1,0 +1,97 @@
+"""Incidents: one for each cause, told once by any number of processes, over when nothing of it is late."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lakes import SettingsWriter
+from retable.freshness.gate import Cause, Standing, Verdict
+from retable.freshness.incidents import PATIENCE, claim_key, due_to_tell, judge_incidents
+from retable.freshness.sla import Late
+from retable.ledger.catalog import open_lake
+from retable.ledger.incidents import Incident, change_incidents, read_incidents
+
+NOW = datetime(2026, 3, 1, 6, 20, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+def late(table: str = "gold_shop.orders", key: str = "UNREAD:kafka-1:9092", source: str = "erp") -> Late:
+    cause = Cause("NOT_RECORDED", "the broker does not answer", "start it", table=table)
+    verdict = Verdict(table, NOW, Standing(None, None), cause)
+    return Late(source, table, key, NOW, verdict, "warning", None, ())
+
+
+def opened(*found: Late, now: datetime = NOW) -> list[Incident]:
+    return judge_incidents([], found, {"erp", "crm"}, now)
+
+
+def test_one_broker_that_is_down_is_one_incident_however_many_tables_and_sources_it_makes_late() -> None:
+    (incident,) = opened(late(), late("gold_shop.items"), late("gold_crm.people", source="crm"))
+    assert incident.names.keys() == {"erp/gold_shop.orders", "erp/gold_shop.items", "crm/gold_crm.people"}
+
+
+def test_two_causes_are_two_incidents() -> None:
+    assert len(opened(late(), late("gold_shop.items", key="HELD:erp/gold_shop.items"))) == 2
+
+
+def test_a_source_that_catches_up_stays_one_incident_whichever_stage_it_waits_for() -> None:
+    known = opened(late())
+    assert judge_incidents(known, [late(key="UNDONE:erp")], {"erp"}, NOW + MINUTE) == []
+
+
+def test_what_is_known_changes_nothing() -> None:
+    known = opened(late())
+    assert judge_incidents(known, [late()], {"erp"}, NOW + MINUTE) == []
+
+
+def test_an_incident_is_over_when_nothing_of_it_is_late_by_any_cause() -> None:
+    known = opened(late(), late("gold_shop.items"))
+    again = judge_incidents(known, [late("gold_shop.items", key="HELD:erp/gold_shop.items")], {"erp"}, NOW + MINUTE)
+    assert [incident.state for incident in again] == ["open"]
+    over = judge_incidents([*known, *again], [], {"erp"}, NOW + 2 * MINUTE)
+    assert [incident.state for incident in over] == ["closed", "closed"]
+
+
+def test_an_incident_of_a_source_that_was_not_looked_at_stays() -> None:
+    known = opened(late(), late("gold_crm.people", source="crm"))
+    assert judge_incidents(known, [], {"erp"}, NOW + MINUTE) == []
+
+
+def test_the_same_cause_again_after_it_was_over_is_a_new_incident() -> None:
+    known = opened(late())
+    over = judge_incidents(known, [], {"erp"}, NOW + MINUTE)
+    (again,) = judge_incidents(over, [late()], {"erp"}, NOW + 2 * MINUTE)
+    assert again.id != known[0].id
+
+
+def test_who_was_told_that_it_is_late_is_told_that_it_is_over_and_nobody_else() -> None:
+    (incident,) = opened(late())
+    assert due_to_tell(incident, ["mail", "chat"], NOW) == [("late", "mail"), ("late", "chat")]
+    told = replace(incident, told={claim_key("late", "mail"): NOW})
+    assert due_to_tell(told, ["mail"], NOW) == []
+    assert due_to_tell(replace(told, state="closed"), ["mail", "chat"], NOW) == [("recovered", "mail")]
+
+
+@given(st.integers(0, 60))
+def test_what_a_process_undertook_to_tell_is_told_by_another_only_when_it_must_have_died(minutes: int) -> None:
+    (incident,) = opened(late())
+    claimed = replace(incident, claimed={claim_key("late", "mail"): NOW})
+    due = due_to_tell(claimed, ["mail"], NOW + minutes * MINUTE)
+    assert bool(due) == (minutes * MINUTE > PATIENCE)
+
+
+def test_of_processes_that_look_at_once_one_opens_an_incident(write_settings: SettingsWriter) -> None:
+    lake = open_lake(write_settings(""))
+    change_incidents(lake, lambda known: [])
+
+    def look(_: int) -> int:
+        mine = open_lake(lake.settings)
+        return len(change_incidents(mine, lambda known: judge_incidents(known, [late()], {"erp"}, NOW)))
+
+    with ThreadPoolExecutor(3) as pool:
+        assert sorted(pool.map(look, range(3))) == [0, 0, 1]
+    (incident,) = read_incidents(lake)
+    assert incident == opened(late())[0]

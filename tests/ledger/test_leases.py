@@ -1,0 +1,64 @@
+"""Leases: who may work on a table now, and until when."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from retable.errors import Leased
+from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.leases import LENGTH, Lease, Purpose, leased, standing_leases, wait_for_upkeep
+
+NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)
+
+
+@pytest.fixture
+def lake(lake_settings) -> Lake:
+    return open_lake(lake_settings)
+
+
+def lease(target: str, holder: str, purpose: Purpose = "upkeep", now: datetime = NOW) -> Lease:
+    return Lease("erp", target, purpose, holder, now + LENGTH, now)
+
+
+def test_a_table_is_one_upkeeps_at_a_time(lake):
+    with leased(lake, lease("gold_shop.t", "one")):
+        other = lease("gold_shop.t", "other")
+        with pytest.raises(Leased, match="the upkeep one is at gold_shop.t"), leased(lake, other):
+            pass
+        with leased(lake, lease("gold_shop.u", "other")):
+            assert {each.target for each in standing_leases(lake, "erp", NOW)} == {"gold_shop.t", "gold_shop.u"}
+    later = NOW + timedelta(minutes=1)
+    assert standing_leases(lake, "erp", later) == []
+    with leased(lake, lease("gold_shop.t", "other", now=later)):
+        pass
+
+
+def test_upkeep_keeps_away_from_all_tables_of_a_source_that_is_replayed(lake):
+    with (
+        leased(lake, lease("erp", "one", "replay")),
+        leased(lake, lease("erp", "backfill", "replay")),
+        pytest.raises(Leased, match="replay"),
+        leased(lake, lease("gold_shop.t", "upkeep")),
+    ):
+        pass
+
+
+def test_a_replay_that_begins_beside_upkeep_is_let_in_and_waits_for_it(lake):
+    with leased(lake, lease("gold_shop.t", "upkeep")), leased(lake, lease("erp", "one", "replay")):
+        wait_for_upkeep(lake, "erp", NOW, patience=0.01)
+        assert len(standing_leases(lake, "erp", NOW)) == 2
+    wait_for_upkeep(lake, "erp", NOW + timedelta(minutes=1))
+
+
+def test_what_a_killed_run_held_runs_out(lake):
+    dead = leased(lake, lease("gold_shop.t", "killed"))
+    dead.__enter__()
+    with pytest.raises(Leased), leased(lake, lease("gold_shop.t", "next")):
+        pass
+    with leased(lake, lease("gold_shop.t", "next", now=NOW + LENGTH)):
+        pass
+
+
+def test_a_lease_of_another_source_is_of_no_account(lake):
+    with leased(lake, lease("gold_shop.t", "one")):
+        assert standing_leases(lake, "other", NOW) == []

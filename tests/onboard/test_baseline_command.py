@@ -1,0 +1,69 @@
+"""`retable baseline` before Spark starts: which table is meant, and what a copy must be."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+from lakes import SettingsWriter
+from onboard.schemas import many_dump
+from retable.cli.app import app
+from retable.cli.baseline import _find, _target
+from retable.ledger.catalog import Lake, open_lake
+from retable.model.event import TableName
+
+SOURCE = """
+[sources.shop]
+kind = "files"
+format = "canal_json"
+path = "landing"
+layout = "kafka_dump"
+"""
+
+
+@pytest.fixture
+def lake(write_settings: SettingsWriter) -> Lake:
+    return open_lake(write_settings(SOURCE))
+
+
+@pytest.fixture
+def retable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lake: Lake) -> Callable[..., Result]:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dump.sql").write_text("".join(many_dump(5)), encoding="utf-8")
+    pq.write_table(pa.table({"id": [1]}), tmp_path / "copy.parquet")
+    return lambda *args: CliRunner().invoke(app, args, prog_name="retable")
+
+
+def test_a_table_that_nothing_told_of_is_not_found(retable: Callable[..., Result]) -> None:
+    result = retable("baseline", "gold_shop.orders", "--from", "copy.parquet", "--at", "start")
+    assert result.exit_code == 1
+    assert "retable schema import SOURCE" in result.stderr
+
+
+def test_a_table_of_a_dump_is_found_with_its_key_and_its_partition(retable: Callable[..., Result], lake: Lake) -> None:
+    retable("schema", "import", "shop", "--from", "dump.sql", "--at", "start")
+    target = _target(lake, _find(lake, "gold_shop.order_lines"), "0:12", "topic/3")
+    assert (target.table, target.keys) == (TableName("shop", None, "order_lines"), ("order_id", "line"))
+    assert (target.part, target.position) == (("topic", 3), (0, 12, 0))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--from", "copy.parquet", "--at", "yesterday"), "is no position"),
+        (("--from", "copy.parquet", "--at", "0:1", "--partition", "topic"), "is no partition"),
+        (("--from", "nothing.parquet", "--at", "0:1"), "holds no files"),
+        (("--from", "dump.sql", "--at", "0:1"), "is no copy"),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_written(
+    retable: Callable[..., Result], tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    retable("schema", "import", "shop", "--from", "dump.sql", "--at", "start")
+    result = retable("baseline", "gold_shop.orders", *options)
+    assert result.exit_code == 1
+    assert words in result.stderr
+    assert not (tmp_path / "lake" / "silver").exists()

@@ -1,0 +1,75 @@
+"""`retable check`: what a source has and what a run would make of it, with nothing written."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from lakes import SettingsWriter
+from onboard.schemas import shops_dump
+from retable.cli.app import app
+from retable.simulate import ROW_KINDS, Delivery, datahub_tuple, deliver, simulate, write_objects
+from retable.simulate.designs import DESIGNS
+
+SOURCE = """
+[sources.shop]
+kind = "files"
+format = "datahub_tuple"
+path = "landing"
+layout = "kafka_dump"
+database = "shop000"
+binary_encoding = "base64"
+exclude = ["shop000.stock"]
+
+[tables."shop000.orders"]
+keys = ["id"]
+"""
+
+
+@pytest.fixture
+def retable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_settings: SettingsWriter) -> Callable[..., Result]:
+    write_settings(SOURCE)
+    monkeypatch.chdir(tmp_path)
+    chance = Random(3)
+    history = simulate(chance, 60, kinds=ROW_KINDS, loaded=tuple(DESIGNS), database="shop000")
+    write_objects(deliver(datahub_tuple.write(history), chance, Delivery(windows=2)), tmp_path / "landing")
+    (tmp_path / "dump.sql").write_text("".join(shops_dump(2)), encoding="utf-8")
+    return lambda *args: CliRunner().invoke(app, args, prog_name="retable")
+
+
+def tables(result: Result) -> dict[str, dict[str, object]]:
+    return {table["table"]: table for table in json.loads(result.stdout)["tables"]}
+
+
+def test_what_nothing_tells_is_said_and_what_a_dump_tells_is_known(retable: Callable[..., Result]) -> None:
+    before = retable("check", "shop", "--json")
+    assert before.exit_code == 0, before.output
+    orders, customers = tables(before)["shop000.orders"], tables(before)["shop000.customers"]
+    assert (orders["key_from"], customers["key_from"]) == ("settings", "nothing")
+    assert orders["gold"] == "gold_shop000.orders"
+    assert not tables(before)["shop000.stock"]["taken"]
+    retable("schema", "import", "shop", "--from", "dump.sql", "--at", "start")
+    after = retable("check", "shop", "--json")
+    customers = tables(after)["shop000.customers"]
+    assert (customers["key_from"], customers["keys"]) == ("import", ["id"])
+    assert customers["text_for_want_of_types"] == []
+    assert json.loads(after.stdout)["silent"] == [f"shop001.{name}" for name in sorted(DESIGNS)]
+
+
+def test_messages_that_do_not_decode_are_named_and_end_with_attention(
+    retable: Callable[..., Result], tmp_path: Path
+) -> None:
+    line = json.dumps({"topic": "t", "partition": 0, "offset": 7, "timestamp": 0, "key": None, "value": "no json"})
+    (tmp_path / "landing" / "shop-2026-03-02T00.jsonl").write_text(f"{line}\n", encoding="utf-8")
+    result = retable("check", "shop")
+    assert result.exit_code == 2
+    assert "t/0@7" in result.stderr
+    assert "shop000.orders" in result.stdout
+
+
+def test_looking_writes_nothing(retable: Callable[..., Result], tmp_path: Path) -> None:
+    retable("check", "shop")
+    assert not any((tmp_path / "lake").rglob("*.parquet"))
