@@ -19,9 +19,9 @@ LAUNCHER = ROOT / "infra" / "RestCatalogOnLoopback.java"
 
 PACKAGES = """\
 Of the system's packages the tests start these, as this user or as theirs, on loopback:
-  Debian, Ubuntu   sudo apt install postgresql
-  Fedora           sudo dnf install postgresql-server
-  macOS            brew install postgresql@15"""
+  Debian, Ubuntu   sudo apt install postgresql mariadb-server
+  Fedora           sudo dnf install postgresql-server mariadb-server
+  macOS            brew install postgresql@15 mariadb"""
 
 WRONG_JARS = """\
 The jars of Iceberg's REST catalog are not what infra/servers_rest.sha256 pins, so none was kept: {names}.
