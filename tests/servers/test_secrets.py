@@ -48,6 +48,7 @@ def test_no_secret_is_in_event_log_plan_settings_processes_or_words(tmp_path: Pa
     conf = {
         **submit_conf(shop.settings),
         "spark.eventLog.enabled": "true",
+        "spark.eventLog.compress": "false",
         "spark.eventLog.dir": events.as_uri(),
         # Without it Spark hides what it knows to be secret: nothing is to depend on that.
         "spark.redaction.regex": "nothing-is-hidden",
