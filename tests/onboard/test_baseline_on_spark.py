@@ -33,6 +33,8 @@ from retable.simulate.designs import DESIGNS
 from retable.verify.bronze import against_bronze
 from retable.verify.rows import Share
 
+pytestmark = pytest.mark.slow
+
 
 class BrokenOff(Exception):
     """The copy could not be read to its end."""

@@ -3,6 +3,7 @@
 from pathlib import Path
 from random import Random
 
+import pytest
 from pyspark.sql import SparkSession
 
 from laws.spark_world import open_lake_in
@@ -21,6 +22,8 @@ from retable.simulate import ROW_KINDS, Delivery, History, deliver, simulate, st
 from retable.simulate.designs import DESIGNS
 from retable.verify.bronze import against_bronze
 from retable.verify.rows import Share
+
+pytestmark = pytest.mark.slow
 
 SHOPS, BUSY = 160, 4
 """Databases of five tables each, and in how many of them something happens in the first hour."""

@@ -21,6 +21,8 @@ from retable.shadow.lake import drop_shadow, find_shadow
 from retable.shadow.plan import check_ask
 from retable.shadow.spark import build, promote
 
+pytestmark = pytest.mark.slow
+
 WALL = ("2026-03-01 05:00:00", "timestamp")
 ZONE = '\ntime_zone = "Asia/Shanghai"\n'
 

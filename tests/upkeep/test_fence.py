@@ -14,6 +14,8 @@ from retable.session import build_session
 from retable.upkeep.spark import Iceberg
 from retable.verify.ledger import against_ledger
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_compaction_under_a_replay_costs_it_its_write_and_a_sixth_one_its_run(
     spark: SparkSession, tmp_path: Path

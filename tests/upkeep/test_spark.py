@@ -23,6 +23,8 @@ from retable.upkeep.report import Kept
 from retable.upkeep.spark import keep
 from retable.verify.ledger import against_ledger
 
+pytestmark = pytest.mark.slow
+
 HOURS = 5
 EAGER = Rules(keep=timedelta(0), most_manifests=3)
 """No snapshot is too young: the lakes of tests are."""
