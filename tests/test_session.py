@@ -58,10 +58,12 @@ def test_local_spark_listens_on_loopback_only(spark: SparkSession) -> None:
     assert conf.get("spark.driver.host") == conf.get("spark.driver.bindAddress") == "127.0.0.1"
 
 
-def test_missing_jars_name_the_command_that_gets_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_jars_name_the_command_that_gets_them(
+    tmp_path: Path, lake_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("RETABLE_JARS", str(tmp_path))
     with pytest.raises(EnvironmentFault, match="make setup"):
-        submit_conf()
+        submit_conf(lake_settings)
 
 
 _BUILD = """
@@ -100,7 +102,7 @@ def test_under_spark_submit_its_master_and_name_win(tmp_path: Path, lake_setting
     _lake_folder(lake_settings)
     program = tmp_path / "job.py"
     program.write_text(_SUBMITTED, encoding="utf-8")
-    conf = [f"--conf={key}={value}" for key, value in submit_conf().items()]
+    conf = [f"--conf={key}={value}" for key, value in submit_conf(lake_settings).items()]
     spark_submit = Path(sys.executable).with_name("spark-submit")
     result = subprocess.run(
         [spark_submit, "--master", "local[1]", "--name", "theirs", *conf, program, tmp_path / "retable.toml"],

@@ -49,9 +49,9 @@ def test_the_catalog_writes_ahead_and_has_the_columns_that_spark_asks_for(lake, 
         assert rows.fetchall() == [("lake", "ops", "ledger", "TABLE")]
 
 
-def test_only_the_tables_of_windows_and_leases_refuse_to_repeat_a_lost_commit(lake):
+def test_only_tables_that_processes_race_for_refuse_to_repeat_a_lost_commit(lake):
     retries = {name: lake.ensure(name).properties["commit.retry.num-retries"] for name in OPS}
-    assert {retries.pop(name) for name in ("ops.windows", "ops.leases")} == {"0"}
+    assert {retries.pop(name) for name in ("ops.windows", "ops.leases", "ops.incidents")} == {"0"}
     assert set(retries.values()) == {"20"}
 
 
