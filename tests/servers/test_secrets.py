@@ -60,7 +60,7 @@ def test_no_secret_is_in_event_log_plan_settings_processes_or_words(tmp_path: Pa
             *(f"--conf={key}={value}" for key, value in conf.items()),
             *(program, shop.file, shop.windows()[0]),
         ],
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
+        env={**_environment(), "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
         capture_output=True,
         check=False,
     )
@@ -71,3 +71,8 @@ def test_no_secret_is_in_event_log_plan_settings_processes_or_words(tmp_path: Pa
     for name, text in {**seen, "stdout": done.stdout, "stderr": done.stderr}.items():
         found = [secret for secret in (SECRET, PASSWORD) if secret.encode() in text]
         assert not found, f"{name} shows {found}"
+
+
+def _environment() -> dict[str, str]:
+    """This process's environment without AWS's own variables, which Spark by itself puts into its configuration."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
