@@ -59,7 +59,7 @@ class Uninterrupted:
 def prepare(folder: Path, warehouse: Path, catalog: Path = Path("catalog.db")) -> Settings:
     """Write the stream as objects, and settings of an empty lake for it."""
     write_objects(canal_lines(), checkpoint_cuts(canal_lines()), folder / "landing")
-    toml = LAKE.format(catalog=catalog, warehouse=warehouse) + SOURCE.format(folder=folder / "landing") + TABLES
+    toml = LAKE.format(catalog=catalog, warehouse=warehouse) + TABLES + SOURCE.format(folder=folder / "landing")
     (folder / "retable.toml").write_text(toml, encoding="utf-8")
     return load_settings(folder / "retable.toml")
 
