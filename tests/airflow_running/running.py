@@ -105,7 +105,7 @@ class RunningAirflow:
             assert not [run["dag_run_id"] for run in runs if run["state"] == "failed"]
             return runs if len(runs) >= count and all(run["state"] == "success" for run in runs) else []
 
-        found: list[dict[str, Any]] = self.until(ended, 2 * PATIENCE)
+        found: list[dict[str, Any]] = self.until(ended, 4 * PATIENCE)
         return found
 
     def wait_for_run(self, dag_id: str, run_id: str, wanted: str = "success") -> dict[str, Any]:
