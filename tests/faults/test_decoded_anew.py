@@ -55,7 +55,7 @@ def test_a_commit_that_lost_its_race_is_no_success_though_a_run_of_this_name_pub
 
     def win(step: str) -> None:
         if step == f"{table}: before publishing":
-            session.sql(f"ALTER TABLE lake.{table} SET TBLPROPERTIES ('comment' = 'somebody else was here')")
+            session.sql(f"ALTER TABLE lake.{table} SET TBLPROPERTIES ('retable.comment' = 'somebody else was here')")
 
     with pytest.raises(Fenced, match=table):
         replay(session, lake, settings.source("erp"), window, RUN, NOW, win)

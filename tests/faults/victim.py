@@ -21,6 +21,7 @@ from retable.session import build_session
 
 DATA_FILE = ".parquet"
 LAST_STEP = "recorded but for the ledger"
+NEEDS_NO_JVM = (LAST_STEP, ": published")
 
 
 class Killer:
@@ -42,7 +43,7 @@ class Killer:
             os.kill(self._jvm.pid, signal.SIGKILL)
             if self._jvm.wait() == -signal.SIGKILL:
                 print(what, flush=True)
-            if what == LAST_STEP:
+            if what.endswith(NEEDS_NO_JVM):
                 # What is left needs no JVM: the driver goes down with it.
                 os.kill(os.getpid(), signal.SIGKILL)
 
