@@ -1,12 +1,13 @@
 """Hours in a real Airflow: scheduled, backfilled out of order beside live ones, and quiet."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from airflow_running.running import RunningAirflow
-from airflow_running.world import QUIET_HOURS, SHOP_HOURS, World
-from retable.ledger.read import read_cuts, read_ledger
+from airflow_running.world import QUIET_HOURS, SHOP_HOURS, World, retable
+from retable.ledger.read import read_cuts, read_ledger, read_tables
 
 SHOP, NIGHT = "replay_changes__shop", "replay_changes__night"
 
@@ -24,12 +25,19 @@ def replayed(airflow: RunningAirflow, world: World) -> RunningAirflow:
 def test_six_hours_backfilled_out_of_order_beside_a_live_one_give_the_rows_of_the_source(
     replayed: RunningAirflow, world: World
 ) -> None:
+    """The newest hour comes first: a statement of an older one that comes behind holds its table until a rebuild."""
     runs = replayed.runs(SHOP)
     kinds = [run["run_type"] for run in runs]
     assert kinds.count("backfill") == SHOP_HOURS - 1
     assert "scheduled" in kinds
     begun = [run["logical_date"] for run in runs if run["run_type"] == "backfill"]
     assert begun == sorted(begun, reverse=True)
+    held = [table for table in read_tables(world.lake, "shop") if table.state == "held"]
+    assert {json.loads(table.hold)["code"] for table in held if table.hold} <= {"LATE_CHANGE"}
+    for table in held:
+        retable(
+            *settings, "hold", "release", table.gold, "--rebuild", "--yes", "--reason", "late statements", ends=(0, 2)
+        )
     assert world.differences() == {}
 
 
