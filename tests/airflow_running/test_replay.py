@@ -35,9 +35,8 @@ def test_six_hours_backfilled_out_of_order_beside_a_live_one_give_the_rows_of_th
     held = [table for table in read_tables(world.lake, "shop") if table.state == "held"]
     assert {json.loads(table.hold)["code"] for table in held if table.hold} <= {"LATE_CHANGE"}
     for table in held:
-        retable(
-            *settings, "hold", "release", table.gold, "--rebuild", "--yes", "--reason", "late statements", ends=(0, 2)
-        )
+        release = ["hold", "release", table.gold, "--rebuild", "--yes", "--reason", "late statements"]
+        retable("--settings", world.folder / "retable.toml", *release, ends=(0, 2))
     assert world.differences() == {}
 
 
