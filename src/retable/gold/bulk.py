@@ -1,6 +1,7 @@
 """Rows of silver by table, and those of a table that are all of one kind, for which the two at the ends can stand."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from retable.model.event import TableName
 from retable.replay.fold import RowEvent
 
 _NAME = ["database", "schema", "table"]
+_SEQUENCE = ("epoch", "hi", "lo")
 _OPS = pa.array(["INSERT", "UPDATE", "DELETE", "READ"])
 
 
@@ -35,12 +37,26 @@ def by_table(rows: pa.Table) -> Iterator[tuple[TableName, pa.Table]]:
         names = zip(*(group.column(part).to_pylist() for part in _NAME), strict=True)
         for (database, schema, table), place in zip(names, group.column("place_list"), strict=True):
             if database is not None and table:
-                yield TableName(database, schema, table), rows.take(place.values).combine_chunks()
+                mine = rows if len(place.values) == rows.num_rows else rows.take(place.values)
+                yield TableName(database, schema, table), mine.combine_chunks()
 
 
 def to_events(rows: pa.Table, ordinals: Mapping[str, int]) -> list[RowEvent]:
     """Rows of silver as events that count."""
     return [to_event(record, ordinals, counted=True) for record in rows.to_pylist()]
+
+
+def sequences_of(rows: pa.Table) -> pa.Table:
+    """The members of the sequences of rows, narrow where all of them are: wide decimals take long to compare."""
+    columns = {name: pc.struct_field(rows["sequence"], name) for name in _SEQUENCE}
+    with suppress(pa.ArrowInvalid):
+        columns["hi"] = columns["hi"].cast(pa.int64())
+    return pa.table(columns)
+
+
+def in_order(columns: pa.Table) -> pa.Array:
+    """The places of rows by these columns, the first one first."""
+    return pc.sort_indices(columns, [(name, "ascending") for name in columns.column_names])
 
 
 def bulk_of(rows: pa.Table, ordinals: Mapping[str, int]) -> Bulk | None:
@@ -56,12 +72,9 @@ def bulk_of(rows: pa.Table, ordinals: Mapping[str, int]) -> Bulk | None:
     )
     if not plain:
         return None
-    order = pc.sort_indices(
-        pa.table({name: pc.struct_field(rows["sequence"], name) for name in ("epoch", "hi", "lo")}),
-        [(name, "ascending") for name in ("epoch", "hi", "lo")],
-    )
-    ends = rows.take(pa.array(sorted({order[0].as_py(), order[-1].as_py()}, key=order.to_pylist().index)))
-    events = to_events(ends, ordinals)
+    order = in_order(sequences_of(rows))
+    ends = [order[0].as_py(), order[-1].as_py()]
+    events = to_events(rows.take(pa.array(list(dict.fromkeys(ends)))), ordinals)
     return Bulk(rows, events[0].types or {}, events)
 
 

@@ -1,10 +1,12 @@
-"""Row images, many at a time, to one list of lexemes for each of their columns."""
+"""Row images, many at a time, to one array of lexemes for each of their columns."""
 
 from collections.abc import Sequence
 from itertools import islice
 from operator import attrgetter
 
 import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec import Raw
 
 from retable.decode.image_text import images_decoder, lexeme_of, read_image
@@ -13,7 +15,7 @@ _LOOKED_AT = 32
 _TOKENS = msgspec.json.Decoder(dict[str, Raw])
 
 
-def read_columns(images: Sequence[str | None], names: Sequence[str]) -> dict[str, list[str | None]]:
+def read_columns(images: Sequence[str | None], names: Sequence[str]) -> dict[str, pa.Array]:
     """Give each column's lexemes, null where an image, or the image itself, is left out: as `read_image` reads them."""
     texts = ["{}" if image is None else image for image in images]
     first = [_TOKENS.decode(image) for image in islice(texts, _LOOKED_AT)]
@@ -25,12 +27,20 @@ def read_columns(images: Sequence[str | None], names: Sequence[str]) -> dict[str
         rows = None
     if rows is None:
         one_by_one = [read_image(text) for text in texts]
-        return {name: [image.get(name) for image in one_by_one] for name in names}
-    found: dict[str, list[str | None]] = {}
+        return {name: pa.array([image.get(name) for image in one_by_one], pa.string()) for name in names}
+    found: dict[str, pa.Array] = {}
     for at, name in enumerate(names):
         cells = list(map(attrgetter(f"column_{at}"), rows))
-        found[name] = [lexeme_of(bytes(cell)) for cell in cells] if name in as_tokens else cells
+        found[name] = _lexemes(cells) if name in as_tokens else pa.array(cells, pa.string())
     return found
+
+
+def _lexemes(tokens: list[Raw]) -> pa.Array:
+    """What tokens stand for; where all are numbers and the like, they are taken as they are."""
+    texts = pa.array(list(map(bytes, tokens)), pa.binary()).cast(pa.string())
+    if pc.any(pc.starts_with(texts, '"')).as_py():
+        return pa.array([lexeme_of(bytes(token)) for token in tokens], pa.string())
+    return pc.if_else(pc.equal(texts, "null"), pa.scalar(None, pa.string()), texts)
 
 
 def _tells(token: Raw) -> bool:

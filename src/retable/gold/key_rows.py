@@ -2,12 +2,15 @@
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyiceberg.io import FileIO
 
 _ROW = "_retable_row"
+_CLOSE = 8
+"""A table of flags has at most so many places for each value that is looked up in it: a byte each."""
 
 
 def can_find(keys: pa.Table) -> bool:
@@ -64,15 +67,27 @@ def _may_hold(group: pq.RowGroupMetaData, name: str, keys: pa.ChunkedArray) -> b
 
 
 def _matching(rows: pa.Table, keys: pa.Table) -> pa.Array:
-    candidates = pc.is_in(rows.column(0), value_set=keys.column(0).combine_chunks())
+    candidates = _is_one_of(rows.column(0), keys.column(0))
     for at in range(1, keys.num_columns):
-        candidates = pc.and_(candidates, pc.is_in(rows.column(at), value_set=keys.column(at).combine_chunks()))
+        candidates = pc.and_(candidates, _is_one_of(rows.column(at), keys.column(at)))
     places = pc.indices_nonzero(candidates).cast(pa.int64())
     if keys.num_columns == 1:
         return places
     numbered = rows.take(places).append_column(_ROW, places)
     same = numbered.join(keys, keys.column_names, join_type="left semi")
     return same.column(_ROW).combine_chunks()
+
+
+def _is_one_of(values: pa.ChunkedArray, wanted: pa.ChunkedArray) -> pa.Array:
+    """Say of each value whether it is among the wanted; whole numbers that lie close look it up in a table."""
+    if pa.types.is_integer(values.type) and not values.null_count and not wanted.null_count and len(values):
+        numbers, among = values.to_numpy(), wanted.to_numpy()
+        lowest, highest = numbers.min(), numbers.max()
+        among = among[(among >= lowest) & (among <= highest)]
+        if int(highest) - int(lowest) <= _CLOSE * len(numbers):
+            return pa.array(np.isin(numbers, among, kind="table"))
+        wanted = pa.chunked_array([among])
+    return pc.is_in(values, value_set=wanted.combine_chunks())
 
 
 def _is_ordered(kind: pa.DataType) -> bool:

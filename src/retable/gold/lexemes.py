@@ -4,7 +4,7 @@ A short cut takes lexemes of the usual shape of a form. Where one has another sh
 reader of values: what a lexeme means is told there, and only there.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -27,8 +27,7 @@ from retable.decode.wire import (
 from retable.gold.rows import arrow_type, to_column
 from retable.model.schema import GoldType
 
-Lexemes = Sequence[str | None]
-_Short = Callable[[pa.Array], pa.Array]
+_Reader = Callable[[pa.Array], pa.Array]
 
 _WHOLE = r"^-?[0-9]{1,18}$"
 _REAL = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
@@ -44,19 +43,20 @@ class _Unusual(Exception):
 
 def column_reader(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
-) -> Callable[[Lexemes], pa.Array]:
-    """Compile the reader of one column; it raises what the reader of values raises of the first one that it refuses."""
+) -> _Reader:
+    """Compile the reader of a column of texts; it raises what the reader of values raises of the first it refuses."""
     form = value_form(source_format, wire_type, gold, rules, declared)
     read = read_value_of(form, wire_type or declared, gold, rules)
     short = _short_cut(form, gold, rules)
 
-    def one_by_one(lexemes: Lexemes) -> pa.Array:
+    def one_by_one(texts: pa.Array) -> pa.Array:
+        lexemes = texts.to_pylist()
         values = {lexeme: read(lexeme) for lexeme in dict.fromkeys(lexemes)}
         return to_column([values[lexeme] for lexeme in lexemes], gold)
 
-    def many(lexemes: Lexemes) -> pa.Array:
+    def many(lexemes: pa.Array) -> pa.Array:
         try:
-            return short(pa.array(lexemes, pa.string()))
+            return short(lexemes)
         except (_Unusual, pa.ArrowInvalid):
             return one_by_one(lexemes)
 
@@ -114,7 +114,7 @@ def _wall_clock(texts: pa.Array) -> pa.Array:
     return _not_before(_shaped(texts, _CLOCK).cast(pa.timestamp("us")), pa.int64(), _FIRST_MICRO)
 
 
-def _instant(zone: str) -> _Short:
+def _instant(zone: str) -> _Reader:
     """Wall-clock times of a zone; where its rules are those of another age, each is looked at by itself."""
     if zone == "UTC":
         return lambda texts: _wall_clock(texts).cast(pa.timestamp("us", "UTC"))
@@ -131,7 +131,7 @@ def _instant(zone: str) -> _Short:
     return read
 
 
-def _shown(gold: GoldType, zone: str) -> Callable[[pa.Array], pa.Array]:
+def _shown(gold: GoldType, zone: str) -> _Reader:
     """Microseconds since the epoch as points in time, or as the wall clock that a zone shows then."""
 
     def show(micros: pa.Array) -> pa.Array:

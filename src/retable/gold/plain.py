@@ -14,15 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from retable.errors import RetableError
+from retable.gold.bulk import in_order, sequences_of
 from retable.gold.image_columns import read_columns
-from retable.gold.lexemes import Lexemes, column_reader
+from retable.gold.lexemes import column_reader
 from retable.gold.rows import arrow_type, sequence_type
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.replay.images import TableReader
 
-_ORDER = ("epoch", "hi", "lo", "topic", "partition", "offset", "row_index")
+_ARRIVAL = ("topic", "partition", "offset", "row_index")
 
 _Flags = npt.NDArray[np.bool_]
+_Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,6 @@ def fold_plain(
     `wire` gives, by identity, what the images call a column, and its type there. The columns of the result are in the
     reader's order, by position.
     """
-    silver = _in_order(silver)
     deletes = np.asarray(pc.equal(silver["op"], "DELETE"))
     images = pc.if_else(pa.array(deletes), silver["before"], silver["after"])
     names = [wire[column.id][0] if column.id in wire else None for column in reader.columns]
@@ -56,7 +57,8 @@ def fold_plain(
             continue
         lexemes = found[name]
         if at not in reader.key_columns:
-            lexemes = _without(lexemes, deletes)
+            # Nobody reads what else stands in a row that goes.
+            lexemes = pc.if_else(pa.array(deletes), pa.scalar(None, pa.string()), lexemes)
         declared, kind = column.source_type, column.type
         read = column_reader(reader.source_format, wire[column.id][1], kind, reader.rules, declared)
         array, refused = _read(lexemes, read)
@@ -77,39 +79,29 @@ def fold_plain(
 
 def _sequences(silver: pa.Table, with_part: bool) -> pa.StructArray:
     kind = sequence_type(with_part)
-    members = [silver[member.name].combine_chunks().cast(member.type) for member in kind]
+    told = silver["sequence"].combine_chunks()
+    members = [silver["part"] if member.name == "part" else pc.struct_field(told, member.name) for member in kind]
+    members = [_whole(column).cast(member.type) for column, member in zip(members, kind, strict=True)]
     return pa.StructArray.from_arrays(members, fields=list(kind))
 
 
-def _in_order(silver: pa.Table) -> pa.Table:
-    """The rows by sequence; the same sequence again (a redelivery) by where it arrived."""
-    sequence = silver["sequence"].combine_chunks()
-    for name in ("epoch", "hi", "lo"):
-        silver = silver.append_column(name, pc.struct_field(sequence, name))
-    return silver.sort_by([(name, "ascending") for name in _ORDER])
+def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _without(lexemes: list[str | None], deletes: _Flags) -> list[str | None]:
-    """Nobody reads what else stands in a row that goes."""
-    if not deletes.any():
-        return lexemes
-    return [None if gone else lexeme for lexeme, gone in zip(lexemes, deletes.tolist(), strict=True)]
-
-
-def _read(lexemes: list[str | None], read: Callable[[Lexemes], pa.Array]) -> tuple[pa.Array, _Flags]:
+def _read(lexemes: pa.Array, read: Callable[[pa.Array], pa.Array]) -> tuple[pa.Array, _Flags]:
     """A column, null where a value is refused, and which these are."""
-    refused = np.zeros(len(lexemes), bool)
     try:
-        return read(lexemes), refused
+        return read(lexemes), np.zeros(len(lexemes), bool)
     except RetableError:
-        refusing = {lexeme for lexeme in dict.fromkeys(lexemes) if _refuses(read, lexeme)}
-    refused[:] = [lexeme in refusing for lexeme in lexemes]
-    return read([None if lexeme in refusing else lexeme for lexeme in lexemes]), refused
+        refusing = [lexeme for lexeme in lexemes.unique().to_pylist() if _refuses(read, lexeme)]
+    refused = pc.is_in(lexemes, pa.array(refusing, pa.string()))
+    return read(pc.if_else(refused, pa.scalar(None, pa.string()), lexemes)), np.asarray(refused)
 
 
-def _refuses(read: Callable[[Lexemes], pa.Array], lexeme: str | None) -> bool:
+def _refuses(read: Callable[[pa.Array], pa.Array], lexeme: str | None) -> bool:
     try:
-        read([lexeme])
+        read(pa.array([lexeme], pa.string()))
     except RetableError:
         return True
     return False
@@ -125,14 +117,12 @@ def _with_all_of_their_keys(silver: pa.Table, unplain: _Flags) -> _Flags:
     return unplain | same
 
 
-def _last(silver: pa.Table, keys: Sequence[pa.Array], plain: _Flags) -> tuple[npt.NDArray[np.int64], Counter[str]]:
+def _last(silver: pa.Table, keys: Sequence[pa.Array], plain: _Flags) -> tuple[_Places, Counter[str]]:
     """The place of the last row of every key, and what became of the others; of a redelivered row the first counts."""
-    same = np.ones(silver.num_rows, bool)
-    for name in ("epoch", "hi", "lo"):
-        column = silver[name].combine_chunks()
-        same[1:] &= np.asarray(pc.equal(column[1:], column[:-1]))
-    places = np.flatnonzero(plain)
-    codes, ranks = _codes(keys)[places], np.cumsum(~same)[places]
+    order, ranks = _ranked(silver)
+    counts = plain[order]
+    places, ranks = order[counts], ranks[counts]
+    codes = _codes(keys)[places]
     by_key = np.argsort(codes, kind="stable")
     codes, ranks = codes[by_key], ranks[by_key]
     again = np.zeros(len(places), bool)
@@ -144,6 +134,22 @@ def _last(silver: pa.Table, keys: Sequence[pa.Array], plain: _Flags) -> tuple[np
     duplicates = int(again.sum())
     verdicts = Counter(applied=len(last), duplicate=duplicates, superseded=len(places) - len(last) - duplicates)
     return last, +verdicts
+
+
+def _ranked(silver: pa.Table) -> tuple[_Places, _Places]:
+    """The places of the rows by sequence, with its rank; equal ones, which are redeliveries, as they arrived."""
+    sequences = sequences_of(silver)
+    columns = pa.table(
+        {
+            **dict(zip(sequences.column_names, sequences.columns, strict=True)),
+            **{name: silver[name] for name in _ARRIVAL},
+        }
+    )
+    order = in_order(columns)
+    same = np.ones(silver.num_rows, bool)
+    for column in sequences.take(order).combine_chunks().columns:
+        same[1:] &= np.asarray(pc.equal(column[1:], column[:-1]))
+    return np.asarray(order).astype(np.int64), np.cumsum(~same)
 
 
 def _codes(keys: Sequence[pa.Array]) -> npt.NDArray[np.int64]:
