@@ -3,6 +3,7 @@
 import errno
 import sqlite3
 from contextlib import closing
+from operator import is_
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,23 @@ def test_a_system_table_is_made_where_it_is_missing(lake, name, partitions):
     assert [field.name for field in table.spec().fields] == partitions
     assert table.metadata.format_version == 2
     assert lake.ensure(name).metadata.table_uuid == table.metadata.table_uuid
+
+
+def test_what_a_commit_stages_shares_the_history_and_leaves_it_alone(lake):
+    table = lake.ensure("ops.ledger")
+    for _ in range(3):
+        table.append(OPS["ops.ledger"].columns.empty_table())
+    before = table.metadata.model_dump_json()
+    with table.transaction() as transaction:
+        transaction.append(OPS["ops.ledger"].columns.empty_table())
+        transaction.set_properties(wanted="here")
+        staged = transaction.table_metadata
+        assert len(staged.snapshots) == 4
+        assert all(map(is_, staged.snapshots, table.metadata.snapshots))
+        assert table.metadata.model_dump_json() == before
+    assert [each.snapshot_id for each in lake.load("ops.ledger").metadata.snapshots] == [
+        each.snapshot_id for each in staged.snapshots
+    ]
 
 
 def test_no_name_is_part_of_a_path(lake, lake_settings):

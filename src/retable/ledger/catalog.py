@@ -18,6 +18,7 @@ from pyiceberg.exceptions import (
     TableAlreadyExistsError,
 )
 from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadataV1, TableMetadataV2, TableMetadataV3
 from sqlalchemy import event
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 
@@ -27,6 +28,11 @@ from retable.lake_catalogs import BUSY_SECONDS, PostgresCatalog
 from retable.lake_settings import LakeSettings
 from retable.ledger.faults import explained
 from retable.ledger.tables import SystemTable, system_table
+
+# pyiceberg copies all that a table says of itself, its snapshots too, some twenty times a commit, which then costs what
+# the history weighs (apache/iceberg-python#3784). It is frozen: a copy may share it.
+for _metadata in (TableMetadataV1, TableMetadataV2, TableMetadataV3):
+    _metadata.__deepcopy__ = lambda self, memo=None: self.__copy__()  # type: ignore[method-assign]  # just this
 
 _SWITCHES, _BETWEEN_SECONDS = 100, 0.05
 _PROPERTIES = {"format-version": "2", "write.metadata.delete-after-commit.enabled": "true"}
