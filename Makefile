@@ -17,10 +17,10 @@ test: lint ## every test that needs no server and no root
 	@$(BIN)/pytest -n auto --dist loadgroup -m "not slow" --ignore=tests/faults --ignore=tests/airflow_running --ignore=tests/servers
 
 test-slow: setup ## the tests that take minutes each: a genuine stream in two dozen pieces, on-boarding, upkeep, shadows
-	@$(BIN)/pytest -m slow --ignore=tests/servers
+	@$(BIN)/pytest -n 2 --dist loadfile -m slow --ignore=tests/servers
 
 test-faults: setup ## kill -9 of Spark at every seam, a full disk; wants root
-	@$(BIN)/pytest tests/faults
+	@$(BIN)/pytest -n 2 --dist loadfile tests/faults
 
 test-airflow: setup ## an Airflow that runs, on PostgreSQL: hours and backfills, gates, kills, alerts, and what is left of them
 	@$(BIN)/pytest tests/airflow_running
@@ -29,7 +29,7 @@ servers: setup ## get the servers of test-servers that need no root, and say whi
 	@$(BIN)/python infra/get_servers.py
 
 test-servers: servers ## the same jobs where users have their data: Kafka, S3, PostgreSQL, REST, Glue, a Spark cluster
-	@$(BIN)/pytest tests/servers
+	@$(BIN)/pytest -n 2 --dist loadfile tests/servers
 
 test-long: setup ## draw more examples of the laws: make test-long MINUTES=60
 	@$(BIN)/python tests/laws/long.py $(or $(MINUTES),60) $(SEED)
