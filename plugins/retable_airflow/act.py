@@ -4,11 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 from airflow.sdk import BaseOperator, Context
-from airflow.sdk.bases.operator import ExecutorSafeguard
 from airflow.sdk.exceptions import AirflowFailException
 
 from retable.errors import EnvironmentFault, SettingsError
-from retable_airflow.doors import SparkJob, load_door
+from retable_airflow.doors import SparkJob, load_door, run_door
 from retable_airflow.lakes import Reference, address_of, lake_of
 from retable_airflow.stage import POOL
 
@@ -55,7 +54,7 @@ class ActOperator(BaseOperator):
         address = str(address_of(self.settings))
         job = SparkJob(self.job, source.name, "", context["run_id"], address, conf, tuple(words))
         self._running = load_door(source.spark_door)(job)
-        _run(self._running, context)
+        run_door(self._running, context)
         with lake_of(self.settings) as lake:
             return self.report(lake, context)
 
@@ -63,16 +62,6 @@ class ActOperator(BaseOperator):
         """End what runs: marking the task, clearing it and a timeout come here."""
         if self._running is not None:
             self._running.on_kill()
-
-
-def _run(operator: BaseOperator, context: Context) -> None:
-    """Run the door's operator as if it were the task: Airflow warns of one that is run inside another."""
-    token = ExecutorSafeguard.tracker.set(operator)
-    try:
-        operator.render_template_fields(context)
-        operator.execute(context)
-    finally:
-        ExecutorSafeguard.tracker.reset(token)
 
 
 def check_conf(context: Context) -> None:
