@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from retable.cli.sample import find_hours
 from retable.config import load_settings
+from retable.onboard.hours import find_hours
 
 Retable = Callable[..., Result]
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -118,14 +118,13 @@ def test_shareplex_names_no_database_and_no_key_so_the_settings_ask_for_them(
     assert "No key came with unnamed." in text
 
 
-def test_a_stream_of_dts_is_left_to_the_settings(retable: Retable, folder: Path) -> None:
+def test_a_stream_of_dts_is_recognised_by_its_bytes(retable: Retable, folder: Path, tmp_path: Path) -> None:
     value = base64.b64encode((GOLDEN / "dts_avro" / "0021_insert.message.bin").read_bytes()).decode()
     line = {"topic": "dts", "partition": 0, "offset": 0, "timestamp": 1, "value_base64": value}
     (folder / "x").write_text(json.dumps(line))
     result = retable("init", "--from-files", str(folder))
-    assert result.exit_code == 1
-    assert "holds no format that this version recognises" in result.stderr
-    assert "dts_avro" not in result.stderr
+    assert "1 of 1 sampled messages are dts_avro, as kafka_dump" in result.stderr
+    assert load_settings(tmp_path / "retable.toml").source("canal_dump").format == "dts_avro"
 
 
 @pytest.mark.parametrize("schemas", [True, False])
@@ -159,6 +158,53 @@ def test_what_the_messages_cannot_tell_is_listed(retable: Retable, folder: Path,
     assert '# [tables."shop.lo?g"]\n' in text
     assert "shop.orders" in text
     load_settings(tmp_path / "retable.toml")
+
+
+def test_what_no_setting_mends_is_said_of_the_format_that_was_found(
+    retable: Retable, folder: Path, tmp_path: Path
+) -> None:
+    (folder / "x").write_text(_one_line("datahub_tuple/0001_vendor_insert.message.json"))
+    retable("init", "--from-files", str(folder))
+    text = (tmp_path / "retable.toml").read_text()
+    assert "# What no message of datahub_tuple tells" in text
+    assert "# - Keys: the settings or an imported schema name them." in text
+    assert "# - Statements: a TRUNCATE or DROP leaves its rows in gold" in text
+
+
+def test_changes_without_the_row_before_them_are_said_to_need_a_key(
+    retable: Retable, folder: Path, tmp_path: Path
+) -> None:
+    row = {"before": None, "after": {"id": 1}, "source": {"db": "d", "table": "t"}, "ts_ms": 1}
+    case = json.loads((GOLDEN / "debezium_json" / "0021_mariadb_read.message.json").read_text())
+    messages = [{**case, **row, "source": {**case["source"], **row["source"]}, "op": op} for op in "cu"]
+    (folder / "x").write_text("\n".join(_dumped(json.dumps(each), at) for at, each in enumerate(messages)))
+    result = retable("init", "--from-files", str(folder))
+    assert "2 of 2 sampled messages are debezium_json" in result.stderr
+    assert "No key came with d.t: and no row as it was before a change" in (tmp_path / "retable.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], "--from-files FOLDER, or --from-kafka BOOTSTRAP"),
+        (["--from-files", ".", "--from-kafka", "127.0.0.1:1"], "--from-files FOLDER, or --from-kafka BOOTSTRAP"),
+        (["--from-files", ".", "--topics", "shop.*"], "belong to --from-kafka"),
+        (["--from-kafka", "127.0.0.1:1"], "name a topic, or a glob, with --topics"),
+        (["--from-kafka", "nowhere", "--topics", "t"], "names no brokers write host:port"),
+        (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "usernameenv=U"], "did you mean 'username_env'?"),
+        (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "S3CR3T-xyz"], "--kafka takes NAME=VALUE"),
+        (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "username_env=U"], "is read with SASL_PLAINTEXT"),
+        (["--from-kafka", "127.0.0.1:1", "--topics", "t", "--kafka", "password_env=S3CR3T-x"], "no name of an env"),
+    ],
+)
+def test_what_is_asked_for_is_whole_and_no_secret_is_shown(
+    retable: Retable, options: list[str], words: str, tmp_path: Path
+) -> None:
+    result = retable("init", *options)
+    assert result.exit_code == 1
+    assert words in " ".join(result.stderr.replace("│", " ").split())
+    assert "S3CR3T" not in result.stderr
+    assert not (tmp_path / "retable.toml").exists()
 
 
 def test_some_messages_that_do_not_decode_are_counted(retable: Retable, folder: Path) -> None:

@@ -1,55 +1,123 @@
-"""`retable init`: a commented settings file for messages that are there already."""
+"""`retable init`: recognise what is in a folder or in topics, and write commented settings to start from."""
 
-import json
 import os
 import re
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import ValidationError
 
 from retable.cli.clock import now
 from retable.cli.output import say
-from retable.cli.sample import Sample, take_sample
-from retable.decode.registry import find_format
 from retable.errors import EnvironmentFault, InvalidSetting
+from retable.onboard.first_look import FirstLook, look_at, look_into
+from retable.onboard.first_settings import list_tables, settings_of_folder, settings_of_topics
+from retable.setting_values import nearest
+from retable.source_settings import KafkaAccess
 
 _LONG_AGO = timedelta(days=2)
-_MOST_TABLES = 20
 
 
 def init(
     ctx: typer.Context,
-    from_files: Annotated[Path, typer.Option("--from-files", metavar="FOLDER", help="A folder that holds messages.")],
+    from_files: Annotated[
+        Path | None, typer.Option("--from-files", metavar="FOLDER", help="A folder that holds messages.")
+    ] = None,
+    from_kafka: Annotated[
+        str | None, typer.Option("--from-kafka", metavar="BOOTSTRAP", help="Brokers to ask first, as kafka-1:9092.")
+    ] = None,
+    topics: Annotated[
+        list[str] | None, typer.Option("--topics", metavar="GLOB", help="With --from-kafka: topics; may be repeated.")
+    ] = None,
+    kafka: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kafka",
+            metavar="NAME=VALUE",
+            help="With --from-kafka: how brokers let one in, as password_env=ERP_PASSWORD; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
-    """Look at a folder of messages and write a commented settings file for it."""
+    """Look at a folder of messages, or at topics of Kafka, and write a commented settings file.
+
+    What --kafka takes are the settings of a source's `kafka`: security_protocol, mechanism, username_env, … Some
+    thousand messages are read at most, and nothing is committed.
+    """
+    if (from_files is None) == (from_kafka is None):
+        raise typer.BadParameter("say where the messages are: --from-files FOLDER, or --from-kafka BOOTSTRAP")
+    if from_kafka is None and (topics or kafka):
+        raise typer.BadParameter("--topics and --kafka belong to --from-kafka")
     target: Path = ctx.obj or Path("retable.toml")
     if target.exists():
         raise _exists(target)
-    folder = Path(os.path.abspath(from_files.expanduser()))
-    sample = take_sample(folder)
-    name = _source_name(folder)
+    if from_kafka is None:
+        assert from_files is not None
+        folder = Path(os.path.abspath(from_files.expanduser()))
+        name, look = _source_name(folder.name), look_into(folder)
+        text = settings_of_folder(name, _from(target, folder), look)
+        what = f"as {look.layout}"
+    else:
+        access = _access(kafka or [])
+        globs = topics or []
+        name = _source_name(globs[0] if globs else "", "topics")
+        look = _look_at(name, from_kafka, globs, access)
+        text = settings_of_topics(name, from_kafka, globs, access, look)
+        what = f"of {look.count} partitions"
+    _write(target, text)
+    reading = look.reading
+    found = f"{reading.decoded} of {reading.read} sampled messages are {reading.format.name}, {what}"
+    say(f"{found}: {list_tables(reading)}")
+    say(f"{target} is written. Read in it what the messages cannot tell, then:")
+    say(f"    retable {_option(target)}check {name}")
+    say(f"    retable {_option(target)}run {name}{_until(look)}")
+
+
+def _access(told: list[str]) -> dict[str, str]:
+    """Read `--kafka`; InvalidSetting names the nearest setting of an unknown one."""
+    access: dict[str, str] = {}
+    for each in told:
+        name, is_given, value = each.partition("=")
+        if not is_given:
+            # It is not shown: it may be a secret that somebody took for the name of its variable.
+            raise InvalidSetting("--kafka takes NAME=VALUE; write it as --kafka username_env=ERP_USER")
+        if name not in KafkaAccess.model_fields:
+            known = nearest(name, KafkaAccess.model_fields) or f"; there are {', '.join(KafkaAccess.model_fields)}"
+            raise InvalidSetting(f"--kafka {name} is no setting of brokers{known}")
+        access[name] = os.path.abspath(Path(value).expanduser()) if name.endswith("_file") else value
+    return access
+
+
+def _look_at(name: str, bootstrap: str, topics: list[str], access: Mapping[str, str]) -> FirstLook:
+    facts = {"name": name, "kind": "kafka", "bootstrap": bootstrap, "topics": topics, "kafka": dict(access)}
+    try:
+        return look_at(facts)
+    except ValidationError as error:
+        found = error.errors()[0]
+        where = ".".join(str(part) for part in found["loc"])
+        told = "name a topic, or a glob, with --topics" if found["type"] == "too_short" else found["msg"]
+        raise InvalidSetting(f"{where}: {told.removeprefix('Value error, ')}") from None
+
+
+def _write(target: Path, text: str) -> None:
     try:
         with target.open("x", encoding="utf-8") as file:
-            file.write(_settings(name, _from(target, folder), sample))
+            file.write(text)
     except FileExistsError:
         raise _exists(target) from None
     except OSError as error:
         raise EnvironmentFault(f"{target} cannot be written: {error.strerror}; name another with --settings") from error
-    found = f"{sample.decoded} of {sample.read} sampled messages are {sample.format}, as {sample.layout}"
-    say(f"{found}: {_tables(sample)}")
-    say(f"{target} is written. Read in it what the messages cannot tell, then:")
-    say(f"    retable {_option(target)}run {name}{_until(sample)}")
 
 
 def _exists(target: Path) -> InvalidSetting:
     return InvalidSetting(f"{target} is there already; name another file with --settings, or move it away")
 
 
-def _source_name(folder: Path) -> str:
-    name = re.sub(r"[^a-z0-9]+", "_", folder.name.lower()).strip("_")
-    return name if re.match("[a-z]", name) else f"files_{name}".rstrip("_")
+def _source_name(text: str, other: str = "files") -> str:
+    name = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
+    return name if re.match("[a-z]", name) else f"{other}_{name}".rstrip("_")
 
 
 def _from(target: Path, folder: Path) -> str:
@@ -62,69 +130,8 @@ def _option(target: Path) -> str:
     return "" if target == Path("retable.toml") else f"--settings {target} "
 
 
-def _until(sample: Sample) -> str:
+def _until(look: FirstLook) -> str:
     """Messages that end long ago need no windows up to now."""
-    if sample.hours is None or now() - sample.hours.end < _LONG_AGO:
+    if look.hours is None or now() - look.hours.end < _LONG_AGO:
         return ""
-    return f" --to {sample.hours.end:%Y-%m-%dT%H:%M:%SZ}"
-
-
-def _tables(sample: Sample) -> str:
-    names = [str(table) for table, _ in sample.tables.most_common(_MOST_TABLES)]
-    more = len(sample.tables) - len(names)
-    return ", ".join(names or ["no row changes yet"]) + (f" and {more} more" if more else "")
-
-
-def _settings(name: str, path: str, sample: Sample) -> str:
-    hours = sample.hours
-    hour = f"hour   = '{hours.pattern}'" if hours else "# hour = '(\\d{4}-\\d{2}-\\d{2}T\\d{2})'"
-    told = "the name of an object says its hour" if hours else "no name says its hour: the modification time counts"
-    lines = [
-        "# Settings of Retable. A relative path starts at this file's folder.",
-        "",
-        "[lake]",
-        'catalog   = "sqlite:///var/lake/catalog.db"   # the catalog of all tables',
-        'warehouse = "var/lake"                        # where tables keep their files',
-        "",
-        f"[sources.{name}]",
-        'kind   = "files"',
-        f"path   = {_quoted(path)}",
-        f"layout = {_quoted(sample.layout)}",
-        f"format = {_quoted(sample.format)}   # {sample.decoded} of {sample.read} sampled messages decode",
-        f"{hour}   # {told}",
-        f"every  = {_quoted(hours.every if hours else '1h')}   # the length of a window; fixed with the first one",
-        "",
-        "# What the messages cannot tell, so please check:",
-        f"# - {find_format(sample.format).time_zone}",
-        'time_zone = "UTC"',
-    ]
-    for option, value in sample.options.items():
-        lines += [f"# - {find_format(sample.format).options[option]}", f"{option} = {_quoted(value)}"]
-    if hours:
-        lines.append("# - The hour in the names is taken as UTC; if it is not, take `hour` away.")
-    lines.append("# - Which tables you want: globs over database.table.")
-    lines.append(f"#   Seen: {_comment(_tables(sample))}")
-    lines.append('include = ["*"]')
-    if sample.without_system:
-        lines += ["# - Which database wrote them: it decides how DDL is read.", '# source_system = "mysql"']
-    for table in sorted(sample.without_key, key=str):
-        lines += _keyless(table=str(table))
-    return "\n".join(lines) + "\n"
-
-
-def _keyless(table: str) -> list[str]:
-    return [
-        "",
-        f"# - No key came with {_comment(table)}: its rows are a bag, or known by Oracle's rowid. If it has one:",
-        f"# [tables.{_quoted(_comment(table))}]",
-        '# keys = ["id"]',
-    ]
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
-
-
-def _comment(text: str) -> str:
-    """A name of a message inside a comment: it cannot end its line."""
-    return "".join(char if char.isprintable() else "?" for char in text)
+    return f" --to {look.hours.end:%Y-%m-%dT%H:%M:%SZ}"

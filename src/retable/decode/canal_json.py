@@ -36,6 +36,14 @@ NAME = "canal_json"
 VERSION = "canal_json/1"
 OPTIONS = {"canal_dialect": "From which offset on rows stand where, in messages of DTS."}
 TIME_ZONE = "The zone of the clock by which TIMESTAMP values were written as text; DATETIME is never shifted."
+CANNOT_TELL = (
+    "Text of columns that are not UTF-8 (gbk, latin1) can arrive destroyed, as the sign U+FFFD; nothing in the "
+    "message says so.",
+    "Trailing zeros: a DECIMAL comes without them (its value is equal), a BINARY(n) too (the length gives them back).",
+    "Whether a table has a unique key: only the primary key is in `pkNames`.",
+    "Rows that a statement changes without a row event: DROP and TRUNCATE PARTITION, values that an ALTER converts.",
+    "Silence: there is no heartbeat. A canary row, in each partition, is the proof of being complete.",
+)
 
 _ROW_IDS = ("__#alibaba_rds_row_id#__", "#alibaba_rds_row_id#")
 _OPS: dict[str, Op] = {"INSERT": "INSERT", "UPDATE": "UPDATE", "DELETE": "DELETE", "INIT": "READ"}

@@ -13,6 +13,7 @@ rows of one table can stand in different shards: `sequenceId` orders them. Users
 """
 
 from retable.decode.streamx_envelope import names_every_part
+from retable.decode.streamx_record import CANNOT_TELL as CANNOT_TELL
 from retable.decode.streamx_record import decode as decode
 from retable.decode.streamx_record import implied as implied
 from retable.decode.streamx_record import untold as untold

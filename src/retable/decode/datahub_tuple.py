@@ -34,6 +34,13 @@ from retable.model.sequence import Sequence
 NAME = "datahub_tuple"
 VERSION = "datahub_tuple/1"
 TIME_ZONE = "The zone in which a TIMESTAMP, which is an instant, is shown where `types` makes it a wall clock or text."
+CANNOT_TELL = (
+    "Keys: the settings or an imported schema name them.",
+    "Statements: a TRUNCATE or DROP leaves its rows in gold, and a column that the source gained never arrives.",
+    "Silence: there is no heartbeat, and a canary would be a topic of its own: rows are the proof, or `drained`.",
+    "Precision and scale of a DECIMAL, and how bytes were made text.",
+    "A second full load, as in `streamx_json`.",
+)
 OPTIONS = {
     "database": "The records do not name their database: set it.",
     "table": "Nor do these name their table.",

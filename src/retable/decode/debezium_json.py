@@ -33,6 +33,20 @@ from retable.model.schema_change import NoChange, SchemaChange
 
 VERSION = "debezium_json/1"
 TIME_ZONE = "The zone of wall clocks, where `types` makes an instant of one; nothing else is ever shifted."
+CANNOT_TELL = (
+    "MySQL, MariaDB: a zero or partial date comes as null, or as 1970 in a column that is NOT NULL; text of a "
+    "converted gbk or latin1 table is garbled; rows that DROP and TRUNCATE PARTITION take away leave no event.",
+    "PostgreSQL has no statements. A new column appears in the rows, and rows that stood before it show null "
+    "instead of its default; a renamed column looks like another, a renamed table is another topic and has no key "
+    "there. A column that became wider keeps its first type: rows that no longer fit are rejected until `types` "
+    "says the wider one.",
+    "PostgreSQL: a numeric NaN is null, years before 1 and infinite dates are rejected, an interval has its "
+    "months and years counted as days, the network bits of an inet are cut, a column name of several bytes a "
+    "character is garbled.",
+    "SQL Server: columns that were added after the capture instance was made.",
+    "A table that was restored, or a server that took over with binlogs of its own: positions begin anew, so "
+    "raise `source_epoch`.",
+)
 OPTIONS = {
     "decimal_mode": "The connector's decimal.handling.mode: without a schema part no message tells it.",
     "time_mode": "The connector's time.precision.mode: without a schema part no message tells it.",

@@ -34,6 +34,12 @@ from retable.model.sequence import Sequence
 NAME = "dts_avro"
 VERSION = "dts_avro/1"
 TIME_ZONE = "The zone in which instants are shown where a column is a wall clock or text; DATETIME is never shifted."
+CANNOT_TELL = (
+    "The srid of a geometry: the value is bare WKB, four bytes less than MySQL's own.",
+    "How many digits of a second or of a decimal a column shows: a statement tells it.",
+    "Rows that a statement changes without a row event: DROP and TRUNCATE PARTITION, values that an ALTER converts.",
+    "Whether a type number means TEXT or BLOB: a column that no statement tells of is text if its first value is null.",
+)
 
 _ROW_OPS: dict[str, Op] = {"INSERT": "INSERT", "UPDATE": "UPDATE", "DELETE": "DELETE", "INIT": "READ"}
 _NOTES: dict[str, Op] = {

@@ -33,6 +33,14 @@ from retable.model.sequence import Sequence
 NAME = "lindorm_debezium"
 VERSION = "lindorm_debezium/1"
 TIME_ZONE = "The zone in which columns that `types` makes a timestamptz were written as text: no message tells a zone."
+CANNOT_TELL = (
+    "Keys of SQL tables: the settings or an imported schema name them.",
+    "Statements: a table that is truncated or dropped keeps its rows in gold. A new column is seen in the rows "
+    "that have it.",
+    "Which cell, family or version of an HBase row was deleted: the row after it is what counts.",
+    "Where the family of an HBase column ends: `a_b_c` is never split.",
+    "Silence: there is no heartbeat. A canary row, in each partition, is the proof of being complete.",
+)
 
 OPTIONS = {"model": 'Whether the tables are those of SQL ("sql") or of the HBase interface ("hbase").'}
 DRAFTS: tuple[dict[str, str], ...] = ({"model": "hbase"}, {})

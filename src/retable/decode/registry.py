@@ -46,14 +46,15 @@ class Format:
     `untold` gives, for a wire type, the type of a column that no statement told: a gold type, or a type's text in the
     dialect of the source, or None where the format does not know the wire type. `ordered_partitions` says whether the
     producer writes its partitions in the order of the source, so that what proves one partition fresh proves all.
-    `time_zone` says in words what the setting of that name decides. `implied` gives what a statement that came without
-    its text means by its `op_raw` alone, where that tells. `told` gives the form of values whose wire type leaves it
-    open, by the column's type in its statement, its gold type and the rules.
+    `time_zone` says in words what the setting of that name decides, `cannot_tell` what no message tells, sentence by
+    sentence as docs/formats.md does. `implied` gives what a statement that came without its text means by its `op_raw`
+    alone, where that tells. `told` gives the form of values whose wire type leaves it open, by the column's type in its
+    statement, its gold type and the rules.
 
     `options` are the settings of a source that few formats read, with what each decides in words, and `needs`
-    those that it cannot do without. `drafts` are the options that `retable init` tries, the strictest first; none for a
-    format that it leaves to the settings. `is_own` tells the messages of formats apart that read each other's.
-    `untyped` are the options, with their defaults, that say how values stand in messages without types.
+    those that it cannot do without. `drafts` are the options that `retable init` tries, the strictest first. `is_own`
+    tells the messages of formats apart that read each other's. `untyped` are the options, with their defaults, that say
+    how values stand in messages without types.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Format:
     untold: Callable[[str], GoldType | str | None]
     ordered_partitions: bool
     time_zone: str
+    cannot_tell: tuple[str, ...]
     implied: Callable[[str, TableName], SchemaChange | None] = _nothing
     told: Callable[[WireForm, str | None, GoldType, ValueRules], WireForm] = _told
     options: Mapping[str, str] = field(default_factory=dict)
@@ -83,6 +85,7 @@ FORMATS: dict[str, Format] = {
             canal_json.untold,
             ordered_partitions=False,
             time_zone=canal_json.TIME_ZONE,
+            cannot_tell=canal_json.CANNOT_TELL,
             options=canal_json.OPTIONS,
         ),
         Format(
@@ -93,6 +96,7 @@ FORMATS: dict[str, Format] = {
             streamx_json.untold,
             ordered_partitions=True,
             time_zone=streamx_json.TIME_ZONE,
+            cannot_tell=streamx_json.CANNOT_TELL,
             implied=streamx_json.implied,
             is_own=streamx_json.is_own,
         ),
@@ -104,6 +108,7 @@ FORMATS: dict[str, Format] = {
             datahub_blob.untold,
             ordered_partitions=True,
             time_zone=datahub_blob.TIME_ZONE,
+            cannot_tell=datahub_blob.CANNOT_TELL,
             implied=datahub_blob.implied,
             is_own=datahub_blob.is_own,
         ),
@@ -115,6 +120,7 @@ FORMATS: dict[str, Format] = {
             datahub_tuple.untold,
             ordered_partitions=False,
             time_zone=datahub_tuple.TIME_ZONE,
+            cannot_tell=datahub_tuple.CANNOT_TELL,
             options=datahub_tuple.OPTIONS,
             needs=("database",),
             drafts=datahub_tuple.DRAFTS,
@@ -127,6 +133,7 @@ FORMATS: dict[str, Format] = {
             lindorm_debezium.untold,
             ordered_partitions=False,
             time_zone=lindorm_debezium.TIME_ZONE,
+            cannot_tell=lindorm_debezium.CANNOT_TELL,
             options=lindorm_debezium.OPTIONS,
             drafts=lindorm_debezium.DRAFTS,
         ),
@@ -138,6 +145,7 @@ FORMATS: dict[str, Format] = {
             debezium_json.untold,
             ordered_partitions=False,
             time_zone=debezium_json.TIME_ZONE,
+            cannot_tell=debezium_json.CANNOT_TELL,
             implied=debezium_json.implied,
             told=debezium_json.told,
             options=debezium_json.OPTIONS,
@@ -151,6 +159,7 @@ FORMATS: dict[str, Format] = {
             shareplex_json.untold,
             ordered_partitions=False,
             time_zone=shareplex_json.TIME_ZONE,
+            cannot_tell=shareplex_json.CANNOT_TELL,
             options=shareplex_json.OPTIONS,
             needs=("database",),
             drafts=shareplex_json.DRAFTS,
@@ -163,8 +172,8 @@ FORMATS: dict[str, Format] = {
             dts_avro.untold,
             ordered_partitions=True,
             time_zone=dts_avro.TIME_ZONE,
+            cannot_tell=dts_avro.CANNOT_TELL,
             told=dts_avro.told,
-            drafts=(),
         ),
     )
 }

@@ -34,6 +34,14 @@ from retable.model.sequence import Sequence
 NAME = "shareplex_json"
 VERSION = "shareplex_json/1"
 TIME_ZONE = "The zone of wall-clock values, where `types` makes them instants; the messages' own times are UTC."
+CANNOT_TELL = (
+    "Keys and types: the settings or an imported schema name them; until then a row is known by its rowid.",
+    "Statements: what DROP COLUMN dropped, and any other change of a table. A new column is seen in the rows that "
+    "have it.",
+    "Whether all of a transaction came: `size` counts also what a filter leaves out.",
+    'An empty text: Oracle has none, so `""` is NULL.',
+    "Silence: there is no heartbeat. A canary row, in each partition, is the proof of being complete.",
+)
 OPTIONS = {
     "database": "The messages do not name their database: set it.",
     "table": "Nor do these name their table: set it, as OWNER.TABLE.",

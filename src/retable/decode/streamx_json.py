@@ -15,6 +15,7 @@ the task is set: each message shows it by the images that it fills. Order is `se
 """
 
 from retable.decode.streamx_envelope import names_every_part
+from retable.decode.streamx_record import CANNOT_TELL as CANNOT_TELL
 from retable.decode.streamx_record import decode as decode
 from retable.decode.streamx_record import implied as implied
 from retable.decode.streamx_record import untold as untold

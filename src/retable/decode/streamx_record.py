@@ -19,6 +19,14 @@ from retable.model.schema import GoldType
 from retable.model.schema_change import DropTable, NoChange, SchemaChange
 from retable.model.sequence import Sequence
 
+CANNOT_TELL = (
+    "A second full load: its rows have the same place in the order as those of the first, and lose. Rows that "
+    "went between the two stay.",
+    "Where a transaction ends: its begin and end name no rows.",
+    "Whether a DATE was a date, a wall clock or an instant, whether a DOUBLE was a decimal, digits below the "
+    "millisecond: statements and settings tell types, and what is lost upstream is lost.",
+    "Rows that a statement changes without a row event, as DROP PARTITION.",
+)
 _ROW_CHANGES: dict[tuple[str, bool, bool], tuple[Op, Image]] = {
     ("INSERT", False, True): ("INSERT", "full"),
     ("UPDATE_BEFOR", True, False): ("UPDATE", "before_half"),

@@ -84,6 +84,13 @@ class Brokers:
         finally:
             consumer.close()
 
+    def meet(self, consumer: Consumer) -> None:
+        """Let a client learn at once who leads which partition: it asks by itself, but a second late for each topic."""
+        try:
+            consumer.list_topics(timeout=REQUEST_SECONDS)
+        except KafkaException as error:
+            raise self.fault(error.args[0]) from error
+
     def answers(self, asked: Mapping[_Question, "Future[_Answer]"], but: int | None = None) -> dict[_Question, _Answer]:
         """Wait for the answers to questions, but for those answered by the error `but`; another one says what to do."""
         found = {}

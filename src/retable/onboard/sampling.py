@@ -1,19 +1,28 @@
 """A few messages of a source, to look at: nothing is recorded, and nothing moves."""
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TypeVar
 
 from retable.errors import EnvironmentFault
 from retable.land.due import NO_KAFKA
 from retable.land.layouts import read_messages
 from retable.land.objects import objects_of
 from retable.ledger.plan import FoundObject
+from retable.ledger.ranges import FoundPartition
 from retable.model.message import RawMessage
-from retable.model.window import SourceObject
-from retable.source_settings import FilesSource, Source
+from retable.model.window import PartitionRange, SourceObject
+from retable.source_settings import FilesSource, KafkaSource, Source
+
+_Item = TypeVar("_Item")
 
 _OBJECTS, _MESSAGES = 20, 500
+_PLACES, _MANY = 5, 100
+"""Where many messages of a partition are looked at, they stand in so many places of it."""
+_NEVER = -1
+"""A source epoch below every other: what retention takes while it is looked at is no loss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,33 +35,54 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What a source has, and some of its messages."""
+    """What a source has, and some of its messages, which are read as they are asked for."""
 
     places: tuple[Place, ...]
     messages: Iterator[RawMessage]
 
 
 def sample(source: Source) -> Sampled:
-    """List a source and read messages of some objects all over it, or the last ones of every partition."""
+    """List a source, to read messages of some objects all over it, or of every partition."""
     if isinstance(source, FilesSource):
         found = objects_of(source).list()
-        step = max(1, len(found) // _OBJECTS)
-        chosen = found[::step][:_OBJECTS]
-        return Sampled(tuple(Place(item.key, item.size) for item in found), _of_objects(source, chosen))
+        places = tuple(Place(item.key, item.size) for item in found)
+        return Sampled(places, _of_objects(source, some_of(found, _OBJECTS)))
+    return sample_topics(source, None, _OBJECTS * _MESSAGES)
+
+
+def some_of(items: Sequence[_Item], most: int) -> list[_Item]:
+    """Give at most so many of some items, from all over them."""
+    step = -(-len(items) // most) or 1
+    return list(items[::step])
+
+
+def spread(found: FoundPartition, most: int) -> list[PartitionRange]:
+    """Cut out at most so many positions of a partition, its last ones among them: where many, in several places."""
+    count = min(most, found.end - found.low)
+    places = _PLACES if _MANY <= count < found.end - found.low else 1
+    each = count // places
+    last = found.end - each
+    begins = [last - (last - found.low) * at // max(places - 1, 1) for at in reversed(range(places))]
+    return [PartitionRange(*found.address, found.topic_id, _NEVER, begin, begin + each) for begin in begins if each]
+
+
+def sample_topics(source: KafkaSource, most: int | None, messages: int) -> Sampled:
+    """List topics, to read about so many messages of at most so many partitions, at least one of each."""
     try:
-        from retable.land.kafka import read_last
+        from retable.land.kafka import read_ranges
         from retable.land.kafka_client import Brokers
         from retable.land.kafka_positions import find_partitions
     except ModuleNotFoundError as error:
         raise EnvironmentFault(NO_KAFKA) from error
     partitions = find_partitions(source, Brokers(source))
-    share = min(_MESSAGES, max(1, _OBJECTS * _MESSAGES // max(len(partitions), 1)))
-    places = tuple(Place(f"{each.address[0]}/{each.address[1]}", each.end - each.low) for each in partitions)
-    return Sampled(
-        places, (message for each in partitions for message in read_last(source, each, min(share, _MESSAGES)))
-    )
+    full = [each for each in partitions if each.end > each.low]
+    chosen = full if most is None else some_of(full, most)
+    share = min(_MESSAGES, max(1, messages // max(len(chosen), 1)))
+    ranges = [piece for each in chosen for piece in spread(each, share)]
+    places = tuple(Place(f"{each.topic}/{each.partition}", each.end - each.low) for each in partitions)
+    return Sampled(places, read_ranges(source, ranges, Counter()))
 
 
-def _of_objects(source: FilesSource, items: list[FoundObject]) -> Iterator[RawMessage]:
+def _of_objects(source: FilesSource, items: Sequence[FoundObject]) -> Iterator[RawMessage]:
     for item in items:
         yield from islice(filter(None, read_messages(source, SourceObject(0, item.key, "", item.size))), _MESSAGES)

@@ -1,0 +1,86 @@
+"""Looks into a folder or at topics of which no settings tell yet: what a line is, which format, which tables come."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Literal, get_args
+
+from retable.decode.registry import FORMATS
+from retable.errors import NotFound
+from retable.land.files import list_objects
+from retable.land.layouts import read_messages
+from retable.ledger.plan import FoundObject
+from retable.model.message import RawMessage
+from retable.model.window import SourceObject
+from retable.onboard.hours import Hours, find_hours
+from retable.onboard.recognition import Reading, best_of, bounded, read_all
+from retable.onboard.sampling import sample_topics, some_of
+from retable.source_settings import FilesSource, KafkaSource
+
+Layout = Literal["kafka_dump", "lines"]
+
+_OBJECTS, _MESSAGES = 5, 200
+_PARTITIONS, _OF_TOPICS, _BYTES = 200, 2_000, 64 << 20
+"""Of topics messages of so many partitions are read, so many at most, until so many bytes of them were."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstLook:
+    """What a folder or topics seem to hold: `count` objects of `layout`, or partitions with `positions` in all."""
+
+    reading: Reading
+    count: int
+    layout: Layout | None = None
+    hours: Hours | None = None
+    positions: int = 0
+
+
+def look_into(path: Path) -> FirstLook:
+    """Look at a few objects of a folder; NotFound says that it holds none, Malformed that no format fits."""
+    objects = list_objects(_draft(path, "lines", next(iter(FORMATS)), {}))
+    if not objects:
+        raise NotFound(f"{path} holds no objects yet; put some messages there, so that their format can be recognised")
+    readings = [(reading, layout) for layout in get_args(Layout) for reading in _read_folder(path, layout, objects)]
+    if not any(reading.read for reading, _ in readings):
+        raise NotFound(f"the objects in {path} hold no messages yet; put some there, so that they can be recognised")
+    best = best_of([reading for reading, _ in readings], str(path))
+    layout = next(layout for reading, layout in readings if reading is best)
+    return FirstLook(best, len(objects), layout, find_hours([item.key for item in objects]))
+
+
+def look_at(facts: Mapping[str, object]) -> FirstLook:
+    """Look at some messages of topics, as the settings of a `kafka` source name them; nothing of it is committed.
+
+    At most 2,000 messages are read, from all over at most 200 partitions, and no more than 64 MiB of them. NotFound
+    says that there is no such topic, or no message in it; Malformed that no format fits.
+    """
+
+    def draft(source_format: str, options: Mapping[str, str]) -> KafkaSource:
+        return KafkaSource.model_validate({**facts, "format": source_format, **options})
+
+    source = draft(next(iter(FORMATS)), {})
+    found = sample_topics(source, _PARTITIONS, _OF_TOPICS)
+    where = " and ".join(map(repr, source.topics))
+    readings = read_all(bounded(found.messages, _OF_TOPICS, _BYTES), draft)
+    if not readings[0].read:
+        raise NotFound(f"the topics {where} hold no messages yet; produce some, so that they can be recognised")
+    positions = sum(place.size for place in found.places)
+    return FirstLook(best_of(readings, f"what the topics {where} hold"), len(found.places), positions=positions)
+
+
+def _read_folder(path: Path, layout: Layout, objects: list[FoundObject]) -> list[Reading]:
+    source = _draft(path, layout, next(iter(FORMATS)), {})
+    return read_all(_messages(source, objects), partial(_draft, path, layout))
+
+
+def _draft(path: Path, layout: Layout, source_format: str, options: Mapping[str, str]) -> FilesSource:
+    facts = {"name": "sample", "kind": "files", "format": source_format, "path": path, "layout": layout}
+    return FilesSource.model_validate({**facts, **options})
+
+
+def _messages(source: FilesSource, objects: list[FoundObject]) -> Iterator[RawMessage]:
+    for item in some_of(objects, _OBJECTS):
+        messages = filter(None, read_messages(source, SourceObject(0, item.key, "", item.size)))
+        yield from islice(messages, _MESSAGES)

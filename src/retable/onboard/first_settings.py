@@ -1,0 +1,134 @@
+"""Writes the first settings of a source, with what its messages cannot tell."""
+
+import json
+import textwrap
+from collections.abc import Iterable, Mapping
+
+from retable.model.event import TableName
+from retable.onboard.first_look import FirstLook
+from retable.onboard.recognition import Reading
+
+_MOST_TABLES = 20
+_WIDTH = 118
+
+_LAKE = (
+    "# Settings of Retable. A relative path starts at this file's folder.",
+    "",
+    "[lake]",
+    'catalog   = "sqlite:///var/lake/catalog.db"   # the catalog of all tables',
+    'warehouse = "var/lake"                        # where tables keep their files',
+    "",
+)
+
+
+def settings_of_folder(name: str, path: str, look: FirstLook) -> str:
+    """Give the settings of a source whose messages are in a folder."""
+    hours = look.hours
+    hour = f"hour   = '{hours.pattern}'" if hours else "# hour = '(\\d{4}-\\d{2}-\\d{2}T\\d{2})'"
+    told = "the name of an object says its hour" if hours else "no name says its hour: the modification time counts"
+    source = [
+        f"[sources.{name}]",
+        'kind   = "files"',
+        f"path   = {_quoted(path)}",
+        f"layout = {_quoted(look.layout or '')}",
+        f"format = {_quoted(look.reading.format.name)}   # {_share(look.reading)}",
+        f"{hour}   # {told}",
+        f"every  = {_quoted(hours.every if hours else '1h')}   # the length of a window; fixed with the first one",
+    ]
+    zone = ["# - The hour in the names is taken as UTC; if it is not, take `hour` away."] if hours else []
+    return _text([*_LAKE, *source, *_open_questions(look.reading, zone)])
+
+
+def settings_of_topics(
+    name: str, bootstrap: str, topics: Iterable[str], access: Mapping[str, str], look: FirstLook
+) -> str:
+    """Give the settings of a source whose messages are in topics; `access` says how brokers let one in."""
+    globs, there = ", ".join(map(_quoted, topics)), f"{look.count} partitions, {look.positions:,} positions now"
+    source = [
+        f"[sources.{name}]",
+        'kind      = "kafka"',
+        f"bootstrap = {_quoted(bootstrap)}",
+        f"topics    = [{globs}]   # {there}",
+        f"format    = {_quoted(look.reading.format.name)}   # {_share(look.reading)}",
+        'start     = "earliest"   # or "latest", or a time with its zone',
+        'every     = "1h"         # the length of a window; fixed with the first one',
+        'delay     = "2m"         # how long after its end a window is recorded',
+    ]
+    if access:
+        source.append(f"kafka     = {{ {', '.join(f'{key} = {_quoted(value)}' for key, value in access.items())} }}")
+    return _text([*_LAKE, *source, *_open_questions(look.reading, _strangers(look.reading))])
+
+
+def list_tables(reading: Reading) -> str:
+    """List the tables that were seen, those with most rows first, and say how many more there are."""
+    names = [str(table) for table, _ in reading.tables.most_common(_MOST_TABLES)]
+    more = len(reading.tables) - len(names)
+    return ", ".join(names or ["no row changes yet"]) + (f" and {more} more" if more else "")
+
+
+def _open_questions(reading: Reading, more: Iterable[str]) -> list[str]:
+    """The settings that the messages leave open, each with what it decides, and what no setting can mend."""
+    known = reading.format
+    lines = ["", "# What the messages cannot tell, so please check:", f"# - {known.time_zone}", 'time_zone = "UTC"']
+    for option, value in reading.needed.items():
+        lines += [f"# - {known.options[option]}", f"{option} = {_quoted(value)}"]
+    lines += more
+    lines += ["# - Which tables you want: globs over database.table.", f"#   Seen: {_comment(list_tables(reading))}"]
+    lines.append('include = ["*"]')
+    if not reading.system_told:
+        lines += ["# - Which database wrote them: it decides how DDL is read.", '# source_system = "mysql"']
+    lines += ["", f"# What no message of {known.name} tells, and no setting of the source mends (docs/formats.md):"]
+    for sentence in known.cannot_tell:
+        lines += textwrap.wrap(sentence, _WIDTH, initial_indent="# - ", subsequent_indent="#   ")
+    return [*lines, *_untyped(reading), *_keyless(reading)]
+
+
+def _untyped(reading: Reading) -> list[str]:
+    if reading.typed or not reading.tables:
+        return []
+    return [
+        "",
+        "# - No type came with some of the rows: a column is then as its values are spelled, until `retable schema",
+        "#   import` or `types` of [tables] tells it.",
+    ]
+
+
+def _keyless(reading: Reading) -> list[str]:
+    named = sorted(reading.without_key, key=str)
+    lines = []
+    for table in named[:_MOST_TABLES]:
+        lines += ["", f"# - No key came with {_comment(str(table))}: {_without_key(reading, table)} If it has one:"]
+        lines += [f"# [tables.{_quoted(_comment(str(table)))}]", '# keys = ["id"]']
+    if len(named) > _MOST_TABLES:
+        more = len(named) - _MOST_TABLES
+        lines += ["", f"# - Nor with {more} more tables: `retable schema import` brings the keys of all."]
+    return lines
+
+
+def _without_key(reading: Reading, table: TableName) -> str:
+    if table in reading.without_old:
+        return "and no row as it was before a change, without which such a change goes to quarantine."
+    return "its rows are a bag, or known by Oracle's rowid."
+
+
+def _strangers(reading: Reading) -> list[str]:
+    """Topics of which some messages are of another format, or of none."""
+    topics = reading.strangers.most_common(_MOST_TABLES)
+    return [f"# - {count} sampled messages of the topic {_comment(topic)} do not decode." for topic, count in topics]
+
+
+def _share(reading: Reading) -> str:
+    return f"{reading.decoded} of {reading.read} sampled messages decode"
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _comment(text: str) -> str:
+    """A name of a message inside a comment: it cannot end its line."""
+    return "".join(char if char.isprintable() else "?" for char in text)

@@ -1,0 +1,51 @@
+"""Finds out how the names of objects tell their hour."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+
+_HOURS = (
+    r"(?<!\d)(\d{4}-\d{2}-\d{2}[T_ -]\d{2})",
+    r"(?<!\d)(\d{8}[T_-]\d{2})",
+    r"(?<!\d)(\d{10})(?!\d)",
+    r"(?<!\d)(\d{4}/\d{2}/\d{2}/\d{2})(?!\d)",
+    r"(?<!\d)(\d{4}-\d{2}-\d{2}/[a-z]+=\d{2})(?!\d)",
+    r"(?<!\d)(\d{4}/[a-z]+=\d{2}/[a-z]+=\d{2}/[a-z]+=\d{2})(?!\d)",
+)
+_DAYS = (r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)", r"(?<!\d)(\d{8})(?!\d)", r"(?<!\d)(\d{4}/\d{2}/\d{2})(?!\d)")
+_FIRST_YEAR, _LAST_YEAR = 2000, 2100
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """How the names of objects tell their hour: a pattern for the settings, the length of a window, the last hour."""
+
+    pattern: str
+    every: Literal["1h", "1d"]
+    last: datetime
+
+    @property
+    def end(self) -> datetime:
+        return self.last + (timedelta(hours=1) if self.every == "1h" else timedelta(days=1))
+
+
+def find_hours(keys: Sequence[str]) -> Hours | None:
+    """Find the pattern by which every name tells its hour, or at least its day; None where the names do not."""
+    patterns: list[tuple[str, Literal["1h", "1d"]]] = [(pattern, "1h") for pattern in _HOURS]
+    for pattern, every in [*patterns, *((pattern, "1d") for pattern in _DAYS)]:
+        times = [_time(match[1]) if (match := re.search(pattern, key)) else None for key in keys]
+        known = [time for time in times if time is not None]
+        if known and len(known) == len(keys):
+            return Hours(pattern, every, max(known))
+    return None
+
+
+def _time(text: str) -> datetime | None:
+    digits = re.sub(r"\D", "", text).ljust(10, "0")
+    try:
+        time = datetime.strptime(digits, "%Y%m%d%H").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+    return time if _FIRST_YEAR <= time.year < _LAST_YEAR else None

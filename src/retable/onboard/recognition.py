@@ -1,0 +1,111 @@
+"""Recognises what messages are: each is read under every format, and what is counted is all that is kept of it."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from retable.decode.context import DecodeContext, context_of
+from retable.decode.registry import FORMATS, Format, decode_message
+from retable.errors import Malformed, MessageError
+from retable.model.event import ChangeEvent, TableName
+from retable.model.message import RawMessage
+from retable.source_settings import Source
+
+Draft = Callable[[str, Mapping[str, str]], Source]
+"""Make settings of a source out of the name of a format and its options."""
+
+_ROWID = ("rowid",)
+"""What stands in for a key of Oracle that nobody named; a row that moves gets another."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """How messages read as one format, under options that only it reads.
+
+    Of `read` messages `decoded` are of the format, `own` as its own writer writes them; `strangers` counts the others
+    by topic. Of rows: the tables, those `without_key`, those of them whose updates or deletes came `without_old` rows,
+    whether all came with types (`typed`), and whether all named the database behind the source (`system_told`).
+    """
+
+    format: Format
+    options: Mapping[str, str]
+    context: DecodeContext
+    read: int = 0
+    decoded: int = 0
+    own: int = 0
+    strangers: Counter[str] = field(default_factory=Counter)
+    tables: Counter[TableName] = field(default_factory=Counter)
+    without_key: set[TableName] = field(default_factory=set)
+    without_old: set[TableName] = field(default_factory=set)
+    typed: bool = True
+    system_told: bool = True
+
+    @property
+    def score(self) -> tuple[float, int]:
+        """The better reading has the higher one: more messages decode, and more of them are the format's own."""
+        return self.decoded / max(self.read, 1), self.own
+
+    @property
+    def needed(self) -> Mapping[str, str]:
+        """The options that these messages need."""
+        return {**self.options, **({} if self.typed else self.format.untyped)}
+
+    def take(self, message: RawMessage) -> None:
+        """Read one message more."""
+        self.read += 1
+        try:
+            events = decode_message(message, self.context)
+        except MessageError:
+            self.strangers[message.topic] += 1
+            return
+        self.decoded += 1
+        self.own += self.format.is_own(message.value or b"")
+        for event in events:
+            if event.kind == "row":
+                self._take_row(event)
+
+    def _take_row(self, event: ChangeEvent) -> None:
+        self.typed &= event.column_types is not None
+        self.system_told &= event.source_system is not None
+        table = event.table_name
+        if table is None:
+            return
+        self.tables[table] += 1
+        if event.keys in (None, _ROWID):
+            self.without_key.add(table)
+            if event.op in ("UPDATE", "DELETE") and event.image == "full" and event.before is None:
+                self.without_old.add(table)
+
+
+def read_all(messages: Iterable[RawMessage], draft: Draft) -> list[Reading]:
+    """Read messages under every format and its options; only one of them is in memory at a time."""
+    readings = [
+        Reading(known, options, context_of(draft(known.name, options)))
+        for known in FORMATS.values()
+        for options in known.drafts
+    ]
+    for message in messages:
+        for reading in readings:
+            reading.take(message)
+    return readings
+
+
+def best_of(readings: Iterable[Reading], where: str) -> Reading:
+    """Give the best reading; Malformed where not even half of the messages are of any format. Some message was read."""
+    best = max(readings, key=lambda reading: reading.score)
+    if 2 * best.decoded <= best.read:
+        raise Malformed(
+            f"{where} holds no format that this version recognises ({', '.join(FORMATS)}): {best.decoded} of "
+            f"{best.read} messages decode as {best.format.name}; see with `retable show-message --format "
+            f"{best.format.name} FILE` what is wrong with one"
+        )
+    return best
+
+
+def bounded(messages: Iterable[RawMessage], count: int, size: int) -> Iterator[RawMessage]:
+    """Give messages until there are so many, or so many bytes of them; one at least, if there is one."""
+    for message in messages:
+        yield message
+        count, size = count - 1, size - len(message.key or b"") - len(message.value or b"")
+        if count <= 0 or size <= 0:
+            return
