@@ -11,9 +11,10 @@ from typer.testing import CliRunner, Result
 from lakes import SettingsWriter
 from onboard.schemas import many_dump
 from retable.cli.app import app
-from retable.cli.baseline import _find, _target
+from retable.cli.baseline import find_table, target_of
 from retable.ledger.catalog import Lake, open_lake
 from retable.model.event import TableName
+from retable.model.sequence import Sequence
 
 SOURCE = """
 [sources.shop]
@@ -45,7 +46,7 @@ def test_a_table_that_nothing_told_of_is_not_found(retable: Callable[..., Result
 
 def test_a_table_of_a_dump_is_found_with_its_key_and_its_partition(retable: Callable[..., Result], lake: Lake) -> None:
     retable("schema", "import", "shop", "--from", "dump.sql", "--at", "start")
-    target = _target(lake, _find(lake, "gold_shop.order_lines"), "0:12", "topic/3")
+    target = target_of(lake, find_table(lake, "gold_shop.order_lines"), Sequence(0, 12, 0), ("topic", 3))
     assert (target.table, target.keys) == (TableName("shop", None, "order_lines"), ("order_id", "line"))
     assert (target.part, target.position) == (("topic", 3), (0, 12, 0))
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from laws.spark_world import open_lake_in
+from laws.spark_world import gold_of, open_lake_in
 from laws.story import as_the_source_shows, shown
 from laws.world import FIRST, HOUR, NOW
 from onboard.schemas import shops_dump
@@ -24,10 +24,15 @@ from retable.ledger.windows import record_windows
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import LOWEST, Sequence
+from retable.model.window import window_name
 from retable.onboard.baseline import Target, land_baseline
 from retable.onboard.copies import CsvForm, open_copy
 from retable.onboard.dumps import read_dump
 from retable.onboard.imports import plan_import
+from retable.shadow.difference import compare_shadow
+from retable.shadow.lake import shadow_lake
+from retable.shadow.plan import check_ask
+from retable.shadow.spark import build, promote
 from retable.simulate import ROW_KINDS, Delivery, deliver, simulate, streamx_json
 from retable.simulate.designs import DESIGNS
 from retable.verify.bronze import against_bronze
@@ -91,4 +96,14 @@ def test_a_copy_that_broke_off_is_gone_on_with_and_gold_is_the_source(spark: Spa
     report = against_bronze(world.lake, name, tmp_path / "spill", Share())
     assert (report.findings, report.is_equal) == ((), True)
     world.rebuild(name)
+    assert as_the_source_shows(world.gold()[name]) == shown(history.truth().tables["customers"])
+
+    ask = check_ask(world.lake, "shop", [name], due[-1].name, window_name(FIRST + HOUR))
+    shadow = build(world.session, world.lake, ask, "to see", "ann", "build", NOW, lambda _: None)
+    beside = compare_shadow(world.lake, shadow, name, tmp_path / "spill")
+    assert (beside.is_equal, beside.held, beside.rows.right) == (True, None, beside.rows.left)
+    assert as_the_source_shows(gold_of(shadow_lake(world.lake, "shop"))[shadow.name_of(name)]) == shown(
+        history.truth().tables["customers"]
+    )
+    promote(world.session, world.lake, "shop", "looked at", "ann", "promote", NOW, lambda _: None)
     assert as_the_source_shows(world.gold()[name]) == shown(history.truth().tables["customers"])

@@ -10,6 +10,8 @@ from retable.cli.clock import new_run, user
 from retable.cli.output import NeedsAttention, say
 from retable.cli.progress import Progress
 from retable.cli.run import running_spark
+from retable.cli.schema_import import PasswordEnv
+from retable.config import read_variable
 from retable.errors import InvalidSetting, NotFound
 from retable.gold.imports import read_schema_imports
 from retable.gold.names import gold_table
@@ -19,9 +21,12 @@ from retable.ledger.catalog import Lake
 from retable.ledger.rows import ActionRow, BaselineRow, StageReport
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
+from retable.model.sequence import Sequence
 from retable.onboard.baseline import Target, land_baseline
 from retable.onboard.copies import CsvForm, open_copy
-from retable.onboard.imports import read_position, spell_position
+from retable.onboard.database_copies import open_table
+from retable.onboard.databases import is_address
+from retable.onboard.imports import START, position_of, read_position, spell_position
 from retable.source_settings import SourceSettings
 
 
@@ -30,31 +35,50 @@ def baseline(
     table: TableArgument,
     origin: Annotated[
         str,
-        typer.Option("--from", metavar="COPY", help="Files of Parquet or CSV, or an Iceberg table's .metadata.json."),
+        typer.Option(
+            "--from",
+            metavar="COPY",
+            help="Files of Parquet or CSV, an Iceberg table's .metadata.json, or a database, as jdbc:mysql://host/shop.",
+        ),
     ],
-    at: Annotated[str, typer.Option("--at", metavar="P", help="As of which position: start, or epoch:hi[:lo].")],
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="P",
+            help="As of which position: start, or epoch:hi[:lo]; else as a database says, where messages order by it.",
+        ),
+    ] = None,
     partition: Annotated[
         str | None, typer.Option("--partition", metavar="TOPIC/N", help="Where only the queue's own offsets order.")
     ] = None,
     null: Annotated[str, typer.Option("--null", help="CSV: how null is spelled, unquoted.")] = "",
     delimiter: Annotated[str, typer.Option("--delimiter", help="CSV: what stands between values.")] = ",",
     encoding: Annotated[str, typer.Option("--encoding", help="CSV: how text is encoded.")] = "utf8",
+    password_env: PasswordEnv = None,
 ) -> None:
     """Start a table from a full copy taken at a position: older changes lose, newer ones win, overlap is harmless.
 
     Its rows go to silver in pieces. A run that ended is gone on with by the same command; running it again changes
-    nothing. Other tables, and other runs, go on meanwhile.
+    nothing. Other tables, and other runs, go on meanwhile. Of a database the table is read by ranges of its key while
+    others write to it: P must be a position that was reached before.
     """
     lake = lake_of(ctx)
-    known = _find(lake, table)
-    copy = open_copy(origin, CsvForm(delimiter, null=null, encoding=encoding))
-    target = _target(lake, known, at, partition)
+    known = find_table(lake, table)
+    if is_address(origin):
+        password = read_variable(password_env) if password_env else None
+        copy, schema, keys = open_table(origin, password, known.name)
+        position = position_of(schema, known.source, at)
+    else:
+        copy, keys = open_copy(origin, CsvForm(delimiter, null=null, encoding=encoding)), ()
+        position = read_position(_asked(at))
+    target = target_of(lake, known, position, part_of(known, partition), keys)
     this = new_run()
     pieces = land_baseline(lake, target, copy, this.now, say)
     rows = sum(piece.rows for piece in pieces)
     what = f"baseline of {rows} rows at {spell_position(target.position)} from {origin}"
     append_rows(lake, [ActionRow(target.source, what, table, "", user(), this.now)])
-    reports = _replay(lake, known.source, pieces)
+    reports = replay_pieces(lake, known.source, pieces)
     rejected = sum(report.counts.get("rejected", 0) for report in reports)
     say(f"{table}: {rows:,} rows in {len(pieces)} pieces, {rejected:,} of them do not fit")
     if rejected or any(table in report.held for report in reports):
@@ -62,7 +86,7 @@ def baseline(
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class KnownTable:
     """A table, of which source, and what gold says of it, where it is there already."""
 
     source: SourceSettings
@@ -70,30 +94,48 @@ class _Known:
     state: GoldState | None
 
 
-def _find(lake: Lake, table: str) -> _Known:
+def find_table(lake: Lake, table: str) -> KnownTable:
     """Find a table by its gold name: one that is there, or one that a dump of its source's schema told."""
     state = gold_states(lake).get(table)
     if state is not None:
-        return _Known(lake.settings.source(state.source), state.table, state)
+        return KnownTable(lake.settings.source(state.source), state.table, state)
     for source in lake.settings.sources.values():
         for each in read_schema_imports(lake, source.name).each:
             if gold_table(lake.settings.lake, each.table.table) == table:
-                return _Known(source, each.table.table, None)
+                return KnownTable(source, each.table.table, None)
     raise NotFound(
         f"there is no table {table}; before its first change it is known by `retable schema import SOURCE`", table=table
     )
 
 
-def _target(lake: Lake, known: _Known, at: str, partition: str | None) -> Target:
+def _asked(at: str | None) -> str:
+    if at is None:
+        raise InvalidSetting(
+            f"files do not say as of which position they are; say it with --at epoch:hi[:lo] or {START}"
+        )
+    return at
+
+
+def target_of(
+    lake: Lake,
+    known: KnownTable,
+    position: Sequence,
+    part: tuple[str, int] | None,
+    named: tuple[str, ...] = (),
+) -> Target:
+    """Where a table starts anew, and by which key: `named` is that of its database, where nothing else tells one."""
     name, source = known.name, known.source
     imported = read_schema_imports(lake, source.name).newest(name)
     told = lake.settings.rules(name).keys or (imported.table.keys if imported else ())
-    keys = told or (known.state.keys if known.state else ())
-    return Target(source.name, source.format, name, read_position(at), _part(known, partition), keys)
+    keys = told or (known.state.keys if known.state else ()) or named
+    return Target(source.name, source.format, name, position, part, keys)
 
 
-def _part(known: _Known, told: str | None) -> tuple[str, int] | None:
-    """The partition of the queue inside which the position compares; None where positions compare everywhere."""
+def part_of(known: KnownTable, told: str | None) -> tuple[str, int] | None:
+    """The partition of the queue inside which a position compares; None where positions compare everywhere.
+
+    InvalidSetting where the table's changes come in several partitions, which nothing orders.
+    """
     parts = {part for part in (known.state.mark if known.state else {}) if part}
     if told is None and len(parts) > 1:
         raise InvalidSetting(
@@ -108,7 +150,8 @@ def _part(known: _Known, told: str | None) -> tuple[str, int] | None:
     return topic, int(number)
 
 
-def _replay(lake: Lake, source: SourceSettings, pieces: list[BaselineRow]) -> list[StageReport]:
+def replay_pieces(lake: Lake, source: SourceSettings, pieces: list[BaselineRow]) -> list[StageReport]:
+    """Bring the pieces of a baseline to gold, one by one."""
     reports = []
     with Progress(len(pieces)) as progress, running_spark(lake.settings) as spark:
         door = _door()

@@ -1,11 +1,16 @@
 """A table that starts from a full copy: its rows go to silver piece by piece, and count when the last one is there."""
 
+import json
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.expressions import EqualTo, Reference
+from pyiceberg.expressions.literals import literal
 
 from retable.decode.baseline_form import baseline_wire
 from retable.decode.silver import events_to_batch
@@ -13,6 +18,7 @@ from retable.gold.render import json_rows
 from retable.ledger.baselines import identify, piece_number, piece_window
 from retable.ledger.catalog import Lake
 from retable.ledger.data_files import PartitionWriter, replace_files, standing_files
+from retable.ledger.faults import explained
 from retable.ledger.read import read_baselines
 from retable.ledger.rows import BaselineRow
 from retable.ledger.write import append_rows
@@ -59,8 +65,13 @@ def land_baseline(
     if any(row.last for row in mine.values()):
         return [mine[piece] for piece in sorted(mine)]
     number = max((piece_number(row.window) for row in recorded), default=0)
-    pieces = _pieces(copy, most)
-    piece, rows = 0, next(pieces)
+    piece, batches = 0, copy.batches
+    if mine and copy.behind is not None:
+        # Its pieces came in order, each as long as all but the last one are.
+        piece, last = len(mine), _last_row(lake, target, mine[len(mine) - 1].window)
+        batches = partial(copy.behind, last)
+    pieces = _pieces(batches(), copy, most)
+    rows = next(pieces)
     while rows is not None:
         following = next(pieces)
         if piece not in mine:
@@ -99,12 +110,23 @@ def _part(target: Target) -> str:
     return "" if target.part is None else f"{target.part[0]}/{target.part[1]}"
 
 
-def _pieces(copy: Copy, most: int) -> Iterator[pa.Table | None]:
+def _last_row(lake: Lake, target: Target, window: str) -> dict[str, object]:
+    """The last row of a piece."""
+    silver = lake.load(f"silver.{target.source}")
+    mine = EqualTo(term=Reference("window"), value=literal(window))
+    with explained(lake.settings.lake):
+        rows = silver.scan(row_filter=mine, selected_fields=("sequence", "after")).to_arrow()
+    numbers = pc.struct_field(rows["sequence"], "lo")
+    last: dict[str, object] = json.loads(rows["after"][pc.index(numbers, pc.max(numbers)).as_py()].as_py())
+    return last
+
+
+def _pieces(batches: Iterator[pa.RecordBatch], copy: Copy, most: int) -> Iterator[pa.Table | None]:
     """The rows in pieces of so many, at least one piece, and None behind them."""
     held: list[pa.RecordBatch] = []
     size, given = 0, False
     schema = None
-    for batch in copy.batches():
+    for batch in batches:
         schema = batch.schema
         while batch.num_rows:
             taken = batch.slice(0, most - size)

@@ -1,4 +1,4 @@
-"""Reads full copies of tables, some rows at a time: Parquet, CSV, an Iceberg table, a query of a database."""
+"""Reads full copies of tables, some rows at a time: Parquet, CSV, an Iceberg table."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
@@ -43,13 +43,15 @@ class CsvForm:
 class Copy:
     """A full copy of a table: what it was read from, the digest of that, and its rows in an order that never changes.
 
-    `types` are the gold types of its columns, None where its values are text that the table's own types read.
+    `types` are the gold types of its columns, None where its values are text that the table's own types read. `behind`
+    gives the rows behind one of them, by what was its JSON, where they can be found without reading those before.
     """
 
     origin: str
     digest: str
     types: Mapping[str, GoldType | None]
     batches: Callable[[], Iterator[pa.RecordBatch]]
+    behind: Callable[[Mapping[str, object]], Iterator[pa.RecordBatch]] | None = None
 
 
 def open_copy(origin: str, form: CsvForm) -> Copy:

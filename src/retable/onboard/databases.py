@@ -41,7 +41,7 @@ def read_database(address: str, password: str | None, database: str | None = Non
     part of the names of Oracle's tables, where messages name one. ConflictError where the database cannot be reached.
     """
     url = read_address(address, password)
-    with _connected(url, address) as connection:
+    with connected(url, address) as connection:
         match url.get_backend_name():
             case "mysql":
                 return _read_mysql(connection, url.database or None)
@@ -74,7 +74,8 @@ def read_address(address: str, password: str | None) -> sa.URL:
 
 
 @contextmanager
-def _connected(url: sa.URL, shown: str) -> Iterator[sa.Connection]:
+def connected(url: sa.URL, shown: str) -> Iterator[sa.Connection]:
+    """Connect to a database for a while; what it says instead of an answer is a ConflictError that names `shown`."""
     try:
         engine = sa.create_engine(url)
     except (NoSuchModuleError, ImportError) as error:
