@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from retable.ledger.catalog import Lake
 
 DOC = """\
-Compacts files, expires snapshots that no cut, tag or reader needs, and removes files that no table knows, table by
-table. No row that a reader sees changes. A table that a replay is at is left for the next day; both use the pool
-`retable_spark`, so on a small machine they never run at once. What was done is in `ops.upkeep` and in the tasks' return
-values.
+Drops old windows where `retention` is set, compacts files, expires snapshots that no cut, tag or reader needs, and
+removes files that no table knows, table by table. No row that a reader of gold sees changes. A table that a replay is
+at is left for the next day; both use the pool `retable_spark`, so on a small machine they never run at once. What was
+done is in `ops.upkeep` and in the tasks' return values.
 
 **By hand:** trigger it with `tables` to keep only these, such as `gold_shop.orders` or `ops.ledger`.
 Settings: `{settings}`.

@@ -15,7 +15,8 @@
     │  ├─ ZeroDate             a zero or partial date, which no date can hold
     │  ├─ NameClash            two source names that become one gold name
     │  ├─ KeyUnknown           a row without its whole key
-    │  └─ RowMissing           a change of some columns of a row that is not there
+    │  ├─ RowMissing           a change of some columns of a row that is not there
+    │  └─ BehindHorizon        a change that needs what retention has dropped from silver
     ├─ ConflictError       RETRY       somebody else committed first, or the catalog is busy
     │  ├─ Fenced               gold moved under this run: another run is the writer now
     │  │  └─ Compacted             only its files moved: what was decided stands, and is written again
@@ -28,6 +29,7 @@
     │  ├─ NotFound             a file, source, table or window that is not there
     │  ├─ PositionsLost        a recorded range that the source no longer has
     │  ├─ NotReady             an earlier stage has not run for this window
+    │  ├─ NotKept              messages or rows that retention has dropped
     │  └─ EnvironmentFault     Java, a jar or the disk: what is missing and how to get it
     └─ Unbalanced          BUG         the ledger's equations do not hold: a bug of ours
 
@@ -128,6 +130,12 @@ class RowMissing(TableError):
     code = "ROW_MISSING"
 
 
+class BehindHorizon(TableError):
+    """A change that nothing but rows could decide which retention has dropped from silver."""
+
+    code = "BEHIND_HORIZON"
+
+
 class ConflictError(RetableError):
     """Nothing is wrong: try again."""
 
@@ -181,6 +189,12 @@ class PositionsLost(SettingsError):
 
 class NotReady(SettingsError):
     code = "NOT_READY"
+
+
+class NotKept(SettingsError):
+    """What retention has dropped: it was landed, decoded and replayed, and cannot be read again."""
+
+    code = "NOT_KEPT"
 
 
 class EnvironmentFault(SettingsError):

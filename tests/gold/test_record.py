@@ -65,6 +65,14 @@ def test_what_other_windows_held_stays_when_their_counts_change() -> None:
     assert window_rows(whole, [earlier, COUNTED], [counted], set()) == [replace(earlier, counts=counted.counts), whole]
 
 
+def test_a_retired_table_counts_in_a_window_only_where_it_was_replayed_there_now() -> None:
+    retired = replace(COUNTED, table="gold_shop.retired")
+    done = replace(WHOLE, counts=COUNTED.counts)
+    assert window_rows(WHOLE, [COUNTED, retired], [], set(), {"gold_shop.retired"}) == [done]
+    twice = {name: 2 * count for name, count in COUNTED.counts.items()}
+    assert window_rows(WHOLE, [COUNTED], [retired], set(), {"gold_shop.retired"}) == [replace(done, counts=twice)]
+
+
 def _outcome(change: AppliedChange) -> Outcome:
     history = TableHistory("shop.orders@base", (NameSpan(ORDERS, None, None),), (), changes=(change,))
     return Outcome("gold_shop.orders", GoldState("erp", history.identity, ORDERS), 1, history)

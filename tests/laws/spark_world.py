@@ -74,17 +74,7 @@ class SparkWorld:
         return rebuild(self.session, self.lake, self.source, gold, "run", NOW).wrote
 
     def gold(self) -> dict[str, Gold]:
-        """Every gold table by name, but for those that are dropped."""
-        return {
-            table.name: Gold(
-                tuple(column.name for column in table.columns),
-                tuple(sorted(line for batch in read_rows(self.lake, table.name) for line in json_rows(batch))),
-                table.state.state,
-                shown_hold(table.state.hold),
-            )
-            for table in list_gold(self.lake)
-            if table.state.state != "dropped"
-        }
+        return gold_of(self.lake)
 
     def states(self) -> dict[str, GoldState]:
         return gold_states(self.lake)
@@ -92,6 +82,20 @@ class SparkWorld:
     def digest(self) -> dict[str, Any]:
         """The snapshot of every table: what a replay of nothing new leaves alone."""
         return {name: self.lake.load(name).metadata.current_snapshot_id for name in self.states()}
+
+
+def gold_of(lake: Lake) -> dict[str, Gold]:
+    """Every gold table of a lake by name, but for those that are dropped."""
+    return {
+        table.name: Gold(
+            tuple(column.name for column in table.columns),
+            tuple(sorted(line for batch in read_rows(lake, table.name) for line in json_rows(batch))),
+            table.state.state,
+            shown_hold(table.state.hold),
+        )
+        for table in list_gold(lake)
+        if table.state.state != "dropped"
+    }
 
 
 def open_world(story: Story, folder: Path) -> SparkWorld:

@@ -1,6 +1,7 @@
 """Gold in memory against its source's messages: what `retable verify --against bronze` does, without a lake."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,9 +14,11 @@ from laws.world import World
 from retable.decode.silver import events_to_batch
 from retable.gold.plan import Rules
 from retable.gold.rows import sequence_type, to_column
-from retable.gold.state import SEQUENCE_COLUMN, GoldState
+from retable.gold.state import SEQUENCE_COLUMN, Floor, GoldState
 from retable.model.event import TableName
+from retable.model.sequence import Sequence
 from retable.simulate import Delivery
+from retable.upkeep.silver_rows import extents
 from retable.verify.decoded import read_statements
 from retable.verify.findings import Report
 from retable.verify.rebuild import Told, names_of
@@ -28,7 +31,7 @@ _NAME = ("database", "schema", "table")
 
 
 def first_story(
-    wanted: Callable[[Mapping[str, GoldState]], object], source_format: str, delivery: Delivery, kinds: Sequence[str]
+    wanted: Callable[[Mapping[str, GoldState]], object], source_format: str, delivery: Delivery, kinds: tuple[str, ...]
 ) -> Story:
     """The first of the stories of the seeds from 0 on whose tables, when all is replayed, are as wanted."""
     for seed in range(MOST_SEEDS):
@@ -42,10 +45,11 @@ def first_story(
 
 
 class Verifier:
-    """Verifies the tables of a world that delivered all of a story."""
+    """Verifies the tables of a world that delivered all of a story; bronze lacks its first `dropped` windows."""
 
-    def __init__(self, story: Story, world: World) -> None:
+    def __init__(self, story: Story, world: World, dropped: int = 0) -> None:
         self._world = world
+        self._dropped = world.names[:dropped]
         self._batches = {
             window: events_to_batch(window, [event for record in records for event in story.events_of(record)])
             for window, records in zip(world.names, story.windows, strict=True)
@@ -69,14 +73,28 @@ class Verifier:
         state = self._world.states()[name]
         told = self._told(state)
         names = names_of(told, state)
+        if self._dropped:
+            told = replace(told, floor=self.floor(name), remembered=state.implicit)
         with TemporaryDirectory() as folder:
             events, rows = Spill(Path(folder) / "events"), Spill(Path(folder) / "rows")
-            for window in sorted(told.replayed):
-                mine = pa.array([name in names for name in self._names[window]], pa.bool_())
-                events.write(self._batches[window].filter(mine))
+            for window in sorted(told.replayed - set(self._dropped)):
+                events.write(self._rows_of(window, names))
             rows.write(standing(self._world.catalog.tables[name], state))
             columns = tuple((column.gold, column.type) for column in state.columns)
             return compare_rows(told, Gold(name, state, columns, rows), events, share)
+
+    def floor(self, name: str) -> Floor | None:
+        """Up to where messages of a table that count are gone."""
+        state = self._world.states()[name]
+        names = names_of(self._told(state), state)
+        last: dict[str, Sequence] = {}
+        for window in self._dropped:
+            for extent in extents(pa.Table.from_batches([self._rows_of(window, names)])).values():
+                last |= {part: max(place, last.get(part, place)) for part, place in extent.last.items()}
+        return Floor(last, -1).above(state.void)
+
+    def _rows_of(self, window: str, names: Collection[TableName]) -> pa.RecordBatch:
+        return self._batches[window].filter(pa.array([name in names for name in self._names[window]], pa.bool_()))
 
     def _told(self, state: GoldState) -> Told:
         world = self._world

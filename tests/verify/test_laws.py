@@ -9,6 +9,7 @@ from laws.memory import Row, Table
 from laws.story import SUPPORTED, Story, tell
 from laws.test_laws import COLUMN_KINDS, LAW, orders, replay_all, stories
 from laws.world import World
+from retable.errors import NotKept
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.model.sequence import Sequence
 from retable.simulate import HELD_KINDS, ROW_KINDS, Delivery
@@ -177,3 +178,25 @@ def _of(kind: str, number: int | None) -> object:
         case "float" | "double" if number is not None:
             return float(number)
     return number
+
+
+@FEWER
+@given(st.data())
+def test_without_old_messages_nothing_is_found_in_what_can_be_told_and_a_lost_row_is(data: st.DataObject) -> None:
+    story = data.draw(stories())
+    world = replay_all(story, list(range(len(story.windows))))
+    verifier = Verifier(story, world, data.draw(st.integers(1, len(story.windows))))
+    for name in world.states():
+        try:
+            report = verifier.verify(name)
+        except NotKept:
+            continue
+        assert (name, *found(report)) == (name, (), [])
+        table, floor = world.catalog.tables[name], verifier.floor(name)
+        above = [row for row in table.rows if floor is None or not floor.reaches(row[2], row[1])]
+        if report.rows is not None and report.rows.left and above:
+            kept, table.rows = table.rows, [row for row in table.rows if row is not above[0]]
+            again = verifier.verify(name).rows
+            table.rows = kept
+            assert again is not None
+            assert again.only_right == (again.right - again.left)

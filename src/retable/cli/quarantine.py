@@ -25,6 +25,7 @@ from retable.errors import NotFound, PositionsLost
 from retable.freshness.catalog import record
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
+from retable.ledger.kept import is_dropped, kept_from
 from retable.ledger.quarantine import ACCEPT, QuarantineRow, list_quarantined, read_accepted
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import ActionRow, Stage, StageReport
@@ -67,6 +68,8 @@ def show_quarantined(ctx: typer.Context, address: Id) -> None:
     accepted = read_accepted(lake, rows[0].source)
     for row in rows:
         print_facts(_facts(row, accepted))
+        if is_dropped(row.window, kept_from(lake, "bronze", row.source)):
+            say("bronze no longer holds its bytes (retention.bronze)")
         for name, value in _message(lake, row).items():
             print_line(f"{name}, {len(value):,} bytes:")
             print_line(shown_bytes(value, _MOST_BYTES))

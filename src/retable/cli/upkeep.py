@@ -1,7 +1,8 @@
 """Keeping tables small and quick to read; no row that a reader sees changes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -12,7 +13,10 @@ from retable.cli.output import print_json, print_table, say
 from retable.cli.progress import Progress
 from retable.cli.run import running_spark
 from retable.ledger.catalog import Lake
+from retable.ledger.kept import KEPT_LAYERS, kept_from
+from retable.upkeep.dropping import spell_stays
 from retable.upkeep.look import Place, choose, places
+from retable.upkeep.outlook import look_at_retention, owners
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import Rules
 from retable.upkeep.report import Kept
@@ -29,7 +33,7 @@ def upkeep(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what there is to do.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Compact files, expire snapshots that nobody needs, and remove files that no table knows.
+    """Drop what retention lets go, compact files, expire snapshots, and remove files that no table knows.
 
     The snapshots that the cuts of the last `keep_cuts` windows name stay, and so do tags and all that is younger than a
     day. A table that a replay is at is left for the next time.
@@ -52,8 +56,14 @@ def upkeep(
 def _print_plans(lake: Lake, chosen: Sequence[Place], as_json: bool) -> None:
     now = new_run().now
     plans = [(place, *plan_place(lake, place, now, Rules())) for place in chosen]
+    cuts = _cuts(lake, chosen, now)
     if as_json:
-        print_json([{"table": place.name, "size": facts.counts, "todo": plan.counts} for place, facts, plan in plans])
+        print_json(
+            [
+                {"table": place.name, "size": facts.counts, "todo": plan.counts, **_cut_json(cuts.get(place.name))}
+                for place, facts, plan in plans
+            ]
+        )
         return
     rows = [
         [place.name, *(facts.counts[name] for name in _SIZES), plan.counts["files"], plan.counts["snapshots"]]
@@ -62,7 +72,41 @@ def _print_plans(lake: Lake, chosen: Sequence[Place], as_json: bool) -> None:
     ]
     if rows:
         print_table(["TABLE", *map(_heading, _SIZES), "TO COMPACT", "TO EXPIRE"], rows)
+    for name, cut in cuts.items():
+        for line in _cut_lines(name, cut):
+            say(line)
     say(f"{len(rows)} of {len(plans)} tables want work; orphan files are only looked for when it is done")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """From which window a layer of a source is kept now, and from which one retention would keep it; what stays."""
+
+    now: str | None
+    then: str | None
+    notes: tuple[str, ...]
+
+
+def _cuts(lake: Lake, chosen: Sequence[Place], now: datetime) -> dict[str, _Cut]:
+    found = {}
+    for name in dict.fromkeys(place.source for place in chosen if place.source and place.layer in KEPT_LAYERS):
+        source = lake.settings.source(name)
+        for layer, cut in look_at_retention(lake, source, now).cuts.items():
+            has_horizon = layer == "silver" and cut.kept_from is not None
+            stays = spell_stays(owners(lake, source), {}) if has_horizon else ()
+            found[f"{layer}.{name}"] = _Cut(kept_from(lake, layer, name), cut.kept_from, (*cut.notes, *stays))
+    return {place.name: found[place.name] for place in chosen if place.name in found}
+
+
+def _cut_json(cut: _Cut | None) -> dict[str, object]:
+    return {} if cut is None else {"kept_from": cut.now, "keep_from": cut.then, "stays": list(cut.notes)}
+
+
+def _cut_lines(name: str, cut: _Cut) -> list[str]:
+    lines = [f"{name}: {note}" for note in cut.notes]
+    if cut.then == cut.now:
+        return lines + ([] if cut.now is None else [f"{name} is kept from {cut.now} on"])
+    return [*lines, f"{name}: windows before {cut.then} go; it is kept from {cut.now or 'its first window'} on now"]
 
 
 def _print_kept(kept: Sequence[Kept], as_json: bool) -> None:
@@ -73,6 +117,8 @@ def _print_kept(kept: Sequence[Kept], as_json: bool) -> None:
     if worked:
         print_table(["TABLE", *map(_heading, _SIZES), "ORPHANS"], map(_line, worked))
     for each in kept:
+        for note in each.notes:
+            say(f"{each.table}: {note}")
         if each.left is not None:
             say(f"{each.table} is left alone: {each.left}")
     say(f"{len(worked)} of {len(kept)} tables were worked on")

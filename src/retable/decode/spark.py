@@ -39,6 +39,7 @@ from retable.ledger.data_files import (
     worker_io,
 )
 from retable.ledger.faults import spark_explained
+from retable.ledger.kept import check_decodable
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import StageReport
 from retable.ledger.windows import as_recorded, find_window
@@ -82,10 +83,12 @@ def decode(
 ) -> StageReport:
     """Decode a landed window whole; where silver and quarantine hold the same already, they are left as they are.
 
-    NotReady says that the window is not landed. A message that cannot be decoded is quarantined, the others go on.
+    NotReady says that the window is not landed, NotKept that retention dropped it. A message that cannot be decoded is
+    quarantined, the others go on.
     """
     started = perf_counter()
     found = find_window(lake, source.name, window)
+    check_decodable(lake, source.name, window)
     source = as_recorded(source, found)
     recorded = read_ledger(lake, source.name, window)
     landed = next((row for row in recorded if row.stage == "land"), None)

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from retable.ledger.baselines import Baselines, identify, whole_baselines
+from retable.ledger.baselines import Baselines, Unfinished, identify, unfinished_baselines, whole_baselines
 from retable.ledger.catalog import Lake
-from retable.ledger.read import read_baselines
+from retable.ledger.read import read_baselines, read_replayed_pieces
 from retable.model.event import TableName
 from retable.model.schema_change import StartTable
 from retable.model.sequence import parse_sequence
@@ -14,6 +14,12 @@ from retable.replay.statement import Statement
 def read_whole_baselines(lake: Lake, source: str) -> Baselines:
     """The baselines of a source of which every piece is there."""
     return whole_baselines(read_baselines(lake, source))
+
+
+def read_unfinished(lake: Lake, source: str) -> list[Unfinished]:
+    """The baselines of a source that ended before their end."""
+    rows = read_baselines(lake, source)
+    return unfinished_baselines(rows, read_replayed_pieces(lake, source)) if rows else []
 
 
 def start_statements(baselines: Baselines, takes: Callable[[TableName], bool]) -> list[Statement]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,7 +20,7 @@ from retable.ledger.baselines import NO_BASELINES, Baselines
 from retable.model.event import TableName
 from retable.model.policies import Policies
 from retable.model.schema import ColumnSpec, GoldType
-from retable.model.schema_change import SchemaChange, Unsupported
+from retable.model.schema_change import SchemaChange, StartTable, Unsupported
 from retable.model.sequence import Sequence
 from retable.replay.columns import Dialect
 from retable.replay.fold import Bounds, RowEvent
@@ -53,6 +53,11 @@ class Rules:
         """Digest what decides how a table is decoded and typed: settings, and what was imported of its schema."""
         told = (self.settings.fingerprint(self.source.name, name), self.imports.fingerprint(identity, name))
         return "+".join(filter(None, told))
+
+    def started_by(self, window: str) -> set[Statement]:
+        """The start of the table of which this window is a piece of a baseline: the piece may have no row."""
+        mine = Baselines(tuple(row for row in self.baselines.rows if row.window == window))
+        return set(start_statements(mine, self.source.takes))
 
     def dialect(self) -> Dialect:
         return Dialect(self._declared, partial(keeps_values, self.system), describe, self.policies, self._read)
@@ -270,10 +275,22 @@ class Tables:
             names[history.identity] = (apart, hold)
         return names
 
-    def touched_by(self, positions: set[tuple[Sequence, str | None]]) -> set[str]:
-        """The tables on which statements at these positions have a bearing."""
+    def touched_by(self, statements: Collection[Statement], known: Collection[str]) -> set[str]:
+        """The tables on which these statements have a bearing; one that starts anew is none until gold has it."""
+        places = {(statement.position, statement.part) for statement in statements}
+        starts = {(each.position, each.table) for each in statements if any(map(_is_start, each.changes))}
         return {
             history.identity
             for history in self._histories.values()
-            if any((change.position, change.part) in positions for change in history.changes)
+            if any((change.position, change.part) in places for change in history.changes)
+            or (history.identity in known and _starts(history) & starts)
         }
+
+
+def _is_start(change: SchemaChange) -> bool:
+    return isinstance(change, StartTable)
+
+
+def _starts(history: TableHistory) -> set[tuple[Sequence, TableName | None]]:
+    """Where a table may start anew, under each of its names."""
+    return {(at, span.name) for at, _ in history.voids for span in history.spans}

@@ -56,6 +56,12 @@ def gold_states(lake: Lake) -> dict[str, GoldState]:
     return {name: state for name, _, state in _walk(lake)}
 
 
+def is_retired(lake: Lake, state: GoldState) -> bool:
+    """Whether the settings no longer take a gold table: its source is gone from them, or leaves it out."""
+    source = lake.settings.sources.get(state.source)
+    return source is None or not source.takes(state.table)
+
+
 def find_gold(lake: Lake, name: str) -> tuple[Table, GoldState]:
     """Load a gold table; NotFound names the nearest one."""
     levels = [level.strip() for level in name.split(".")]

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
@@ -243,11 +243,16 @@ def _seen(row: CutRow) -> tuple[object, ...]:
 
 
 def window_rows(
-    whole: LedgerRow, ledger: Iterable[LedgerRow], counted: list[LedgerRow], former: set[str]
+    whole: LedgerRow,
+    ledger: Iterable[LedgerRow],
+    counted: list[LedgerRow],
+    former: set[str],
+    retired: Collection[str] = (),
 ) -> list[LedgerRow]:
     """The rows that say of windows that they are replayed, like `whole`, with the sums over their tables.
 
-    `former` are names that tables of this run had: what the ledger counts under them is counted again now.
+    `former` are names that tables of this run had: what the ledger counts under them is counted again now. Of `retired`
+    tables the window that was replayed has no row any more, but where it was counted now.
     A window that was not replayed as a whole now, because `whole` is of another or has no identity, keeps its own.
     """
     replayed = [row for row in ledger if row.stage == "replay"]
@@ -257,8 +262,9 @@ def window_rows(
         identities[whole.window] = whole.identity
     rows = []
     for window in sorted({whole.window, *(row.window for row in counted)}):
+        gone = former.union(retired if window == whole.window and whole.identity is not None else ())
         mine = [row for row in (*replayed, *counted) if row.window == window and row.table is not None]
-        newest = {row.table: row for row in mine if row in counted or row.table not in former}
+        newest = {row.table: row for row in mine if row in counted or row.table not in gone}
         total: Counter[str] = Counter()
         for row in newest.values():
             total.update(row.counts)

@@ -12,8 +12,9 @@ from retable.ledger.catalog import Lake
 from retable.ledger.read import read_ledger, scan
 from retable.model.event import TableName
 from retable.model.schema_change import NoChange, SchemaChange, Unsupported
+from retable.model.sequence import LOWEST
 from retable.replay.history import Hold
-from retable.replay.rulings import REMEDY_DATABASE, Ruling, RulingKind
+from retable.replay.rulings import BEHIND, REMEDY_BEHIND, REMEDY_DATABASE, Ruling, RulingKind
 from retable.source_settings import SourceSettings
 
 Way = Literal["retry", "skip", "as", "approve", "reject", "rebuild"]
@@ -32,17 +33,19 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many rows wait at a hold, of how many that the windows of the table have."""
+    """How many rows wait at a hold, of how many that the windows of the table have; `last` is the latest of these."""
 
     rows: int
     of: int
+    last: str = ""
 
 
 def count_waiting(lake: Lake, source: str, table: str) -> Waiting:
     """Count what the ledger says of a table's replays, each window once."""
     mine = [row for row in read_ledger(lake, source) if (row.stage, row.table) == ("replay", table)]
     newest = {row.window: row.counts for row in mine}.values()
-    return Waiting(sum(counts.get("held", 0) for counts in newest), sum(counts.get("rows", 0) for counts in newest))
+    rows, of = (sum(counts.get(name, 0) for counts in newest) for name in ("held", "rows"))
+    return Waiting(rows, of, max((row.window for row in mine), default=""))
 
 
 def dialect_of(lake: Lake, source: SourceSettings) -> str:
@@ -68,6 +71,8 @@ def plan_release(
     if kind is not None and hold.position is not None:
         said = hold.statement if kind == "skip" else text
         ruling = Ruling(state.identity, hold.position, hold.part, kind, said)
+    elif kind == "skip":
+        ruling = Ruling(state.identity, LOWEST, None, kind, f"{BEHIND}{waiting.last}")
     lines = [f"{table} is held at {hold.position or 'its first row'}: {hold.reason}"]
     lines += [f"  {hold.statement}"] if hold.statement else []
     return Release(way, ruling, (*lines, *_deed(way, hold, text, meaning), _cost(way, waiting)))
@@ -75,6 +80,8 @@ def plan_release(
 
 def fitting_ways(hold: Hold) -> tuple[Way, ...]:
     """The releases that can settle a hold, the first ones the likeliest."""
+    if hold.position is None and hold.remedy == REMEDY_BEHIND:
+        return ("skip", "rebuild")
     if hold.position is None:
         return ("rebuild",) if hold.code == "LATE_CHANGE" else ("retry", "rebuild")
     if hold.remedy == REMEDY_DATABASE:
@@ -110,6 +117,8 @@ def _deed(way: Way, hold: Hold, text: str | None, meaning: str) -> list[str]:
             return ["It will be tried again there, under the settings as they are now."]
         case "skip" | "reject":
             what = "This row will be left out, and counted as excluded" if hold.is_of_row else "It counts for nothing"
+            if hold.position is None:
+                what = "Rows behind the horizon that came until now and that gold does not tell will be left out"
             return [f"{what}: {always}."]
         case "as":
             return [f"In its place counts, {always}:", f"  {text}", f"  ({meaning})"]

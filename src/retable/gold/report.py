@@ -11,12 +11,13 @@ from retable.gold.imports import read_schema_imports
 from retable.gold.past import Past
 from retable.gold.rulings import read_rulings
 from retable.gold.run import Replayed, gold_names
-from retable.gold.silver import silver_files
+from retable.gold.silver import window_contents
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_ledger, read_tables
 from retable.ledger.rows import LedgerRow, Row, StageReport
 from retable.ledger.windows import read_windows
 from retable.ledger.write import append_rows
+from retable.model.event import TableName
 
 
 class Report:
@@ -37,13 +38,14 @@ class Report:
     def past(self) -> Past:
         """What was before the run."""
         replayed = [row for row in self._ledger if row.stage == "replay"]
+        contents = {row.window: row.identity for row in replayed if row.table is None}
         return Past(
             ordinals={window.name: ordinal for ordinal, window in self._windows.items()},
             decoded=frozenset(row.window for row in self._ledger if row.stage == "decode") | self._baselines.names,
             replayed=frozenset(row.window for row in replayed),
             counted={(row.window, row.table): row.identity for row in replayed},
             tables=self._tables,
-            silver=partial(silver_files, self._lake, self._source),
+            silver=partial(window_contents, self._lake, self._source, contents),
             rulings=read_rulings(self._lake, self._source),
             imports=read_schema_imports(self._lake, self._source),
             baselines=self._baselines,
@@ -83,6 +85,12 @@ class Report:
             round(seconds, 3),
         )
 
+    def _retired(self) -> set[str]:
+        """The gold tables that the settings leave out."""
+        takes = self._lake.settings.source(self._source).takes
+        names = {row.gold: TableName(row.database, row.schema, row.table) for row in self._tables.values()}
+        return {gold for gold, name in names.items() if not takes(name)}
+
     def _count(self, replayed: Replayed, seconds: float) -> list[LedgerRow]:
         """Append what the run counted, table by table, and the sums of the windows."""
         source, now, run_id = self._source, self._now, self._run_id
@@ -95,5 +103,5 @@ class Report:
         former = {name for o in replayed.outcomes for name in gold_names(settings, o.history) - {o.gold}}
         silver, took = replayed.silver, round(seconds, 3)
         whole = LedgerRow(source, replayed.window, "replay", None, {}, {}, {}, None, silver, run_id, took, 0, now)
-        append_rows(self._lake, [*counted, *record.window_rows(whole, self._ledger, counted, former)])
+        append_rows(self._lake, [*counted, *record.window_rows(whole, self._ledger, counted, former, self._retired())])
         return counted

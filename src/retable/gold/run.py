@@ -10,6 +10,7 @@ from retable.config import Settings
 from retable.decode.values import ValueRules
 from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.gold.bulk import Bulk, bulk_of, by_table, to_events
+from retable.gold.horizon import check_whole, remembered
 from retable.gold.names import gold_table
 from retable.gold.past import NO_FILES, Past
 from retable.gold.places import Found, Places
@@ -30,6 +31,7 @@ THREADS = 4
 Way = Literal["replay", "rebuild", "resume"]
 Named = dict[TableName, list[RowEvent]]
 Owned = dict[str, list[RowEvent]]
+Told = tuple[ImplicitColumn, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ class Run:
             seen = visible
             statements = self._statements(visible)
             pending = {s for s, where in statements.items() if where == name or where not in self._past.replayed}
-            tables, owned, implicit, found = self._trace(list(statements), events, pending)
+            tables, owned, implicit, found = self._trace([*statements], events, pending | self._rules.started_by(name))
             if mixed := self._divided(tables, owned, events):
                 events |= {table: self._bulks.pop(table).events(self._past.ordinals) for table in mixed}
                 seen = []
@@ -107,14 +109,16 @@ class Run:
         if row is None:
             raise NotFound(f"the source {self._source.name} has no table {gold}", table=gold)
         replayed = self._past.replayed
-        window = max(replayed)
-        visible = self._past.visible(window)
+        visible = self._past.visible(window := max(replayed))
         statements = self._statements(visible)
         names = Tables.trace(list(statements), self._rules, [], self._known()).names_of(row.identity)
         names = names or {TableName(row.database, row.schema, row.table)}
         records = self._rows.table_rows(visible[-1], names)
         events = self._events([record for record in records if record["window"] in replayed])
-        tables, owned, implicit, found = self._trace(list(statements), events, set(), stored=False)
+        state = self._places.find(row.identity, gold).state
+        told = remembered(state) if resumes else ()
+        tables, owned, implicit, found = self._trace(list(statements), events, set(), told)
+        check_whole(gold, None if resumes else state, tables.history(row.identity))
         content = self._past.replayed_content()
         applied = {name: content[name] for name in visible if name in replayed}
         found.setdefault(row.identity, self._places.find(row.identity, gold))
@@ -164,27 +168,27 @@ class Run:
         return [name for name in self._bulks if tables.is_divided(name, events[name], owned)]
 
     def _trace(
-        self, statements: list[Statement], events: Named, pending: set[Statement], stored: bool = True
+        self, statements: list[Statement], events: Named, pending: set[Statement], told: Told = None
     ) -> tuple[Tables, Owned, list[ImplicitColumn], dict[str, Found]]:
         """Trace until every column that rows bring is known: told, remembered by gold, or seen just now."""
-        implicit: list[ImplicitColumn] = []
+        implicit, stored = list(told or ()), told is None
         found: dict[str, Found] = {}
         while True:
             tables = Tables.trace(statements, self._rules, implicit, self._known())
             owned = tables.split(events)
             names = tables.gold_names()
-            touched = set(owned) | tables.touched_by({(s.position, s.part) for s in pending})
+            touched = set(owned) | tables.touched_by(pending, self._past.tables)
             touched |= {i for i, row in self._past.tables.items() if i in names and names[i][0] != row.gold}
             fresh = touched - set(found)
             for identity in fresh:
                 former = gold_names(self._settings, tables.history(identity))
                 found[identity] = self._places.find(identity, names[identity][0], former)
-            remembered = [c for i in fresh if stored and (state := found[i].state) for c in state.implicit]
+            more = [c for i in fresh if stored and (state := found[i].state) for c in state.implicit]
             holds = {identity: f.state.hold for identity, f in found.items() if stored and f.state is not None}
             strange = [column for column in tables.strange(owned, holds) if column not in implicit]
-            if not strange and not remembered:
+            if not strange and not more:
                 return tables, owned, implicit, found
-            implicit += remembered + [column for column in strange if column not in remembered]
+            implicit += more + [column for column in strange if column not in more]
 
     # --- work ----------------------------------------------------------------------------------------------------
     def _work(

@@ -15,6 +15,7 @@ from retable.gold.store import Record
 from retable.ledger.catalog import Lake
 from retable.ledger.data_files import digest_files
 from retable.ledger.faults import explained
+from retable.ledger.kept import is_dropped, kept_from
 from retable.ledger.tables import SILVER
 from retable.model.event import TableName
 from retable.model.schema_change import (
@@ -84,6 +85,15 @@ def silver_files(lake: Lake, source: str, window: str | None = None) -> dict[str
     for task in table.scan(row_filter=wanted, selected_fields=("window",)).plan_files():
         files[str(task.file.partition[0])].append(task.file.file_path)
     return {name: digest_files(paths) for name, paths in files.items()}
+
+
+def window_contents(
+    lake: Lake, source: str, replayed: Mapping[str, str | None], window: str | None = None
+) -> dict[str, str]:
+    """The same; what lies behind the horizon has the content with which it was `replayed`, by window."""
+    horizon = kept_from(lake, "silver", source)
+    gone = {name: content for name, content in replayed.items() if content and is_dropped(name, horizon)}
+    return {**silver_files(lake, source, window), **gone}
 
 
 def system_of(records: Iterable[Record], setting: str | None) -> str:

@@ -24,6 +24,7 @@ from retable.gold.state import SEQUENCE_COLUMN
 from retable.gold.store import Columns, Halves, Lane, Late, Record, Standing
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import spark_explained
+from retable.ledger.kept import check_replayable
 from retable.ledger.leases import LENGTH, Lease, leased, wait_for_upkeep
 from retable.ledger.rows import StageReport
 from retable.ledger.windows import find_window
@@ -45,8 +46,12 @@ def replay(
     now: datetime,
     step: Callable[[str], None] = lambda _: None,
 ) -> StageReport:
-    """Replay one decoded window into gold; a window that was replayed with the same outcome changes nothing."""
+    """Replay one decoded window into gold; a window that was replayed with the same outcome changes nothing.
+
+    NotKept where it lies behind the horizon.
+    """
     find_window(lake, source.name, window)
+    check_replayable(lake, source.name, window)
     return _record(spark, lake, source, run_id, now, step, lambda run: run.replay(window))
 
 
@@ -147,7 +152,9 @@ class SparkRows:
 
     def _late(self, rows: DataFrame, late: Late) -> DataFrame:
         epoch, hi = sf.col("sequence.epoch"), sf.col("sequence.hi")
-        rows = rows.where((epoch > late.since.epoch) | ((epoch == late.since.epoch) & (hi >= late.since.hi)))
+        # A number as long as the column holds reaches the JVM only as a decimal.
+        since = sf.lit(Decimal(late.since.hi))
+        rows = rows.where((epoch > late.since.epoch) | ((epoch == late.since.epoch) & (hi >= since)))
         wanted = self.spark.createDataFrame(pa.table({"_hash": pa.array(late.hashes, pa.int64())}))
         same = sf.col("keys").eqNullSafe(sf.array(*map(sf.lit, late.keys)))
         each = sf.explode(sf.array_compact(sf.array("key_hash", "old_key_hash")))

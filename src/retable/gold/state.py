@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any, cast
 
 from retable.ledger.rows import TableState
 from retable.model.event import TableName
@@ -13,6 +13,7 @@ from retable.replay.traced import ImplicitColumn
 
 PREFIX = "retable."
 RUN_PROPERTY = f"{PREFIX}run"
+FLOOR_PROPERTY = f"{PREFIX}floor"
 SEQUENCE_COLUMN = "_retable_sequence"
 KEEP_APPLIED = 400
 
@@ -31,12 +32,41 @@ class GoldColumn:
 
 
 @dataclass(frozen=True, slots=True)
+class Floor:
+    """What retention dropped of a table's rows in silver: up to which sequence, per partition.
+
+    All rows above it are there. `through`: what arrived up to the window of this number is in gold. `partial`: of what
+    was dropped some rows told only a part of their columns.
+    """
+
+    dropped: dict[str, Sequence]
+    through: int
+    partial: bool = False
+
+    def covers(self, part: str | None, sequence: Sequence) -> bool:
+        """Whether newer rows than one of this sequence may have been dropped."""
+        last = self.dropped.get(part or "")
+        return last is not None and sequence < last
+
+    def reaches(self, part: str | None, sequence: Sequence) -> bool:
+        """Whether a row of this sequence may itself have been dropped."""
+        last = self.dropped.get(part or "")
+        return last is not None and sequence <= last
+
+    def above(self, void: Sequence | None) -> "Floor | None":
+        """What is left of it where rows below `void` count for nothing; None: nothing that counts was dropped."""
+        dropped = {part: last for part, last in self.dropped.items() if void is None or last >= void}
+        return replace(self, dropped=dropped) if dropped else None
+
+
+@dataclass(frozen=True, slots=True)
 class GoldState:
     """The state of one gold table. `applied` gives, per window, the identity of what was replayed.
 
     `changes` are the positions of the statements that its schema stands on; `horizon` is the highest window whose
     statements were looked at; `mark` is the greatest sequence replayed, per partition. `pending` are the halves of
-    updates whose other half has not come, by sequence, with the window in which each waits.
+    updates whose other half has not come, by sequence, with the window in which each waits. `floor` is what silver
+    no longer holds of it; None: it holds all.
     """
 
     source: str
@@ -53,6 +83,12 @@ class GoldState:
     void: Sequence | None = None
     hold: Hold | None = None
     horizon: int = -1
+    floor: Floor | None = None
+
+    @property
+    def missing(self) -> Floor | None:
+        """What silver no longer holds of the rows that count; None: the table can be built anew."""
+        return None if self.floor is None else self.floor.above(self.void)
 
     def with_applied(self, window: str, identity: str) -> "GoldState":
         """Remember a window as replayed; the oldest beyond a bound are forgotten and then replayed as if new."""
@@ -101,6 +137,8 @@ def to_properties(state: GoldState) -> dict[str, str]:
         properties["void"] = str(state.void)
     if state.hold is not None:
         properties["hold"] = _json(hold_json(state.hold))
+    if state.floor is not None:
+        properties["floor"] = floor_json(state.floor)
     return {PREFIX + name: value for name, value in properties.items()}
 
 
@@ -125,6 +163,7 @@ def from_properties(properties: dict[str, str]) -> GoldState | None:
         parse_sequence(own["void"]) if "void" in own else None,
         _hold(json.loads(own["hold"])) if "hold" in own else None,
         int(own["horizon"]),
+        _floor(json.loads(own["floor"])) if "floor" in own else None,
     )
 
 
@@ -138,6 +177,17 @@ def hold_json(hold: Hold) -> dict[str, str | None]:
         "statement": hold.statement,
         "remedy": hold.remedy,
     }
+
+
+def floor_json(floor: Floor) -> str:
+    """A floor as the value of its property."""
+    dropped = {part: str(sequence) for part, sequence in floor.dropped.items()}
+    return _json({"dropped": dropped, "through": floor.through, "partial": floor.partial})
+
+
+def _floor(facts: dict[str, Any]) -> Floor:
+    dropped = {part: parse_sequence(text) for part, text in facts["dropped"].items()}
+    return Floor(dropped, facts["through"], facts["partial"])
 
 
 def _hold(facts: dict[str, str | None]) -> Hold:

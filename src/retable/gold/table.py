@@ -5,19 +5,33 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from retable.errors import Compacted, Fenced, LateChange, MessageError, TableError
+from retable.errors import BehindHorizon, Compacted, Fenced, LateChange, MessageError, TableError
 from retable.gold.bulk import to_events
 from retable.gold.evolve import Evolution, RewriteNeeded, plan_evolution
 from retable.gold.holding import above_hold, is_behind, is_newer, late_hold, ordering_hold, schema_hold, standing_hold
+from retable.gold.horizon import (
+    LeftOut,
+    Undecided,
+    check_key,
+    count_accounted,
+    floor_of,
+    left_or_held,
+    older,
+    settle,
+    split_accounted,
+    stopping,
+    without_rewriting,
+)
+from retable.gold.needed import events_of
 from retable.gold.plain import fold_plain
 from retable.gold.replace import EventsMissed, replace_bag, replace_keys, replace_newer
 from retable.gold.rows import arrow_type, to_keys, to_table, to_values
 from retable.gold.state import RUN_PROPERTY, GoldState, from_properties, to_properties
-from retable.gold.store import Catalog, GoldTable, Halves, Late, RowStore, Standing
-from retable.gold.work import Change, Decision, Outcome, Work, counted_of, drop_tag, gold_columns, is_late, new_state
-from retable.model.sequence import LOWEST, Sequence
+from retable.gold.store import Catalog, GoldTable, RowStore, Standing
+from retable.gold.work import Change, Decision, Outcome, Work, all_held, counted_of, drop_tag, gold_columns, new_state
+from retable.model.sequence import Sequence
 from retable.replay.exactness import cast_hold
-from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, Pair, RowEvent, fold_keys, unpaired
+from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, RowEvent, fold_keys
 from retable.replay.history import Hold
 from retable.replay.images import TableReader, key_columns
 from retable.replay.policies import keyed_cast
@@ -43,8 +57,11 @@ class TableReplay:
         try:
             decision = self._decide_plainly(work, table) or self._decide(work := work.one_by_one(), table)
         except RewriteNeeded as reason:
-            self._step(f"{work.gold}: writing all rows anew, {reason}")
-            decision = self._decide(work := work.one_by_one().rewritten(), table)
+            if floor_of(work, work.history) is not None:
+                decision = without_rewriting(work, reason, lambda cut: self._decide(cut, table))
+            else:
+                self._step(f"{work.gold}: writing all rows anew, {reason}")
+                decision = self._decide(work := work.one_by_one().rewritten(), table)
         state, wrote = self._commit(work, table, decision)
         folded = decision.folded
         return Outcome(
@@ -125,16 +142,18 @@ class TableReplay:
         """Fold up to the lowest hold. One that rows or gold bring cuts the history, and then it is folded again."""
         hold = standing_hold(work)
         events: list[RowEvent] | None = None
+        in_gold: list[RowEvent] = []
+        left: LeftOut = frozenset()
         complete = False
         while True:
             if hold is not None and hold.position is None:
-                return Decision(work.history, hold, _all_held(work.events))
+                return Decision(work.history, hold, all_held(work.events))
             history = work.history if hold is None else work.history.until(hold)
             hold = history.hold or hold
             if hold is not None and is_behind(work, hold):
                 hold = late_hold(hold)
             if hold is not None and hold.position is None:
-                return Decision(history, hold, _all_held(work.events))
+                return Decision(history, hold, all_held(work.events))
             try:
                 keys = work.keys(history)
                 reader = TableReader(history, keys, work.source_format, work.rules)
@@ -142,7 +161,8 @@ class TableReplay:
             except TableError as error:
                 hold = schema_hold(history, error)
                 continue
-            events = self._events(work) if events is None else events
+            if events is None:
+                events, in_gold = split_accounted(work, events_of(work, self._window))
             clash = ordering_hold(work, history, events)
             if clash is not None:
                 hold = Hold(
@@ -154,7 +174,7 @@ class TableReplay:
             except TableError as error:
                 hold = schema_hold(history, error)
                 continue
-            bounds = Bounds(history.void, hold, history.skipped)
+            bounds = Bounds(history.void, hold, history.skipped | left)
             if stages and _is_keyed_otherwise(work, events, bounds, stages[-1].end):
                 raise RewriteNeeded("its primary key changed")
             try:
@@ -166,45 +186,24 @@ class TableReplay:
                 continue
             folded = fold_stages(events, stages, reader, bounds)
             if folded.hold is not None:
-                hold = folded.hold
+                late = stopping(floor_of(work, history), folded.hold, events, bounds)
+                hold, left = left_or_held(work, late, left, hold) if late else (folded.hold, left)
                 continue
+            count_accounted(folded, in_gold, bounds)
             if work.rewrites:
                 folded.touched |= folded.winners.keys() | folded.counts.keys()
             elif work.resumes:
                 folded.touched = above_hold(work, folded)
             try:
-                change = self._change(work, table, folded, reader, names, complete)
+                change = self._change(work, table, folded, reader, names, complete, events, bounds)
                 return Decision(history, hold, folded, keys, change)
             except EventsMissed:
-                events, complete = [*work.events, *work.older(None)], True
+                events, in_gold = split_accounted(work, [*work.events, *older(work, None)])
+                complete = True
+            except Undecided as found:
+                hold, left = left_or_held(work, found.events, left, hold)
             except TableError as error:
                 hold = Hold(error.code, error.message, _stop(work, error), None, None, REMEDY_REBUILD)
-
-    def _events(self, work: Work) -> list[RowEvent]:
-        """The window's events and, for the late ones among them, all others of their keys."""
-        if work.rebuilds or work.resumes or not work.events or work.state is None:
-            return work.events
-        if not work.hashed:
-            return [*work.events, *work.older(None)]
-        again = self._window in work.state.applied
-        alone = set(unpaired(work.events))
-        others = _other_halves(work, alone)
-        joined = {event.pair for event in others}
-        late = [
-            event
-            for event in work.events
-            if again or event.pair in joined or is_late(work.state, event.part, event.sequence)
-        ] + others
-        if not late:
-            return work.events
-        if work.history.rekeyed:
-            return [*work.events, *work.older(None)]
-        hashes = frozenset(h for event in late for h in (event.key_hash, event.old_key_hash) if h is not None)
-        keys = late[0].keys or ()
-        events = [*work.events, *work.older(Late(hashes, keys, min(event.sequence for event in late)))]
-        if any(event.partial for event in events):
-            events = [*work.events, *_whole_stories(work, hashes, keys)]
-        return events + _other_halves(work, set(unpaired(events)) - (alone - joined))
 
     def _change(
         self,
@@ -214,6 +213,8 @@ class TableReplay:
         reader: TableReader,
         names: dict[str, str],
         complete: bool,
+        events: list[RowEvent],
+        bounds: Bounds,
     ) -> Change:
         evolution = _evolution(work, table, reader, names)
         void = reader.history.void
@@ -221,6 +222,9 @@ class TableReplay:
         standing = [] if work.rebuilds else self._standing(table, evolution, reader, folded)
         standing = [row for row in standing if void is None or row.sequence > void]
         defaults = reader.defaults if table.has_defaults() else {}
+        if work.state is not None and (floor := floor_of(work, reader.history)) is not None:
+            check_key(work.state, reader)
+            settle(floor, folded, events, standing, reader, bounds, work.state.pending)
         if reader.keys:
             return Change(evolution, replace_keys(folded, reader.key_columns, standing, complete), defaults, voids)
         return Change(evolution, replace_bag(folded, standing), defaults, voids)
@@ -307,7 +311,7 @@ def _evolution(work: Work, table: GoldTable, reader: TableReader, names: dict[st
 
 def _stop(work: Work, error: TableError) -> Sequence | None:
     """Where a failure stops the table: below the window, or, of a rebuild, below the row that failed (None: wholly)."""
-    if isinstance(error, LateChange):
+    if isinstance(error, LateChange | BehindHorizon):
         return None
     if work.rebuilds and not work.rewrites:
         at = error.facts.get("at")
@@ -321,29 +325,3 @@ def _is_keyed_otherwise(work: Work, events: list[RowEvent], bounds: Bounds, chan
         return False
     older = (event for event in events if event.counted and event.sequence <= changed)
     return str(changed) not in work.state.changes or any(bounds.verdict(event) is None for event in older)
-
-
-def _whole_stories(work: Work, hashes: frozenset[int], keys: tuple[str, ...]) -> list[RowEvent]:
-    """All events of keys of which some tell only a part of the row, and of the keys that such a row had before."""
-    while True:
-        found = work.older(Late(hashes, keys, LOWEST))
-        told = [{event.key_hash, event.old_key_hash} for event in (*work.events, *found)]
-        more = frozenset(h for pair in told if not hashes.isdisjoint(pair) for h in pair if h is not None)
-        if more <= hashes:
-            return found
-        hashes |= more
-
-
-def _other_halves(work: Work, alone: set[Pair]) -> list[RowEvent]:
-    """The other halves of updates, from other windows, where they are there."""
-    if not alone:
-        return []
-    found = work.older(Halves(frozenset(hi for _, hi, _ in alone)))
-    return [event for event in found if event.pair in alone]
-
-
-def _all_held(events: list[RowEvent]) -> Folded:
-    folded = Folded()
-    for event in events:
-        folded.verdicts[event.ordinal, "held"] += event.counted
-    return folded

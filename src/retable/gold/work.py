@@ -9,7 +9,7 @@ from retable.gold.bulk import Bulk
 from retable.gold.evolve import Evolution
 from retable.gold.plain import Plain
 from retable.gold.replace import Replacement
-from retable.gold.state import GoldColumn, GoldState
+from retable.gold.state import Floor, GoldColumn, GoldState
 from retable.gold.store import GoldTable, Halves, Late
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.fold import Bounds, Folded, Reject, RowEvent
@@ -175,11 +175,13 @@ def new_state(work: Work, decision: Decision, columns: tuple[GoldColumn, ...]) -
     history, hold = decision.history, decision.hold
     before = work.state
     if before is None or (work.rebuilds and not work.rewrites and decision.change is not None):
-        before = GoldState(work.source, history.identity, history.name)
+        floor = None if before is None else before.floor
+        before = GoldState(work.source, history.identity, history.name, floor=floor)
     for window, identity in work.applied.items():
         before = before.with_applied(window, identity)
     if decision.change is None:
-        return replace(before, state="held", hold=hold, horizon=max(before.horizon, work.horizon))
+        floor = _floor_below(before.floor, work)
+        return replace(before, state="held", hold=hold, horizon=max(before.horizon, work.horizon), floor=floor)
     applied = [change for change in history.changes if change.status == "applied"]
     state = replace(
         before,
@@ -203,3 +205,21 @@ def new_state(work: Work, decision: Decision, columns: tuple[GoldColumn, ...]) -
         state = state.with_mark(part, sequence)
     lives = history.dropped_at is not None and any(mark > history.dropped_at for mark in state.mark.values())
     return replace(state, state="live") if lives and hold is None else state
+
+
+def _floor_below(floor: Floor | None, work: Work) -> Floor | None:
+    """The floor of a table that takes no row: what this run leaves out is not in gold."""
+    first = min((event.ordinal for event in work.events if event.counted), default=None)
+    return (
+        floor
+        if floor is None or first is None or work.resumes
+        else replace(floor, through=min(floor.through, first - 1))
+    )
+
+
+def all_held(events: list[RowEvent]) -> Folded:
+    """Every event kept back."""
+    folded = Folded()
+    for event in events:
+        folded.verdicts[event.ordinal, "held"] += event.counted
+    return folded

@@ -23,6 +23,7 @@ from retable.land.due import record_due
 from retable.land.landing import Landing, open_landing
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained, spark_explained
+from retable.ledger.kept import is_dropped, kept_from
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import LedgerRow, StageReport
 from retable.ledger.windows import find_window, read_windows
@@ -43,7 +44,7 @@ def land(
     *,
     anew: bool = False,
 ) -> StageReport:
-    """Land a recorded window whole, or not at all; bronze never changes, so a landed one is left as it is.
+    """Land a recorded window whole, or not at all; bronze never changes, so a landed one is left as it is, or as gone.
 
     `anew` reads the same positions again, for messages that a former `max_message` cut. PositionsLost names an object
     that is gone or changed, or positions that the brokers no longer have. `landed_at` is the time at which the window
@@ -53,7 +54,8 @@ def land(
     recorded = find_window(lake, source.name, window)
     landed = _landed(lake, lake.ensure(f"bronze.{source.name}"), window)
     row = next((row for row in read_ledger(lake, source.name, window) if row.stage == "land"), None)
-    if row and not anew and (landed or row.counts["landed"] == 0):
+    gone = is_dropped(window, kept_from(lake, "bronze", source.name))
+    if row and (gone or (not anew and (landed or row.counts["landed"] == 0))):
         return StageReport(source.name, window, "land", row.counts, wrote=False, seconds=perf_counter() - started)
     written = anew or not landed
     if written:

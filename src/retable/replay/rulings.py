@@ -8,6 +8,9 @@ from typing import Literal
 from retable.model.policies import Destructive, Policies
 from retable.model.sequence import Sequence
 
+BEHIND = "what came behind the horizon up to "
+"""How the statement of a ruling begins that leaves out late rows which nothing decides; the window of them ends it."""
+
 RulingKind = Literal["skip", "replace", "approve"]
 Place = tuple[Sequence, str | None]
 
@@ -17,6 +20,14 @@ REMEDY_STATEMENT = (
 )
 REMEDY_ROW = (
     "correct the settings, then: retable hold release TABLE --retry --reason ...; or --skip leaves this row out"
+)
+REMEDY_BEHIND = (
+    "retable hold release TABLE --skip --reason ... leaves such rows out; or take a baseline of the table, then: "
+    "retable hold release TABLE --rebuild --reason ..."
+)
+REMEDY_ALL_ROWS = (
+    "take a baseline of the table behind this statement, then: retable hold release TABLE --rebuild --reason ...; or "
+    "--skip, if the statement shall mean nothing for gold; or --as 'ALTER ...'"
 )
 REMEDY_APPROVAL = "retable hold release TABLE --approve --reason ..., or --reject, after which it counts for nothing"
 REMEDY_DATABASE = f"{REMEDY_APPROVAL} for this table; no other statement can stand in its place"

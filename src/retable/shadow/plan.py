@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from retable.errors import InvalidSetting, NotFound, NotReady
+from retable.gold.horizon import not_kept
 from retable.gold.read import find_gold, gold_states
 from retable.ledger.catalog import Lake
 from retable.ledger.data_files import standing_files
+from retable.ledger.kept import check_decodable
 from retable.ledger.read import read_ledger
 from retable.ledger.windows import find_window, read_windows
 from retable.model.window import window_start
@@ -29,9 +31,11 @@ def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: s
         mine = sorted(gold for gold, state in gold_states(lake).items() if state.source == name)
         raise InvalidSetting(f"name the tables to rebuild; {name} has {', '.join(mine) or 'none yet'}")
     for table in tables:
-        owner = find_gold(lake, table)[1].source
-        if owner != name:
-            raise InvalidSetting(f"{table} is of the source {owner}, not of {name}", table=table)
+        state = find_gold(lake, table)[1]
+        if state.source != name:
+            raise InvalidSetting(f"{table} is of the source {state.source}, not of {name}", table=table)
+        if state.missing is not None:
+            raise not_kept(table, state.missing, "it cannot be built beside gold from what is left")
     bronze = lake.find(f"bronze.{name}")
     landed = {row.window: row.counts.get("landed", 0) for row in read_ledger(lake, name) if row.stage == "land"}
     for window in windows:
@@ -41,7 +45,7 @@ def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: s
 
 
 def check_windows(lake: Lake, source: str, start: str, end: str) -> tuple[str, ...]:
-    """The recorded windows from `start` to before `end`, all of them replayed; an error says which there are."""
+    """The recorded windows from `start` to before `end`, all of them replayed and there; an error says which are."""
     first, behind = window_start(start), window_start(end)
     if first >= behind:
         raise InvalidSetting(f"{start} is not before {end}: the window that `to` names is not taken any more")
@@ -60,4 +64,6 @@ def check_windows(lake: Lake, source: str, start: str, end: str) -> tuple[str, .
             source=source,
             window=waiting[0],
         )
+    for each in windows:
+        check_decodable(lake, source, each.name)
     return tuple(each.name for each in windows)

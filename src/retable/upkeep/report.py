@@ -15,7 +15,10 @@ from retable.upkeep.look import Place
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What upkeep did with a table: its size before and after, and what was done; `left` says why it was left alone."""
+    """What upkeep did with a table: its size before and after, and what was done; `left` says why it was left alone.
+
+    `notes` say what retention could not let go though it is old, and why.
+    """
 
     table: str
     source: str | None
@@ -24,6 +27,7 @@ class Kept:
     done: Mapping[str, int] = field(default_factory=dict)
     left: str | None = None
     seconds: float = 0.0
+    notes: tuple[str, ...] = ()
 
 
 def record_kept(lake: Lake, kept: Kept, run_id: str, now: datetime) -> None:

@@ -10,12 +10,15 @@ from retable.errors import ConflictError
 from retable.gold.state import RUN_PROPERTY
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import spark_explained
+from retable.ledger.kept import KeptLayer
 from retable.ledger.leases import LENGTH, Lease, leased
+from retable.upkeep.dropping import Dropped, drop_silver, drop_whole
 from retable.upkeep.look import Place, facts_of, places
+from retable.upkeep.outlook import look_at_retention
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import Partition, Plan, Rules, TableFacts, stands_alone
 from retable.upkeep.report import Kept, record_cut, record_kept
-from retable.upkeep.system import compact_ops, compact_silver
+from retable.upkeep.system import compact_ops, compact_silver, prune_leases
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,6 +91,10 @@ class Iceberg:
         action = self._actions.deleteOrphanFiles(self._load(name)).olderThan(int(before.timestamp() * 1000))
         return sum(1 for _ in action.execute().orphanFileLocations())
 
+    def set_property(self, name: str, key: str, value: str) -> None:
+        """Let a table say something; a run that decided on what it said before is fenced by that."""
+        self._load(name).updateProperties().set(key, value).commit()
+
     def _load(self, name: str) -> Any:
         return self._catalog.loadTable(self._api.catalog.TableIdentifier.parse(name))
 
@@ -118,8 +125,11 @@ class Keeper:
         return kept
 
     def _kept(self, place: Place, began: float) -> Kept:
-        before, plan = plan_place(self._lake, place, self._now, self._rules)
+        before = facts_of(self._lake, place, self._lake.load(place.name))
+        dropped = self._drop(place)
+        _, plan = plan_place(self._lake, place, self._now, self._rules)
         done = {"files": 0, "manifests": 0, "snapshots": 0, "orphans": 0}
+        done |= {"windows": dropped.windows, "rows": dropped.rows}
         if plan.compact:
             done["files"] = self._compact(place, plan)
         if plan.merge_manifests:
@@ -133,7 +143,21 @@ class Keeper:
         if self._may_clean(place, before):
             done["orphans"] = self._iceberg.remove_orphans(place.name, self._now - self._rules.orphan_age)
         after = facts_of(self._lake, place, self._lake.load(place.name))
-        return Kept(place.name, place.source, before.counts, after.counts, done, None, perf_counter() - began)
+        took = perf_counter() - began
+        return Kept(place.name, place.source, before.counts, after.counts, done, None, took, dropped.notes)
+
+    def _drop(self, place: Place) -> Dropped:
+        """Drop what retention lets go: old windows of a source, leases that ended long ago."""
+        if place.name == "ops.leases":
+            return Dropped(rows=prune_leases(self._lake, self._now, self._run_id))
+        if place.source is None or place.layer == "gold":
+            return Dropped()
+        source = self._lake.settings.source(place.source)
+        retained = look_at_retention(self._lake, source, self._now)
+        if place.layer == "silver":
+            return drop_silver(self._lake, source, retained, self._run_id, self._iceberg.set_property)
+        layer = cast(KeptLayer, place.layer)
+        return drop_whole(self._lake, layer, source.name, retained.cuts[layer], self._run_id)
 
     def _compact(self, place: Place, plan: Plan) -> int:
         match place.layer:

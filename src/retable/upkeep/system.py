@@ -5,9 +5,10 @@ rows, which tells the newest of one instant.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 
 import pyarrow as pa
-from pyiceberg.expressions import AlwaysFalse, BooleanExpression, EqualTo, IsNull, Or, Reference
+from pyiceberg.expressions import AlwaysFalse, BooleanExpression, EqualTo, IsNull, LessThan, Or, Reference
 from pyiceberg.expressions.literals import literal
 from pyiceberg.table import FileScanTask, Table
 
@@ -19,6 +20,9 @@ from retable.upkeep.policy import FileFacts, Partition
 
 _BYTES = 256 << 20
 """So much of a table is in memory at once."""
+
+_ENDED, _MANY = timedelta(days=7), 1000
+"""Leases that ended so long ago are forgotten, once there are so many of them: each time files are written anew."""
 
 _SILVER_ORDER = [
     (name, "ascending")
@@ -57,6 +61,18 @@ def compact_ops(lake: Lake, table: Table, groups: Mapping[Partition, Sequence[Fi
     made = [(rows, {"source": source}) for source, tasks in by_source.items() for rows in _batches(table, tasks)]
     _replace(lake, table, _any("source", by_source), standing, made, run_id)
     return len(standing)
+
+
+def prune_leases(lake: Lake, now: datetime, run_id: str) -> int:
+    """Forget leases that ended more than a week ago, where there are many; give how many."""
+    table = lake.load("ops.leases")
+    ended = LessThan(term=Reference("until"), value=literal((now - _ENDED).isoformat()))
+    with explained(lake.settings.lake):
+        count = table.scan(row_filter=ended, selected_fields=("until",)).count()
+        if count < _MANY:
+            return 0
+        table.delete(ended, snapshot_properties={RUN_PROPERTY: run_id})
+    return int(count)
 
 
 def _batches(table: Table, tasks: Sequence[FileScanTask]) -> Iterator[pa.Table]:

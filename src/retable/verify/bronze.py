@@ -1,31 +1,37 @@
 """Gold against bronze: its messages decoded anew, folded by the pure core, and compared with gold's rows."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 from pyiceberg.table import Table
 
+from retable.errors import InvalidSetting
 from retable.gold.baselines import read_whole_baselines
 from retable.gold.imports import read_schema_imports
 from retable.gold.plan import Rules
 from retable.gold.read import find_gold
 from retable.gold.rulings import read_rulings
-from retable.gold.state import SEQUENCE_COLUMN, GoldState
+from retable.gold.state import SEQUENCE_COLUMN, Floor, GoldState
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
-from retable.ledger.read import read_ledger, read_ledger_whole, read_tables
+from retable.ledger.kept import is_dropped, kept_from
+from retable.ledger.read import read_ledger, read_ledger_whole, read_tables, scan
 from retable.ledger.rows import LedgerRow
 from retable.ledger.windows import read_windows
 from retable.model.event import TableName
 from retable.model.schema import parse_gold_type
+from retable.model.sequence import LOWEST, Sequence, parse_sequence
 from retable.source_settings import SourceSettings
-from retable.verify.decoded import Decoded, Decoder, read_baseline_rows, read_statements
+from retable.verify.decoded import Decoded, Decoder, dropped_statements, read_baseline_rows, read_statements
 from retable.verify.findings import Finding, Report
 from retable.verify.rebuild import Told, names_of
 from retable.verify.rows import Columns, Gold, Share, compare_rows
 from retable.verify.spill import Spill
 
-_COUNTED = ("decoded", "quarantined", "ignored", "events", "rows", "excluded")
+_COUNTED = ("decoded", "refused", "events", "rows")
+"""What is the same whichever tables the settings took then; a message that is refused is ignored, or in quarantine."""
+_REFUSED = ("quarantined", "ignored")
 
 
 def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Report:
@@ -37,9 +43,18 @@ def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Report:
     # The ledger comes first: what gold says of itself is then never older than the windows that count.
     ledger = read_ledger(lake, source.name)
     table, state = find_gold(lake, name)
+    if not source.takes(state.table):
+        raise InvalidSetting(
+            f"{name} is retired: sources.{source.name} leaves {state.table} out, so no message of it is decoded; let "
+            f"`include` and `exclude` take it, or verify it with --against ledger",
+            table=name,
+        )
+    floor = bronze_floor(lake, name, state, ledger)
     rows, events = Spill(folder / "gold.arrow"), Spill(folder / "events.arrow")
     _read_gold(lake, table, rows)
     decoded, told = _decode(lake, source, state, ledger, events)
+    if floor is not None:
+        told = replace(told, floor=floor, remembered=state.implicit)
     report = compare_rows(told, Gold(name, state, published_columns(table), rows), events, share)
     messages = sum(counts[what] for counts in decoded.counts.values() for what in ("decoded", "quarantined", "ignored"))
     checked = {"windows": len(decoded.counts), "messages": messages, **report.checked}
@@ -61,8 +76,9 @@ def check_decoding(decoded: Decoded, ledger: list[LedgerRow]) -> list[Finding]:
             continue
         then: Counter[str] = Counter()
         for name, count in row.counts.items():
-            then[name.partition(":")[0]] += count
+            then["refused" if name.startswith(_REFUSED) else name] += count
         now = decoded.counts[row.window]
+        now["refused"] = sum(now[name] for name in _REFUSED)
         found += [
             Finding("DECODED_OTHERWISE", row.window, f"{now[what]} {what} now, and the ledger counted {then[what]}")
             for what in _COUNTED
@@ -78,13 +94,16 @@ def _decode(
     replayed = _replayed(ledger, state)
     decoded = {row.window for row in ledger if row.stage == "decode"} | replayed
     visible = [w for w in read_windows(lake, source.name) if w.name in decoded and w.name <= max(replayed, default="")]
+    kept = kept_from(lake, "bronze", source.name)
+    visible = [window for window in visible if not is_dropped(window.name, kept)]
     held = _held_windows(lake, source.name, state)
     whole = [window for window in visible if window.name in replayed - held]
     stored = frozenset(window.name for window in whole)
     decoder = Decoder(lake, source)
     found = decoder.decode(visible, {state.table}, stored, events)
     imports = read_schema_imports(lake, source.name)
-    statements, system = read_statements(found.statements, source, imports.dialect)
+    older = dropped_statements(lake, source.name, kept)
+    statements, system = read_statements([*older, *found.statements], source, imports.dialect)
     baselines = read_whole_baselines(lake, source.name)
     ordinals = {window.name: window.ordinal for window in (*baselines.windows, *visible)}
     rules = Rules(lake.settings, source, system, read_rulings(lake, source.name), imports, baselines)
@@ -98,6 +117,23 @@ def _decode(
 def _replayed(ledger: list[LedgerRow], state: GoldState) -> set[str]:
     """The windows that the ledger, or the table itself, knows as replayed."""
     return {row.window for row in ledger if row.stage == "replay" and row.table is None} | set(state.applied)
+
+
+def bronze_floor(lake: Lake, name: str, state: GoldState, ledger: list[LedgerRow]) -> Floor | None:
+    """Up to where messages of a table that count were dropped from bronze, as the ledger counted them."""
+    kept = kept_from(lake, "bronze", state.source)
+    named = {row["gold"] for row in _rows_of_table(lake, state)} | {name}
+    mine = [row for row in ledger if row.stage == "replay" and row.table in named and is_dropped(row.window, kept)]
+    dropped: dict[str, Sequence] = {}
+    for part, text in (place for row in mine for place in row.highest.items()):
+        dropped[part] = max(parse_sequence(text), dropped.get(part, LOWEST))
+    return Floor(dropped, -1).above(state.void)
+
+
+def _rows_of_table(lake: Lake, state: GoldState) -> list[dict[str, object]]:
+    """Everything that ops.tables ever said of a table: it may have had other names."""
+    rows = scan(lake, lake.find("ops.tables"), source=state.source).to_pylist()
+    return [row for row in rows if row["identity"] == state.identity]
 
 
 def _gaps(decoded: Decoded, ledger: list[LedgerRow], state: GoldState) -> list[str]:

@@ -4,9 +4,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from retable.gold.state import RUN_PROPERTY
+from retable.gold.state import PREFIX, RUN_PROPERTY
 from retable.verify.findings import Finding
 
+_WINDOW = f"{PREFIX}window"
 _TOLD = ("added-records", "deleted-records", "engine-name", "app-id", "user")
 
 
@@ -50,25 +51,42 @@ def check_chain(chain: Chain, named: Named) -> list[Finding]:
     at: int | None = None
     for number, (head, since) in enumerate(chain.main):
         made = chain.snapshots.get(head)
-        above = chain.snapshots.get(chain.main[number + 1][0]) if number + 1 < len(chain.main) else None
-        if made is not None and not (_is_ours(made, named) or _is_sealed(made, since, above, named)):
+        later = [chain.snapshots.get(other) for other, _ in chain.main[number + 1 :]]
+        if made is not None and not _is_told(made, since, later, named):
             found += [_foreign(each) for each in reversed(_between(chain, head, at))]
         at = head
     return [*dict.fromkeys(found), *_lost(chain, named)]
 
 
-def _is_sealed(made: Made, since: int, above: Made | None, named: Named) -> bool:
+def _is_told(made: Made, since: int, later: Sequence[Made | None], named: Named) -> bool:
+    return _is_ours(made, named) or _is_sealed(made, since, later, named) or _is_redone(made, later, named)
+
+
+def _is_sealed(made: Made, since: int, later: Sequence[Made | None], named: Named) -> bool:
     """Whether a run moved main to what it had written on its branch, and sealed it in the same commit.
 
     A commit on main itself is not older than main's step to it.
     """
-    return above is not None and above.parent == made.id and _run_of(above) in named.runs and made.time_ms < since
+    above = later[0] if later else None
+    return above is not None and above.parent == made.id and _is_recorded(above, named) and made.time_ms < since
+
+
+def _is_redone(made: Made, later: Sequence[Made | None], named: Named) -> bool:
+    """Whether a recorded run has published the same window since: what one that died had left counts no more."""
+    window = made.summary.get(_WINDOW) if _run_of(made) else None
+    same = [other for other in later if other is not None and window and other.summary.get(_WINDOW) == window]
+    return any(_is_recorded(other, named) for other in same)
 
 
 def _is_ours(made: Made, named: Named) -> bool:
     is_first = made.parent is None and made.summary.get("total-records") == "0"
     is_upkeep = made.operation == "replace" and _run_of(made) != ""
-    return made.id in named.cuts or made.id in named.ledger or _run_of(made) in named.runs or is_first or is_upkeep
+    return _is_recorded(made, named) or is_first or is_upkeep
+
+
+def _is_recorded(made: Made, named: Named) -> bool:
+    """Whether the record names a snapshot or its run: what a run that died has published, the next one records."""
+    return made.id in named.cuts or made.id in named.ledger or _run_of(made) in named.runs
 
 
 def _run_of(made: Made) -> str:

@@ -14,11 +14,13 @@ from retable.decode.imported import imported_keys, known_keys
 from retable.decode.registry import decode_message
 from retable.decode.silver import events_to_batch, rows_to_events
 from retable.errors import MessageError
+from retable.gold import silver
 from retable.gold.silver import system_of, taken, to_statement
 from retable.gold.store import Record
 from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
+from retable.ledger.kept import is_dropped
 from retable.ledger.windows import as_recorded
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
@@ -119,6 +121,13 @@ def read_statements(
     return found, system
 
 
+def dropped_statements(lake: Lake, source: str, kept: str | None) -> list[Record]:
+    """The statements of the windows that bronze no longer holds, which silver keeps for ever, in their order."""
+    records = [] if kept is None else silver.read_statements(lake, source, kept)
+    older = [record for record in records if is_dropped(str(record["window"]), kept)]
+    return sorted(older, key=lambda record: (str(record["window"]), int(str(record["offset"]))))
+
+
 def read_baseline_rows(
     lake: Lake, source: str, windows: Collection[str], names: Collection[TableName], events: Spill
 ) -> None:
@@ -126,12 +135,12 @@ def read_baseline_rows(
 
     `windows` are the pieces that gold should hold.
     """
-    silver = lake.find(f"silver.{source}") if windows else None
-    if silver is None:
+    table = lake.find(f"silver.{source}") if windows else None
+    if table is None:
         return
     with explained(lake.settings.lake):
         pieces = LessThan(term=Reference("window"), value=literal(FIRST_WINDOW))
-        for batch in silver.scan(row_filter=pieces).to_arrow_batch_reader():
+        for batch in table.scan(row_filter=pieces).to_arrow_batch_reader():
             rows = [row for row in _events_of(batch, windows) if row[1].table_name in names]
             for window in sorted({name for name, _ in rows}):
                 events.write(events_to_batch(window, [event for name, event in rows if name == window]))

@@ -14,13 +14,14 @@ from retable.gold.silver import silver_files
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
+from retable.ledger.kept import KEPT_LAYERS, is_dropped, kept_from, kept_from_of
 from retable.ledger.read import read_cuts, read_ledger, read_ledger_whole
 from retable.ledger.rows import LedgerRow
 from retable.ledger.windows import read_windows
 from retable.model.window import Window
 from retable.verify.chain import Chain, Made, Named, check_chain
 from retable.verify.findings import Finding, Report
-from retable.verify.windows import Accounts, Address, check_accounts, check_tiling
+from retable.verify.windows import Accounts, Address, as_counted, check_accounts, check_tiling
 
 _ADDRESS = ("topic", "partition", "offset")
 
@@ -39,7 +40,7 @@ def against_ledger(lake: Lake, name: str) -> Report:
     findings += check_chain(chain, _named(lake, name, state))
     findings += check_applied(state, [row for row in ledger if row.stage == "replay" and row.table == name])
     checked = {"windows": len(windows), "messages": messages, "snapshots": len(chain.snapshots)}
-    return Report("ledger", checked, tuple(findings))
+    return Report("ledger", checked, tuple(findings), tuple(_dropped_notes(lake, source)))
 
 
 def check_applied(state: GoldState, replayed: Sequence[LedgerRow]) -> list[Finding]:
@@ -68,8 +69,16 @@ def _accounts(lake: Lake, source: str, windows: Sequence[Window], ledger: Sequen
     for window in windows:
         stages = counted.get(window.name)
         if stages:
+            gone = frozenset(layer for layer, table in tables.items() if is_dropped(window.name, kept_from_of(table)))
             with explained(lake.settings.lake):
-                yield _accounts_of(tables, window.name, stages, files.get(window.name, NO_FILES))
+                found = _accounts_of(tables, window.name, stages, files.get(window.name, NO_FILES))
+            yield as_counted(found, gone) if gone else found
+
+
+def _dropped_notes(lake: Lake, source: str) -> Iterator[str]:
+    for layer in KEPT_LAYERS:
+        if kept := kept_from(lake, layer, source):
+            yield f"{layer} is kept from {kept} on: of the windows before, only what the ledger counted was looked at"
 
 
 def _accounts_of(

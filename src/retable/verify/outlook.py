@@ -1,5 +1,6 @@
 """What waits and what is stale: which windows and tables a run, or a run again, would touch."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,7 @@ from retable.gold.silver import silver_files
 from retable.gold.state import GoldState
 from retable.land.due import look
 from retable.ledger.catalog import Lake
+from retable.ledger.kept import KEPT_LAYERS, KeptLayer, is_dropped, kept_from
 from retable.ledger.ranges import FoundLog
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import LedgerRow, Stage
@@ -29,6 +31,9 @@ CAUSES: dict[Cause, str] = {
     "silver": "the window was decoded anew, and not replayed since",
     "decoder": "the window was decoded by another version of the format's decoder",
 }
+
+_NEEDED: tuple[KeptLayer, ...] = ("bronze", "silver")
+"""What a window must be in to be run again."""
 
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 
@@ -46,10 +51,13 @@ class Stale:
 class Outlook:
     """What is to be done of one source.
 
-    `waiting` gives, for each recorded window that is not replayed, the stage that is next; `stale` is what a run again
-    would touch. `ended` counts the windows that have ended and that nobody recorded, None before the first one;
+    `waiting` gives, for each recorded window that is not replayed, the stage that is next; `stale` is what a run
+    again would touch. `ended` counts the windows that have ended and that nobody recorded, None before the first one;
     `arrived` the objects or positions that no window has, None where the source cannot be listed, and then `unlisted`
-    says why. `unit` is what arrives at this kind of source.
+    says why. `unit` is what arrives at this kind of source. `left_out` are tables that the settings take now and did
+    not when these windows, from the first to the last one, were decoded. `kept_from` is the oldest whole window of
+    what retention cut: before it nothing can be run again, and so nothing is stale. `paused` is why no new window is
+    recorded.
     """
 
     source: str
@@ -59,20 +67,28 @@ class Outlook:
     unlisted: str | None
     waiting: dict[str, Stage]
     stale: tuple[Stale, ...]
+    left_out: Mapping[str, tuple[str, str]]
     held: dict[str, Hold]
+    paused: str | None
     again: tuple[datetime, datetime] | None
+    kept_from: Mapping[KeptLayer, str]
 
     @property
     def has_work(self) -> bool:
-        return bool(self.waiting or self.stale or self.held or self.arrived)
+        return bool(self.waiting or self.stale or self.left_out or self.held or self.arrived)
 
 
 def look_ahead(lake: Lake, source: Source, now: datetime) -> Outlook:
     """Say what is stale, held and behind of a source, and so what a run would do; nothing is written."""
     windows, ledger = read_windows(lake, source.name), read_ledger(lake, source.name)
-    states = {name: state for name, state in gold_states(lake).items() if state.source == source.name}
-    stale = _stale(lake, source, ledger, states)
-    touched = [window for window in windows if window.name in {each.window for each in stale}]
+    mine = {name: state for name, state in gold_states(lake).items() if state.source == source.name}
+    states = {name: state for name, state in mine.items() if source.takes(state.table)}
+    kept = {layer: found for layer in KEPT_LAYERS if (found := kept_from(lake, layer, source.name))}
+    there = [row for row in ledger if not any(is_dropped(row.window, kept.get(layer)) for layer in _NEEDED)]
+    left_out = _left_out(source, there)
+    stale = _stale(lake, source, there, states)
+    again = {each.window for each in stale}.union(*left_out.values())
+    touched = [window for window in windows if window.name in again]
     arrived, unlisted = _arrived(source, windows, now)
     return Outlook(
         source.name,
@@ -82,8 +98,11 @@ def look_ahead(lake: Lake, source: Source, now: datetime) -> Outlook:
         unlisted,
         _waiting(windows, ledger),
         tuple(stale),
+        left_out,
         {name: state.hold for name, state in states.items() if state.hold is not None},
+        source.paused,
         (touched[0].start, touched[-1].end) if touched else None,
+        kept,
     )
 
 
@@ -104,6 +123,15 @@ def _arrived(source: Source, windows: Sequence[Window], now: datetime) -> tuple[
         return sum(max(0, each.end - ends.get(each.address, each.low)) for each in found.partitions), None
     known = {(item.key, item.size) for window in windows for item in window.objects}
     return sum((item.key, item.size) not in known for item in found), None
+
+
+def _left_out(source: Source, ledger: Sequence[LedgerRow]) -> dict[str, tuple[str, str]]:
+    """The tables whose rows were counted and not stored, though the settings take them now: in which windows."""
+    windows: dict[str, list[str]] = defaultdict(list)
+    for row in ledger:
+        if row.stage == "decode" and row.table and row.counts.get("excluded") and source.takes_named(row.table):
+            windows[row.table].append(row.window)
+    return {table: (min(found), max(found)) for table, found in sorted(windows.items())}
 
 
 def _stale(lake: Lake, source: Source, ledger: Sequence[LedgerRow], states: Mapping[str, GoldState]) -> list[Stale]:

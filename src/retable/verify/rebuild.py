@@ -14,10 +14,10 @@ import pyarrow as pa
 
 from retable.decode.image_text import read_image
 from retable.decode.values import ValueRules
-from retable.errors import MessageError, TableError
+from retable.errors import MessageError, NotKept, TableError
 from retable.gold.plan import Rules, Tables
 from retable.gold.silver import table_name, to_event
-from retable.gold.state import GoldState
+from retable.gold.state import Floor, GoldState
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
@@ -37,7 +37,8 @@ from retable.verify.spill import NOWHERE, Spill
 class Told:
     """What a source told: its statements, each with its window, and the windows that gold should hold, by number.
 
-    `known` are the tables that are there though no statement made them.
+    `known` are the tables that are there though no statement made them. Where bronze no longer has all, `floor` is up
+    to where messages of the table may be gone, and `remembered` are the columns that gold has of what images told.
     """
 
     rules: Rules
@@ -45,6 +46,8 @@ class Told:
     ordinals: Mapping[str, int]
     replayed: frozenset[str]
     known: tuple[TableName, ...]
+    floor: Floor | None = None
+    remembered: tuple[ImplicitColumn, ...] = ()
 
 
 class _Shape(NamedTuple):
@@ -85,7 +88,7 @@ def names_of(told: Told, state: GoldState) -> set[TableName]:
 class Rebuild:
     """One table as its source's events have it; `events` are those of the told windows, under every name that it had.
 
-    TableError says why the events make no table.
+    TableError says why the events make no table, NotKept that too many of them are gone.
     """
 
     def __init__(self, told: Told, state: GoldState, events: Spill) -> None:
@@ -102,6 +105,7 @@ class Rebuild:
         traced, shapes = self._trace()
         self.history = self._bounded(traced)
         self.keys = told.rules.keys(self.history, shapes, (), self.history.hold)
+        self._check_whole()
         self.reader = TableReader(
             self.history, self.keys, told.rules.source.format, _value_rules(told.rules, self.history.name)
         )
@@ -112,6 +116,16 @@ class Rebuild:
         )
         self.bounds = Bounds(self.history.void, self.history.hold, self.history.skipped)
 
+    def _check_whole(self) -> None:
+        """Without all messages only rows with a key can be folded, and only under one key."""
+        rules = self._told.rules.settings.rules(self.history.name)
+        if self._told.floor is None or (self.keys and (rules.keys or not self.history.rekeyed)):
+            return
+        raise NotKept(
+            f"{self.history.name}: bronze no longer has all of its messages (retention.bronze), and without them "
+            f"nothing folds a table without a key, or one whose key changed; verify it with --against ledger"
+        )
+
     # --- tracing -------------------------------------------------------------------------------------------------
     def _trace(self) -> tuple[TableHistory, list[RowEvent]]:
         """Trace until every column that rows bring is known; gives the table's history and one row of each shape."""
@@ -119,7 +133,7 @@ class Rebuild:
         by_name: dict[TableName, list[RowEvent]] = {}
         for shape, event in shapes.items():
             by_name.setdefault(shape.name, []).append(event)
-        implicit: list[ImplicitColumn] = []
+        implicit = list(self._told.remembered)
         while True:
             tables = Tables.trace(list(self._told.statements), self._told.rules, implicit, self._told.known)
             owned = tables.split(by_name)
@@ -213,6 +227,8 @@ class Rebuild:
         ]
         if (cast := cast_hold(self.history, self.reader, self.stages, mine)) is not None:
             self.findings.append(_hold_finding(cast))
+        if (floor := self._told.floor) is not None:
+            mine = [event for event in mine if not floor.covers(event.part, event.sequence)]
         folded = fold_stages(mine, self.stages, self.reader, self.bounds)
         self.verdicts.update(folded.verdicts)
         if folded.hold is not None:
@@ -223,10 +239,10 @@ class Rebuild:
         """The rows that live, each with its sequence behind its columns."""
         found: list[Values] = []
         for key, winner in folded.winners.items():
-            if winner.base is not None:
+            if winner.base is not None and self._told.floor is None:
                 what = "changes tell only some columns of a row that no message brought"
                 self.findings.append(Finding("ROW_MISSING", f"key {key!r}", what))
-            elif winner.row is not None:
+            elif winner.row is not None and winner.base is None:
                 found.append((*winner.row, spell_sequence(winner.sequence, winner.part)))
         return found
 

@@ -1,7 +1,7 @@
 """Gold's rows against those of a rebuild, part by part, so that memory holds one part at a time."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -9,10 +9,10 @@ import pyarrow as pa
 from retable.errors import TableError
 from retable.gold.plan import Tables
 from retable.gold.rows import to_values
-from retable.gold.state import SEQUENCE_COLUMN, GoldState
+from retable.gold.state import SEQUENCE_COLUMN, Floor, GoldState
 from retable.model.schema import GoldType
-from retable.model.sequence import Sequence
-from retable.replay.fold import Values
+from retable.model.sequence import Sequence, parse_sequence
+from retable.replay.fold import Folded, Values
 from retable.replay.history import TableHistory
 from retable.replay.timeline import Statement
 from retable.verify.compare import Comparison, RowDifference, comparable, part_of
@@ -54,7 +54,7 @@ def compare_rows(told: Told, gold: Gold, events: Spill, share: Share) -> Report:
     except TableError as error:
         what = f"its source's messages make no table ({error.code}: {error.message})"
         return Report("bronze", {}, (Finding("NOT_REBUILT", gold.name, what),), tuple(notes))
-    compared = _Compared(gold, rebuild, notes)
+    compared = _Compared(gold, rebuild, notes, told.floor)
     found = compared.run(max(events.rows, gold.rows.rows), share)
     counts: Counter[str] = Counter()
     for (_, verdict), count in rebuild.verdicts.items():
@@ -110,10 +110,11 @@ def _histories(told: Told, statements: Mapping[Statement, str], state: GoldState
 class _Compared:
     """One comparison of gold with its rebuild."""
 
-    def __init__(self, gold: Gold, rebuild: Rebuild, notes: list[str]) -> None:
+    def __init__(self, gold: Gold, rebuild: Rebuild, notes: list[str], floor: Floor | None) -> None:
         self._gold = gold
         self._rebuild = rebuild
         self._notes = notes
+        self._floor = floor
         here = {name for name, _ in gold.columns}
         self._shared = [at for at, (name, _) in enumerate(rebuild.columns) if name in here]
         self._names = [rebuild.columns[at][0] for at in self._shared]
@@ -141,10 +142,22 @@ class _Compared:
             self._rebuild.deal(parts)
             self._gold.rows.deal(lambda batch: [self._part(row, on, parts) for row in self._values(batch)])
         for number in range(share.number - 1, parts, share.of):
-            rebuilt = self._rebuild.rows(self._rebuild.fold(number))
-            wanted = [(*(row[at] for at in self._shared), row[-1]) for row in rebuilt]
-            comparison.add(found, self._standing(number), wanted)
+            folded = self._rebuild.fold(number)
+            wanted = [(*(row[at] for at in self._shared), row[-1]) for row in self._rebuild.rows(folded)]
+            standing = self._standing(number)
+            comparison.add(found, standing if self._floor is None else self._told(standing, folded, on), wanted)
+        if self._floor is not None:
+            what = f"{found.left} of {self._gold.rows.rows} rows of gold were compared"
+            self._notes.append(f"{what}: the others stand on messages that bronze no longer has (retention.bronze)")
         return found
+
+    def _told(self, standing: Iterable[Values], folded: Folded, on: tuple[int, ...]) -> Iterator[Values]:
+        """The rows of gold that messages decide which are there."""
+        decided = {comparable(key): winner.base is None for key, winner in folded.winners.items()}
+        for row in standing:
+            key = comparable(tuple(row[at] for at in on))
+            if decided.get(key, not _may_be_gone(row[-1], self._floor)):
+                yield row
 
     def _compare_bags(self, found: RowDifference, parts: int, share: Share) -> None:
         """Rows stand for themselves; a part holds some of the sequences, so that only the sum over all parts tells."""
@@ -174,6 +187,14 @@ class _Compared:
         rows = to_values(pa.Table.from_batches([batch]).select(self._names)) or [()] * batch.num_rows
         for row, at in zip(rows, batch.column(SEQUENCE_COLUMN).to_pylist(), strict=True):
             yield (*row, _sequence(at))
+
+
+def _may_be_gone(spelled: object, floor: Floor | None) -> bool:
+    """Whether the message that brought a row may be gone."""
+    if floor is None or not isinstance(spelled, str):
+        return False
+    text, _, part = spelled.partition(" of ")
+    return floor.reaches(part or None, parse_sequence(text))
 
 
 def _sequence(value: dict[str, object] | None) -> str | None:

@@ -1,8 +1,8 @@
 """Whether a source's windows tile its positions, and whether every message of a window is accounted for."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from retable.errors import Unbalanced
@@ -31,6 +31,21 @@ class Accounts:
     strange: tuple[Address, ...]
     fresh: bool
     counted: Mapping[str, Mapping[str, int]]
+
+
+def as_counted(accounts: Accounts, gone: Collection[str]) -> Accounts:
+    """The accounts of a window which retention dropped from these layers: what was there is what was counted."""
+    land, decode, replay = (accounts.counted.get(stage, {}) for stage in ("land", "decode", "replay"))
+    sums = _sums(decode)
+    found = replace(accounts, unseen=(), strange=())
+    if "bronze" in gone:
+        found = replace(found, bronze=land.get("landed", 0))
+    if "quarantine" in gone:
+        found = replace(found, quarantine=sums["quarantined"])
+    if "silver" in gone:
+        rows = replay.get("rows", 0)
+        found = replace(found, silver=sums["events"] - sums["excluded"], silver_rows=rows, fresh=True)
+    return found
 
 
 def check_tiling(windows: Sequence[Window]) -> list[Finding]:

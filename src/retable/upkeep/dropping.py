@@ -1,0 +1,214 @@
+"""Retention's act: old windows leave bronze and quarantine whole, and silver but for what somebody still needs.
+
+Before rows leave silver, each gold table says up to where its own go. A run that dies in between leaves tables that
+say too much, and the next one goes on.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyiceberg.expressions import LessThan, Reference
+from pyiceberg.expressions.literals import literal
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import FileScanTask, Table
+
+from retable.gold.read import find_gold
+from retable.gold.state import FLOOR_PROPERTY, RUN_PROPERTY, floor_json
+from retable.ledger.baselines import FIRST_WINDOW
+from retable.ledger.catalog import Lake
+from retable.ledger.data_files import FileReader, PartitionWriter
+from retable.ledger.faults import explained
+from retable.ledger.kept import KEPT_FROM, KeptLayer, kept_from_of
+from retable.model.event import TableName
+from retable.source_settings import SourceSettings
+from retable.upkeep.outlook import Retained, owners
+from retable.upkeep.retention import Cut, Owner, Stay, plan_floors
+from retable.upkeep.silver_rows import READ, extents, rows_of
+
+STAYS = "retable.stays"
+"""The property of silver that names the tables whose rows stay behind the horizon; committed with what it says."""
+
+SetProperty = Callable[[str, str, str], None]
+"""Sets a property of a gold table, by its name."""
+
+_WINDOWS = 48
+"""So many windows go in one commit."""
+
+_MOVED = Stay("its gold changed meanwhile")
+
+
+@dataclass(slots=True)
+class Dropped:
+    """What went of a layer: so many windows, and rows of them; `notes` say what stays though it is old, and why."""
+
+    windows: int = 0
+    rows: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def drop_whole(lake: Lake, layer: KeptLayer, source: str, cut: Cut, run_id: str) -> Dropped:
+    """Drop the windows of bronze or quarantine before the cut, in one commit."""
+    table, kept, notes = lake.find(f"{layer}.{source}"), cut.kept_from, cut.notes
+    if table is None or kept is None or kept == kept_from_of(table):
+        return Dropped(notes=notes)
+    tasks = _behind(lake, table, kept)
+    at = [field.name for field in table.spec().fields].index("window")
+    _commit(lake, table, tasks, [], {KEPT_FROM: kept}, kept, run_id)
+    rows = sum(task.file.record_count for task in tasks)
+    return Dropped(len({task.file.partition[at] for task in tasks}), rows, notes)
+
+
+def drop_silver(
+    lake: Lake, source: SourceSettings, retained: Retained, run_id: str, set_property: SetProperty
+) -> Dropped:
+    """Drop the row changes of silver before the horizon that gold's rows stand for; statements stay."""
+    table, cut = lake.find(f"silver.{source.name}"), retained.cuts["silver"]
+    kept = cut.kept_from
+    if table is None or kept is None:
+        return Dropped(notes=cut.notes)
+    known = owners(lake, source)
+    told, before = set(json.loads(table.properties.get(STAYS, "[]"))), kept_from_of(table)
+    needed = {owner.identity for owner in known.values() if owner.stay}
+    if kept == before and told <= needed:
+        return Dropped(notes=(*cut.notes, *spell_stays(known, {})))
+    since = FIRST_WINDOW if before is None or not told <= needed else before
+    tasks = [task for task in _behind(lake, table, kept) if since <= task.file.partition[0]]
+    reader = _Reader(table, tasks)
+    stays = _raise_floors(lake, reader, known, retained.through, set_property)
+    dropped = _drop(lake, source, reader, known, stays, kept, run_id)
+    dropped.notes = (*cut.notes, *spell_stays(known, stays))
+    return dropped
+
+
+class _Reader:
+    """The row changes of windows of silver, window by window; `notes` are files that nobody reads."""
+
+    def __init__(self, table: Table, tasks: Iterable[FileScanTask]) -> None:
+        self.table = table
+        self.rows: dict[str, list[FileScanTask]] = {}
+        self.notes: dict[str, list[FileScanTask]] = {}
+        for task in tasks:
+            window, kind = task.file.partition[0], task.file.partition[1]
+            if kind != "schema":
+                (self.rows if kind == "row" else self.notes).setdefault(window, []).append(task)
+
+    @property
+    def windows(self) -> list[str]:
+        return sorted({*self.rows, *self.notes})
+
+    def read(self, window: str, columns: tuple[str, ...]) -> Iterator[pa.Table]:
+        """The rows of a window, file by file."""
+        reader = FileReader(self.table.io, self.table.metadata, columns)
+        for task in self.rows.get(window, ()):
+            batches = list(reader.read(task))
+            if batches:
+                yield pa.Table.from_batches(batches)
+
+    def read_whole(self, window: str) -> pa.Table:
+        names = tuple(field.name for field in self.table.schema().fields)
+        return pa.concat_tables(self.read(window, names))
+
+
+# --- floors ------------------------------------------------------------------------------------------------------
+def _raise_floors(
+    lake: Lake, reader: _Reader, known: Mapping[TableName, Owner], through: int, set_property: SetProperty
+) -> dict[TableName, Stay]:
+    """Let each gold table say what silver will lack; gives whose rows stay, with those that gold cannot stand for."""
+    found = ((window, extents(rows)) for window in reader.windows for rows in reader.read(window, READ))
+    floors = plan_floors(found, known, through)
+    stays = dict(floors.stays)
+    for gold, floor in floors.raised.items():
+        mine = {name: owner for name, owner in known.items() if owner.gold == gold}
+        state = next(iter(mine.values())).state
+        if find_gold(lake, gold)[1] != state:
+            stays |= dict.fromkeys(mine, _MOVED)
+        elif state is not None and floor != state.floor:
+            set_property(gold, FLOOR_PROPERTY, floor_json(floor))
+    return stays
+
+
+# --- dropping ----------------------------------------------------------------------------------------------------
+def _drop(
+    lake: Lake,
+    source: SourceSettings,
+    reader: _Reader,
+    known: Mapping[TableName, Owner],
+    stays: Mapping[TableName, Stay],
+    kept: str,
+    run_id: str,
+) -> Dropped:
+    """Drop window after window, some in one commit, and move the horizon on with them."""
+    dropped = Dropped()
+    told = {STAYS: json.dumps(sorted({known[name].identity for name in stays if name in known}))}
+    names = reader.windows
+    groups = [names[at : at + _WINDOWS] for at in range(0, len(names), _WINDOWS)] or [[]]
+    for number, windows in enumerate(groups, start=1):
+        gone: list[FileScanTask] = []
+        come: list[DataFile] = []
+        for window in windows:
+            files, made, count = _window(reader, stays, window)
+            gone, come = gone + files, come + made
+            dropped.rows += count
+            dropped.windows += bool(files)
+        properties = {KEPT_FROM: kept, **told} if number == len(groups) else {KEPT_FROM: groups[number][0]}
+        _commit(lake, lake.load(f"silver.{source.name}"), gone, come, properties, kept, run_id)
+    return dropped
+
+
+def _window(
+    reader: _Reader, stays: Mapping[TableName, Stay], window: str
+) -> tuple[list[FileScanTask], list[DataFile], int]:
+    """The files of a window that go, the one that comes with the rows that stay, and how many rows went."""
+    notes, files = reader.notes.get(window, []), reader.rows.get(window, [])
+    names = [name for name, stay in stays.items() if stay.holds(window)]
+    rows = reader.read_whole(window) if files and names else None
+    stay = None if rows is None else rows_of(rows, names)
+    if rows is not None and stay is not None and stay.num_rows == rows.num_rows:
+        return notes, [], 0
+    writer = PartitionWriter(reader.table.io, reader.table.metadata)
+    made = [writer.write(stay, {"window": window, "kind": "row"})] if stay is not None and stay.num_rows else []
+    before = sum(task.file.record_count for task in files)
+    return [*notes, *files], made, before - (0 if stay is None else stay.num_rows)
+
+
+def spell_stays(known: Mapping[TableName, Owner], stays: Mapping[TableName, Stay]) -> tuple[str, ...]:
+    """Whose rows stay behind the horizon, by gold's name where gold has one, and why."""
+    found = {str(name): stay.reason for name, stay in stays.items() if name not in known}
+    for name, owner in known.items():
+        stay = stays.get(name, owner.stay)
+        if stay is not None:
+            found[owner.gold or str(name)] = stay.reason
+    return tuple(f"{name} keeps its rows behind the horizon: {reason}" for name, reason in sorted(found.items()))
+
+
+def _behind(lake: Lake, table: Table, kept: str) -> list[FileScanTask]:
+    """The files of windows before this one, without the pieces of baselines."""
+    with explained(lake.settings.lake):
+        tasks = list(table.scan(row_filter=LessThan(term=Reference("window"), value=literal(kept))).plan_files())
+    at = [field.name for field in table.spec().fields].index("window")
+    return [task for task in tasks if str(task.file.partition[at]) > FIRST_WINDOW]
+
+
+def _commit(
+    lake: Lake,
+    table: Table,
+    gone: Iterable[FileScanTask],
+    come: Iterable[DataFile],
+    properties: Mapping[str, str],
+    kept: str,
+    run_id: str,
+) -> None:
+    """Take files away, put others in their place and say so, in one commit; ConflictError where one went meanwhile."""
+    gone, come = list(gone), list(come)
+    with explained(lake.settings.lake), table.transaction() as transaction:
+        transaction.set_properties(dict(properties))
+        if gone or come:
+            with transaction.update_snapshot(snapshot_properties={RUN_PROPERTY: run_id}).overwrite() as change:
+                # Manifests that cannot hold one of the files are not opened.
+                change.delete_by_predicate(LessThan(term=Reference("window"), value=literal(kept)))
+                for task in gone:
+                    change.delete_data_file(task.file)
+                for file in come:
+                    change.append_data_file(file)

@@ -1,0 +1,75 @@
+"""How far each layer of a source may be cut now, and whose rows stay behind the horizon, read through pyiceberg."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from retable.gold.baselines import read_whole_baselines
+from retable.gold.histories import trace_tables
+from retable.gold.past import NO_FILES
+from retable.gold.read import gold_states
+from retable.gold.silver import silver_files
+from retable.ledger.catalog import Lake
+from retable.ledger.kept import KEPT_LAYERS, KeptLayer, is_dropped, kept_from
+from retable.ledger.quarantine import read_open
+from retable.ledger.read import read_ledger
+from retable.ledger.windows import read_windows
+from retable.model.event import TableName
+from retable.source_settings import SourceSettings
+from retable.upkeep.retention import Cut, Owner, WindowFacts, cut, owners_of, settled_through
+
+_UNSETTLED = "is not replayed as silver has it: `retable plan` says what waits"
+_OPEN = "has something in quarantine that nobody accepted: `retable quarantine list` shows it"
+_BASELINE = "a baseline waits to be replayed: `retable baseline` again goes on with it"
+
+
+@dataclass(frozen=True, slots=True)
+class Retained:
+    """What there is to know of a source's retention: the cut of each layer, which windows are settled, up to where."""
+
+    cuts: Mapping[KeptLayer, Cut]
+    through: int
+
+
+def look_at_retention(lake: Lake, source: SourceSettings, now: datetime) -> Retained:
+    """How far each layer of a source may be cut."""
+    before = {layer: kept_from(lake, layer, source.name) for layer in KEPT_LAYERS}
+    ages = {layer: getattr(source.retention, layer) for layer in KEPT_LAYERS}
+    if not any(before.values()) and not any(ages.values()):
+        return Retained(dict.fromkeys(KEPT_LAYERS, Cut(None)), -1)
+    windows, settled = _windows(lake, source, before["silver"])
+    cuts = {layer: cut(windows, ages[layer], now, before[layer]) for layer in KEPT_LAYERS}
+    if waits := _waiting_baseline(lake, source.name):
+        cuts["silver"] = Cut(before["silver"], waits if cuts["silver"].kept_from != before["silver"] else None)
+    return Retained(cuts, settled_through(windows, settled))
+
+
+def _windows(lake: Lake, source: SourceSettings, horizon: str | None) -> tuple[list[WindowFacts], dict[str, bool]]:
+    files = silver_files(lake, source.name)
+    replayed = {
+        row.window: row.identity or NO_FILES
+        for row in read_ledger(lake, source.name)
+        if row.stage == "replay" and row.table is None
+    }
+    refused = set(read_open(lake, source.name)["window"].to_pylist())
+    facts, settled = [], {}
+    for window in read_windows(lake, source.name):
+        name = window.name
+        content = replayed.get(name)
+        settled[name] = content is not None and (is_dropped(name, horizon) or content == files.get(name, NO_FILES))
+        waits = _UNSETTLED if not settled[name] else _OPEN if name in refused else None
+        facts.append(WindowFacts(name, window.ordinal, window.end, waits))
+    return facts, settled
+
+
+def _waiting_baseline(lake: Lake, source: str) -> str | None:
+    """Why silver has to stay as it is while a baseline is half done: its rows are behind all windows."""
+    pieces = read_whole_baselines(lake, source).names
+    done = {row.window for row in read_ledger(lake, source) if row.stage == "replay"}
+    return _BASELINE if pieces - done else None
+
+
+def owners(lake: Lake, source: SourceSettings) -> dict[TableName, Owner]:
+    """The table of each name that statements or gold tell, with why its rows stay; an unknown name has none."""
+    states = {name: state for name, state in gold_states(lake).items() if state.source == source.name}
+    return owners_of(trace_tables(lake, source).histories(), states, lake.settings)

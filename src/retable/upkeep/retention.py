@@ -1,0 +1,175 @@
+"""What retention may drop of a source, decided from facts: how far each layer is cut, and whose rows stay behind it.
+
+Nothing here reads or writes.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from retable.config import Settings
+from retable.gold.state import Floor, GoldState
+from retable.model.event import TableName
+from retable.model.window import window_name
+from retable.replay.history import TableHistory
+from retable.upkeep.silver_rows import Extent
+
+
+@dataclass(frozen=True, slots=True)
+class WindowFacts:
+    """A recorded window: `waits` says why nothing of it can go yet, None: nothing waits for it."""
+
+    name: str
+    ordinal: int
+    end: datetime
+    waits: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Windows before `kept_from` go; None: none ever went. `because`: why it is not later though windows are older."""
+
+    kept_from: str | None
+    because: str | None = None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What stands in its way, for people."""
+        return () if self.because is None else (f"it is old enough to go, but {self.because}",)
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """Why rows of a table stay behind the horizon; only those of the windows from `since` on, where it says one."""
+
+    reason: str
+    since: str = ""
+
+    def holds(self, window: str) -> bool:
+        return window >= self.since
+
+
+_UNKNOWN = Stay("no statement and no table of gold tells whose they are")
+_NOT_BEYOND = Stay("gold has not been beyond all of them")
+
+
+def cut(windows: Iterable[WindowFacts], age: timedelta | None, now: datetime, before: str | None) -> Cut:
+    """Cut a layer behind its windows that ended longer ago than `age`; it never goes back behind `before`.
+
+    It stops at the first window that waits for something: what is left is whole from there on.
+    """
+    found, because = before, None
+    if age is None:
+        return Cut(found)
+    for window in windows:
+        if window.end > now - age:
+            break
+        if window.waits is not None:
+            because = f"{window.name} {window.waits}"
+            break
+        found = max(found or "", window_name(window.end))
+    return Cut(found, because)
+
+
+def stay_of(state: GoldState, history: TableHistory, is_keyed_by_settings: bool, shares_a_name: bool) -> Stay | None:
+    """Why rows of a table stay behind the horizon, though they are old; None where gold can stand for them."""
+    if state.hold is not None:
+        return Stay("it is held, and catches up from them")
+    if not state.keys:
+        return Stay("it has no key: its rows are counted")
+    rekeyed = (at for at in history.key_changes if state.void is None or state.void < at)
+    if any(rekeyed) and not is_keyed_by_settings:
+        return Stay("its key changed: its rows are read under the key of their time")
+    if shares_a_name:
+        return Stay("another table had its name")
+    if state.pending:
+        return Stay("half of an update waits for the other", min(state.pending.values()))
+    return None
+
+
+def settled_through(windows: Sequence[WindowFacts], is_settled: Mapping[str, bool]) -> int:
+    """The number of the last window up to which all are replayed as silver has them."""
+    through = -1
+    for window in windows:
+        if not is_settled.get(window.name):
+            break
+        through = window.ordinal
+    return through
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The table whose rows stand under a name: by its identity, and as gold has it, where gold has it."""
+
+    identity: str
+    gold: str | None
+    state: GoldState | None
+    stay: Stay | None
+
+
+def owners_of(
+    histories: Iterable[TableHistory], states: Mapping[str, GoldState], settings: Settings
+) -> dict[TableName, Owner]:
+    """The table of each name that histories tell, with why its rows stay."""
+    known = {history.identity: history for history in histories}
+    golds = {state.identity: name for name, state in states.items()}
+    holders: dict[TableName, set[str]] = defaultdict(set)
+    for identity, history in known.items():
+        for span in history.spans:
+            holders[span.name].add(identity)
+    found: dict[TableName, Owner] = {}
+    for identity, history in known.items():
+        gold = golds.get(identity)
+        state = None if gold is None else states[gold]
+        shares = any(len(holders[span.name]) > 1 for span in history.spans)
+        by_settings = bool(settings.rules(history.name).keys)
+        stay = Stay("gold has no table of it") if state is None else stay_of(state, history, by_settings, shares)
+        for span in history.spans:
+            found.setdefault(span.name, Owner(identity, gold, state, stay))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Floors:
+    """The floors to raise, by gold's name, and whose rows stay, with those that gold cannot stand for."""
+
+    raised: Mapping[str, Floor]
+    stays: Mapping[TableName, Stay]
+
+
+def plan_floors(
+    windows: Iterable[tuple[str, Mapping[TableName, Extent]]], known: Mapping[TableName, Owner], through: int
+) -> Floors:
+    """Plan from how far the rows of old windows go; all but those that stay are to be dropped."""
+    stays = {name: owner.stay for name, owner in known.items() if owner.stay is not None}
+    goes: dict[str, list[Extent]] = defaultdict(list)
+    for window, found in windows:
+        for name, extent in found.items():
+            stay = stays.get(name) if name in known else stays.setdefault(name, _UNKNOWN)
+            if stay is None or not stay.holds(window):
+                goes[known[name].identity].append(extent)
+    raised: dict[str, Floor] = {}
+    for identity, extents in goes.items():
+        names = [name for name, owner in known.items() if owner.identity == identity]
+        owner = known[names[0]]
+        floor = None if owner.state is None else _raise(owner.state, extents, through)
+        if owner.gold is None or floor is None:
+            stays |= dict.fromkeys(names, _NOT_BEYOND)
+        else:
+            raised[owner.gold] = floor
+    return Floors(raised, stays)
+
+
+def _raise(state: GoldState, extents: Iterable[Extent], through: int) -> Floor | None:
+    """The floor after rows of such extents went, too; None where gold has not been beyond all of them."""
+    before = state.floor
+    last = {} if before is None else dict(before.dropped)
+    partial = before is not None and before.partial
+    for extent in extents:
+        partial = partial or extent.partial
+        for part, place in extent.last.items():
+            if part not in state.mark or place > state.mark[part]:
+                return None
+            last[part] = max(place, last.get(part, place))
+    return Floor(last, through, partial)
