@@ -124,10 +124,11 @@ def _watching(settings: Reference) -> DAG:
 
 def held_tables(settings: Reference) -> list[dict[str, Any]]:
     """For each hold the run that asks about it."""
-    from retable.gold.read import gold_states
+    from retable.gold.read import gold_states, is_retired
 
     with lake_of(settings) as lake:
-        held = {name: state for name, state in gold_states(lake).items() if state.hold is not None}
+        states = gold_states(lake)
+        held = {name: state for name, state in states.items() if state.hold is not None and not is_retired(lake, state)}
         mine = {name: state for name, state in held.items() if state.source in lake.settings.sources}
     return [
         {"trigger_run_id": f"hold__{hold_id(state)}", "conf": {"table": name, "hold": hold_id(state)}}

@@ -28,6 +28,11 @@ changes, so this is harmless at any time. Without one it takes the interval befo
 `retable hold list` says why. Settings: `{settings}`.
 """
 
+PAUSED = """
+**The settings pause this source:** {reason}. Its runs record no new window and are skipped; a window that is recorded
+may still be run. When `paused` is gone from the settings, clear the skipped runs.
+"""
+
 WINDOW = Param(
     None,
     type=["null", "string"],
@@ -54,9 +59,10 @@ def _dag(source: "SourceSettings", settings: Reference) -> DAG:
         max_active_runs=1,
         default_args={"retries": 2, "retry_delay": timedelta(minutes=1), "owner": source.owner or "retable"},
         params={"window": WINDOW},
-        tags=["retable", "replay_changes", source.name],
+        tags=["retable", "replay_changes", source.name, *(["paused"] if source.paused is not None else [])],
         deadline=_deadline(source, settings),
-        doc_md=DOC.format(source=source.name, settings=settings),
+        doc_md=DOC.format(source=source.name, settings=settings)
+        + (PAUSED.format(reason=source.paused) if source.paused is not None else ""),
     ) as dag:
         chain(*_stages(source, settings), fresh(source.name, settings))
     return dag

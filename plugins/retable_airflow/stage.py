@@ -6,12 +6,11 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from airflow.sdk import BaseOperator, Context
-from airflow.sdk.bases.operator import ExecutorSafeguard
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from retable.errors import EnvironmentFault, InvalidSetting, SettingsError
 from retable.model.window import window_name, window_start
-from retable_airflow.doors import SparkJob, load_door, runs_here
+from retable_airflow.doors import SparkJob, load_door, run_door, runs_here
 from retable_airflow.lakes import Reference, address_of, lake_of, settings_of
 
 if TYPE_CHECKING:
@@ -91,6 +90,7 @@ class _StageOperator(BaseOperator):
         from retable.session import submit_conf
 
         window = window_of(context)
+        self._skip_paused(window)
         self._await_delay(window)
         try:
             with lake_of(self.settings) as lake:
@@ -104,7 +104,7 @@ class _StageOperator(BaseOperator):
             raise
         except SettingsError as error:
             raise AirflowFailException(str(error)) from error
-        self._run(self._running, context)
+        run_door(self._running, context)
         with lake_of(self.settings) as lake:
             return self._report(lake, window)
 
@@ -128,6 +128,21 @@ class _StageOperator(BaseOperator):
         from retable_airflow.lineage import lineage_of
 
         return lineage_of(self.settings, self.source, STAGES[self.job], window_of(task_instance.get_template_context()))
+
+    def _skip_paused(self, window: str) -> None:
+        """End a run of a source that the settings pause, and say so; a window that is recorded may still be run."""
+        from retable.ledger.windows import read_windows
+
+        source = settings_of(self.settings).source(self.source)
+        if source.paused is None or "land" not in STAGES[self.job]:
+            return
+        with lake_of(self.settings) as lake:
+            recorded = any(each.name == window for each in read_windows(lake, source.name, window))
+        if not recorded:
+            raise AirflowSkipException(
+                f"{source.name} is paused, and {window} is not recorded: {source.paused}. Clear this run when `paused` "
+                f"is gone from the settings"
+            )
 
     def _await_delay(self, window: str) -> None:
         """Leave the slot until what proves a window's end has had its `delay` to arrive."""
@@ -160,15 +175,6 @@ class _StageOperator(BaseOperator):
         self.log.info("nothing arrived in the window %s: no Spark is started", window)
         close_empty(lake, [found], run_id, now)
         return True
-
-    def _run(self, operator: BaseOperator, context: Context) -> None:
-        """Run the door's operator as if it were the task: Airflow warns of one that is run inside another."""
-        token = ExecutorSafeguard.tracker.set(operator)
-        try:
-            operator.render_template_fields(context)
-            operator.execute(context)
-        finally:
-            ExecutorSafeguard.tracker.reset(token)
 
     def _report(self, lake: "Lake", window: str) -> dict[str, object]:
         from retable.ledger.read import read_ledger, read_tables

@@ -25,7 +25,7 @@ from retable.model.event import TableName
 from retable.places import S3Settings
 from retable.setting_values import ChangeRules, nearest
 from retable.settings_address import Address, read_texts
-from retable.source_settings import KINDS, CanalDialect, KafkaAccess, Source, SourceSettings
+from retable.source_settings import KINDS, CanalDialect, KafkaAccess, Retention, Source, SourceSettings
 from retable.table_rules import TableRules
 
 CATALOG = "lake"
@@ -91,8 +91,6 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
             "format": settings.format,
             "zones": [settings.time_zone, settings.timestamp_zone],
             "system": settings.source_system,
-            # Windows of positions keep the epoch that they were recorded under.
-            "epoch": settings.source_epoch if settings.kind == "files" else 0,
             "format_options": [settings.model, settings.database, settings.table, settings.tuple_schema],
             "canal_dialect": [each.model_dump() for each in settings.canal_dialect],
             "connector": [settings.decimal_mode, settings.time_mode, settings.unavailable_value],
@@ -113,6 +111,7 @@ _INSIDE: dict[str, type[BaseModel]] = {
     "on": ChangeRules,
     "s3": S3Settings,
     "kafka": KafkaAccess,
+    "retention": Retention,
 }
 
 

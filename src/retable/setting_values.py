@@ -17,6 +17,8 @@ from retable.model.schema import GoldType, parse_gold_type
 
 _SOURCE_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _EVERY = re.compile(r"([1-9]\d{0,3})([mhd])\Z")
+_AGE = re.compile(r"([1-9]\d{0,3})([dy])\Z")
+_AGES = {"d": timedelta(days=1), "y": timedelta(days=365)}
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
 
@@ -42,6 +44,15 @@ def _span(value: object) -> object:
     if not match:
         raise ValueError(f"{value!r} is no length of time; write one as 20m, 2h or 1d")
     return int(match[1]) * _UNITS[match[2]]
+
+
+def _age(value: object) -> object:
+    if value is None or isinstance(value, timedelta):
+        return value
+    match = _AGE.match(value) if isinstance(value, str) else None
+    if not match:
+        raise ValueError(f"{value!r} is no age; write one as 90d or 1y, or leave it out to keep all for ever")
+    return int(match[1]) * _AGES[match[2]]
 
 
 def _callable_path(value: str) -> str:
@@ -180,6 +191,7 @@ Zone = Annotated[str, AfterValidator(_zone)]
 HourPattern = Annotated[str, AfterValidator(_hour_pattern)]
 Interval = Annotated[timedelta, BeforeValidator(_interval)]
 Span = Annotated[timedelta, BeforeValidator(_span)]
+Age = Annotated[timedelta | None, BeforeValidator(_age)]
 CallablePath = Annotated[str, AfterValidator(_callable_path)]
 ClassPath = Annotated[str, AfterValidator(_class_path)]
 Start = Annotated[datetime | None, BeforeValidator(_start)]

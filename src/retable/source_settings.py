@@ -13,6 +13,7 @@ from retable.model.event import TableName
 from retable.model.evidence import Grade
 from retable.places import Place, S3Settings
 from retable.setting_values import (
+    Age,
     Brokers,
     Budget,
     CallablePath,
@@ -43,6 +44,17 @@ class CanalDialect(BaseModel, frozen=True, extra="forbid", use_attribute_docstri
     """The partition whose offset this is; none: every partition for which no entry is."""
 
 
+class Retention(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+    """How long a window stays after its end, where nothing needs it for longer: `retention` (docs/upkeep.md)."""
+
+    bronze: Age = None
+    """Messages, as `90d` or `1y`; not set: for ever. A window without them cannot be decoded again."""
+    silver: Age = None
+    """Row changes, as `1y`; not set: for ever. Behind its oldest whole window gold is all that is known."""
+    quarantine: Age = None
+    """What was taken as lost in quarantine, as `1y`; not set: for ever."""
+
+
 class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
     """A source of change messages, wherever they are held: what `[sources.<name>]` has for every `kind`."""
 
@@ -62,6 +74,8 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
     """Tables to take, as globs over `database.[schema.]table`, case-sensitive."""
     exclude: tuple[str, ...] = ()
     """Tables to leave out of what `include` takes; their changes are counted, not stored."""
+    paused: Spelled | None = None
+    """Why no new window is recorded for now, as `"it moves to another region"`; what is recorded may still be run."""
     source_system: str | None = None
     """The database behind the source, as `mysql`, where the messages do not say it."""
     source_epoch: Annotated[int, Field(strict=True, ge=0)] = 0
@@ -91,6 +105,8 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
     """canal_json: where rows stand, as `[{from_offset = 0, dialect = "dts_pre_20220320"}]`; not set: as in Canal."""
     quarantine_budget: Budget = QuarantineBudget()
     """How much a table may have in quarantine and still count as complete: `0`, `10/window` or `0.01%` of a window."""
+    retention: Retention = Retention()
+    """How long bronze, silver and quarantine are kept, as `{ bronze = "90d", silver = "1y" }`; not set: for ever."""
     applications: Literal["stage", "window"] = "stage"
     """In Airflow: one Spark application for each stage, or one for a whole window, which starts a single JVM."""
     spark_door: CallablePath = "retable_airflow.doors:spark_submit"
@@ -125,7 +141,10 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
 
     def takes(self, table: TableName) -> bool:
         """Say whether `include` and `exclude` let this table in; the canary is never one of gold."""
-        name = str(table)
+        return self.takes_named(str(table))
+
+    def takes_named(self, name: str) -> bool:
+        """Say the same of a table by its name as it is spelled: `database.[schema.]table`."""
         return (
             name != self.canary
             and any(fnmatchcase(name, glob) for glob in self.include)

@@ -66,6 +66,11 @@ def test_a_hold_is_asked_about_by_one_run_whose_name_is_the_holds(lake: Lake, pa
     assert watch.get_task("ask").partial_kwargs["skip_when_already_exists"]
 
 
+def test_nobody_is_asked_about_a_table_that_is_retired(lake: Lake, path: Path, write_settings: SettingsWriter) -> None:
+    write_settings(EACH + 'exclude = ["shop.orders"]\n')
+    assert held_tables(path) == []
+
+
 def test_the_question_says_what_stopped_the_table_and_what_each_answer_does(lake: Lake, path: Path) -> None:
     told = decide._explain(path, context())
     assert told["ways"] == ["approve", "reject", "skip", "retry", "rebuild"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from airflow.sdk import Connection
-from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException
+from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundException, AirflowSkipException
 
 import doors as test_doors
 from lakes import SettingsWriter
@@ -17,7 +17,7 @@ from retable.land.files import list_objects
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import LedgerRow, Stage, TableRow
-from retable.ledger.windows import record_windows
+from retable.ledger.windows import read_windows, record_windows
 from retable.ledger.write import append_rows
 from retable_airflow import doors
 from retable_airflow.stage import stage
@@ -105,6 +105,17 @@ def test_a_window_in_which_nothing_arrived_starts_no_spark(lake: Lake, path: Pat
     assert stage("replay", "erp", path).execute(quiet)["counts"] == {"rows": 0}
     assert test_doors.JOBS == []
     assert {row.stage for row in read_ledger(lake, "erp", "20260301T0600Z")} == {"land", "decode", "replay"}
+
+
+def test_a_run_of_a_paused_source_is_skipped_and_one_that_is_recorded_is_not(
+    lake: Lake, path: Path, write_settings: SettingsWriter
+) -> None:
+    write_settings(SOURCE.format(door="recording") + 'paused = "it moves"\n')
+    with pytest.raises(AirflowSkipException, match="erp is paused, and 20260301T0600Z is not recorded: it moves"):
+        stage("land", "erp", path).execute({**CONTEXT, "data_interval_start": datetime(2026, 3, 1, 6, tzinfo=UTC)})
+    append_rows(lake, done("land"))
+    assert stage("land", "erp", path).execute(CONTEXT)["window"] == WINDOW
+    assert [window.name for window in read_windows(lake, "erp")] == [WINDOW]
 
 
 def test_a_held_table_leaves_the_task_green_and_is_named(lake: Lake, path: Path) -> None:

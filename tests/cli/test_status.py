@@ -60,6 +60,7 @@ def test_a_status_counts_windows_by_what_is_done(retable: Retable, two_windows: 
     assert json.loads(retable("status", "--json").stdout) == [
         {
             "source": "dump",
+            "paused": None,
             "windows": {
                 "recorded": 2,
                 "landed": 2,
@@ -71,9 +72,11 @@ def test_a_status_counts_windows_by_what_is_done(retable: Retable, two_windows: 
             "watermark": None,
             "grade": None,
             "lag_seconds": None,
-            "tables": {"live": 1, "held": 0, "dropped": 0},
+            "tables": {"live": 1, "held": 0, "dropped": 0, "retired": 0},
             "held": [],
+            "unfinished_baselines": [],
             "quarantined": 0,
+            "kept_from": {},
         }
     ]
     lines = retable("status").stdout.splitlines()

@@ -234,7 +234,6 @@ TABLE = TableName("shop", None, "orders")
     [
         'time_zone = "Asia/Tokyo"',
         'timestamp_zone = "Asia/Tokyo"',
-        "source_epoch = 1",
         'source_system = "mysql"',
         'exclude = ["shop.orders"]',
         'model = "hbase"',
@@ -255,7 +254,16 @@ def test_what_changes_a_tables_values_changes_its_fingerprint(load, more):
     assert load(LAKE + SOURCE + more).fingerprint("erp", TABLE) != before
 
 
-@pytest.mark.parametrize("more", ['every = "15m"', "max_message = 1024", '[tables."shop.other"]\nkeys = ["id"]'])
+@pytest.mark.parametrize(
+    "more",
+    [
+        'every = "15m"',
+        "max_message = 1024",
+        "source_epoch = 1",
+        'paused = "it moves"',
+        '[tables."shop.other"]\nkeys = ["id"]',
+    ],
+)
 def test_what_does_not_touch_a_tables_values_keeps_its_fingerprint(load, more):
     before = load(LAKE + SOURCE).fingerprint("erp", TABLE)
     assert len(before) == 16

@@ -12,7 +12,7 @@ import pytest
 from retable.errors import EnvironmentFault, NotFound, PositionsLost, Unavailable
 from retable.land import kafka as reading
 from retable.land.due import look
-from retable.land.kafka import find_left, read_last, read_ranges, split_ranges
+from retable.land.kafka import find_left, read_ranges, split_ranges
 from retable.ledger.ranges import FoundLog, plan_ranges
 from retable.model.message import RawMessage
 from retable.model.window import PartitionRange, Window
@@ -77,7 +77,6 @@ def test_a_message_comes_with_its_headers_stamp_and_nulls_as_it_was_written(kafk
         RawMessage("as-written", 0, 2, 1, None, b""),
     ]
     assert seen == {"bytes": 2, "holes": 0}
-    assert [each.offset for each in read_last(source, log_of(source).partitions[0], 2)] == [1, 2]
 
 
 def test_exactly_the_recorded_positions_are_read_again_and_again(kafka: Broker) -> None:

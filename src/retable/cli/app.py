@@ -18,6 +18,7 @@ from retable.cli.init import init
 from retable.cli.look import history, rows, schema, tables
 from retable.cli.plan import plan
 from retable.cli.quarantine import accept_quarantined, list_quarantine, redecode_quarantined, show_quarantined
+from retable.cli.resync import resync
 from retable.cli.run import decode, land, replay, run
 from retable.cli.schema_import import import_schema
 from retable.cli.show import show_ddl, show_message
@@ -58,7 +59,7 @@ def options(
 ) -> None:
     """Replay database change logs into Apache Iceberg tables.
 
-    Begin with `retable init --from-files FOLDER`, then `retable run SOURCE`, then `retable tables`.
+    Begin with `retable init --from-files FOLDER` (or --from-kafka), then `retable run SOURCE`, then `retable tables`.
     """
     ctx.obj = settings
 
@@ -80,7 +81,7 @@ for command in (shadow.build, shadow.diff, shadow.promote, shadow.drop):
     beside.command()(command)
 
 _COMMANDS: dict[str, list[Callable[..., None]]] = {
-    "Run": [init, check, baseline, run, land, decode, replay],
+    "Run": [init, check, baseline, resync, run, land, decode, replay],
     "Look": [rows, tables, schema, history, status, why, fresh, plan],
     "Verify": [verify, diff],
     "Look after": [upkeep],

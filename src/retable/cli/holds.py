@@ -11,7 +11,7 @@ from retable.cli.output import NeedsAttention, print_facts, print_json, say
 from retable.cli.progress import Progress
 from retable.cli.run import running_spark
 from retable.errors import NotFound
-from retable.gold.read import find_gold, gold_states
+from retable.gold.read import find_gold, gold_states, is_retired
 from retable.gold.release import Release, Way, count_waiting, dialect_of, plan_release
 from retable.gold.rulings import ruling_row
 from retable.gold.state import hold_json
@@ -23,11 +23,12 @@ _HOW = "say how the table goes on: --retry, --skip, --as 'ALTER ...', --approve,
 
 
 def list_holds(ctx: typer.Context, as_json: Json = False) -> None:
-    """List the held tables, each with its reason, the statement or the row, and the remedy."""
+    """List the held tables, each with its reason, the statement or the row, and the remedy; retired ones are not it."""
+    lake = lake_of(ctx)
     held = [
         {"name": name, "source": state.source, **hold_json(state.hold)}
-        for name, state in gold_states(lake_of(ctx)).items()
-        if state.hold is not None
+        for name, state in gold_states(lake).items()
+        if state.hold is not None and not is_retired(lake, state)
     ]
     if as_json:
         print_json(held)

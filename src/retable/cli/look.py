@@ -10,8 +10,9 @@ import typer
 
 from retable.cli.arguments import Json, TableArgument, lake_of
 from retable.cli.output import print_json, print_line, print_table, say
-from retable.gold.read import columns, find_gold, list_gold, read_rows, snapshot_of_cut
+from retable.gold.read import PublishedTable, columns, find_gold, is_retired, list_gold, read_rows, snapshot_of_cut
 from retable.gold.render import json_rows
+from retable.ledger.catalog import Lake
 from retable.ledger.read import read_schema_changes
 from retable.ledger.rows import SchemaChangeRow
 from retable.model.sequence import parse_sequence
@@ -51,8 +52,9 @@ def rows(
 
 
 def tables(ctx: typer.Context, as_json: Json = False) -> None:
-    """List the gold tables."""
-    listed = list_gold(lake_of(ctx))
+    """List the gold tables; one that the settings no longer take is `retired`, and stays as it is."""
+    lake = lake_of(ctx)
+    listed = list_gold(lake)
     if as_json:
         print_json(
             [
@@ -62,7 +64,7 @@ def tables(ctx: typer.Context, as_json: Json = False) -> None:
                     "schema": table.state.table.schema,
                     "table": table.state.table.table,
                     "rows": table.rows,
-                    "state": table.state.state,
+                    "state": _state(lake, table),
                 }
                 for table in listed
             ]
@@ -71,12 +73,16 @@ def tables(ctx: typer.Context, as_json: Json = False) -> None:
         print_table(
             ["TABLE", "SOURCE", "ROWS", "STATE"],
             (
-                [table.name, f"{table.state.source}: {table.state.table}", table.rows, table.state.state]
+                [table.name, f"{table.state.source}: {table.state.table}", table.rows, _state(lake, table)]
                 for table in listed
             ),
         )
     else:
         say("there is no gold table yet; `retable run SOURCE` makes them")
+
+
+def _state(lake: Lake, table: PublishedTable) -> str:
+    return "retired" if is_retired(lake, table.state) else table.state.state
 
 
 def schema(ctx: typer.Context, table: TableArgument, as_json: Json = False) -> None:

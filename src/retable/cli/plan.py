@@ -15,6 +15,9 @@ from retable.verify.outlook import CAUSES, Outlook, look_ahead
 _DONE_BY = {"land": "landed", "decode": "decoded", "replay": "replayed"}
 
 
+_LEFT_OUT = "the settings take it now, and did not when these windows were decoded"
+
+
 def plan(
     ctx: typer.Context,
     source: Annotated[
@@ -54,7 +57,11 @@ def _rows(outlook: Outlook) -> list[list[object]]:
         [outlook.source, "held", None, table, f"{hold.code} at {hold.position or 'its first row'}: {hold.reason}"]
         for table, hold in outlook.held.items()
     ]
-    return [*waiting, *stale, *held]
+    left_out: list[list[object]] = [
+        [outlook.source, "left out", first if first == last else f"{first} to {last}", table, _LEFT_OUT]
+        for table, (first, last) in outlook.left_out.items()
+    ]
+    return [*waiting, *stale, *left_out, *held]
 
 
 def _steps(outlook: Outlook) -> list[str]:
@@ -62,7 +69,10 @@ def _steps(outlook: Outlook) -> list[str]:
     steps = []
     if outlook.unlisted is not None:
         steps.append(f"what has arrived is not known: {outlook.unlisted}")
-    if outlook.arrived:
+    if outlook.paused is not None:
+        waiting = f"; {outlook.arrived} new {outlook.unit} wait" if outlook.arrived else ""
+        steps.append(f"it is paused, and no new window is recorded: {outlook.paused}{waiting}")
+    elif outlook.arrived:
         ended = "" if outlook.ended is None else f"; {outlook.ended} windows have ended since the last recorded one"
         steps.append(f"`retable run {outlook.source}` would record {outlook.arrived} new {outlook.unit}{ended}")
     if outlook.waiting:
@@ -72,11 +82,23 @@ def _steps(outlook: Outlook) -> list[str]:
     if outlook.again is not None:
         start, end = (spell(time) for time in outlook.again)
         windows, tables = ({getattr(each, name) for each in outlook.stale} for name in ("window", "table"))
-        words = f"would run {len(windows)} stale windows of {len(tables)} tables again, and all between"
+        again = [f"{len(windows)} stale windows of {len(tables)} tables"] if windows else []
+        again += [f"those that left {len(outlook.left_out)} tables out"] if outlook.left_out else []
+        words = f"would run {' and '.join(again)} again, and all between"
         steps.append(f"`retable run {outlook.source} --from {start} --to {end}` {words}")
     if outlook.held:
         steps.append(f"{len(outlook.held)} held tables take nothing above their hold: `retable hold list` says why")
-    return steps or ["nothing is stale, held or behind"]
+    return [*(steps or ["nothing is stale, held or behind"]), *_kept(outlook)]
+
+
+def _kept(outlook: Outlook) -> list[str]:
+    """From where on windows are kept, and what that means for those before."""
+    words = {
+        "bronze": "no window before can be decoded again",
+        "silver": "it is the horizon: before it gold stands for all there was",
+        "quarantine": "what was accepted as lost before is gone",
+    }
+    return [f"{layer} is kept from {window} on; {words[layer]}" for layer, window in outlook.kept_from.items()]
 
 
 def _json(outlook: Outlook) -> dict[str, object]:
@@ -86,8 +108,13 @@ def _json(outlook: Outlook) -> dict[str, object]:
         "stale": [
             {"window": each.window, "table": each.table, "because": list(each.because)} for each in outlook.stale
         ],
+        "left_out": [
+            {"table": table, "first": first, "last": last} for table, (first, last) in outlook.left_out.items()
+        ],
         "held": [{"table": table, **hold_json(hold)} for table, hold in outlook.held.items()],
+        "paused": outlook.paused,
         f"new_{outlook.unit}": outlook.arrived,
         "windows_ended": outlook.ended,
+        "kept_from": dict(outlook.kept_from),
         "steps": _steps(outlook),
     }

@@ -16,7 +16,7 @@ from retable.cli.progress import Progress
 from retable.config import Settings
 from retable.freshness.catalog import ask, record
 from retable.freshness.gate import spell
-from retable.land.due import look
+from retable.land.due import check_paused, look
 from retable.ledger.catalog import Lake
 from retable.ledger.empty import close_empty
 from retable.ledger.faults import spark_explained
@@ -51,6 +51,8 @@ def run(
     lake = lake_of(ctx)
     found = lake.settings.source(source)
     windows = _due(lake, found, start, end)
+    if found.paused is not None:
+        say(f"{source} is paused, and no new window is recorded: {found.paused}")
     if not windows:
         say(f"nothing to do: no window of {source} waits there; `retable status` shows the windows")
         return
@@ -61,6 +63,7 @@ def land(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
     """Record the windows that are due, and keep the messages of one as bytes in bronze."""
     lake = lake_of(ctx)
     found = lake.settings.source(source)
+    check_paused(lake, found, window)
     _record(lake, found, window_start(window) + found.every)
     _run_stages(lake, found, window, ("land",))
 

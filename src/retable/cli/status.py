@@ -9,15 +9,19 @@ import typer
 
 from retable.cli.arguments import Json, lake_of
 from retable.cli.clock import now
-from retable.cli.output import NeedsAttention, print_json, print_table
+from retable.cli.output import NeedsAttention, print_json, print_table, say
 from retable.cli.why import standing_json
 from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import read_facts
 from retable.freshness.gate import Standing, judge, spell
 from retable.freshness.sla import find_late
-from retable.gold.read import gold_states
+from retable.gold.baselines import read_unfinished
+from retable.gold.names import gold_table
+from retable.gold.read import gold_states, is_retired
 from retable.gold.state import GoldState
+from retable.ledger.baselines import Unfinished
 from retable.ledger.catalog import Lake
+from retable.ledger.kept import KEPT_LAYERS, KeptLayer, kept_from
 from retable.ledger.quarantine import read_open
 from retable.ledger.read import read_ledger
 from retable.ledger.windows import read_windows
@@ -30,7 +34,10 @@ _STAGES = ("land", "decode", "replay")
 class SourceStatus:
     """One source: `done` counts windows by stage, `last` and `next` are the replayed and the waiting window.
 
-    `standing` is how far all of its tables are complete; `excess` counts what is quarantined beyond the budget.
+    `standing` is how far all of its tables are complete; `excess` counts what is quarantined beyond the budget. A table
+    that the settings leave out is `retired`, whatever state it is in; `paused` is why no new window is recorded.
+    `unfinished` says of baselines that ended before their end how to go on. `kept_from` is the oldest whole window of
+    what retention cut.
     """
 
     name: str
@@ -43,6 +50,9 @@ class SourceStatus:
     quarantined: int
     excess: int
     standing: Standing
+    paused: str | None
+    unfinished: list[str]
+    kept_from: dict[KeptLayer, str]
 
 
 def status(
@@ -68,6 +78,14 @@ def status(
         print_json([_json(source, moment) for source in found])
     else:
         print_table(_HEADERS, (_line(source, moment) for source in found))
+        for source in found:
+            if source.paused is not None:
+                say(f"{source.name} is paused: {source.paused}")
+            for line in source.unfinished:
+                say(line)
+            if source.kept_from:
+                kept = ", ".join(f"{layer} from {window} on" for layer, window in source.kept_from.items())
+                say(f"{source.name} is kept: {kept}")
     held, quarantined = sum(len(source.held) for source in found), sum(source.excess for source in found)
     sources = lake.settings.sources.values() if check else ()
     words = [late.verdict.words for source in sources for late in find_late(lake, source, moment)]
@@ -76,6 +94,7 @@ def status(
             f"{held} tables are held and {quarantined} messages or rows quarantined: `retable hold list`, "
             f"`retable quarantine list`"
         )
+    words += [line for source in found for line in source.unfinished]
     if check and words:
         raise NeedsAttention("\n".join(words))
 
@@ -86,7 +105,8 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
     replayed = [name for name in windows if ("replay", name) in whole]
     waiting = [name for name in windows if ("replay", name) not in whole]
     mine = {name: state for name, state in states.items() if state.source == source.name}
-    facts = read_facts(lake, source, mine, now)
+    taken = {name: state for name, state in mine.items() if not is_retired(lake, state)}
+    facts = read_facts(lake, source, taken, now)
     proven, drained = (judge([facts], now, grade).standing for grade in ("row", "drained"))
     return SourceStatus(
         source.name,
@@ -94,12 +114,19 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
         Counter({stage: sum((stage, name) in whole for name in windows) for stage in _STAGES}),
         max(replayed, default=None),
         min(waiting, default=None),
-        Counter(state.state for state in mine.values()),
-        sorted(name for name, state in mine.items() if state.hold is not None),
+        Counter(state.state if name in taken else "retired" for name, state in mine.items()),
+        sorted(name for name, state in taken.items() if state.hold is not None),
         read_open(lake, source.name).num_rows,
         beyond_budget(lake, source),
         drained if proven.watermark is None else proven,
+        source.paused,
+        [f"{name}: {each.words}; {each.command(name)} goes on with it" for name, each in _unfinished(lake, source)],
+        {layer: window for layer in KEPT_LAYERS if (window := kept_from(lake, layer, source.name))},
     )
+
+
+def _unfinished(lake: Lake, source: SourceSettings) -> list[tuple[str, Unfinished]]:
+    return [(gold_table(lake.settings.lake, each.table), each) for each in read_unfinished(lake, source.name)]
 
 
 _HEADERS = (
@@ -125,6 +152,7 @@ def _spell_lag(lag: timedelta) -> str:
 def _json(source: SourceStatus, now: datetime) -> dict[str, object]:
     return {
         "source": source.name,
+        "paused": source.paused,
         "windows": {
             "recorded": source.recorded,
             "landed": source.done["land"],
@@ -134,7 +162,9 @@ def _json(source: SourceStatus, now: datetime) -> dict[str, object]:
             "next": source.next,
         },
         **standing_json(source.standing.watermark, source.standing.grade, now),
-        "tables": {state: source.tables[state] for state in ("live", "held", "dropped")},
+        "tables": {state: source.tables[state] for state in ("live", "held", "dropped", "retired")},
         "held": source.held,
+        "unfinished_baselines": source.unfinished,
         "quarantined": source.quarantined,
+        "kept_from": source.kept_from,
     }

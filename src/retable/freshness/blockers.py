@@ -14,7 +14,9 @@ from pyiceberg.expressions.literals import literal
 
 from retable.freshness.gate import Blocker, Cause
 from retable.freshness.watermark import Watermarks
+from retable.gold.baselines import read_unfinished
 from retable.gold.state import GoldState
+from retable.ledger.baselines import Unfinished
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
 from retable.ledger.quarantine import read_open
@@ -41,16 +43,25 @@ def read_blockers(
     lake: Lake, source: SourceSettings, states: Mapping[str, GoldState], before: Before
 ) -> dict[str, list[Blocker]]:
     """Give what blocks each of these tables of one source, by gold name; no entry is left out."""
-    quarantine = read_quarantine(lake, source)
+    quarantine, unfinished = read_quarantine(lake, source), read_unfinished(lake, source.name)
     names = _names_ever(lake, source.name) if quarantine.counts else {}
     return {
         gold: [
+            *_begun(gold, state, unfinished),
             *_held(lake, source, gold, state, before),
             *_pending(lake, source, gold, state, before),
             *_quarantined(source, gold, {state.table, *names.get(state.identity, ())}, quarantine, before),
         ]
         for gold, state in states.items()
     }
+
+
+# --- baselines ---------------------------------------------------------------------------------------------------
+def _begun(gold: str, state: GoldState, unfinished: Iterable[Unfinished]) -> Iterable[Blocker]:
+    """A baseline whose pieces are not all replayed leaves all of its table in doubt."""
+    for each in unfinished:
+        if each.landed and each.table == state.table:
+            yield Blocker(Cause("BASELINE", each.words, f"{each.command(gold)} goes on with it", table=gold))
 
 
 # --- holds -------------------------------------------------------------------------------------------------------

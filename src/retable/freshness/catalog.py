@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from retable.decode.registry import find_format
+from retable.errors import NotFound
 from retable.freshness.blockers import read_blockers
 from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge, standing_of
 from retable.freshness.progress import Progress, decoded_anew, read_progress, read_promises, watermarks_before
@@ -34,8 +35,17 @@ def is_fresh(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade,
 
 
 def source_of(lake: Lake, name: str) -> SourceSettings:
-    """Give the source that a gold table, or a source's own name, speaks of."""
-    return lake.settings.source(find_gold(lake, name)[1].source if "." in name else name)
+    """Give the source that a gold table, or a source's own name, speaks of; NotFound where the settings have it not."""
+    if "." not in name:
+        return lake.settings.source(name)
+    source = find_gold(lake, name)[1].source
+    if source not in lake.settings.sources:
+        raise NotFound(
+            f"{name} came from the source {source}, which the settings do not have any more: it stays as it is",
+            table=name,
+            source=source,
+        )
+    return lake.settings.source(source)
 
 
 def read_facts(lake: Lake, source: SourceSettings, tables: Mapping[str, GoldState], now: datetime) -> SourceFacts:
@@ -62,7 +72,7 @@ def record(lake: Lake, source: SourceSettings, now: datetime) -> SourceFacts:
     """
     promises = read_promises(lake, source.name, now)
     progress = read_progress(lake, source, promises)
-    facts = _facts(lake, source, progress, tables_of(lake, source.name))
+    facts = _facts(lake, source, progress, _taken(lake, source))
     if decoded_anew(lake, source.name, progress) is not None:
         return facts
     rows = [row for line in progress.lines[1:] for row in to_rows(source.name, line, now)]
@@ -97,7 +107,12 @@ def _asked(lake: Lake, names: Iterable[str]) -> list[tuple[SourceSettings, list[
 
 
 def _states(lake: Lake, source: SourceSettings, tables: Sequence[str]) -> dict[str, GoldState]:
-    return {name: find_gold(lake, name)[1] for name in tables} or tables_of(lake, source.name)
+    return {name: find_gold(lake, name)[1] for name in tables} or _taken(lake, source)
+
+
+def _taken(lake: Lake, source: SourceSettings) -> dict[str, GoldState]:
+    """The gold tables of a source that the settings take: what was retired keeps nobody back."""
+    return {name: state for name, state in tables_of(lake, source.name).items() if source.takes(state.table)}
 
 
 def _facts(lake: Lake, source: SourceSettings, progress: Progress, tables: Mapping[str, GoldState]) -> SourceFacts:
@@ -105,6 +120,9 @@ def _facts(lake: Lake, source: SourceSettings, progress: Progress, tables: Mappi
         return watermarks_before(lake, source, progress, window)
 
     blockers = read_blockers(lake, source, tables, before)
+    for table, state in tables.items():
+        if not source.takes(state.table):
+            blockers[table] = [*blockers[table], _retired(lake, source, table, state)]
     anew = decoded_anew(lake, source.name, progress)
     if anew is not None:
         blockers = {
@@ -118,11 +136,28 @@ def _facts(lake: Lake, source: SourceSettings, progress: Progress, tables: Mappi
         progress.recorded,
         progress.ahead,
         blockers,
+        source.paused,
     )
 
 
 def _progress(lake: Lake, source: SourceSettings, now: datetime) -> Progress:
     return read_progress(lake, source, read_promises(lake, source.name, now))
+
+
+def _retired(lake: Lake, source: SourceSettings, table: str, state: GoldState) -> Blocker:
+    """A table that the settings leave out is complete as far as it was promised while they took it."""
+    promised: dict[Grade, datetime] = {}
+    for row in read_watermarks(lake, source.name, table=table):
+        if row.watermark is not None:
+            promised[row.grade] = max(row.watermark, promised.get(row.grade, row.watermark))
+    cause = Cause(
+        "RETIRED",
+        f"the settings leave {state.table} out of {source.name}: its changes are counted, and not taken any more",
+        f"let `include` and `exclude` of sources.{source.name} take it again; then `retable plan {source.name}` says "
+        f"which windows to run again",
+        table=table,
+    )
+    return Blocker(cause, promised)
 
 
 def _again(source: str, window: str) -> Cause:

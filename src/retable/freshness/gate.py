@@ -11,6 +11,8 @@ from retable.model.evidence import GRADES, Grade, accepted
 
 CauseCode = Literal[
     "UNKNOWN_TABLE",
+    "RETIRED",
+    "BASELINE",
     "HELD",
     "PENDING",
     "QUARANTINED",
@@ -18,6 +20,7 @@ CauseCode = Literal[
     "NOT_DECODED",
     "NOT_REPLAYED",
     "NOT_RECORDED",
+    "PAUSED",
     "SILENT",
 ]
 _UNDONE: Mapping[Stage, CauseCode] = {"land": "NOT_LANDED", "decode": "NOT_DECODED", "replay": "NOT_REPLAYED"}
@@ -66,7 +69,8 @@ class SourceFacts:
 
     `line` is the source where every stage is done; `stuck` the window behind it, if one is recorded. `recorded` is the
     end of the last recorded window. `ahead` counts, by partition, the stamps of the line's last window that lie ahead
-    of the clock. `blockers` has every table that was asked for, by gold name.
+    of the clock. `blockers` has every table that was asked for, by gold name. `paused` is why the settings let no new
+    window be recorded.
     """
 
     source: str
@@ -76,6 +80,7 @@ class SourceFacts:
     recorded: datetime | None = None
     ahead: Mapping[str, int] = field(default_factory=dict)
     blockers: Mapping[str, Sequence[Blocker]] = field(default_factory=dict)
+    paused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +146,8 @@ def cause_of(facts: SourceFacts, table: str | None, through: datetime, lowest: G
         return min(blocking, key=lambda each: _order(_stopped(each, lowest))).cause
     if facts.stuck is not None:
         return _undone(facts, facts.stuck, lowest)
+    if facts.paused is not None:
+        return _paused(facts, facts.paused)
     if facts.recorded is None or facts.recorded < through:
         return _not_recorded(facts)
     return _silent(facts, through, lowest)
@@ -181,6 +188,17 @@ def _undone(facts: SourceFacts, stuck: Stuck, lowest: Grade) -> Cause:
         f"`retable run {facts.source}`",
         window=stuck.window,
         since=facts.line.watermarks.get(lowest),
+    )
+
+
+def _paused(facts: SourceFacts, why: str) -> Cause:
+    return Cause(
+        "PAUSED",
+        f"the settings pause {facts.source}: {why}",
+        f"take `paused` out of sources.{facts.source}, then `retable run {facts.source}`, or clear the runs of "
+        f"replay_changes__{facts.source} that were skipped",
+        window=facts.line.window,
+        since=facts.recorded,
     )
 
 

@@ -9,7 +9,8 @@ from retable.decode.registry import find_format
 from retable.freshness.gate import Stuck
 from retable.freshness.watermark import Line, Watermarks, from_rows, partition_name
 from retable.gold.past import NO_FILES
-from retable.gold.silver import silver_files
+from retable.gold.silver import window_contents
+from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_evidence, read_ledger, read_watermarks
 from retable.ledger.rows import LedgerRow, Stage, WatermarkRow
@@ -91,7 +92,8 @@ def decoded_anew(lake: Lake, source: str, progress: Progress) -> str | None:
     """
     since = None if progress.promised is None else progress.promised - _LATELY
     last = progress.line.window or ""
-    written = {window: when for window, when in _written(lake, source, since).items() if window <= last}
+    # The pieces of a baseline are windows of silver, too: until they are replayed only their table waits for them.
+    written = {at: when for at, when in _written(lake, source, since).items() if FIRST_WINDOW <= at <= last}
     if not written:
         return None
     rows = read_ledger(lake, source, at_least=None if since is None else {"recorded_at": since})
@@ -117,7 +119,9 @@ def _written(lake: Lake, source: str, since: datetime | None) -> dict[str, datet
 
 def _differs(lake: Lake, source: str, replay: LedgerRow) -> bool:
     """Whether silver holds another content for a window than the one that was replayed."""
-    return silver_files(lake, source, replay.window).get(replay.window, NO_FILES) != (replay.identity or NO_FILES)
+    known = {replay.window: replay.identity}
+    content = window_contents(lake, source, known, replay.window).get(replay.window, NO_FILES)
+    return content != (replay.identity or NO_FILES)
 
 
 def _done(lake: Lake, source: str, windows: Sequence[Window]) -> dict[str, set[Stage]]:

@@ -48,8 +48,8 @@ def due_through(now: datetime, sla: timedelta, every: timedelta) -> datetime:
 
 
 def find_late(lake: Lake, source: Source, now: datetime) -> list[Late]:
-    """Give what of a source is late; without an SLA nothing is."""
-    tables = tables_of(lake, source.name)
+    """Give what of a source is late; without an SLA nothing is, nor is a table that the settings leave out."""
+    tables = {gold: state for gold, state in tables_of(lake, source.name).items() if source.takes(state.table)}
     rules = {gold: lake.settings.rules(state.table) for gold, state in tables.items()}
     slas = _slas(source, tables, rules)
     if not slas:
@@ -103,11 +103,11 @@ def _late(
 def key_of(source: Source, cause: Cause) -> str:
     """Name a cause: what has one name is told once, whatever it makes late."""
     match cause.code:
-        case "HELD" | "PENDING" | "UNKNOWN_TABLE":
+        case "BASELINE" | "HELD" | "PENDING" | "RETIRED" | "UNKNOWN_TABLE":
             return f"{cause.code}:{source.name}/{cause.table}"
         case "QUARANTINED":
             return f"{cause.code}:{source.name}/{cause.window}"
-        case "SILENT":
+        case "SILENT" | "PAUSED":
             return f"{cause.code}:{source.name}"
         case "NOT_RECORDED" | "NOT_LANDED":
             return f"UNREAD:{place_of(source)}"

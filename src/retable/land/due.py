@@ -3,10 +3,10 @@
 from datetime import datetime, timedelta
 from time import sleep
 
-from retable.errors import EnvironmentFault
+from retable.errors import EnvironmentFault, InvalidSetting
 from retable.land.objects import objects_of
 from retable.ledger.catalog import Lake
-from retable.ledger.windows import Found, find_window, record_windows
+from retable.ledger.windows import Found, find_window, read_windows, record_windows
 from retable.model.window import Window, window_start
 from retable.source_settings import FilesSource, KafkaSource, Source
 
@@ -27,14 +27,27 @@ def look(source: Source, now: datetime) -> Found:
 def record_due(lake: Lake, source: Source, window: str, now: datetime) -> Window:
     """Record what is due up to the named window, that one included; NotFound where it has not begun by `now`.
 
-    Where a window has ended and the `delay` after it is not over, this waits for the rest of it.
+    Where a window has ended and the `delay` after it is not over, this waits for the rest of it. InvalidSetting says
+    that the settings pause the source, and the window is not recorded.
     """
     end = window_start(window) + source.every
+    check_paused(lake, source, window)
     wait = _wait(source, end, now)
     if wait:
         sleep(wait.total_seconds())
     record_windows(lake, source, lambda: look(source, now + wait), end, now + wait)
     return find_window(lake, source.name, window)
+
+
+def check_paused(lake: Lake, source: Source, window: str) -> None:
+    """Check that the settings do not pause a source; InvalidSetting where they do and the window is not recorded."""
+    if source.paused is not None and not any(each.name == window for each in read_windows(lake, source.name, window)):
+        raise InvalidSetting(
+            f"sources.{source.name} is paused ({source.paused}), and the window {window} is not recorded; take "
+            f"`paused` out of its settings to go on",
+            source=source.name,
+            window=window,
+        )
 
 
 def _wait(source: Source, end: datetime, now: datetime) -> timedelta:

@@ -33,16 +33,11 @@ def read_ranges(source: KafkaSource, ranges: Sequence[PartitionRange], seen: Cou
     """
     brokers = Brokers(source)
     with brokers.consumer() as consumer:
+        if len({each.topic for each in ranges}) > 1:
+            brokers.meet(consumer)
         for each in ranges:
             yield from _read(source, brokers, consumer, each, seen)
     _check_ids(source, brokers, ranges)
-
-
-def read_last(source: KafkaSource, partition: FoundPartition, count: int) -> list[RawMessage]:
-    """Give the messages at the last `count` positions of a partition, to look at."""
-    begin = max(partition.low, partition.end - count)
-    where = PartitionRange(*partition.address, partition.topic_id, source.source_epoch, begin, partition.end)
-    return list(read_ranges(source, [where], Counter()))
 
 
 def find_left(source: KafkaSource, ranges: Sequence[PartitionRange]) -> list[PartitionRange]:

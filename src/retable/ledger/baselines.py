@@ -1,10 +1,12 @@
 """The pieces of baselines: rows of full copies, which stand in silver under windows that no clock will ever reach."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from retable.ledger.rows import BaselineRow
+from retable.model.event import TableName
+from retable.model.sequence import LOWEST, parse_sequence
 from retable.model.window import Window
 
 _BEFORE_ALL = datetime(1000, 1, 1, tzinfo=UTC)
@@ -34,6 +36,63 @@ class Baselines:
 
 
 NO_BASELINES = Baselines()
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A baseline that ended before its end: the rows that name it, and whether all of its copy has `landed`.
+
+    Nothing of it counts before that. From then on its table starts at its position, and lacks what is not replayed.
+    """
+
+    rows: tuple[BaselineRow, ...]
+    landed: bool
+    replayed: int
+
+    @property
+    def table(self) -> TableName:
+        return TableName(self.rows[0].database, self.rows[0].schema, self.rows[0].table)
+
+    @property
+    def words(self) -> str:
+        """How far it came."""
+        first, pieces = self.rows[0], f"{len(self.rows)} pieces"
+        how_far = f"{self.replayed} of its {pieces} are replayed" if self.landed else f"it ended after {pieces}"
+        return f"its baseline from {first.origin} at {spell_start(first.position)} is not finished: {how_far}"
+
+    def command(self, gold: str) -> str:
+        """The command that goes on with it."""
+        first = self.rows[0]
+        at = f"--at {spell_start(first.position)}"
+        part = f" --partition {first.part}" if first.part else ""
+        if first.origin != NOTHING:
+            return f"`retable baseline {gold} --from {first.origin} {at}{part}`"
+        return f"`retable resync {gold} {'' if at == '--at start' else f'{at}{part} '}--reason …`"
+
+
+NOTHING = "nothing"
+"""The origin of a baseline without rows: its table starts anew, empty."""
+
+
+def unfinished_baselines(rows: Iterable[BaselineRow], replayed: Collection[str]) -> list[Unfinished]:
+    """The baselines of which a piece is missing or not replayed; one behind which another one began is given up."""
+    groups: dict[tuple[str | None, ...], list[BaselineRow]] = {}
+    for row in sorted(rows, key=lambda row: row.recorded_at):
+        groups.setdefault(identify(row), []).append(row)
+    newest = {(mine[0].database, mine[0].schema, mine[0].table): mine for mine in groups.values()}
+    found = []
+    for mine in newest.values():
+        done = sum(row.window in replayed for row in mine)
+        landed = any(row.last for row in mine)
+        if not landed or done < len(mine):
+            found.append(Unfinished(tuple(mine), landed, done))
+    return found
+
+
+def spell_start(position: str) -> str:
+    """The place of a baseline as the command line takes it."""
+    at = parse_sequence(position)
+    return "start" if at.hi == LOWEST.hi else f"{at.epoch}:{at.hi}"
 
 
 def whole_baselines(rows: Iterable[BaselineRow]) -> Baselines:

@@ -57,7 +57,8 @@ def plan_windows(
         items = [one.item for one in sorted(groups[step], key=lambda one: one.item.key)]
         objects = tuple(SourceObject(number + at, item.key, item.etag(), item.size) for at, item in enumerate(items))
         start = begin + step * source.every
-        windows.append(Window(source.name, len(recorded) + step, start, start + source.every, objects, now))
+        end, epoch = start + source.every, source.source_epoch
+        windows.append(Window(source.name, len(recorded) + step, start, end, objects, now, epoch=epoch))
         number += len(objects)
     return windows
 

@@ -81,7 +81,8 @@ def plan_ranges(
         start = begin + step * source.every
         ends = _ends(source, log, begins, start + source.every, now)
         ranges = tuple(_range(source, found, begins, ends) for found in log.partitions)
-        windows.append(Window(source.name, len(recorded) + step, start, start + source.every, (), now, ranges))
+        end, epoch = start + source.every, source.source_epoch
+        windows.append(Window(source.name, len(recorded) + step, start, end, (), now, ranges, epoch))
         begins = ends
     return windows
 

@@ -6,10 +6,19 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import pyarrow as pa
-from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, GreaterThanOrEqual, Reference
+from pyiceberg.expressions import (
+    AlwaysTrue,
+    And,
+    BooleanExpression,
+    EqualTo,
+    GreaterThanOrEqual,
+    LessThan,
+    Reference,
+)
 from pyiceberg.expressions.literals import literal
 from pyiceberg.table import Table
 
+from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
 from retable.ledger.rows import (
@@ -101,6 +110,21 @@ def read_imports(lake: Lake, source: str) -> list[ImportRow]:
 def read_baselines(lake: Lake, source: str) -> list[BaselineRow]:
     """Give the pieces of the baselines of a source, oldest first; of one that was written again the newest row."""
     return _newest(_read(lake, BaselineRow, source=source), lambda row: row.window)
+
+
+def read_replayed_pieces(lake: Lake, source: str) -> frozenset[str]:
+    """Give the pieces of baselines, as windows, that the ledger knows as replayed; no other row of it is read."""
+    table = lake.find("ops.ledger")
+    if table is None:
+        return frozenset()
+    mine = And(
+        EqualTo(term=Reference("source"), value=literal(source)),
+        EqualTo(term=Reference("stage"), value=literal("replay")),
+    )
+    pieces = LessThan(term=Reference("window"), value=literal(FIRST_WINDOW))
+    with explained(lake.settings.lake):
+        rows = table.scan(row_filter=And(mine, pieces), selected_fields=("window",)).to_arrow()
+    return frozenset(rows["window"].to_pylist())
 
 
 def read_evidence(

@@ -129,6 +129,7 @@ OPS = {
                     }
                 )
             ),
+            "epoch": pa.int32(),
         },
         # Compare-and-set: a commit that lost a race must look again at what the winner recorded.
         {"commit.retry.num-retries": "0"},

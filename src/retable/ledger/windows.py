@@ -49,11 +49,9 @@ def find_window(lake: Lake, source: str, name: str) -> Window:
 
 
 def as_recorded(source: _Settings, window: Window) -> _Settings:
-    """Give a source with the source epoch under which a window's positions were recorded; one raised later is not its.
-
-    Of objects nothing tells it: what the settings say counts for all.
-    """
-    return source.model_copy(update={"source_epoch": window.ranges[0].epoch}) if window.ranges else source
+    """Give a source with the source epoch under which a window was recorded; one that was raised later is not its."""
+    epoch = window.ranges[0].epoch if window.ranges else window.epoch
+    return source if epoch is None else source.model_copy(update={"source_epoch": epoch})
 
 
 def record_windows(
@@ -61,15 +59,16 @@ def record_windows(
 ) -> list[Window]:
     """Record every window that starts before `until` and is not recorded; give all that start before it, in order.
 
-    A window that has not begun by `now` is not recorded: what it will hold has not arrived. Of two processes that
-    record at once one wins, and the other one looks again and finds the winner's windows.
+    A window that has not begun by `now` is not recorded: what it will hold has not arrived; nor is any of a source that
+    the settings pause. Of two processes that record at once one wins, and the other one looks again and finds the
+    winner's windows.
     """
     _widen(lake, lake.ensure(_TABLE))
     due = min(until, now)
     for _ in range(_ATTEMPTS):
         table = lake.load(_TABLE)
         recorded = _windows(lake, table, source.name)
-        covered = bool(recorded) and recorded[-1].end >= due
+        covered = source.paused is not None or (bool(recorded) and recorded[-1].end >= due)
         planned = [] if covered else _plan(source, recorded, look(), due, now)
         if not planned or _append(lake, table, planned):
             return [window for window in (*recorded, *planned) if window.start < until]
@@ -114,6 +113,7 @@ def _windows(lake: Lake, table: Table | None, source: str, since: str | None = N
             tuple(SourceObject(**item) for item in row["objects"]),
             row["recorded_at"].astimezone(UTC),
             tuple(PartitionRange(**each) for each in row.get("ranges") or ()),
+            row.get("epoch"),
         )
         for row in scan(lake, table, {"window": since} if since else None, source=source).to_pylist()
     ]

@@ -63,7 +63,8 @@ class PartitionRange:
 class Window:
     """A recorded window of a source: it never changes. `ordinal` counts from 0 and leaves no gap.
 
-    A `files` source has objects, a `kafka` source a range of every partition that it knew, empty ones too.
+    A `files` source has objects, a `kafka` source a range of every partition that it knew, empty ones too. `epoch` is
+    the source epoch under which it was recorded; None where an earlier version did not say it of objects.
     """
 
     source: str
@@ -73,6 +74,7 @@ class Window:
     objects: tuple[SourceObject, ...]
     recorded_at: datetime
     ranges: tuple[PartitionRange, ...] = ()
+    epoch: int | None = None
 
     @property
     def name(self) -> str:
