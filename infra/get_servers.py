@@ -1,7 +1,8 @@
 """Get the servers that tests start and that need no root, and say which packages of the system the others are.
 
 Into `.servers/rest` go the jars of Iceberg's REST catalog, each compared with its pin, and our launcher for it; into
-`.servers/kafka` those of Kafka's broker. It needs Maven and Java 17. Does nothing when all of it is there.
+`.servers/kafka` those of Kafka's broker; into `.servers/store` a store of S3. It needs Maven and Java 17. Does nothing
+when all of it is there.
 """
 
 import shutil
@@ -11,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from servers_kafka import NO_MAVEN, ServerError, digests, install_kafka, read_pins
+from servers_store import install_store
 
 ROOT = Path(__file__).resolve().parent.parent
 REST = ROOT / ".servers" / "rest"
@@ -111,6 +113,7 @@ if __name__ == "__main__":
     try:
         print(f"Kafka's broker is in {install_kafka()}")
         print(f"Iceberg's REST catalog is in {install_rest()}")
+        print(f"The store of S3 is {install_store()}")
     except (ServerError, OSError) as error:
         sys.exit(str(error))
     print(PACKAGES)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 FIRST = datetime(2026, 3, 1, 5, tzinfo=UTC)
 NOW = FIRST + timedelta(hours=demo_shop.HOURS, minutes=10)
-TABLES = ("orders", "customers")
+STAGES = ("land", "decode", "replay")
 
 _LAKE = """
 [lake]
@@ -57,10 +57,15 @@ class Place:
     proofs: str = ""
 
 
-def settings_text(place: Place, source: str) -> str:
-    """The settings of a lake at a place, and of the shop whose objects are at `source`; Glue has keys by AWS's ways."""
+def lake_text(place: Place) -> str:
+    """The settings of a lake at a place; Glue has keys by AWS's ways."""
     keys = "" if place.catalog.startswith("glue") else _KEYS
-    return _LAKE.format(**asdict(place), region=REGION, keys=keys) + _SOURCE.format(path=source)
+    return _LAKE.format(**asdict(place), region=REGION, keys=keys)
+
+
+def settings_text(place: Place, source: str) -> str:
+    """The settings of a lake at a place, and of the shop whose objects are at `source`."""
+    return lake_text(place) + _SOURCE.format(path=source)
 
 
 @dataclass(frozen=True)
@@ -88,12 +93,16 @@ class LakeShop:
 
     def run(self, spark: "SparkSession", window: str, run: str = "run") -> None:
         """Land, decode and replay one window."""
+        for stage in STAGES:
+            self.run_stage(spark, stage, window, run)
+
+    def run_stage(self, spark: "SparkSession", stage: str, window: str, run: str) -> None:
         from retable.decode.spark import decode
         from retable.gold.spark import replay
         from retable.land.spark import land
 
-        for stage in (land, decode, replay):
-            stage(spark, self.lake, self.settings.source("shop"), window, f"{run}-{stage.__name__}", NOW)
+        act = {"land": land, "decode": decode, "replay": replay}[stage]
+        act(spark, self.lake, self.settings.source("shop"), window, f"{run}-{stage}", NOW)
 
     def differences(self) -> dict[str, list[str]]:
         """What of gold is not as it is in the shop, read by pyiceberg."""

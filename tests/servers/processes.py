@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
+
 _READY_SECONDS = 60
 
 
@@ -47,6 +49,16 @@ class Process:
             return
         with suppress(ProcessLookupError):
             os.killpg(self._running.pid, how)
+        self._running.wait(timeout=_READY_SECONDS)
+        self._running = None
+
+    def kill(self) -> None:
+        """Kill it and all that it started, as they stand: nobody says goodbye to anybody."""
+        assert self._running is not None, f"{self.command[0]} does not run"
+        itself = psutil.Process(self._running.pid)
+        for each in (itself, *itself.children(recursive=True)):
+            with suppress(psutil.NoSuchProcess):
+                each.kill()
         self._running.wait(timeout=_READY_SECONDS)
         self._running = None
 

@@ -3,7 +3,7 @@
 import re
 import socket
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from threading import Lock, Thread
@@ -12,20 +12,24 @@ from typing import Self
 
 _BLOCK = 1 << 16
 _RESET = struct.pack("ii", 1, 0)
+_GO_ON = b"HTTP/1.1 100 "
 
 
 @dataclass(slots=True)
 class Fault:
     """What happens to the requests that match, `times` of them; `done` counts those to which it happened.
 
-    `after` must have been seen on the same connection before. `lose`: the server does it, and its answer never
+    `after` must match what came just before on the same connection. `lose`: the server does it, and its answer never
     arrives. `reset`: the connection breaks before the server sees it. `cut`: of the answer only so many bytes arrive.
-    `status`: the proxy answers by itself.
+    `status`: the proxy answers by itself. `asked` is called before the server sees it, `answered` when the server has
+    done it, before its answer goes on.
     """
 
     match: re.Pattern[bytes]
     times: int = 1
     after: re.Pattern[bytes] | None = None
+    asked: Callable[[], None] | None = None
+    answered: Callable[[], None] | None = None
     lose: bool = False
     reset: bool = False
     cut: int | None = None
@@ -96,7 +100,11 @@ class Proxy:
         while block := client.recv(_BLOCK):
             self.seen.append(block.partition(b"\r\n")[0][:200])
             fault = self._fault(block, before)
-            before = (before + block)[-_BLOCK:]
+            before = block
+            if fault is not None:
+                answer.then = fault.answered
+                if fault.asked is not None:
+                    fault.asked()
             match fault:
                 case Fault(reset=True):
                     client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
@@ -123,15 +131,22 @@ class Proxy:
 
 @dataclass(slots=True)
 class _Answer:
-    """Passes a server's answers on; where `left` is set, only so many bytes more, and then the connection breaks."""
+    """Passes a server's answers on; where `left` is set, only so many bytes more, and then the connection breaks.
+
+    `then` is called once, with the next answer that is more than leave to send the rest.
+    """
 
     client: socket.socket
     server: socket.socket
     left: int | None = None
+    then: Callable[[], None] | None = None
 
     def pump(self) -> None:
         with suppress(OSError):
             while block := self.server.recv(_BLOCK):
+                if self.then is not None and not block.startswith(_GO_ON):
+                    then, self.then = self.then, None
+                    then()
                 if self.left is not None and len(block) >= self.left:
                     self.client.sendall(block[: self.left])
                     break

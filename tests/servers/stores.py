@@ -15,6 +15,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 from get_servers import rest_classpath
+from servers_store import install_store
 
 from servers.processes import Process, free_port, listens
 
@@ -26,6 +27,18 @@ VARIABLES = {"LAKE_KEY": KEY, "LAKE_SECRET": SECRET, "LAKE_PASSWORD": PASSWORD}
 
 AWS = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": REGION, "AWS_DEFAULT_REGION": REGION}
 """The same by AWS's own names."""
+
+_STORE = """\
+s3proxy.endpoint=http://127.0.0.1:{port}
+s3proxy.authorization=aws-v2-or-v4
+s3proxy.identity={key}
+s3proxy.credential={secret}
+s3proxy.ignore-unknown-headers=true
+jclouds.provider=filesystem-nio2
+jclouds.filesystem.basedir={objects}
+jclouds.identity=of-files
+jclouds.credential=of-files
+"""
 
 
 @lru_cache
@@ -47,6 +60,22 @@ def moto_server(folder: Path) -> Iterator[Process]:
     port = free_port()
     command = [Path(sys.executable).with_name("moto_server"), "-H", "127.0.0.1", "-p", str(port)]
     with Process(command, port, folder / "moto.log").running() as server:
+        yield server
+
+
+PLAIN_CHECKSUMS = {"AWS_REQUEST_CHECKSUM_CALCULATION": "when_required"}
+"""What clients of the store on a disk are told: it does not know the newest kind of checksums."""
+
+
+@contextmanager
+def store_on_disk(folder: Path) -> Iterator[Process]:
+    """S3 alone, whose objects are files of a folder: killed and started again, it has them still."""
+    objects, told, port = folder / "objects", folder / "store.properties", free_port()
+    objects.mkdir()
+    told.write_text(_STORE.format(port=port, objects=objects, key=KEY, secret=SECRET), encoding="utf-8")
+    quick = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+    command = ["java", *quick, "-jar", install_store(), "--properties", told]
+    with Process(command, port, folder / "store.log").running() as server:
         yield server
 
 

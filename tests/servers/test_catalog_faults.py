@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ from retable.exits import exit_code
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.windows import read_windows, record_windows
 from retable.session import build_session
-from servers.lake_shop import NOW, LakeShop, Place, shop_at
+from servers.lake_shop import NOW, STAGES, LakeShop, Place, shop_at
 from servers.processes import Process
 from servers.proxy import Proxy
 from servers.stores import Postgres
@@ -52,18 +53,17 @@ def behind_proxy(
 
 
 def replayed_until_done(shop: LakeShop, spark: "SparkSession", most: int = 40) -> list[RetableError]:
-    """Run the shop's windows as a scheduler does: again where it is told to try again; give what it was told."""
+    """Run each stage of the windows as a scheduler does, again where it says to try again; give all that was said."""
     told: list[RetableError] = []
-    windows = shop.windows()
-    for window in windows:
+    for window, stage in product(shop.windows(), STAGES):
         for attempt in range(most):
             try:
-                shop.run(build_session(shop.settings, "retable tests"), window, f"run{attempt}")
+                shop.run_stage(build_session(shop.settings, "retable tests"), stage, window, f"run{attempt}")
                 break
             except ConflictError as error:
                 told.append(error)
         else:
-            pytest.fail(f"{window} is not done after {most} runs: {told[-1]}")
+            pytest.fail(f"{stage} of {window} is not done after {most} runs: {told[-1]}")
     return told
 
 

@@ -1,68 +1,179 @@
-"""The same jobs on a cluster: `spark-submit` of jobs/*.py, a wheel for the workers, a lake in S3."""
+"""The same jobs on a cluster, Kafka or S3 in front, S3 and PostgreSQL behind: gold is the truth, whoever is killed.
+
+Killed are real processes, with SIGKILL: the broker, the store (its objects are files), the database of the catalog, a
+worker with what it runs. Two proxies only tell when: what they see of the lake's requests says how far a stage is.
+"""
 
 import json
-import signal
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from captures.test_expected import CAPTURES, END, STREAMS, differences, expected
+from laws.spark_world import gold_of
+from retable.config import Settings, load_settings
+from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.read import read_ledger
-from servers.clusters import Cluster, running_cluster
-from servers.lake_shop import LakeShop, Place, shop_at
-from servers.processes import Process
-from servers.stores import client
+from retable.model.window import window_name
+from retable.verify.ledger import against_ledger
+from servers.clusters import Driver, running_cluster
+from servers.kafka_broker import Broker
+from servers.lake_shop import lake_text, shop_at
+from servers.parts import BUCKET, LAYERS, Moment, Parts
+from servers.proxy import Proxy
+from servers.stores import PLAIN_CHECKSUMS, Postgres, client, store_on_disk
+from servers.test_catalog_faults import assert_whole
+from servers.test_kafka_genuine import assert_bronze_is, cut, first_hour, genuine, make_topics, named, produce
 
-STAGES = ("land", "decode", "replay")
+HOUR, DELAY = timedelta(hours=1), timedelta(minutes=2)
+MOST_CHANGED = 5
+"""Of so many tables the ledger is verified: for each of them all windows of the source are."""
+
+STOPS = {"canal_mariadb": ["cp1_dml", "cp3_types", "final"], "debezium_postgres": ["cp1_dml", "final"]}
+"""By stream the checkpoints at which its hours end; one more has the rest of it."""
+
+A_FILE, ALL_FILES, COMMITTED = Moment
+
+KILLS: dict[str, dict[tuple[int, str], tuple[str, Moment]]] = {
+    "canal_mariadb": {
+        (0, "decode"): ("store", ALL_FILES),
+        (1, "land"): ("catalog", COMMITTED),
+        (1, "replay"): ("catalog", ALL_FILES),
+        (2, "land"): ("broker", COMMITTED),
+        (2, "replay"): ("store", COMMITTED),
+    },
+    "debezium_postgres": {
+        (0, "land"): ("broker", A_FILE),
+        (0, "replay"): ("catalog", COMMITTED),
+        # Of many topics each worker has some to read, and is killed in the midst of it.
+        (1, "land"): ("worker", A_FILE),
+        (1, "decode"): ("worker", COMMITTED),
+        (1, "replay"): ("store", ALL_FILES),
+    },
+}
+"""By stream who is killed when, while which window is at which stage."""
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    folder = tmp_path / "cluster"
-    folder.mkdir()
-    with running_cluster(folder) as started:
+@dataclass(slots=True)
+class Replayed:
+    """A stream that the parts land, decode and replay, hour by hour, each when its messages have come."""
+
+    parts: Parts
+    driver: Driver
+    file: Path
+    first: datetime
+    told: list[str] = field(default_factory=list)
+    """What those runs said that are to be tried again."""
+
+    @property
+    def settings(self) -> Settings:
+        return load_settings(self.file)
+
+    @property
+    def lake(self) -> Lake:
+        """The lake, opened anew: connections of before may be to a server that is dead."""
+        return open_lake(self.settings)
+
+    def run(self, stage: str, hour: int, run: str) -> int:
+        """Run a stage once, and give how it ended: it is done, or to be tried again."""
+        window, now = window_name(self.first + hour * HOUR), self.first + (hour + 1) * HOUR + DELAY
+        told = {"stage": stage, "settings": str(self.file), "window": window, "now": now.isoformat()}
+        ended = self.driver.run(**told, run=run)
+        assert ended.code in (0, 3), f"{stage} of hour {hour}: {ended.said}"
+        if ended.code:
+            self.told.append(f"{stage} of hour {hour}: {ended.said}")
+        return ended.code
+
+    def run_until_done(self, stage: str, hour: int, run: str, most: int = 5) -> None:
+        for attempt in range(most):
+            if self.run(stage, hour, f"{run}{attempt}") == 0:
+                return
+        pytest.fail(f"not done after {most} runs: {self.told}")
+
+    def snapshots(self) -> dict[str, int | None]:
+        """The snapshot of every table that a run may change, but for the ledger's own."""
+        lake = self.lake
+        names = [".".join(name) for level in lake.catalog.list_namespaces() for name in lake.catalog.list_tables(level)]
+        return {name: lake.load(name).metadata.current_snapshot_id for name in names if not name.startswith("ops.")}
+
+
+@pytest.fixture(scope="module")
+def parts(kafka: Broker, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
+    folder = tmp_path_factory.mktemp("parts")
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        for name, value in PLAIN_CHECKSUMS.items():
+            patch.setenv(name, value)
+        store = stack.enter_context(store_on_disk(folder))
+        cluster = stack.enter_context(running_cluster(folder))
+        client(store.port).create_bucket(Bucket=BUCKET)
+        with Proxy(store.port) as before_store, Proxy(postgres.port) as before_catalog:
+            yield Parts(kafka, postgres, store, cluster, before_store, before_catalog)
+
+
+@pytest.fixture(scope="module")
+def driver(parts: Parts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
+    """One application for all streams; it keeps both workers, so jobs of their own run before it."""
+    folder = tmp_path_factory.mktemp("driver")
+    (folder / "retable.toml").write_text(lake_text(parts.place("unused")), encoding="utf-8")
+    with parts.cluster.driver(load_settings(folder / "retable.toml"), folder / "driver.log") as started:
         yield started
 
 
-def run(cluster: Cluster, shop: LakeShop, stage: str, window: str, run: str = "run") -> int:
-    done = cluster.submit(stage, shop.settings, shop.file, window, run)
-    if done.returncode == 0:
-        assert json.loads(done.stdout.splitlines()[-1])["stage"] == stage
-    else:
-        assert done.returncode == 3, done.stderr[-4000:]
-    return done.returncode
-
-
-def test_a_cluster_replays_the_shop_as_it_is_though_a_worker_is_killed(
-    cluster: Cluster, tmp_path: Path, bucket: str, place: Callable[[str], Place], store: Process
-) -> None:
-    shop = shop_at(tmp_path, place("postgresql s3"), bucket)
+def test_jobs_that_are_submitted_replay_the_shop_as_it_is(parts: Parts, tmp_path: Path) -> None:
+    shop = shop_at(tmp_path, parts.place("shop"), BUCKET)
     first, second = shop.windows()
-    for stage in STAGES:
-        assert run(cluster, shop, stage, first) == 0
-    assert all(any(Path(worker.log.parent, "work").iterdir()) for worker in cluster.workers)
-    victim = threading.Thread(target=kill_when_silver_grows, args=(cluster.workers[0], store, bucket))
-    assert run(cluster, shop, "land", second) == 0
-    victim.start()
-    for stage in ("decode", "replay"):
-        while run(cluster, shop, stage, second, "again") == 3:
-            pass
-    victim.join()
+    for job, window in (*((stage, first) for stage in LAYERS), ("window", second)):
+        done = parts.cluster.submit(job, shop.settings, shop.file, window, "run")
+        assert done.returncode == 0, done.stderr[-4000:]
+        last = json.loads(done.stdout.splitlines()[-1])
+        assert (last["stage"], last["window"]) == ("replay" if job == "window" else job, window)
+    assert all(any(Path(worker.log.parent, "work").iterdir()) for worker in parts.cluster.workers)
     assert shop.differences() == {}
-    assert {row.stage for row in read_ledger(shop.lake, "shop", second)} == set(STAGES)
+    assert all({row.stage for row in read_ledger(shop.lake, "shop", each)} == set(LAYERS) for each in (first, second))
 
 
-def kill_when_silver_grows(worker: Process, store: Process, bucket: str) -> None:
-    """Kill a worker, and what it runs, as soon as something of the window's silver is written."""
-    before = count_silver(store, bucket)
-    ends = time.monotonic() + 120
-    while count_silver(store, bucket) == before and time.monotonic() < ends:
-        time.sleep(0.1)
-    worker.stop(signal.SIGKILL)
+def test_each_part_is_killed_before_a_commit_and_before_its_answer() -> None:
+    killed = {(part, moment is COMMITTED) for kills in KILLS.values() for part, moment in kills.values()}
+    assert killed == set(product(("broker", "store", "catalog", "worker"), (True, False)))
 
 
-def count_silver(store: Process, bucket: str) -> int:
-    pages = client(store.port).get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix="lake/silver/")
-    return sum(entry["Key"].endswith(".parquet") for page in pages for entry in page.get("Contents", ()))
+@pytest.mark.parametrize("stream", KILLS)
+def test_gold_equals_the_source_at_checkpoints_though_each_part_is_killed(
+    parts: Parts, driver: Driver, tmp_path: Path, stream: str
+) -> None:
+    (kind, truth, checkpoints), stops, kills = STREAMS[stream], STOPS[stream], KILLS[stream]
+    messages = list(genuine(stream))
+    file = tmp_path / "retable.toml"
+    file.write_text(lake_text(parts.place(stream)) + make_topics(parts.broker, kind, messages), encoding="utf-8")
+    replayed = Replayed(parts, driver, file, first_hour(messages))
+    windows = cut(messages, replayed.settings, stops)
+    held: dict[str, str] = {}
+    for hour, (stop, delivered) in enumerate(zip([*stops, END], windows, strict=True)):
+        produce(parts.broker, delivered)
+        for stage in LAYERS:
+            if (hour, stage) in kills:
+                with parts.killing(*kills[hour, stage], stage):
+                    replayed.run(stage, hour, "killed")
+            replayed.run_until_done(stage, hour, "run")
+        gold = gold_of(replayed.lake)
+        held |= {name: each.hold.code for name, each in gold.items() if each.hold and name not in held}
+        if stop != END:
+            found: Any = differences(gold, replayed, CAPTURES / truth / stop)  # type: ignore[arg-type]
+            assert dict(found) == named(stream, checkpoints.index(stop)), stop
+    assert held == {gold: code for gold, code, *_ in expected("Held tables", stream)}
+    lake = replayed.lake
+    assert_bronze_is(lake, messages)
+    assert_whole(lake)
+    for name in sorted(gold, key=lambda name: -len(lake.load(name).snapshots()))[:MOST_CHANGED]:
+        assert against_ledger(lake, name).findings == (), name
+    before = replayed.snapshots()
+    for hour in sorted({hour for hour, _ in kills}):
+        for stage in LAYERS:
+            replayed.run_until_done(stage, hour, "again")
+    assert replayed.snapshots() == before

@@ -1,0 +1,49 @@
+"""`spark-submit cluster_driver.py PORT`: runs the stages that it is told there, one a line, each as its job runs it."""
+
+import json
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import datetime
+
+from retable.config import load_settings
+from retable.decode.spark import decode
+from retable.errors import RetableError
+from retable.exits import exit_code
+from retable.gold.spark import replay
+from retable.land.spark import record_and_land
+from retable.ledger.catalog import open_lake
+from retable.ledger.faults import spark_explained
+from retable.ledger.rows import StageReport
+from retable.session import build_session
+
+STAGES: dict[str, Callable[..., StageReport]] = {"land": record_and_land, "decode": decode, "replay": replay}
+
+
+def run(stage: str, settings: str, window: str, run: str, now: str) -> tuple[int, str]:
+    """Run a stage of the source `shop`, with a session of its own; give its job's exit code, and its words."""
+    try:
+        told = load_settings(settings)
+        lake = open_lake(told)
+        with spark_explained(told.lake):
+            spark = build_session(told, "retable tests")
+        report = STAGES[stage](spark, lake, told.source("shop"), window, run, datetime.fromisoformat(now))
+    except RetableError as error:
+        return exit_code(error), f"{error.code}: {error}"
+    except Exception:  # noqa: BLE001  # the outermost door
+        return 70, traceback.format_exc()
+    return 0, json.dumps(asdict(report))
+
+
+def main(port: str) -> None:
+    with socket.create_connection(("127.0.0.1", int(port))) as line, line.makefile("rw", encoding="utf-8") as lines:
+        for told in lines:
+            code, said = run(**json.loads(told))
+            lines.write(json.dumps({"code": code, "said": said}) + "\n")
+            lines.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,81 @@
+"""All that a stream goes through, from Kafka to its lake, and how each part is killed in the middle of a stage."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from threading import Thread
+from typing import Any
+
+from servers.clusters import Cluster
+from servers.kafka_broker import Broker
+from servers.lake_shop import Place
+from servers.processes import Process
+from servers.proxy import Proxy
+from servers.stores import USER, Postgres
+
+BUCKET = "cluster-lake"
+LAYERS = {"land": "bronze", "decode": "silver", "replay": "gold"}
+"""The stages, and where each commits."""
+
+
+class Moment(Enum):
+    """How far a stage is when somebody is killed."""
+
+    A_FILE = "the first data file is in the store, others may be written"
+    ALL_FILES = "all data files of a table are in the store, its commit begins"
+    COMMITTED = "the catalog has a commit, its answer is on the way"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """All that the streams go through, and the proxies in front of the store and of the catalog."""
+
+    broker: Broker
+    database: Postgres
+    store: Process
+    cluster: Cluster
+    before_store: Proxy
+    before_catalog: Proxy
+
+    def process(self, name: str) -> Process:
+        worker, *_ = self.cluster.workers
+        named = {"broker": self.broker.process, "catalog": self.database.server, "store": self.store, "worker": worker}
+        return named[name]
+
+    def place(self, name: str) -> Place:
+        """Make a place for a lake, and nobody else is there."""
+        self.database.make_database(name)
+        catalog = f"postgresql://{USER}@127.0.0.1:{self.before_catalog.port}/{name}"
+        return Place(catalog, f"s3://{BUCKET}/{name}", self.before_store.port, 'catalog_password_env = "LAKE_PASSWORD"')
+
+    @contextmanager
+    def killing(self, name: str, moment: Moment, stage: str) -> Iterator[None]:
+        """Kill one of them at a moment of a stage, and start it again at once."""
+        victim, layer = self.process(name), LAYERS[stage].encode()
+        starting = Thread(target=victim.start)
+
+        def kill() -> None:
+            victim.kill()
+            starting.start()
+
+        match moment:
+            case Moment.A_FILE:
+                told = {"match": re.compile(rb"^PUT \S+/%s/\S+\.parquet" % layer), "answered": kill}
+            case Moment.ALL_FILES:
+                told = {"match": re.compile(rb"^(PUT|POST) \S+/%s/\S+-m\d+\.avro" % layer), "asked": kill}
+            case Moment.COMMITTED:
+                told = {**commit(layer), "answered": kill, "lose": name == "catalog"}
+        proxy = self.before_catalog if moment is Moment.COMMITTED else self.before_store
+        with proxy.doing(**told) as fault:
+            yield
+        assert fault.done == 1, f"the stage {stage} did not come to where {moment.value}"
+        starting.join()
+
+
+def commit(layer: bytes) -> dict[str, Any]:
+    """How the commit to a table that is there looks on its way to the database."""
+    update = re.compile(rb"metadata\.json.*/%s/.*metadata\.json" % layer, re.DOTALL)
+    # Iceberg's own library commits by the statement itself, pyiceberg by a transaction around it.
+    return {"match": re.compile(rb"COMMIT"), "after": update} if layer == b"silver" else {"match": update}
