@@ -60,6 +60,8 @@ def environment(home: Path, settings: Path, port: int = 8080) -> dict[str, str]:
         "AIRFLOW__CORE__PLUGINS_FOLDER": str(ROOT / "plugins"),
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_PASSWORDS_FILE": str(home / PASSWORD.name),
         "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin",
+        # On a busy machine the API answers late; a task that does not wait for it has failed before it began.
+        "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
     }
     return {name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")} | own
 

@@ -79,7 +79,7 @@ def _asking(settings: Reference) -> DAG:
         doc_md=DOC.format(days=ANSWER_WITHIN.days, settings=settings),
     ) as dag:
 
-        @task(task_id="explain", retries=0)
+        @task(task_id="explain", retries=2, retry_delay=timedelta(seconds=10))
         def explain() -> dict[str, Any]:
             return _explain(settings, get_current_context())
 

@@ -53,7 +53,7 @@ def keep_tables(settings: Reference | None = None) -> list[DAG]:
     return [dag]
 
 
-@task(task_id="check", retries=0)
+@task(task_id="check", retries=2, retry_delay=timedelta(seconds=10))
 def _check() -> None:
     check_conf(get_current_context())
 

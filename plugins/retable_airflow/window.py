@@ -77,7 +77,7 @@ def _form(sources: list[str]) -> dict[str, Any]:
 
 
 def _arrange(settings: Reference) -> None:
-    @task.branch(task_id="check", retries=0)
+    @task.branch(task_id="check", retries=2, retry_delay=timedelta(seconds=10))
     def check() -> str:
         context = get_current_context()
         _check(settings, context)

@@ -85,10 +85,10 @@ def question(airflow: RunningAirflow, dag_id: str, run: str) -> dict[str, Any]:
     return found
 
 
-def answer(airflow: RunningAirflow, dag_id: str, run: str, chosen: str) -> None:
+def answer(airflow: RunningAirflow, dag_id: str, run: str, chosen: str, task: str = "ask") -> None:
     """Answer as a person does, who reads before."""
     time.sleep(READING_SECONDS)
-    place = f"/dags/{dag_id}/dagRuns/{run}/taskInstances/ask/-1/hitlDetails"
+    place = f"/dags/{dag_id}/dagRuns/{run}/taskInstances/{task}/-1/hitlDetails"
     airflow.call("PATCH", place, {"chosen_options": [chosen], "params_input": {}})
 
 
