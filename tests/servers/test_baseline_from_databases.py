@@ -102,7 +102,7 @@ def check_behind(copy: Copy, rows: list[dict[str, Any]]) -> None:
 
 @pytest.mark.parametrize("at_once", [1, 2, 5_000])
 def test_values_of_a_mariadb_come_exactly_and_by_every_range(
-    mariadb: Process,  # noqa: F811
+    mariadb: Process,  # noqa: F811  # pytest finds a fixture by its name
     monkeypatch: pytest.MonkeyPatch,
     at_once: int,
 ) -> None:
@@ -183,7 +183,7 @@ def test_values_of_a_postgresql_come_exactly_and_by_every_range(
     check_behind(copy, rows_of(copy))
 
 
-def test_tables_that_have_no_ranges_or_are_not_there_are_named(mariadb: Process) -> None:  # noqa: F811
+def test_tables_that_have_no_ranges_or_are_not_there_are_named(mariadb: Process) -> None:  # noqa: F811  # pytest finds a fixture by its name
     reset = ("DROP DATABASE IF EXISTS odd", "CREATE DATABASE odd")
     tables = ("CREATE TABLE odd.bag (a INT)", "CREATE TABLE odd.real_key (a DOUBLE PRIMARY KEY)")
     execute(mariadb.port, *reset, *tables)
@@ -208,7 +208,7 @@ def lake(tmp_path: Path) -> Lake:
 
 
 def test_a_copy_that_broke_off_goes_on_behind_its_last_row_whatever_was_written_meanwhile(
-    mariadb: Process,  # noqa: F811
+    mariadb: Process,  # noqa: F811  # pytest finds a fixture by its name
     lake: Lake,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -252,7 +252,7 @@ def test_a_copy_that_broke_off_goes_on_behind_its_last_row_whatever_was_written_
 
 @pytest.mark.slow
 def test_a_table_starts_from_its_database_by_the_command_line(
-    mariadb: Process,  # noqa: F811
+    mariadb: Process,  # noqa: F811  # pytest finds a fixture by its name
     lake: Lake,
     tmp_path: Path,
     spark: "SparkSession",

@@ -18,7 +18,7 @@ def test_a_keys_story_is_read_from_any_sequence_on_the_lowest_too(tmp_path: Path
     rows, table = SparkRows(world.session, world.lake, "shop"), TableName("shopdb", "sales", "orders")
     every = sorted(rows.table_rows(window, {table}), key=_sequence)
     middle = every[len(every) // 2]
-    keys, hashes = tuple(middle["keys"]), frozenset({middle["key_hash"]})  # type: ignore[arg-type]
+    keys, hashes = tuple(middle["keys"]), frozenset({middle["key_hash"]})  # type: ignore[arg-type]  # as it is
     story = [row for row in every if not hashes.isdisjoint((row["key_hash"], row["old_key_hash"]))]  # type: ignore[arg-type]
     assert len(story) > 1
 

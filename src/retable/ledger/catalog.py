@@ -32,7 +32,7 @@ from retable.ledger.tables import SystemTable, system_table
 # pyiceberg copies all that a table says of itself, its snapshots too, some twenty times a commit, which then costs what
 # the history weighs (apache/iceberg-python#3784). It is frozen: a copy may share it.
 for _metadata in (TableMetadataV1, TableMetadataV2, TableMetadataV3):
-    _metadata.__deepcopy__ = lambda self, memo=None: self.__copy__()  # type: ignore[method-assign]  # just this
+    _metadata.__deepcopy__ = lambda self, memo=None: self.__copy__()  # type: ignore[method-assign]  # set from outside
 
 _SWITCHES, _BETWEEN_SECONDS = 100, 0.05
 _PROPERTIES = {"format-version": "2", "write.metadata.delete-after-commit.enabled": "true"}
