@@ -164,7 +164,7 @@ def test_gold_equals_the_source_at_checkpoints_though_each_part_is_killed(
         gold = gold_of(replayed.lake)
         held |= {name: each.hold.code for name, each in gold.items() if each.hold and name not in held}
         if stop != END:
-            found: Any = differences(gold, replayed, CAPTURES / truth / stop)  # type: ignore[arg-type]  # a stand-in
+            found: Any = differences(gold, replayed, CAPTURES / truth / stop)  # type: ignore[arg-type]  # settings are all it asks
             assert dict(found) == named(stream, checkpoints.index(stop)), stop
     assert held == {gold: code for gold, code, *_ in expected("Held tables", stream)}
     lake = replayed.lake

@@ -1,6 +1,7 @@
 """What a replay reads of other windows for keys that gold is ahead of."""
 
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -16,10 +17,10 @@ def test_a_keys_story_is_read_from_any_sequence_on_the_lowest_too(tmp_path: Path
     world = open_lake_in(tmp_path, "debezium_json", "")
     window = world.deliver(messages_of("debezium_postgres")[:300])
     rows, table = SparkRows(world.session, world.lake, "shop"), TableName("shopdb", "sales", "orders")
-    every = sorted(rows.table_rows(window, {table}), key=_sequence)
+    every: list[Any] = sorted(rows.table_rows(window, {table}), key=_sequence)
     middle = every[len(every) // 2]
-    keys, hashes = tuple(middle["keys"]), frozenset({middle["key_hash"]})  # type: ignore[arg-type]  # as it is
-    story = [row for row in every if not hashes.isdisjoint((row["key_hash"], row["old_key_hash"]))]  # type: ignore[arg-type]
+    keys, hashes = tuple(middle["keys"]), frozenset({middle["key_hash"]})
+    story = [row for row in every if not hashes.isdisjoint((row["key_hash"], row["old_key_hash"]))]
     assert len(story) > 1
 
     def read(since: Sequence) -> list[Sequence]:
