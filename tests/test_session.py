@@ -6,13 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 from pyspark.sql import SparkSession
 
 from lakes import SettingsWriter
-from retable.config import Settings, load_settings
+from retable.config import Settings, jars_folder, load_settings
 from retable.errors import EnvironmentFault
-from retable.session import build_session, stop_session, submit_conf
+from retable.session import CLASS_ARCHIVE, build_session, stop_session, submit_conf
 
 
 @pytest.fixture
@@ -56,6 +57,11 @@ def test_a_session_counts_time_in_utc_and_refuses_what_does_not_fit(spark: Spark
 def test_local_spark_listens_on_loopback_only(spark: SparkSession) -> None:
     conf = spark.sparkContext.getConf()
     assert conf.get("spark.driver.host") == conf.get("spark.driver.bindAddress") == "127.0.0.1"
+
+
+def test_spark_begins_with_the_classes_that_setup_archived(spark: SparkSession) -> None:
+    jvm = psutil.Process(spark.sparkContext._gateway.proc.pid)
+    assert str(jars_folder() / CLASS_ARCHIVE) in {mapped.path for mapped in jvm.memory_maps()}
 
 
 def test_missing_jars_name_the_command_that_gets_them(

@@ -19,6 +19,9 @@ from retable.lake_settings import LakeSettings
 _ICEBERG = "org.apache.iceberg.spark"
 _CATALOG = f"spark.sql.catalog.{CATALOG}"
 _ALWAYS = "iceberg-spark-runtime"
+CLASS_ARCHIVE = "classes.jsa"
+"""Beside Spark's jars: the classes that a window needs, as a JVM that replayed one had them."""
+
 _CONNECTION_WAS_CLOSED = "08003"
 _OWNER = "retable.session.owner"
 _starting = Lock()
@@ -51,7 +54,9 @@ def submit_conf(settings: Settings) -> dict[str, str]:
     """Tell what Spark must know before its JVM starts: no session can add it afterwards."""
     return {
         "spark.driver.memory": "2g",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_log_settings().as_uri()}",
+        "spark.driver.extraJavaOptions": " ".join(
+            [f"-Dlog4j2.configurationFile={_log_settings().as_uri()}", *_archived_classes()]
+        ),
         "spark.jars": ",".join(map(str, _jars(settings))),
         "spark.sql.extensions": f"{_ICEBERG}.extensions.IcebergSparkSessionExtensions",
         "spark.ui.enabled": "false",
@@ -152,6 +157,15 @@ def _jars(settings: Settings) -> list[Path]:
             f"{' and '.join(missing)} of Spark's jars are not in {folder}: run `make setup`", folder=str(folder)
         )
     return [jar for jars in found.values() for jar in jars]
+
+
+def _archived_classes() -> list[str]:
+    """What gives the JVM its classes ready to use, as `make setup` left them: a third less time to a first result.
+
+    An archive of another Java or of other jars is passed over, in silence.
+    """
+    archive = jars_folder() / CLASS_ARCHIVE
+    return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"] if archive.exists() else []
 
 
 def _log_settings() -> Path:

@@ -86,7 +86,7 @@ def test_the_image_has_what_a_driver_and_a_worker_need() -> None:
     assert {line.split()[0] for line in lines} == _INSTRUCTIONS
     for source in re.findall(r"^COPY (?!--from)(.+) \S+$", text, re.MULTILINE):
         for name in source.split():
-            assert (INFRA.parent / name).exists(), name
+            assert any(INFRA.parent.glob(name)), name
     assert "--require-hashes" in text
 
 
