@@ -13,7 +13,7 @@ import pytest
 import local_airflow
 from airflow_running.database import free_port, postgres
 from airflow_running.running import CANARY, HOOK_PORT, PATIENCE, RunningAirflow
-from airflow_running.world import World, make_victim, make_world
+from airflow_running.world import NIGHT, SHOP, SHOP_HOURS, World, make_victim, make_world
 
 
 @pytest.fixture(scope="session")
@@ -78,6 +78,26 @@ def _migrate(home: Path, env: dict[str, str]) -> None:
 def world(folder: Path) -> World:
     """The lake that the DAG file of a user replays."""
     return make_world(folder / "world", folder / "dags")
+
+
+@pytest.fixture(scope="session")
+def replaying(airflow: RunningAirflow, world: World) -> RunningAirflow:
+    """Airflow at the shop: the last hour as the scheduler starts it, and six before it by a backfill, newest first.
+
+    It goes on while the first tests look at what needs no Spark.
+    """
+    airflow.unpause(SHOP)
+    airflow.until(lambda: airflow.runs(SHOP))
+    airflow.backfill(SHOP, world.start(SHOP_HOURS), world.start(2))
+    return airflow
+
+
+@pytest.fixture(scope="session")
+def replayed(replaying: RunningAirflow) -> RunningAirflow:
+    """Airflow, once all hours of the shop are replayed, and those of a quiet night are due."""
+    replaying.wait_for_runs(SHOP, SHOP_HOURS)
+    replaying.unpause(NIGHT)
+    return replaying
 
 
 @pytest.fixture(scope="session")

@@ -3,23 +3,9 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from airflow_running.running import RunningAirflow
-from airflow_running.world import QUIET_HOURS, SHOP_HOURS, World, retable
+from airflow_running.world import NIGHT, QUIET_HOURS, SHOP, SHOP_HOURS, World, retable
 from retable.ledger.read import read_cuts, read_ledger, read_tables
-
-SHOP, NIGHT = "replay_changes__shop", "replay_changes__night"
-
-
-@pytest.fixture(scope="module")
-def replayed(airflow: RunningAirflow, world: World) -> RunningAirflow:
-    """The last hour as the scheduler starts it, and the six before it by a backfill, the newest first, beside it."""
-    airflow.unpause(SHOP, NIGHT)
-    airflow.until(lambda: airflow.runs(SHOP))
-    airflow.backfill(SHOP, world.start(SHOP_HOURS), world.start(2))
-    airflow.wait_for_runs(SHOP, SHOP_HOURS)
-    return airflow
 
 
 def test_six_hours_backfilled_out_of_order_beside_a_live_one_give_the_rows_of_the_source(
@@ -56,7 +42,9 @@ def test_a_runs_note_says_what_happened(replayed: RunningAirflow, world: World) 
 def test_the_cut_is_an_asset_of_every_window_and_a_table_is_one_only_where_it_changed(
     replayed: RunningAirflow, world: World
 ) -> None:
-    events = replayed.call("GET", "/assets/events?limit=200&order_by=timestamp")["asset_events"]
+    told = replayed.call("GET", f"/assets/events?limit=200&order_by=timestamp&source_dag_id={SHOP}")
+    events = told["asset_events"]
+    assert {event["source_dag_id"] for event in events} == {SHOP}
     cuts = [event for event in events if event["name"] == "retable_cut_shop"]
     assert {event["extra"]["window"] for event in cuts} >= {world.window(ago) for ago in range(1, SHOP_HOURS + 1)}
     assert all({"counts", "watermark", "late"} <= set(event["extra"]) for event in cuts)
@@ -66,8 +54,8 @@ def test_the_cut_is_an_asset_of_every_window_and_a_table_is_one_only_where_it_ch
     for event in tables:
         assert (event["name"], event["extra"]["snapshot_id"]) in snapshots
         assert event["extra"]["late"] in (True, False)
-    told = [(event["name"], event["extra"]["snapshot_id"]) for event in tables]
-    assert len(told) == len(set(told))
+    pairs = [(event["name"], event["extra"]["snapshot_id"]) for event in tables]
+    assert len(pairs) == len(set(pairs))
 
 
 def test_a_quiet_night_starts_no_spark_and_is_complete_in_the_ledger(replayed: RunningAirflow, world: World) -> None:

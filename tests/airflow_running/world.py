@@ -14,6 +14,7 @@ from retable.ledger.catalog import Lake, open_lake
 from retable.model.window import window_name
 
 HOUR = timedelta(hours=1)
+SHOP, NIGHT = "replay_changes__shop", "replay_changes__night"
 SHOP_HOURS = 7
 VICTIM_HOURS = 4
 QUIET_HOURS = 6
