@@ -1,12 +1,17 @@
 """Which type a column has that no statement told: the settings', else the message's, else text."""
 
 from collections.abc import Callable
+from itertools import permutations
 
 import pytest
 
 from retable.config import Settings
-from retable.gold.plan import Rules
+from retable.decode.baseline_form import baseline_wire
+from retable.gold.plan import Rules, Tables
 from retable.model.event import TableName
+from retable.model.schema import GoldType
+from retable.model.sequence import Sequence
+from retable.replay.fold import RowEvent
 
 TABLE = TableName("shop", None, "t")
 SOURCE = """
@@ -57,3 +62,27 @@ def test_dates_are_text_where_the_settings_ask_for_zero_dates_as_text(
     settings = write_settings(SOURCE.format("streamx_json", "string"))
     _, kind = Rules(settings, settings.source("erp"), "mysql").seen(TABLE, "d", "DATE")
     assert str(kind) == "string"
+
+
+def test_columns_are_the_same_in_whatever_order_rows_are_read(write_settings: Callable[[str], Settings]) -> None:
+    settings = write_settings(SOURCE.format("canal_json", "hold"))
+    told = [
+        {"id": baseline_wire(None), "v": baseline_wire(None), "long": baseline_wire(GoldType("long"))},
+        {"long": "int", "v": "varchar(9)", "id": "int"},
+        {"id": "bigint", "v": "varchar(20)", "more": "date"},
+    ]
+    events = [
+        RowEvent("INSERT", None, "{}", types, None, Sequence(0, at, 0), None, 0, "t", 0, at, 0, None, None, True)
+        for at, types in enumerate(told)
+    ]
+    tables = Tables.trace([], Rules(settings, settings.source("erp"), "mysql"), [], [TABLE])
+    for order in map(list, permutations(events)):
+        ((identity, mine),) = tables.split({TABLE: order}).items()
+        found = tables.strange({identity: mine}, {})
+        columns = [(each.name, each.source_type, str(each.type)) for each in found]
+        assert columns == [
+            ("id", "int", "int"),
+            ("v", "varchar(9)", "string"),
+            ("long", "int", "int"),
+            ("more", "date", "date"),
+        ]

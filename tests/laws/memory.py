@@ -196,7 +196,8 @@ class MemoryRows:
         ]
 
     def _records(self, until: str) -> list[Record]:
-        return [record for window, records in self.silver.items() if window <= until for record in records]
+        """What was written last comes first: no store promises an order."""
+        return [record for window, records in self.silver.items() if window <= until for record in records][::-1]
 
     # --- gold ----------------------------------------------------------------------------------------------------
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[Standing]:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from retable.decode.baseline_form import baseline_type, is_baseline
 from retable.decode.values import Value, ValueRules, read_image
 from retable.errors import BadValue, KeyUnknown, OrderUndefined
 from retable.model.schema import GoldType
@@ -154,18 +155,31 @@ def strange_columns(
 ) -> list[ImplicitColumn]:
     """The columns that images bring though no statement told of them, each once, at the start of its epoch.
 
-    `type_of` gives the source type, where messages tell one, and the gold type for a column and its wire type.
+    `type_of` gives the source type, where messages tell one, and the gold type for a column and its wire type. Columns
+    come as the lowest event has them, in whatever order events are given; the type is of the lowest that tells one.
     """
-    found: dict[tuple[Sequence | None, str], ImplicitColumn] = {}
-    seen: set[tuple[Sequence | None, tuple[str, ...]]] = set()
+    images: dict[tuple[Sequence | None, _Types], RowEvent] = {}
     for event in events:
-        epoch = history.epoch_of(event.sequence)
         types = event.types or dict.fromkeys(read_image(event.after or event.before or "{}"))
-        if (epoch.start, tuple(types)) in seen:
-            continue
-        seen.add((epoch.start, tuple(types)))
-        for name, wire in types.items():
-            place = (epoch.start, name.lower())
-            if epoch.column(name) is None and place not in found:
-                found[place] = ImplicitColumn(history.identity, epoch.start, name, *type_of(name, wire))
-    return list(found.values())
+        place = (history.epoch_of(event.sequence).start, tuple(types.items()))
+        if place not in images or event.arrival < images[place].arrival:
+            images[place] = event
+    found: dict[tuple[Sequence | None, str], tuple[str, str | None]] = {}
+    for (start, told), event in sorted(images.items(), key=lambda each: each[1].arrival):
+        epoch = history.epoch_of(event.sequence)
+        for name, wire in told:
+            if epoch.column(name) is None:
+                column = (start, name.lower())
+                first, known = found.get(column, (name, wire))
+                found[column] = first, wire if _trust(wire) > _trust(known) else known
+    return [
+        ImplicitColumn(history.identity, start, name, *type_of(name, wire))
+        for (start, _), (name, wire) in found.items()
+    ]
+
+
+def _trust(wire: str | None) -> int:
+    """How much a wire type tells of a column: the stream's own more than a dump's, and most dumps more than nothing."""
+    if wire is None or not is_baseline(wire):
+        return 0 if wire is None else 2
+    return 0 if baseline_type(wire) is None else 1
