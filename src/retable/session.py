@@ -55,7 +55,7 @@ def submit_conf(settings: Settings) -> dict[str, str]:
     return {
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": " ".join(
-            [f"-Dlog4j2.configurationFile={_log_settings().as_uri()}", *_archived_classes()]
+            [f"-Dlog4j2.configurationFile={_log_settings().as_uri()}", *archived_classes()]
         ),
         "spark.jars": ",".join(map(str, _jars(settings))),
         "spark.sql.extensions": f"{_ICEBERG}.extensions.IcebergSparkSessionExtensions",
@@ -64,6 +64,15 @@ def submit_conf(settings: Settings) -> dict[str, str]:
         # Nothing is ever in it, but Spark makes this folder, by default wherever a program was started.
         "spark.sql.warehouse.dir": (Path(tempfile.gettempdir()) / "retable-spark-warehouse").as_uri(),
     }
+
+
+def archived_classes() -> list[str]:
+    """What gives the JVM its classes ready to use, as `make setup` left them: a third less time to a first result.
+
+    An archive of another Java or of other jars is passed over, in silence.
+    """
+    archive = jars_folder() / CLASS_ARCHIVE
+    return [f'"-XX:SharedArchiveFile={archive}"', "-Xlog:cds=off", "-Xlog:cds+dynamic=off"] if archive.exists() else []
 
 
 def _session_conf(settings: Settings, local: bool) -> dict[str, str]:
@@ -157,15 +166,6 @@ def _jars(settings: Settings) -> list[Path]:
             f"{' and '.join(missing)} of Spark's jars are not in {folder}: run `make setup`", folder=str(folder)
         )
     return [jar for jars in found.values() for jar in jars]
-
-
-def _archived_classes() -> list[str]:
-    """What gives the JVM its classes ready to use, as `make setup` left them: a third less time to a first result.
-
-    An archive of another Java or of other jars is passed over, in silence.
-    """
-    archive = jars_folder() / CLASS_ARCHIVE
-    return [f"-XX:SharedArchiveFile={archive}", "-Xlog:cds=off", "-Xlog:cds+dynamic=off"] if archive.exists() else []
 
 
 def _log_settings() -> Path:

@@ -17,7 +17,7 @@ from typing import TextIO
 import pyspark
 
 from retable.config import Settings
-from retable.session import submit_conf
+from retable.session import archived_classes, submit_conf
 from servers.processes import Process, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,7 +100,7 @@ class Cluster:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.executor.memory": "640m",
             "spark.executor.cores": "1",
-            "spark.executor.extraJavaOptions": _QUICK,
+            "spark.executor.extraJavaOptions": " ".join([_QUICK, *archived_classes()]),
             "spark.sql.shuffle.partitions": "4",
         }
 
