@@ -16,7 +16,7 @@ demo: setup ## replay a real MariaDB change log and a simulated shop through Air
 test: lint ## every test that needs no server and no root
 	@$(BIN)/pytest -n auto --dist loadgroup -m "not slow" --ignore=tests/faults --ignore=tests/airflow_running --ignore=tests/servers
 
-test-slow: setup ## the tests that take minutes each: a genuine stream in two dozen pieces, on-boarding, upkeep, shadows
+test-slow: setup ## the tests that take minutes: on-boarding, the life of tables, upkeep, shadows
 	@$(BIN)/pytest -n 2 --dist loadfile -m slow --ignore=tests/servers
 
 test-faults: setup ## kill -9 of Spark at every seam, a full disk; wants root

@@ -59,6 +59,12 @@ def test_what_a_killed_run_held_runs_out(lake):
         pass
 
 
+def test_what_a_machine_gave_back_whose_clock_is_ahead_is_free(lake):
+    with leased(lake, lease("gold_shop.t", "ahead", now=NOW + timedelta(minutes=30))):
+        assert len(standing_leases(lake, "erp", NOW)) == 1
+    assert standing_leases(lake, "erp", NOW) == []
+
+
 def test_a_lease_of_another_source_is_of_no_account(lake):
     with leased(lake, lease("gold_shop.t", "one")):
         assert standing_leases(lake, "other", NOW) == []

@@ -145,12 +145,10 @@ def test_at_every_checkpoint_gold_is_what_the_source_held(prepare: Callable[[Ite
     }
 
 
-@pytest.mark.parametrize(("pieces", "seed"), [(7, 1), pytest.param(24, 2, marks=pytest.mark.slow)])
-def test_any_cut_and_any_order_of_replay_give_the_same_rows(
-    prepare: Callable[[Iterable[int]], Stream], pieces: int, seed: int
-) -> None:
-    chance = random.Random(seed)
-    stream = prepare(sorted(chance.sample(range(1, len(canal_lines())), pieces - 1)))
+def test_any_cut_and_any_order_of_replay_give_the_same_rows(prepare: Callable[[Iterable[int]], Stream]) -> None:
+    """In seven pieces; laws cut the stream into more, in memory."""
+    chance = random.Random(1)
+    stream = prepare(sorted(chance.sample(range(1, len(canal_lines())), 6)))
     in_order = stream.fresh("in-order")
     lake = replay_all(in_order, stream.windows)
     assert set(differences(lake, TRUTH, "final")) <= HELD_AT.keys()

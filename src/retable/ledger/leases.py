@@ -116,11 +116,14 @@ def _append(lake: Lake, table: Table, lease: Lease) -> bool:
 
 
 def _standing(lake: Lake, table: Table | None, source: str, now: datetime) -> list[Lease]:
-    """The newest word of each holder about each target, where it has not run out."""
+    """The newest word of each holder about each target, where it has not run out, and is not that it was given back.
+
+    Whoever gave it back may have another clock.
+    """
     newest: dict[tuple[str, str], Lease] = {}
     least = {"recorded_at": now - 2 * LENGTH}
     rows = scan(lake, table, least, source=source).to_pylist()
     found = [Lease(**{**row, **{name: row[name].astimezone(UTC) for name in ("until", "recorded_at")}}) for row in rows]
     for lease in sorted(found, key=lambda lease: (lease.recorded_at, -lease.until.timestamp())):
         newest[lease.holder, lease.target] = lease
-    return [lease for lease in newest.values() if lease.until > now]
+    return [lease for lease in newest.values() if lease.until > max(now, lease.recorded_at)]
