@@ -81,8 +81,8 @@ def test_columns_are_the_same_in_whatever_order_rows_are_read(write_settings: Ca
         found = tables.strange({identity: mine}, {})
         columns = [(each.name, each.source_type, str(each.type)) for each in found]
         assert columns == [
-            ("id", "int", "int"),
+            ("id", "bigint", "long"),
             ("v", "varchar(9)", "string"),
-            ("long", "int", "int"),
+            ("long", None, "long"),
             ("more", "date", "date"),
         ]

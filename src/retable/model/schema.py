@@ -33,6 +33,28 @@ class GoldType:
                 return self.scale == other.scale and self.precision <= other.precision
         return False
 
+    def joined(self, other: "GoldType") -> "GoldType | None":
+        """The narrowest type that holds every value of both, text left aside; None where no type does."""
+        if self.widens_to(other) or other.widens_to(self):
+            return other if self.widens_to(other) else self
+        mine, others = self._digits, other._digits
+        if mine is None or others is None:
+            return None
+        whole, scale = max(mine[0], others[0]), max(mine[1], others[1])
+        return GoldType("decimal", whole + scale, scale) if whole + scale <= 38 else None
+
+    @property
+    def _digits(self) -> tuple[int, int] | None:
+        """How many digits before and behind the point a value can have; None where it is no exact number."""
+        match self.kind:
+            case "int":
+                return 10, 0
+            case "long":
+                return 19, 0
+            case "decimal":
+                return self.precision - self.scale, self.scale
+        return None
+
     def rewrites_to(self, other: "GoldType") -> bool:
         """Say whether every value of this type is one of `other` too, though Iceberg cannot promote the column."""
         if self.widens_to(other):

@@ -43,7 +43,7 @@ def _fill(table: TracedTable, change: DeclareTable, dialect: Dialect) -> None:
     columns: list[Column] = []
     for spec in change.columns:
         was = last.column(spec.name)
-        if was is not None and not _is_of_messages(table, was):
+        if was is not None and not table.is_of_images(was):
             columns.append(was)
             continue
         kind = dialect.type_of(change.table, spec)
@@ -57,13 +57,6 @@ def _fill(table: TracedTable, change: DeclareTable, dialect: Dialect) -> None:
     table.epochs[-1] = replace(last, columns=(*columns, *others), keys=keys)
 
 
-def _is_of_messages(table: TracedTable, column: Column) -> bool:
-    """Whether only images told of a column as it stands."""
-    told = (column.name.lower(), column.source_type, column.type)
-    seen = (each for columns in table.implicit.values() for each in columns)
-    return any((each.name.lower(), each.source_type, each.type) == told for each in seen)
-
-
 def _with(table: TracedTable, epoch: Epoch, column: Column) -> Epoch:
     """An epoch with a column as it is declared, where no statement told of it; one that was never renamed is in all."""
     if epoch.complete:
@@ -72,7 +65,7 @@ def _with(table: TracedTable, epoch: Epoch, column: Column) -> Epoch:
     if mine is None:
         spreads = column.id == first_identity(column.name) and epoch.column(column.name) is None
         return replace(epoch, columns=(*epoch.columns, column)) if spreads else epoch
-    if not _is_of_messages(table, mine):
+    if not table.is_of_images(mine):
         return epoch
     typed = replace(mine, source_type=column.source_type, type=column.type)
     return replace(epoch, columns=tuple(typed if each == mine else each for each in epoch.columns))

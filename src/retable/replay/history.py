@@ -145,6 +145,7 @@ class TableHistory:
     key_changes: tuple[Sequence, ...] = ()
     ended: Sequence | None = None
     skipped: frozenset[tuple[Sequence, str | None, str | None]] = frozenset()
+    untold: frozenset[str] = frozenset()
 
     @property
     def name(self) -> TableName:

@@ -1,7 +1,7 @@
 """Row images of any epoch to rows of the final schema: by column identity, never by today's name."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from retable.decode.baseline_form import baseline_type, is_baseline
 from retable.decode.values import Value, ValueRules, read_image
@@ -156,7 +156,8 @@ def strange_columns(
     """The columns that images bring though no statement told of them, each once, at the start of its epoch.
 
     `type_of` gives the source type, where messages tell one, and the gold type for a column and its wire type. Columns
-    come as the lowest event has them, in whatever order events are given; the type is of the lowest that tells one.
+    come as the lowest event has them, in whatever order events are given; the type holds the values of all that events
+    tell. A column of which only images tell comes again where they tell a wider type than it has.
     """
     images: dict[tuple[Sequence | None, _Types], RowEvent] = {}
     for event in events:
@@ -164,22 +165,39 @@ def strange_columns(
         place = (history.epoch_of(event.sequence).start, tuple(types.items()))
         if place not in images or event.arrival < images[place].arrival:
             images[place] = event
-    found: dict[tuple[Sequence | None, str], tuple[str, str | None]] = {}
+    found: dict[tuple[Sequence | None, str], tuple[ImplicitColumn, bool]] = {}
     for (start, told), event in sorted(images.items(), key=lambda each: each[1].arrival):
         epoch = history.epoch_of(event.sequence)
         for name, wire in told:
-            if epoch.column(name) is None:
-                column = (start, name.lower())
-                first, known = found.get(column, (name, wire))
-                found[column] = first, wire if _trust(wire) > _trust(known) else known
-    return [
-        ImplicitColumn(history.identity, start, name, *type_of(name, wire))
-        for (start, _), (name, wire) in found.items()
-    ]
+            column = epoch.column(name)
+            if column is not None and column.id not in history.untold:
+                continue
+            seen = ImplicitColumn(history.identity, start, name, *type_of(name, wire)), _tells(wire)
+            known = seen if column is None else (_as_it_stands(column, history), True)
+            first = (known[0].epoch_start, known[0].name.lower())
+            found[first] = _both(found.get(first, known), seen)
+    untold = [column for epoch in history.epochs for column in epoch.columns if column.id in history.untold]
+    standing = {_as_it_stands(column, history) for column in untold}
+    return [column for column, _ in found.values() if column not in standing]
 
 
-def _trust(wire: str | None) -> int:
-    """How much a wire type tells of a column: the stream's own more than a dump's, and most dumps more than nothing."""
-    if wire is None or not is_baseline(wire):
-        return 0 if wire is None else 2
-    return 0 if baseline_type(wire) is None else 1
+def _as_it_stands(column: Column, history: TableHistory) -> ImplicitColumn:
+    """A column of which only images told, from its first epoch on."""
+    start, name = next((e.start, each.name) for e in history.epochs for each in e.columns if each.id == column.id)
+    return ImplicitColumn(history.identity, start, name, column.source_type, column.type)
+
+
+def _both(one: tuple[ImplicitColumn, bool], other: tuple[ImplicitColumn, bool]) -> tuple[ImplicitColumn, bool]:
+    """A column as two images tell it: one that tells a type counts before one that tells none."""
+    (column, told), (seen, tells) = one, other
+    if told != tells:
+        return one if told else (replace(column, source_type=seen.source_type, type=seen.type), True)
+    joined = column.type.joined(seen.type) if told else None
+    if joined is None or joined == column.type:
+        return one
+    return replace(column, source_type=seen.source_type if joined == seen.type else None, type=joined), True
+
+
+def _tells(wire: str | None) -> bool:
+    """Whether a wire type tells the type of a column."""
+    return wire is not None and not (is_baseline(wire) and baseline_type(wire) is None)

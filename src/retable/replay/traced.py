@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from retable.model.event import TableName
 from retable.model.schema import ColumnSpec, GoldType
@@ -14,7 +15,10 @@ from retable.replay.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class ImplicitColumn:
-    """A column that images bring though no statement told of it; it stands from the start of its first epoch."""
+    """A column that images bring though no statement told of it; it stands from the start of its first epoch.
+
+    One that comes again with a wider type widens it.
+    """
 
     identity: str
     epoch_start: Sequence | None
@@ -127,10 +131,22 @@ class TracedTable:
         """Put the columns that images are known to bring in the last epoch behind the told ones."""
         epoch = self.epochs[-1]
         for seen in self.implicit.get(epoch.start, []):
-            if epoch.column(seen.name) is None:
+            column = epoch.column(seen.name)
+            if column is None:
                 column = Column(self.identify(seen.name), seen.name, seen.source_type, seen.type)
                 epoch = replace(epoch, columns=(*epoch.columns, column))
+            elif column.type != seen.type == column.type.joined(seen.type) and self.is_of_images(column):
+                wider = replace(column, source_type=seen.source_type, type=seen.type)
+                epoch = replace(epoch, columns=tuple(wider if each is column else each for each in epoch.columns))
         self.epochs[-1] = arranged(epoch)
+
+    def is_of_images(self, column: Column) -> bool:
+        """Whether only images told of a column as it stands."""
+        return (column.name.lower(), column.source_type, column.type) in self._seen
+
+    @property
+    def _seen(self) -> set[tuple[str, str | None, GoldType]]:
+        return {(each.name.lower(), each.source_type, each.type) for each in chain(*self.implicit.values())}
 
     def identify(self, name: str) -> str:
         """The identity of a column that no statement told of, by the name that it has now."""
@@ -146,6 +162,11 @@ class TracedTable:
             self.renamed[to.lower()] = identity
 
     def freeze(self) -> TableHistory:
+        seen = self._seen
+        columns = [
+            (each.id, (each.name.lower(), each.source_type, each.type)) for e in self.epochs for each in e.columns
+        ]
+        untold = {identity for identity, _ in columns} - {identity for identity, told in columns if told not in seen}
         return TableHistory(
             self.identity,
             tuple(self.spans),
@@ -156,4 +177,5 @@ class TracedTable:
             tuple(self.key_changes),
             self.ended,
             self.skipped,
+            frozenset(untold),
         )
