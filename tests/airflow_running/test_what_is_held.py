@@ -92,7 +92,6 @@ def answer(airflow: RunningAirflow, dag_id: str, run: str, chosen: str, task: st
     airflow.call("PATCH", place, {"chosen_options": [chosen], "params_input": {}})
 
 
-@pytest.mark.usefixtures("replaying")
 def test_an_answer_is_carried_out_and_no_answer_leaves_the_table_held(airflow: RunningAirflow, settings: Path) -> None:
     hurried = ask(airflow, "hurried__decide_hold")
     approved, left = (ask(airflow, "asked__decide_hold") for _ in range(2))
