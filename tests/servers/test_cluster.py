@@ -128,7 +128,8 @@ def driver(parts: Parts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[D
 def test_jobs_that_are_submitted_replay_the_shop_as_it_is(parts: Parts, tmp_path: Path) -> None:
     shop = shop_at(tmp_path, parts.place("shop"), BUCKET)
     first, second = shop.windows()
-    for job, window in (*((stage, first) for stage in LAYERS), ("window", second)):
+    # A window that is landed already is what it is: the next job goes on with it.
+    for job, window in (("land", first), ("window", first), ("window", second)):
         done = parts.cluster.submit(job, shop.settings, shop.file, window, "run")
         assert done.returncode == 0, done.stderr[-4000:]
         last = json.loads(done.stdout.splitlines()[-1])

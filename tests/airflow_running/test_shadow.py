@@ -1,0 +1,95 @@
+"""A shadow in a real Airflow: asked for in the form, shown, rejected or approved, promoted; wrong words are refused."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from airflow_running.running import RunningAirflow
+from airflow_running.test_what_is_held import answer
+from airflow_running.world import SHOP_HOURS, World
+from retable.gold.read import gold_states
+from retable.ledger.read import read_tables
+from retable.shadow.lake import find_shadow
+
+DAG = "replay_window"
+ZONE = 'time_zone = "Asia/Shanghai"\n'
+
+
+@pytest.fixture(scope="module")
+def known(replayed: RunningAirflow) -> RunningAirflow:
+    replayed.unpause(DAG)
+    return replayed
+
+
+@contextmanager
+def other_zone(world: World) -> Iterator[None]:
+    """While it lasts the settings say that the shop writes its times in another zone."""
+    path = world.folder / "retable.toml"
+    right = path.read_text("utf-8")
+    path.write_text(right.replace("[sources.shop]\n", f"[sources.shop]\n{ZONE}"), encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.write_text(right, encoding="utf-8")
+
+
+def ask(airflow: RunningAirflow, **form: object) -> str:
+    body = {"logical_date": None, "conf": {"source": "shop", "reason": "the zone of its times", **form}}
+    return str(airflow.call("POST", f"/dags/{DAG}/dagRuns", body)["dag_run_id"])
+
+
+def shadow(airflow: RunningAirflow, world: World, tables: list[str]) -> str:
+    """Ask for a shadow, and wait until a person is asked about it."""
+    run = ask(airflow, mode="shadow", tables=tables, **{"from": world.window(1), "to": world.window(0)})
+    airflow.wait_for(DAG, run, "build", "success")
+    airflow.wait_for(DAG, run, "approve", "awaiting_input")
+    return run
+
+
+def decide(airflow: RunningAirflow, run: str, chosen: str) -> None:
+    answer(airflow, DAG, run, chosen, "approve")
+    airflow.wait_for_run(DAG, run)
+
+
+def differing(airflow: RunningAirflow, run: str) -> list[dict[str, Any]]:
+    return [each for each in airflow.result(DAG, run, "compare")["tables"] if not each["equal"]]
+
+
+def test_a_shadow_is_shown_and_gold_is_what_a_person_makes_of_it(known: RunningAirflow, world: World) -> None:
+    before = world.differences()
+    identities = {row.gold: row.identity for row in read_tables(world.lake, "shop")}
+    tables = sorted(name for name, state in gold_states(world.lake).items() if state.hold is None)
+    with other_zone(world):
+        rejected = shadow(known, world, tables)
+        different = [table["table"] for table in differing(known, rejected)]
+        assert different, "no table of the shop has a time"
+        decide(known, rejected, "Reject")
+        assert known.state(DAG, rejected, "promote") == "skipped"
+        assert (world.differences(), find_shadow(world.lake, "shop")) == (before, None)
+        approved = shadow(known, world, different)
+        decide(known, approved, "Approve")
+    assert known.result(DAG, approved, "promote") == different
+    assert world.differences().keys() - before.keys() == set(different)
+    assert find_shadow(world.lake, "shop") is None
+    again = ask(known, mode="in place", **{"from": world.window(SHOP_HOURS), "to": world.window(0)})
+    known.wait_for_run(DAG, again)
+    assert world.differences() == before
+    assert {row.gold: row.identity for row in read_tables(world.lake, "shop")} == identities
+
+
+def test_a_form_filled_in_wrongly_is_refused_before_anything_is_begun(known: RunningAirflow, world: World) -> None:
+    range_ = {"from": world.window(1), "to": world.window(0)}
+    told = {}
+    for name, form in {
+        "tables in place": {"mode": "in place", "tables": ["gold_shop.orders"], **range_},
+        "no such table": {"mode": "shadow", "tables": ["gold_shop.no_such"], **range_},
+        "not yet": {"mode": "in place", "from": world.window(1), "to": world.window(-48)},
+    }.items():
+        run = ask(known, **form)
+        known.wait_for_run(DAG, run, "failed")
+        told[name] = known.log(DAG, run, "check")
+    assert "leave `tables` empty" in told["tables in place"]
+    assert "no_such" in told["no such table"]
+    assert "`retable run shop`" in told["not yet"]
