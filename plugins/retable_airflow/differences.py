@@ -38,6 +38,10 @@ def _table(found: Mapping[str, Any]) -> str:
         f"**{rows['only_in_gold']:,}** only in gold, **{rows['only_in_shadow']:,}** only in the shadow, "
         f"**{rows['different']:,}** different."
     )
+    lines += [
+        f"**{each['changes']:,} changes do not fit the shadow**: {inline(each['code'])}, {inline(each['reason'])}"
+        for each in found["rejected"]
+    ]
     lines += _columns(found["columns"])
     if rows["columns"]:
         each = (f"{inline(name)} in {count:,}" for name, count in rows["columns"].items())

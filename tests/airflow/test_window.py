@@ -160,6 +160,7 @@ DIFFERENCE: dict[str, Any] = {
     "key": ["id"],
     "held": "ZERO_DATE at 0.7.0",
     "moved": True,
+    "rejected": [{"code": "BAD_VALUE", "changes": 33, "reason": "it has a time of day"}],
     "columns": [{"gold": None, "shadow": {"name": "price", "type": "decimal(18,4)"}}],
     "rows": {
         "gold": 3,
@@ -181,6 +182,7 @@ def test_a_difference_is_told_with_its_counts_columns_and_rows() -> None:
         "price decimal&#40;18,4&#41;",
         "at in 2",
         '{"at": "b"}',
+        "**33 changes do not fit the shadow**: BAD_VALUE, it has a time of day",
         "held",
     ):
         assert part in text

@@ -95,6 +95,7 @@ def test_a_shadow_that_is_dropped_leaves_nothing_and_gold_as_it_was(
     build(world.session, world.lake, ask, "to see", "ann", "build", datetime.now(UTC), lambda _: None)
     (told,) = json.loads(retable("shadow", "diff", "shop", "--json").stdout)
     assert told["equal"]
+    assert told["rejected"] == []
     assert told["rows"]["gold"] == told["rows"]["shadow"] == 3
     assert [each["name"] for each in json.loads(retable("tables", "--json").stdout)] == ["gold_shop.other", TABLE]
     assert retable("shadow", "drop", "shop", "--reason", "seen").exit_code == 0

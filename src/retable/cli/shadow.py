@@ -103,6 +103,7 @@ def words_of(found: ShadowDifference) -> list[str]:
         lines.append(f"    the shadow is held: {found.held}")
     if found.moved:
         lines.append("    gold has changed since the shadow was built: what came since is only in gold here")
+    lines += [f"    {n:,} changes do not fit the shadow: {code}, {reason}" for code, n, reason in found.rejected]
     return lines
 
 
@@ -114,6 +115,7 @@ def difference_json(found: ShadowDifference) -> dict[str, object]:
         "key": list(found.key),
         "held": found.held,
         "moved": found.moved,
+        "rejected": [{"code": code, "changes": n, "reason": reason} for code, n, reason in found.rejected],
         "columns": [{"gold": _column(each.left), "shadow": _column(each.right)} for each in found.columns],
         "rows": rows_json(found.rows, "gold", "shadow"),
     }

@@ -1,5 +1,6 @@
 """What lies between a gold table and its shadow: columns by name, rows by key."""
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,8 +9,10 @@ from pyiceberg.table import Table
 from retable.gold.read import find_gold
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.ledger.catalog import Lake
+from retable.ledger.read import scan
+from retable.model.event import TableName
 from retable.model.schema import parse_gold_type
-from retable.shadow.lake import Shadow
+from retable.shadow.lake import Shadow, shadow_source
 from retable.verify.compare import Comparison, RowDifference
 from retable.verify.spill import Spill
 from retable.verify.states import ColumnChange, compare_spills, read_columns
@@ -20,7 +23,8 @@ class ShadowDifference:
     """How a table's shadow differs from gold, which is the left side; `held` says why the shadow stopped, if it did.
 
     `key` names the columns by which rows were compared, none: whole rows. `moved`: gold has changed since the shadow
-    was built, so what came since is only there.
+    was built, so what came since is only there. `rejected` counts changes that did not fit the shadow, by code, each
+    with the reason of one.
     """
 
     table: str
@@ -29,6 +33,7 @@ class ShadowDifference:
     rows: RowDifference
     held: str | None
     moved: bool
+    rejected: tuple[tuple[str, int, str], ...]
 
     @property
     def is_equal(self) -> bool:
@@ -59,7 +64,15 @@ def compare_shadow(lake: Lake, shadow: Shadow, table: str, folder: Path) -> Shad
         rows,
         None if state.hold is None else f"{state.hold.code} at {state.hold.position or 'its first row'}",
         shadow.snapshots.get(table) != gold.metadata.current_snapshot_id,
+        _rejected(lake, shadow, state.table),
     )
+
+
+def _rejected(lake: Lake, shadow: Shadow, table: TableName) -> tuple[tuple[str, int, str], ...]:
+    quarantine = lake.find(f"quarantine.{shadow_source(shadow.ask.source)}")
+    rows = scan(lake, quarantine, stage="replay", database=table.database, table=table.table).to_pylist()
+    reasons = {row["code"]: row["reason"] for row in rows}
+    return tuple((code, count, reasons[code]) for code, count in Counter(row["code"] for row in rows).most_common())
 
 
 def _columns(table: Table) -> dict[str, str]:
