@@ -1,8 +1,7 @@
-"""A shadow in a real Airflow: asked for in the form, shown, rejected or approved, promoted; wrong words are refused."""
+"""A shadow in a real Airflow: asked for in the form, shown, approved, promoted; wrong words are refused."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 
@@ -40,44 +39,29 @@ def ask(airflow: RunningAirflow, **form: object) -> str:
     return str(airflow.call("POST", f"/dags/{DAG}/dagRuns", body)["dag_run_id"])
 
 
-def shadow(airflow: RunningAirflow, world: World, tables: list[str]) -> str:
-    """Ask for a shadow, and wait until a person is asked about it."""
-    run = ask(airflow, mode="shadow", tables=tables, **{"from": world.window(1), "to": world.window(0)})
-    airflow.wait_for(DAG, run, "build", "success")
-    airflow.wait_for(DAG, run, "approve", "awaiting_input")
-    return run
-
-
-def decide(airflow: RunningAirflow, run: str, chosen: str) -> None:
-    answer(airflow, DAG, run, chosen, "approve")
-    airflow.wait_for_run(DAG, run)
-
-
-def differing(airflow: RunningAirflow, run: str) -> list[dict[str, Any]]:
-    return [each for each in airflow.result(DAG, run, "compare")["tables"] if not each["equal"]]
-
-
-def test_a_shadow_is_shown_and_gold_is_what_a_person_makes_of_it(known: RunningAirflow, world: World) -> None:
+def test_a_shadow_is_shown_and_promoted_by_a_person(known: RunningAirflow, world: World) -> None:
     before = world.differences()
     identities = {row.gold: row.identity for row in read_tables(world.lake, "shop")}
     tables = sorted(name for name, state in gold_states(world.lake).items() if state.hold is None)
+    hour = {"from": world.window(1), "to": world.window(0)}
     with other_zone(world):
-        rejected = shadow(known, world, tables)
-        found = {table["table"]: table["rejected"] for table in differing(known, rejected)}
-        different = sorted(found)
+        run = ask(known, mode="shadow", tables=tables, **hour)
+        known.wait_for(DAG, run, "approve", "awaiting_input")
+        different = {
+            each["table"]: each["rejected"] for each in known.result(DAG, run, "compare")["tables"] if not each["equal"]
+        }
         assert "gold_shop.orders" in different
         # In another zone a date is no midnight any more: a person reads why rows are missing.
-        assert "a time of day" in str(found["gold_shop.customers"])
-        decide(known, rejected, "Reject")
-        assert known.state(DAG, rejected, "promote") == "skipped"
-        assert (world.differences(), find_shadow(world.lake, "shop")) == (before, None)
-        approved = shadow(known, world, different)
-        decide(known, approved, "Approve")
-    assert known.result(DAG, approved, "promote") == different
-    assert world.differences().keys() - before.keys() == set(different)
+        assert "a time of day" in str(different["gold_shop.customers"])
+        assert world.differences() == before
+        answer(known, DAG, run, "Approve", "approve")
+        known.wait_for_run(DAG, run)
+    assert known.result(DAG, run, "promote") == tables
+    assert world.differences().keys() - before.keys() == different.keys()
     assert find_shadow(world.lake, "shop") is None
-    again = ask(known, mode="in place", **{"from": world.window(SHOP_HOURS), "to": world.window(0)})
-    known.wait_for_run(DAG, again)
+    # Settings concern the rows of all hours.
+    whole = {"from": world.window(SHOP_HOURS), "to": world.window(0)}
+    known.wait_for_run(DAG, ask(known, mode="in place", **whole))
     assert world.differences() == before
     assert {row.gold: row.identity for row in read_tables(world.lake, "shop")} == identities
 

@@ -10,6 +10,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from retable.config import load_settings
+from retable.gold.read import read_rows
+from retable.gold.render import json_rows
 from retable.ledger.catalog import Lake, open_lake
 from retable.model.window import window_name
 
@@ -92,10 +94,10 @@ class World:
 
     def differences(self) -> dict[str, tuple[int, int]]:
         """Gold tables whose rows are not those of the simulated shop, with how many are only here and only there."""
-        found = {}
+        found, lake = {}, self.lake
         for truth in sorted((self.folder / "truth").glob("*.jsonl")):
             wanted = sorted(truth.read_text("utf-8").splitlines())
-            rows = sorted(retable("--settings", self.folder / "retable.toml", "rows", truth.stem).splitlines())
+            rows = sorted(line for batch in read_rows(lake, truth.stem) for line in json_rows(batch))
             if rows != wanted:
                 found[truth.stem] = len(set(rows) - set(wanted)), len(set(wanted) - set(rows))
         return found
