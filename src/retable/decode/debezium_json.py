@@ -38,8 +38,8 @@ CANNOT_TELL = (
     "converted gbk or latin1 table is garbled; rows that DROP and TRUNCATE PARTITION take away leave no event.",
     "PostgreSQL has no statements. A new column appears in the rows, and rows that stood before it show null "
     "instead of its default; a renamed column looks like another, a renamed table is another topic and has no key "
-    "there. A column that became wider keeps its first type: rows that no longer fit are rejected until `types` "
-    "says the wider one.",
+    "there. A number that became wider is wider in gold from the first row on that tells it; another change of type "
+    "keeps the first one, and rows that do not fit it are rejected until `types` says what holds both.",
     "PostgreSQL: a numeric NaN is null, years before 1 and infinite dates are rejected, an interval has its "
     "months and years counted as days, the network bits of an inet are cut, a column name of several bytes a "
     "character is garbled.",
