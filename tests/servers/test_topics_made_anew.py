@@ -29,7 +29,7 @@ warehouse = "lake"
 kind = "kafka"
 format = "canal_json"
 bootstrap = "{bootstrap}"
-topics = ["anew"]
+topics = ["made-anew"]
 source_epoch = {epoch}
 """
 
@@ -80,16 +80,16 @@ def test_a_topic_made_anew_stops_the_run_and_goes_on_under_a_new_source_epoch(
         return {row["id"]: row["v"] for row in shown}
 
     set_epoch(0)
-    kafka.create("anew", 1)
-    kafka.produce("anew", [change(0, "INSERT", number, "old") for number in range(1, 5)])
+    kafka.create("made-anew", 1)
+    kafka.produce("made-anew", [change(0, "INSERT", number, "old") for number in range(1, 5)])
     first = retable("run", "shop")
     assert first.exit_code == 0, first.output
-    kafka.delete("anew")
-    kafka.create("anew", 2)
-    kafka.produce("anew", [change(1, "INIT", 1, "one"), change(1, "INIT", 6, "six", partition=1)])
+    kafka.delete("made-anew")
+    kafka.create("made-anew", 2)
+    kafka.produce("made-anew", [change(1, "INIT", 1, "one"), change(1, "INIT", 6, "six", partition=1)])
     lost = retable("run", "shop")
     assert lost.exit_code == 1
-    assert "the topic anew was made anew" in lost.stderr
+    assert "the topic made-anew was made anew" in lost.stderr
     assert "source_epoch to 1" in lost.stderr
     assert rows() == dict.fromkeys(range(1, 5), "old")
     set_epoch(1)
@@ -99,7 +99,7 @@ def test_a_topic_made_anew_stops_the_run_and_goes_on_under_a_new_source_epoch(
     resynced = retable("resync", "gold_shop.orders", "--reason", "the new topic has a full load")
     assert resynced.exit_code == 0, resynced.output
     assert rows() == {1: "one", 6: "six"}
-    kafka.produce("anew", [change(3, "DELETE", 1, "one")])
+    kafka.produce("made-anew", [change(3, "DELETE", 1, "one")])
     assert retable("run", "shop").exit_code == 0
     assert rows() == {6: "six"}
     verified = retable("verify", "gold_shop.orders")
