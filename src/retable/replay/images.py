@@ -165,26 +165,31 @@ def strange_columns(
         place = (history.epoch_of(event.sequence).start, tuple(types.items()))
         if place not in images or event.arrival < images[place].arrival:
             images[place] = event
+    standing = _untold(history)
     found: dict[tuple[Sequence | None, str], tuple[ImplicitColumn, bool]] = {}
     for (start, told), event in sorted(images.items(), key=lambda each: each[1].arrival):
         epoch = history.epoch_of(event.sequence)
         for name, wire in told:
             column = epoch.column(name)
-            if column is not None and column.id not in history.untold:
+            if column is not None and column.id not in standing:
                 continue
-            seen = ImplicitColumn(history.identity, start, name, *type_of(name, wire)), _tells(wire)
-            known = seen if column is None else (_as_it_stands(column, history), True)
+            known = seen = ImplicitColumn(history.identity, start, name, *type_of(name, wire)), _tells(wire)
+            if column is not None:
+                known = replace(standing[column.id], source_type=column.source_type, type=column.type), True
             first = (known[0].epoch_start, known[0].name.lower())
             found[first] = _both(found.get(first, known), seen)
-    untold = [column for epoch in history.epochs for column in epoch.columns if column.id in history.untold]
-    standing = {_as_it_stands(column, history) for column in untold}
-    return [column for column, _ in found.values() if column not in standing]
+    there = set(standing.values())
+    return [column for column, _ in found.values() if column not in there]
 
 
-def _as_it_stands(column: Column, history: TableHistory) -> ImplicitColumn:
-    """A column of which only images told, from its first epoch on."""
-    start, name = next((e.start, each.name) for e in history.epochs for each in e.columns if each.id == column.id)
-    return ImplicitColumn(history.identity, start, name, column.source_type, column.type)
+def _untold(history: TableHistory) -> dict[str, ImplicitColumn]:
+    """The columns of which only images told, as each stands in its first epoch, by identity."""
+    found: dict[str, ImplicitColumn] = {}
+    for epoch in history.epochs:
+        for each in epoch.columns:
+            if each.id in history.untold and each.id not in found:
+                found[each.id] = ImplicitColumn(history.identity, epoch.start, each.name, each.source_type, each.type)
+    return found
 
 
 def _both(one: tuple[ImplicitColumn, bool], other: tuple[ImplicitColumn, bool]) -> tuple[ImplicitColumn, bool]:
