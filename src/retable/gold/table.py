@@ -175,6 +175,8 @@ class TableReplay:
                 hold = schema_hold(history, error)
                 continue
             bounds = Bounds(history.void, hold, history.skipped | left)
+            if not keys and _is_read_otherwise(work):
+                raise RewriteNeeded("its rows were read otherwise before, and no key tells which they are")
             if stages and _is_keyed_otherwise(work, events, bounds, stages[-1].end):
                 raise RewriteNeeded("its primary key changed")
             try:
@@ -317,6 +319,14 @@ def _stop(work: Work, error: TableError) -> Sequence | None:
         at = error.facts.get("at")
         return at if isinstance(at, Sequence) else None
     return min((event.sequence for event in work.events if event.counted), default=None)
+
+
+def _is_read_otherwise(work: Work) -> bool:
+    """Whether gold has rows of these windows by other settings, or as they were decoded before."""
+    if work.rebuilds or work.resumes or work.state is None:
+        return False
+    before = work.state.applied
+    return any(before.get(window, identity) != identity for window, identity in work.applied.items())
 
 
 def _is_keyed_otherwise(work: Work, events: list[RowEvent], bounds: Bounds, changed: Sequence) -> bool:
