@@ -1,4 +1,4 @@
-"""Make `.venv`: the pinned packages, Retable itself, Spark's jars, Java's classes. Does nothing when all of it is there.
+"""Make `.venv`: pinned packages, Retable itself, Spark's jars, Java's classes. Does nothing when all of it is there.
 
 infra/setup.sh runs it; it needs nothing but the standard library of any Python from 3.11 on.
 """
