@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
-from threading import Thread
 from typing import Any
 
 from servers.clusters import Cluster
@@ -54,11 +54,11 @@ class Parts:
     def killing(self, name: str, moment: Moment, stage: str) -> Iterator[None]:
         """Kill one of them at a moment of a stage, and start it again at once."""
         victim, layer = self.process(name), LAYERS[stage].encode()
-        starting = Thread(target=victim.start)
+        starting: list[Future[None]] = []
 
         def kill() -> None:
             victim.kill()
-            starting.start()
+            starting.append(threads.submit(victim.start))
 
         match moment:
             case Moment.A_FILE:
@@ -68,10 +68,10 @@ class Parts:
             case Moment.COMMITTED:
                 told = {**commit(layer), "answered": kill, "lose": name == "catalog"}
         proxy = self.before_catalog if moment is Moment.COMMITTED else self.before_store
-        with proxy.doing(**told) as fault:
+        with ThreadPoolExecutor() as threads, proxy.doing(**told) as fault:
             yield
         assert fault.done == 1, f"the stage {stage} did not come to where {moment.value}"
-        starting.join()
+        starting[0].result()
 
 
 def commit(layer: bytes) -> dict[str, Any]:

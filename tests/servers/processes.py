@@ -56,10 +56,15 @@ class Process:
         """Kill it and all that it started, as they stand: nobody says goodbye to anybody."""
         assert self._running is not None, f"{self.command[0]} does not run"
         itself = psutil.Process(self._running.pid)
-        for each in (itself, *itself.children(recursive=True)):
+        # Stopped first, it starts nobody whom the list has not. PostgreSQL does not start before all of them are gone.
+        itself.suspend()
+        children = itself.children(recursive=True)
+        for each in (itself, *children):
             with suppress(psutil.NoSuchProcess):
                 each.kill()
         self._running.wait(timeout=_READY_SECONDS)
+        _, alive = psutil.wait_procs(children, timeout=_READY_SECONDS)
+        assert not alive, f"{self.command[0]} was killed, but not {alive}"
         self._running = None
 
     @contextmanager
