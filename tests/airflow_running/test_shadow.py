@@ -40,6 +40,7 @@ def ask(airflow: RunningAirflow, **form: object) -> str:
 
 
 def test_a_shadow_is_shown_and_promoted_by_a_person(known: RunningAirflow, world: World) -> None:
+    world.release()
     before = world.differences()
     identities = {row.gold: row.identity for row in read_tables(world.lake, "shop")}
     tables = sorted(name for name, state in gold_states(world.lake).items() if state.hold is None)

@@ -13,6 +13,7 @@ from retable.config import load_settings
 from retable.gold.read import read_rows
 from retable.gold.render import json_rows
 from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.read import read_tables
 from retable.model.window import window_name
 
 HOUR = timedelta(hours=1)
@@ -91,6 +92,17 @@ class World:
         """What was told of a source, in order."""
         file = self.folder / f"{source}.alerts.jsonl"
         return [json.loads(line) for line in file.read_text("utf-8").splitlines()] if file.exists() else []
+
+    def held(self) -> dict[str, str]:
+        """The shop's tables that are held, each with the code of its reason."""
+        rows = read_tables(self.lake, "shop")
+        return {row.gold: json.loads(row.hold)["code"] for row in rows if row.state == "held" and row.hold}
+
+    def release(self) -> None:
+        """Release the shop's tables that a late statement holds, as a person does: by a rebuild."""
+        for gold in self.held():
+            release = ["hold", "release", gold, "--rebuild", "--yes", "--reason", "late statements"]
+            retable("--settings", self.folder / "retable.toml", *release, ends=(0, 2))
 
     def differences(self) -> dict[str, tuple[int, int]]:
         """Gold tables whose rows are not those of the simulated shop, with how many are only here and only there."""
