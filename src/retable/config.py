@@ -87,22 +87,37 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
     def fingerprint(self, source: str, table: TableName) -> str:
         """Digest what decides how this table is decoded and typed: another digest makes its windows stale."""
         settings, rules = self.source(source), self.rules(table)
-        facts = {
+        return _digest(
+            {
+                **self._typing(source, table),
+                "zones": [settings.time_zone, settings.timestamp_zone],
+                "binary_encoding": settings.binary_encoding,
+                "taken": settings.takes(table),
+                "case": self.lake.case,
+                "keys": rules.keys,
+                "policies": asdict(rules.policies),
+            }
+        )
+
+    def typing(self, source: str, table: TableName) -> str:
+        """Digest what decides of which type a column is that no statement told of."""
+        return _digest(self._typing(source, table))
+
+    def _typing(self, source: str, table: TableName) -> dict[str, object]:
+        settings, rules = self.source(source), self.rules(table)
+        return {
             "format": settings.format,
-            "zones": [settings.time_zone, settings.timestamp_zone],
             "system": settings.source_system,
             "format_options": [settings.model, settings.database, settings.table, settings.tuple_schema],
             "canal_dialect": [each.model_dump() for each in settings.canal_dialect],
             "connector": [settings.decimal_mode, settings.time_mode, settings.unavailable_value],
-            "binary_encoding": settings.binary_encoding,
-            "taken": settings.takes(table),
-            "case": self.lake.case,
-            "keys": rules.keys,
             "types": {name: str(kind) for name, kind in rules.types.items()},
             "zero_date": rules.zero_date,
-            "policies": asdict(rules.policies),
         }
-        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _digest(facts: Mapping[str, object]) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 _SECTIONS: dict[str, type[BaseModel]] = {"lake": LakeSettings, "sources": SourceSettings, "tables": TableRules}

@@ -16,6 +16,7 @@ from retable.errors import KeyUnknown, NameClash
 from retable.gold.baselines import start_statements
 from retable.gold.imports import NO_IMPORTS, Imports
 from retable.gold.names import gold_column, gold_table
+from retable.gold.state import GoldState
 from retable.ledger.baselines import NO_BASELINES, Baselines
 from retable.model.event import TableName
 from retable.model.policies import Policies
@@ -53,6 +54,11 @@ class Rules:
         """Digest what decides how a table is decoded and typed: settings, and what was imported of its schema."""
         told = (self.settings.fingerprint(self.source.name, name), self.imports.fingerprint(identity, name))
         return "+".join(filter(None, told))
+
+    def are_typed_otherwise(self, state: GoldState) -> bool:
+        """Whether columns that only images told of have types by other settings, and all their images are there."""
+        now = self.settings.typing(self.source.name, state.table)
+        return bool(state.implicit) and state.typing not in ("", now) and state.missing is None
 
     def started_by(self, window: str) -> set[Statement]:
         """The start of the table of which this window is a piece of a baseline: the piece may have no row."""
@@ -294,3 +300,18 @@ def _is_start(change: SchemaChange) -> bool:
 def _starts(history: TableHistory) -> set[tuple[Sequence, TableName | None]]:
     """Where a table may start anew, under each of its names."""
     return {(at, span.name) for at, _ in history.voids for span in history.spans}
+
+
+def gold_names(settings: Settings, history: TableHistory) -> set[str]:
+    """Every gold name that a table ever had."""
+    return {gold_table(settings.lake, span.name) for span in history.spans}
+
+
+def named_now(state: GoldState, history: TableHistory) -> tuple[str, ...]:
+    """The key columns that gold knows, under the names that they have now; none where one is gone, or the key is."""
+    if any(str(position) not in state.changes for position in history.key_changes):
+        return ()
+    identities = {column.name: column.id for column in state.columns}
+    names = names_by_identity(history)
+    now = [names.get(identities.get(key, "")) for key in state.keys]
+    return tuple(name for name in now if name is not None) if None not in now else ()

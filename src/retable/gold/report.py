@@ -9,8 +9,9 @@ from retable.gold import record
 from retable.gold.baselines import read_whole_baselines
 from retable.gold.imports import read_schema_imports
 from retable.gold.past import Past
+from retable.gold.plan import gold_names
 from retable.gold.rulings import read_rulings
-from retable.gold.run import Replayed, gold_names
+from retable.gold.run import Replayed
 from retable.gold.silver import window_contents
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_ledger, read_tables

@@ -1,6 +1,6 @@
 """One window through all of its tables: statements to histories, rows to their owners, one replay for each table."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
@@ -11,10 +11,9 @@ from retable.decode.values import ValueRules
 from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.gold.bulk import Bulk, bulk_of, by_table, to_events
 from retable.gold.horizon import check_whole, remembered
-from retable.gold.names import gold_table
 from retable.gold.past import NO_FILES, Past
 from retable.gold.places import Found, Places
-from retable.gold.plan import Rules, Tables, names_by_identity
+from retable.gold.plan import Rules, Tables, gold_names, named_now
 from retable.gold.silver import by_name, system_of, taken, to_event, to_statement
 from retable.gold.state import GoldState
 from retable.gold.store import Halves, Lane, Late, Record
@@ -87,7 +86,8 @@ class Run:
             seen = visible
             statements = self._statements(visible)
             pending = {s for s, where in statements.items() if where == name or where not in self._past.replayed}
-            tables, owned, implicit, found = self._trace([*statements], events, pending | self._rules.started_by(name))
+            pending |= self._rules.started_by(name)
+            tables, owned, implicit, found = self._trace([*statements], events, pending, None, visible[-1], {name})
             if mixed := self._divided(tables, owned, events):
                 events |= {table: self._bulks.pop(table).events(self._past.ordinals) for table in mixed}
                 seen = []
@@ -117,7 +117,7 @@ class Run:
         events = self._events([record for record in records if record["window"] in replayed])
         state = self._places.find(row.identity, gold).state
         told = remembered(state) if resumes else ()
-        tables, owned, implicit, found = self._trace(list(statements), events, set(), told)
+        tables, owned, implicit, found = self._trace(list(statements), events, set(), told, visible[-1], replayed)
         check_whole(gold, None if resumes else state, tables.history(row.identity))
         content = self._past.replayed_content()
         applied = {name: content[name] for name in visible if name in replayed}
@@ -168,11 +168,15 @@ class Run:
         return [name for name in self._bulks if tables.is_divided(name, events[name], owned)]
 
     def _trace(
-        self, statements: list[Statement], events: Named, pending: set[Statement], told: Told = None
+        self, statements: list[Statement], events: Named, pending: set[Statement], told: Told, until: str, own: Set[str]
     ) -> tuple[Tables, Owned, list[ImplicitColumn], dict[str, Found]]:
-        """Trace until every column that rows bring is known: told, remembered by gold, or seen just now."""
+        """Trace until every column that rows bring is known: told, remembered by gold, or seen just now.
+
+        What gold remembers by other settings is looked for anew, in all its rows: of `own` windows, and of others.
+        """
         implicit, stored = list(told or ()), told is None
         found: dict[str, Found] = {}
+        older: Owned = {}
         while True:
             tables = Tables.trace(statements, self._rules, implicit, self._known())
             owned = tables.split(events)
@@ -183,9 +187,16 @@ class Run:
             for identity in fresh:
                 former = gold_names(self._settings, tables.history(identity))
                 found[identity] = self._places.find(identity, names[identity][0], former)
-            more = [c for i in fresh if stored and (state := found[i].state) for c in state.implicit]
-            holds = {identity: f.state.hold for identity, f in found.items() if stored and f.state is not None}
-            strange = [column for column in tables.strange(owned, holds) if column not in implicit]
+            states = {i: each.state for i, each in found.items() if stored and each.state is not None}
+            more: list[ImplicitColumn] = []
+            for identity in fresh & states.keys():
+                if self._rules.are_typed_otherwise(states[identity]):
+                    older[identity] = self._older(tables, tables.history(identity), until, own, None)
+                else:
+                    more += states[identity].implicit
+            rows = {i: [*owned.get(i, []), *older.get(i, [])] for i in owned.keys() | older.keys()}
+            holds = {identity: state.hold for identity, state in states.items()}
+            strange = [column for column in tables.strange(rows, holds) if column not in implicit]
             if not strange and not more:
                 return tables, owned, implicit, found
             implicit += more + [column for column in strange if column not in more]
@@ -223,7 +234,7 @@ class Run:
         stopped = None if standing is None or way == "resume" else standing.hold
 
         def keys_of(history: TableHistory) -> tuple[str, ...]:
-            known = () if standing is None else _named_now(standing, history)
+            known = () if standing is None else named_now(standing, history)
             return self._rules.keys(history, events, known, stopped)
 
         try:
@@ -237,6 +248,7 @@ class Run:
             history=history,
             state=state,
             implicit=tuple(column for column in implicit if column.identity == identity),
+            typing=self._settings.typing(self._source.name, name),
             events=events,
             older=lambda needed: self._older(tables, history, visible[-1], set(silver), needed),
             windows=self._past.windows,
@@ -325,7 +337,7 @@ class Run:
         return gone and self._rules.policies(history.name).drop_table == "drop"
 
     def _older(
-        self, tables: Tables, history: TableHistory, until: str, own: set[str], needed: Late | Halves | None
+        self, tables: Tables, history: TableHistory, until: str, own: Set[str], needed: Late | Halves | None
     ) -> list[RowEvent]:
         """The table's events in the other windows; what those windows call by its name may be another table."""
         found = self._rows.table_rows(until, {span.name for span in history.spans}, needed)
@@ -333,18 +345,3 @@ class Run:
         records = by_name(record for record in found if record["window"] in known)
         events = {n: [to_event(r, self._past.ordinals, counted=False) for r in mine] for n, mine in records.items()}
         return tables.split(events).get(history.identity, [])
-
-
-def gold_names(settings: Settings, history: TableHistory) -> set[str]:
-    """Every gold name that a table ever had."""
-    return {gold_table(settings.lake, span.name) for span in history.spans}
-
-
-def _named_now(state: GoldState, history: TableHistory) -> tuple[str, ...]:
-    """The key columns that gold knows, under the names that they have now; none where one is gone, or the key is."""
-    if any(str(position) not in state.changes for position in history.key_changes):
-        return ()
-    identities = {column.name: column.id for column in state.columns}
-    names = names_by_identity(history)
-    now = [names.get(identities.get(key, "")) for key in state.keys]
-    return tuple(name for name in now if name is not None) if None not in now else ()

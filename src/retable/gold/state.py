@@ -66,7 +66,8 @@ class GoldState:
     `changes` are the positions of the statements that its schema stands on; `horizon` is the highest window whose
     statements were looked at; `mark` is the greatest sequence replayed, per partition. `pending` are the halves of
     updates whose other half has not come, by sequence, with the window in which each waits. `floor` is what silver
-    no longer holds of it; None: it holds all.
+    no longer holds of it; None: it holds all. `implicit` are the columns that only images told of, and `typing` the
+    settings (`Settings.typing`) by which they have their types.
     """
 
     source: str
@@ -84,6 +85,7 @@ class GoldState:
     hold: Hold | None = None
     horizon: int = -1
     floor: Floor | None = None
+    typing: str = ""
 
     @property
     def missing(self) -> Floor | None:
@@ -132,6 +134,7 @@ def to_properties(state: GoldState) -> dict[str, str]:
         "implicit": _json([_implicit_json(column) for column in state.implicit]),
         "pending": _json(state.pending),
         "horizon": str(state.horizon),
+        "typing": state.typing,
     }
     if state.void is not None:
         properties["void"] = str(state.void)
@@ -164,6 +167,7 @@ def from_properties(properties: dict[str, str]) -> GoldState | None:
         _hold(json.loads(own["hold"])) if "hold" in own else None,
         int(own["horizon"]),
         _floor(json.loads(own["floor"])) if "floor" in own else None,
+        own.get("typing", ""),
     )
 
 

@@ -38,6 +38,7 @@ from retable.replay.policies import keyed_cast
 from retable.replay.stages import fold_stages, stages_of
 
 _ATTEMPTS = 5
+_READ_ONE_WAY = frozenset({"boolean", "int", "long", "decimal", "string"})
 ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
 
 
@@ -175,7 +176,7 @@ class TableReplay:
                 hold = schema_hold(history, error)
                 continue
             bounds = Bounds(history.void, hold, history.skipped | left)
-            if not keys and _is_read_otherwise(work):
+            if _is_read_otherwise(work) and not _is_key_read_one_way(reader):
                 raise RewriteNeeded("its rows were read otherwise before, and no key tells which they are")
             if stages and _is_keyed_otherwise(work, events, bounds, stages[-1].end):
                 raise RewriteNeeded("its primary key changed")
@@ -327,6 +328,12 @@ def _is_read_otherwise(work: Work) -> bool:
         return False
     before = work.state.applied
     return any(before.get(window, identity) != identity for window, identity in work.applied.items())
+
+
+def _is_key_read_one_way(reader: TableReader) -> bool:
+    """Whether rows have their key whatever the settings say of zones, dates and bytes."""
+    columns = reader.history.final.columns
+    return bool(reader.keys) and all(columns[index].type.kind in _READ_ONE_WAY for index in reader.key_columns)
 
 
 def _is_keyed_otherwise(work: Work, events: list[RowEvent], bounds: Bounds, changed: Sequence) -> bool:

@@ -38,6 +38,7 @@ class Work:
     history: TableHistory
     state: GoldState | None
     implicit: tuple[ImplicitColumn, ...]
+    typing: str
     events: list[RowEvent]
     older: Callable[[Late | Halves | None], list[RowEvent]]
     windows: Mapping[int, str]
@@ -191,6 +192,7 @@ def new_state(work: Work, decision: Decision, columns: tuple[GoldColumn, ...]) -
         keys=decision.keys,
         changes=tuple(str(change.position) for change in applied),
         implicit=work.implicit,
+        typing=work.typing,
         pending=_pending(work, decision.folded, before.pending, history.void),
         void=history.void,
         hold=hold,
