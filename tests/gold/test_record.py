@@ -1,12 +1,12 @@
 """What a replay leaves for people: it says all of a run that died, and nothing twice."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from retable.config import Settings
-from retable.gold.record import change_rows, cut_rows, window_rows
+from retable.gold.record import change_rows, cut_rows, quarantine_rejects, window_rows
 from retable.gold.state import GoldState
 from retable.gold.work import Outcome
 from retable.ledger.catalog import Lake, open_lake
@@ -15,6 +15,8 @@ from retable.ledger.rows import LedgerRow, TableState
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
+from retable.model.window import Window
+from retable.replay.fold import Reject, RowEvent
 from retable.replay.history import AppliedChange, ChangeStatus, NameSpan, TableHistory
 from retable.replay.timeline import Statement
 
@@ -76,6 +78,39 @@ def test_a_retired_table_counts_in_a_window_only_where_it_was_replayed_there_now
 def _outcome(change: AppliedChange) -> Outcome:
     history = TableHistory("shop.orders@base", (NameSpan(ORDERS, None, None),), (), changes=(change,))
     return Outcome("gold_shop.orders", GoldState("erp", history.identity, ORDERS), 1, history)
+
+
+def _reject(offset: int) -> Reject:
+    at = Sequence(0, offset, 0)
+    event = RowEvent("INSERT", None, "{}", None, None, at, None, 6, "t", 0, offset, 0, None, None, counted=True)
+    return Reject(event, "BAD_VALUE", "no number")
+
+
+@pytest.mark.parametrize("apart", ["a schema each", "a name that the one had before the other"])
+def test_rows_that_did_not_fit_one_table_stay_whatever_comes_of_another(lake: Lake, apart: str) -> None:
+    if apart == "a schema each":
+        spans = [(NameSpan(TableName("erp", schema, "orders"), None, None),) for schema in ("hr", "fin")]
+    else:
+        renamed, old, new = (
+            Sequence(0, 5, 0),
+            TableName("shop", None, "orders_old"),
+            TableName("shop", None, "orders_gho"),
+        )
+        spans = [
+            (NameSpan(ORDERS, None, renamed), NameSpan(old, renamed, None)),
+            (NameSpan(new, None, renamed), NameSpan(ORDERS, renamed, None)),
+        ]
+    one, other = (TableHistory(f"{number}@base", each, ()) for number, each in enumerate(spans))
+    window = Window("erp", 6, NOW, NOW + timedelta(hours=1), (), NOW)
+
+    def left(*replayed: tuple[TableHistory, list[Reject]]) -> list[int]:
+        quarantine_rejects(lake, "erp", window, replayed, NOW)
+        return sorted(lake.load("quarantine.erp").scan().to_arrow()["offset"].to_pylist())
+
+    assert left((one, [_reject(4)]), (other, [_reject(7), _reject(8)])) == [4, 7, 8]
+    assert left((one, [])) == [7, 8]
+    assert left((other, [_reject(8)])) == [8]
+    assert left((one, [_reject(4)])) == [4, 8]
 
 
 def test_a_refused_statement_stays_with_its_table_though_a_later_run_had_nothing_to_do_there(lake: Lake) -> None:

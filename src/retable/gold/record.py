@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 import pyarrow as pa
-from pyiceberg.expressions import AlwaysFalse, And, BooleanExpression, EqualTo, Or, Reference
+from pyiceberg.expressions import And, BooleanExpression, EqualTo, In, Reference
 from pyiceberg.expressions.literals import literal
 
 from retable.gold.state import GoldState, hold_json
@@ -29,21 +29,18 @@ REPLAY_VERSION = "replay 1"
 def quarantine_rejects(
     lake: Lake, source: str, window: Window, replayed: Iterable[tuple[TableHistory, list[Reject]]], now: datetime
 ) -> None:
-    """Replace what quarantine holds of these tables for this window; equal rows write nothing."""
+    """Replace what quarantine holds of these tables for this window; equal rows write nothing.
+
+    Two tables may have had one name in a window, so a row says by its `place` of which it is: the table's identity.
+    """
     tables = list(replayed)
     rows = [_quarantined(history, reject, window, now) for history, rejects in tables for reject in rejects]
     found = lake.find(f"quarantine.{source}")
-    names = {(span.name.database, span.name.table) for history, _ in tables for span in history.spans}
-    old = [
-        row
-        for row in scan(lake, found, stage="replay", window=window.name).to_pylist()
-        if (row["database"], row["table"]) in names
-    ]
+    mine = {history.identity for history, _ in tables}
+    old = [row for row in scan(lake, found, stage="replay", window=window.name).to_pylist() if row["place"] in mine]
     if sorted(map(_place, old)) == sorted(map(_place, rows)):
         return
-    of_tables: BooleanExpression = AlwaysFalse()
-    for database, table in names:
-        of_tables = Or(of_tables, And(_equal("database", database), _equal("table", table)))
+    of_tables = In(term=Reference("place"), literals={literal(each) for each in mine})
     condition = And(And(_equal("stage", "replay"), _equal("window", window.name)), of_tables)
     quarantine = lake.ensure(f"quarantine.{source}")
     content = pa.Table.from_pylist(rows, schema=QUARANTINE.columns)
@@ -66,7 +63,7 @@ def _quarantined(history: TableHistory, reject: Reject, window: Window, now: dat
         "row_index": event.row_index,
         "code": reject.code,
         "reason": reject.reason,
-        "place": None,
+        "place": history.identity,
         "decoder_version": REPLAY_VERSION,
         "database": name.database,
         "schema": name.schema,
