@@ -59,7 +59,7 @@ def world(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Spar
 
 def upkeep(world: SparkWorld) -> dict[str, Kept]:
     chosen, now = choose(places(world.lake), ["shop", "ops"]), datetime.now(UTC) + timedelta(minutes=1)
-    return {each.table: each for each in keep(world.session, world.lake, chosen, "upkeep", now)}
+    return {each.table: each for each in keep(world.session, world.lake, chosen, "upkeep", lambda: now)}
 
 
 def rows_of(world: SparkWorld, table: str = TABLE) -> list[dict[str, int]]:

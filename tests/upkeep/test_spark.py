@@ -54,7 +54,10 @@ def later() -> datetime:
 
 def keep_all(world: SparkWorld, *names: str, rules: Rules = EAGER, now: datetime | None = None) -> dict[str, Kept]:
     chosen = choose(places(world.lake), names)
-    return {each.table: each for each in keep(world.session, world.lake, chosen, "upkeep", now or later(), rules=rules)}
+    return {
+        each.table: each
+        for each in keep(world.session, world.lake, chosen, "upkeep", lambda: now or later(), rules=rules)
+    }
 
 
 def snapshots(world: SparkWorld) -> set[int]:

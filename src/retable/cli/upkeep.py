@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from retable.cli.arguments import Json, lake_of
-from retable.cli.clock import new_run
+from retable.cli.clock import new_run, now
 from retable.cli.output import print_json, print_table, say
 from retable.cli.progress import Progress
 from retable.cli.run import running_spark
@@ -46,17 +46,16 @@ def upkeep(
     if not chosen:
         say("the lake has no tables yet")
         return
-    this = new_run()
     with Progress(1) as progress, running_spark(lake.settings) as spark:
         progress.begin(1, "upkeep", "")
-        kept = _door()(spark, lake, chosen, this.id, this.now, progress.step)
+        kept = _door()(spark, lake, chosen, new_run().id, now, progress.step)
     _print_kept(kept, as_json)
 
 
 def _print_plans(lake: Lake, chosen: Sequence[Place], as_json: bool) -> None:
-    now = new_run().now
-    plans = [(place, *plan_place(lake, place, now, Rules())) for place in chosen]
-    cuts = _cuts(lake, chosen, now)
+    at = now()
+    plans = [(place, *plan_place(lake, place, at, Rules())) for place in chosen]
+    cuts = _cuts(lake, chosen, at)
     if as_json:
         print_json(
             [
@@ -87,11 +86,11 @@ class _Cut:
     notes: tuple[str, ...]
 
 
-def _cuts(lake: Lake, chosen: Sequence[Place], now: datetime) -> dict[str, _Cut]:
+def _cuts(lake: Lake, chosen: Sequence[Place], at: datetime) -> dict[str, _Cut]:
     found = {}
     for name in dict.fromkeys(place.source for place in chosen if place.source and place.layer in KEPT_LAYERS):
         source = lake.settings.source(name)
-        for layer, cut in look_at_retention(lake, source, now).cuts.items():
+        for layer, cut in look_at_retention(lake, source, at).cuts.items():
             has_horizon = layer == "silver" and cut.kept_from is not None
             stays = spell_stays(owners(lake, source), {}) if has_horizon else ()
             found[f"{layer}.{name}"] = _Cut(kept_from(lake, layer, name), cut.kept_from, (*cut.notes, *stays))

@@ -44,6 +44,12 @@ def look_at_retention(lake: Lake, source: SourceSettings, now: datetime) -> Reta
     return Retained(cuts, settled_through(windows, settled))
 
 
+def unsettled(lake: Lake, source: SourceSettings) -> set[str]:
+    """The windows that are not replayed as silver has them."""
+    settled = _windows(lake, source, kept_from(lake, "silver", source.name))[1]
+    return {name for name, is_settled in settled.items() if not is_settled}
+
+
 def _windows(lake: Lake, source: SourceSettings, horizon: str | None) -> tuple[list[WindowFacts], dict[str, bool]]:
     files = silver_files(lake, source.name)
     replayed = {

@@ -7,6 +7,7 @@ from retable.ledger.catalog import Lake
 from retable.ledger.data_files import stands_for_others
 from retable.ledger.read import read_cuts, read_ledger
 from retable.upkeep.look import Place, facts_of
+from retable.upkeep.outlook import unsettled
 from retable.upkeep.policy import Partition, Plan, Rules, TableFacts, plan_upkeep
 
 
@@ -34,11 +35,28 @@ def needed_by_cuts(lake: Lake, source: str, identity: str, keep_cuts: int) -> se
     return {snapshot for snapshot in mine if snapshot is not None}
 
 
+def needed_by_freshness(lake: Lake, source: str) -> set[int]:
+    """The snapshots of silver that tell when a window was written which is not replayed as it is now."""
+    written = {
+        str(snapshot.summary.additional_properties.get("retable.window")): snapshot.snapshot_id
+        for snapshot in lake.load(f"silver.{source}").snapshots()
+        if snapshot.summary
+    }
+    waiting = unsettled(lake, lake.settings.source(source))
+    return {snapshot for window, snapshot in written.items() if window in waiting}
+
+
 def _needed(lake: Lake, place: Place) -> set[int]:
-    if place.layer != "gold" or place.source is None:
+    if place.source is None:
         return set()
-    _, state = find_gold(lake, place.name)
-    return needed_by_cuts(lake, place.source, state.identity, lake.settings.lake.keep_cuts)
+    match place.layer:
+        case "gold":
+            _, state = find_gold(lake, place.name)
+            return needed_by_cuts(lake, place.source, state.identity, lake.settings.lake.keep_cuts)
+        case "silver":
+            return needed_by_freshness(lake, place.source)
+        case _:
+            return set()
 
 
 def _replayed(lake: Lake, source: str) -> set[str]:

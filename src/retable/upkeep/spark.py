@@ -29,12 +29,15 @@ def keep(
     lake: Lake,
     chosen: Sequence[Place],
     run_id: str,
-    now: datetime,
+    clock: Callable[[], datetime],
     step: Callable[[str], None] = lambda _: None,
     rules: Rules | None = None,
 ) -> list[Kept]:
-    """Compact, expire and clean tables, each under a lease; one that another run is at is left alone, and told."""
-    keeper = Keeper(Iceberg(spark), lake, run_id, now, rules or Rules())
+    """Compact, expire and clean tables, each under a lease; one that another run is at is left alone, and told.
+
+    The `clock` is asked anew for each table: all of them may take longer than a lease lasts.
+    """
+    keeper = Keeper(Iceberg(spark), lake, run_id, clock, rules or Rules())
     found = []
     for place in chosen:
         step(place.name)
@@ -102,32 +105,32 @@ class Iceberg:
 class Keeper:
     """Keeps tables of one lake, in one run."""
 
-    def __init__(self, iceberg: Iceberg, lake: Lake, run_id: str, now: datetime, rules: Rules) -> None:
+    def __init__(self, iceberg: Iceberg, lake: Lake, run_id: str, clock: Callable[[], datetime], rules: Rules) -> None:
         self._iceberg = iceberg
         self._lake = lake
         self._run_id = run_id
-        self._now = now
+        self._clock = clock
         self._rules = rules
         self._locations = {each.name: lake.load(each.name).location() for each in places(lake)}
 
     def keep(self, place: Place) -> Kept:
         """Do what one table wants; where another run is at it, or committed first, it is left for the next time."""
-        began = perf_counter()
+        began, now = perf_counter(), self._clock()
         source = place.source or ""
-        lease = Lease(source, place.name, "upkeep", self._run_id, self._now + LENGTH, self._now)
+        lease = Lease(source, place.name, "upkeep", self._run_id, now + LENGTH, now)
         try:
             with leased(self._lake, lease), spark_explained(self._lake.settings.lake):
-                kept = self._kept(place, began)
+                kept = self._kept(place, now, began)
         except ConflictError as error:
             return Kept(place.name, place.source, left=error.message, seconds=perf_counter() - began)
         if any(kept.done.values()):
-            record_kept(self._lake, kept, self._run_id, self._now)
+            record_kept(self._lake, kept, self._run_id, self._clock())
         return kept
 
-    def _kept(self, place: Place, began: float) -> Kept:
+    def _kept(self, place: Place, now: datetime, began: float) -> Kept:
         before = facts_of(self._lake, place, self._lake.load(place.name))
-        dropped = self._drop(place)
-        _, plan = plan_place(self._lake, place, self._now, self._rules)
+        dropped = self._drop(place, now)
+        _, plan = plan_place(self._lake, place, now, self._rules)
         done = {"files": 0, "manifests": 0, "snapshots": 0, "orphans": 0}
         done |= {"windows": dropped.windows, "rows": dropped.rows}
         if plan.compact:
@@ -135,25 +138,25 @@ class Keeper:
         if plan.merge_manifests:
             done["manifests"] = self._iceberg.merge_manifests(place.name, self._run_id)
         if place.layer == "gold" and (done["files"] or done["manifests"]):
-            record_cut(self._lake, place, before.current, self._now)
-        expire = plan_place(self._lake, place, self._now, self._rules)[1].expire
+            record_cut(self._lake, place, before.current, self._clock())
+        expire = plan_place(self._lake, place, now, self._rules)[1].expire
         if expire:
             self._iceberg.expire(place.name, expire)
         done["snapshots"] = len(expire)
         if self._may_clean(place, before):
-            done["orphans"] = self._iceberg.remove_orphans(place.name, self._now - self._rules.orphan_age)
+            done["orphans"] = self._iceberg.remove_orphans(place.name, now - self._rules.orphan_age)
         after = facts_of(self._lake, place, self._lake.load(place.name))
         took = perf_counter() - began
         return Kept(place.name, place.source, before.counts, after.counts, done, None, took, dropped.notes)
 
-    def _drop(self, place: Place) -> Dropped:
+    def _drop(self, place: Place, now: datetime) -> Dropped:
         """Drop what retention lets go: old windows of a source, leases that ended long ago."""
         if place.name == "ops.leases":
-            return Dropped(rows=prune_leases(self._lake, self._now, self._run_id))
+            return Dropped(rows=prune_leases(self._lake, now, self._run_id))
         if place.source is None or place.layer == "gold":
             return Dropped()
         source = self._lake.settings.source(place.source)
-        retained = look_at_retention(self._lake, source, self._now)
+        retained = look_at_retention(self._lake, source, now)
         if place.layer == "silver":
             return drop_silver(self._lake, source, retained, self._run_id, self._iceberg.set_property)
         layer = cast(KeptLayer, place.layer)
