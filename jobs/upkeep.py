@@ -5,7 +5,6 @@ import json
 import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
-from functools import partial
 
 from retable.config import load_settings
 from retable.exits import exiting
@@ -27,5 +26,5 @@ if __name__ == "__main__":
         settings = load_settings(args.settings)
         lake = open_lake(settings)
         chosen = choose(places(lake), args.tables)
-        kept = keep(build_session(settings, "retable upkeep"), lake, chosen, args.run_id, partial(datetime.now, UTC))
+        kept = keep(build_session(settings, "retable upkeep"), lake, chosen, args.run_id, lambda: datetime.now(UTC))
         sys.stdout.write(json.dumps([asdict(each) for each in kept]) + "\n")

@@ -24,7 +24,8 @@ at any time; it brings gold to what the settings say now.
 **Shadow** rebuilds the named tables beside gold, with these windows decoded anew from bronze, and shows how they
 differ from gold: in the log and the return value of `compare`, and in the question of `approve`. Approved, gold takes
 it in one visible step per table, and each table stays the table that it was. Rejected, or not answered within {hours}
-hours, the shadow is dropped and gold is as it was. Settings: `{settings}`.
+hours, the shadow is dropped and gold is as it was. A promotion that fails leaves the shadow: clear `promote` when its
+cause is gone, or drop it by `retable shadow drop`. Settings: `{settings}`.
 """
 
 IN_PLACE, SHADOW = "in place", "shadow"
@@ -83,7 +84,8 @@ def _arrange(settings: Reference) -> None:
         _check(settings, context)
         return "in_place" if context["params"]["mode"] == IN_PLACE else "build"
 
-    @task(task_id="compare")
+    # A build takes hours, and `drop` follows a comparison that failed.
+    @task(task_id="compare", retries=2, retry_delay=timedelta(seconds=10))
     def compare() -> dict[str, Any]:
         return _compare(settings, get_current_context())
 
@@ -167,9 +169,13 @@ def _build_words(context: Context) -> tuple[str, list[str]]:
 
 def _promote_words(context: Context) -> tuple[str, list[str]]:
     asked = context["params"]
-    answer = context["ti"].xcom_pull(task_ids="approve") or {}
-    who = (answer.get("responded_by_user") or {}).get("name") or "somebody"
+    who = (_answer(context).get("responded_by_user") or {}).get("name") or "somebody"
     return asked["source"], ["shadow", "promote", asked["source"], "--reason", f"{asked['reason']} (approved by {who})"]
+
+
+def _answer(context: Context) -> dict[str, Any]:
+    """What was answered to `approve`, and by whom; nothing where nobody was asked."""
+    return context["ti"].xcom_pull(task_ids="approve") or {}
 
 
 def _time(window: str) -> str:
@@ -221,8 +227,10 @@ def _compare(settings: Reference, context: Context) -> dict[str, Any]:
 
 
 def _drop(settings: Reference, context: Context) -> list[str]:
-    """Drop the shadow, unless it is gone by promotion."""
+    """Drop the shadow, but for one that was approved: it is gone, or `promote` failed and is to be cleared."""
     from retable.shadow.lake import drop_shadow
 
+    if _answer(context).get("chosen_options") == [ApprovalOperator.APPROVE]:
+        return []
     with lake_of(settings) as lake:
         return drop_shadow(lake, context["params"]["source"])

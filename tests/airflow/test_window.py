@@ -18,6 +18,7 @@ from lakes import SettingsWriter
 from published import publish
 from retable.ledger.catalog import Lake, open_lake
 from retable.model.event import TableName
+from retable.shadow.lake import shadow_lake
 from retable_airflow import doors, window
 from retable_airflow.differences import code, inline, to_markdown
 
@@ -152,6 +153,18 @@ def test_a_shadow_is_dropped_however_the_run_went_and_the_run_ends_as_it_went(da
     assert approve.downstream_task_ids == {"promote"}
     assert approve.defaults == ["Reject"]
     assert {dag.get_task(task).pool for task in ("build", "promote", "in_place")} == {"retable_spark"}
+    assert dag.get_task("compare").retries == 2
+
+
+@pytest.mark.parametrize(("chosen", "stands"), [(["Approve"], True), (["Reject"], False), (None, False)])
+def test_a_shadow_whose_promotion_failed_stands_so_that_the_task_can_be_cleared(
+    lake: Lake, path: Path, chosen: list[str] | None, stands: bool
+) -> None:
+    beside = publish(
+        shadow_lake(lake, "dump"), TableName("shop", None, "orders"), {"id": "int"}, [], source="shadow_dump"
+    )
+    dropped = window._drop(path, asked(mode="shadow", answer=chosen and {"chosen_options": chosen}))
+    assert (dropped, lake.find(beside) is not None) == ([] if stands else [beside], stands)
 
 
 DIFFERENCE: dict[str, Any] = {

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from typer.testing import Result
 
+from feeding import Feed
 from published import publish
 from retable.cli import holds
 from retable.gold.read import find_gold
@@ -71,7 +72,14 @@ def still_held() -> tuple[str, ...]:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch, lake: Lake, still_held: tuple[str, ...]) -> list[tuple[object, ...]]:
+def counts() -> dict[str, int]:
+    return {"rows": 3, "applied": 3}
+
+
+@pytest.fixture
+def asked(
+    monkeypatch: pytest.MonkeyPatch, lake: Lake, still_held: tuple[str, ...], counts: dict[str, int]
+) -> list[tuple[object, ...]]:
     """What the engine was asked for, which is not started here: the table, and whether it resumes."""
     found: list[tuple[object, ...]] = []
 
@@ -82,7 +90,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, lake: Lake, still_held: tuple[str, ..
     def rebuild(*args: object) -> StageReport:
         found.append((args[3], args[7]))
         assert read_actions(lake, "dump")[0].reason == "fixed; at the source"
-        return StageReport("dump", "20260301T0500Z", "replay", {"rows": 3, "applied": 3}, held=still_held)
+        return StageReport("dump", "20260301T0500Z", "replay", counts, held=still_held)
 
     monkeypatch.setattr(holds, "running_spark", no_spark)
     monkeypatch.setattr(holds, "_rebuild_door", lambda: rebuild)
@@ -135,6 +143,16 @@ def test_a_decision_is_kept_for_every_later_replay(
     assert list(read_rulings(lake, "dump")) == kept
     (action,) = read_actions(lake, "dump")
     assert action.action.startswith(f"release {way[0]}")
+
+
+def test_rows_that_did_not_fit_end_a_release_with_2(
+    retable: Retable, held: str, lake: Lake, asked: list[tuple[object, ...]], counts: dict[str, int]
+) -> None:
+    counts["rejected"] = 2
+    Feed(lake).quarantined(5, 2, TableName("shop", None, "orders"))
+    result = retable("hold", "release", held, "--retry", "--reason", "fixed; at the source", "--yes")
+    assert result.exit_code == 2
+    assert "quarantined: 2 messages or rows; `retable quarantine list` says which" in result.stderr
 
 
 def test_nothing_happens_unless_it_is_confirmed(

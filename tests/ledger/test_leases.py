@@ -6,7 +6,7 @@ import pytest
 
 from retable.errors import Leased
 from retable.ledger.catalog import Lake, open_lake
-from retable.ledger.leases import LENGTH, Lease, Purpose, leased, standing_leases, wait_for_upkeep
+from retable.ledger.leases import LENGTH, Lease, Purpose, end_leases, leased, standing_leases, wait_for_upkeep
 
 NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)
 
@@ -68,3 +68,31 @@ def test_what_a_machine_gave_back_whose_clock_is_ahead_is_free(lake):
 def test_a_lease_of_another_source_is_of_no_account(lake):
     with leased(lake, lease("gold_shop.t", "one")):
         assert standing_leases(lake, "other", NOW) == []
+
+
+def test_a_build_has_its_shadow_alone_and_is_in_nobodys_way(lake):
+    with (
+        leased(lake, lease("shadow_erp", "one", "build")),
+        leased(lake, lease("erp", "a replay", "replay")),
+        leased(lake, lease("shadow_crm", "other", "build")),
+    ):
+        with pytest.raises(Leased, match="the build one is at shadow_erp"):
+            leased(lake, lease("shadow_erp", "other", "build")).__enter__()
+        end_leases(lake, "erp", "shadow_erp", NOW)
+        with leased(lake, lease("shadow_erp", "other", "build")):
+            pass
+    with leased(lake, lease("shadow_erp", "one", "build")), leased(lake, lease("gold_shop.t", "upkeep")):
+        pass
+
+
+def test_work_that_goes_on_keeps_its_lease_without_saying_so_all_the_time(lake):
+    with leased(lake, lease("shadow_erp", "one", "build")) as renew:
+        renew()
+        assert lake.load("ops.leases").scan().count() == 1
+    short = Lease("erp", "shadow_crm", "build", "one", NOW + timedelta(microseconds=1), NOW)
+    with leased(lake, short) as renew:
+        renew()
+        (kept,) = standing_leases(lake, "erp", NOW)
+        assert kept.recorded_at > NOW
+        assert kept.until - kept.recorded_at == timedelta(microseconds=1)
+    assert standing_leases(lake, "erp", NOW) == []

@@ -14,7 +14,6 @@ from laws.test_policies import TABLE, row
 from retable.cli.app import app
 from retable.config import load_settings
 from retable.errors import InvalidSetting, NotFound, NotReady
-from retable.gold.read import find_gold
 from retable.ledger.catalog import open_lake
 from retable.ledger.read import read_actions
 from retable.shadow.lake import drop_shadow, find_shadow
@@ -44,12 +43,16 @@ def world(spark: SparkSession, tmp_path: Path) -> SparkWorld:
     return world
 
 
+def under(world: SparkWorld, change: Callable[[str], str]) -> SparkWorld:
+    """The same lake under settings whose text was changed."""
+    settings = world.folder / "retable.toml"
+    settings.write_text(change(settings.read_text(encoding="utf-8")), encoding="utf-8")
+    return SparkWorld(world.folder, world.session, open_lake(load_settings(settings)), world.names)
+
+
 def corrected(world: SparkWorld) -> SparkWorld:
     """The same lake under settings with another zone."""
-    settings = world.folder / "retable.toml"
-    text = settings.read_text(encoding="utf-8")
-    settings.write_text(text.replace('kind = "files"', f'kind = "files"{ZONE}'), encoding="utf-8")
-    return SparkWorld(world.folder, world.session, open_lake(load_settings(settings)), world.names)
+    return under(world, lambda text: text.replace('kind = "files"', f'kind = "files"{ZONE}'))
 
 
 def test_a_shadow_is_built_compared_and_promoted_as_the_same_table(
@@ -58,7 +61,10 @@ def test_a_shadow_is_built_compared_and_promoted_as_the_same_table(
     retable = commands(world, monkeypatch)
     before, uuid, snapshots = world.gold(), world.lake.load(TABLE).metadata.table_uuid, world.digest()
     world = corrected(world)
-    ask = check_ask(world.lake, "shop", [TABLE], world.names[0], "20260301T0200Z")
+    # The zone is the whole source's, so that it changes the other table's windows too.
+    with pytest.raises(InvalidSetting, match="would change gold_shop.other too"):
+        check_ask(world.lake, "shop", [TABLE], world.names[0], "20260301T0200Z")
+    ask = check_ask(world.lake, "shop", [TABLE, "gold_shop.other"], world.names[0], "20260301T0200Z")
     assert ask.windows == tuple(world.names[:2])
     now = datetime.now(UTC)
     build(world.session, world.lake, ask, "the zone was wrong", "ann", "build", now, lambda _: None)
@@ -67,8 +73,9 @@ def test_a_shadow_is_built_compared_and_promoted_as_the_same_table(
         build(world.session, world.lake, ask, "again", "ann", "build", now, lambda _: None)
 
     shown = retable("shadow", "diff", "shop", "--json")
-    (told,) = json.loads(shown.stdout)
+    told, other = json.loads(shown.stdout)
     rows = told["rows"]
+    assert (other["table"], other["rows"]["different"]) == ("gold_shop.other", 3)
     assert (told["table"], told["key"], told["moved"], told["equal"]) == (TABLE, ["id"], False, False)
     assert (rows["different"], rows["only_in_gold"], rows["only_in_shadow"]) == (3, 0, 0)
     assert set(rows["columns"]) == {"at"}
@@ -76,7 +83,8 @@ def test_a_shadow_is_built_compared_and_promoted_as_the_same_table(
 
     promote(world.session, world.lake, "shop", "looked at", "ann", "promote", datetime.now(UTC), lambda _: None)
     after = world.gold()
-    assert {json.loads(each)["at"] for each in after[TABLE].rows} == {"2026-02-28T21:00:00.000000Z"}
+    for table in ask.tables:
+        assert {json.loads(each)["at"] for each in after[table].rows} == {"2026-02-28T21:00:00.000000Z"}
     assert world.lake.load(TABLE).metadata.table_uuid == uuid
     assert find_shadow(world.lake, "shop") is None
     assert [each for each in world.lake.catalog.list_namespaces() if each[0].startswith("shadow_")] == []
@@ -123,13 +131,21 @@ def test_a_shadow_that_is_dropped_leaves_nothing_and_gold_as_it_was(
         check_ask(world.lake, "shop", [TABLE], "20260301T0000Z", "20260301T0400Z")
 
 
-def test_settings_that_change_after_the_build_are_not_promoted_unseen(world: SparkWorld) -> None:
-    ask = check_ask(world.lake, "shop", [TABLE], world.names[0], "20260301T0300Z")
-    build(world.session, world.lake, ask, "to see", "ann", "build", datetime.now(UTC), lambda _: None)
-    other = corrected(world)
+def test_one_table_changes_by_its_own_settings_and_those_that_came_after_the_build_are_not_promoted_unseen(
+    world: SparkWorld,
+) -> None:
+    before = world.digest()
+    ruled = under(world, lambda text: f'{text}\n[tables."shop.t"]\ntypes = {{ at = "string" }}\n')
+    ask = check_ask(ruled.lake, "shop", [TABLE], world.names[0], "20260301T0300Z")
+    build(world.session, ruled.lake, ask, "to see", "ann", "build", datetime.now(UTC), lambda _: None)
+    other = corrected(ruled)
     with pytest.raises(InvalidSetting, match="have changed since its shadow was built"):
         promote(world.session, other.lake, "shop", "unseen", "ann", "promote", datetime.now(UTC), lambda _: None)
-    assert find_gold(world.lake, TABLE)[1].state == "live"
+    assert world.digest() == before
+    promote(world.session, ruled.lake, "shop", "looked at", "ann", "promote", datetime.now(UTC), lambda _: None)
+    after = world.digest()
+    assert {name for name in after if after[name] != before[name]} == {TABLE}
+    assert {json.loads(each)["at"] for each in world.gold()[TABLE].rows} == {"2026-03-01 05:00:00"}
 
 
 def everything(world: SparkWorld) -> set[Path]:

@@ -9,7 +9,7 @@ from retable.cli.arguments import Json, TableArgument, lake_of
 from retable.cli.clock import new_run, user
 from retable.cli.output import NeedsAttention, print_facts, print_json, say
 from retable.cli.progress import Progress
-from retable.cli.run import running_spark
+from retable.cli.run import call_attention_to_rebuilt, running_spark
 from retable.errors import NotFound
 from retable.gold.read import find_gold, gold_states, is_retired
 from retable.gold.release import Release, Way, count_waiting, dialect_of, plan_release
@@ -102,6 +102,7 @@ def _act(lake: Lake, table: str, release: Release, reason: str) -> None:
         progress.done(report)
     if table in report.held:
         raise NeedsAttention(f"{table} is held again: `retable hold list` says why")
+    call_attention_to_rebuilt(lake, source, [report], ())
 
 
 def _rebuild_door() -> Callable[..., StageReport]:

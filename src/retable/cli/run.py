@@ -1,6 +1,6 @@
 """Land, decode, replay: window by window, or one stage of one window."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from functools import partial
@@ -14,6 +14,7 @@ from retable.cli.clock import new_run, now
 from retable.cli.output import NeedsAttention, say
 from retable.cli.progress import Progress
 from retable.config import Settings
+from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import ask, record
 from retable.freshness.gate import spell
 from retable.land.due import check_paused, look
@@ -186,6 +187,19 @@ def call_attention(lake: Lake, source: Source, reports: list[StageReport]) -> No
         refused -= _count_accepted(lake, source, window, stages) if refused else 0
         landed = max(counts.get("landed", 0) for counts in mine)
         waiting += 0 if source.quarantine_budget.allows(refused, landed) else refused
+    _end(held, waiting)
+
+
+def call_attention_to_rebuilt(lake: Lake, source: Source, reports: list[StageReport], held: Sequence[str]) -> None:
+    """End with 2 where these tables are held, or quarantine has more than the budget and rebuilds brought some of it.
+
+    A rebuild counts all windows together: by the window, quarantine tells.
+    """
+    refused = any(report.counts.get(name) for report in reports for name in ("quarantined", "rejected"))
+    _end(held, beyond_budget(lake, source) if refused else 0)
+
+
+def _end(held: Sequence[str], waiting: int) -> None:
     words = []
     if held:
         words.append(f"held: {', '.join(held)}; `retable hold list` says why")

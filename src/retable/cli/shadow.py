@@ -10,14 +10,14 @@ import typer
 from retable.cli.arguments import Json, SourceName, lake_of
 from retable.cli.clock import new_run, user
 from retable.cli.differences import print_rows, rows_json
-from retable.cli.output import NeedsAttention, print_json, print_table, say
+from retable.cli.output import print_json, print_table, say
 from retable.cli.progress import Progress
-from retable.cli.run import running_spark
+from retable.cli.run import call_attention_to_rebuilt, running_spark
 from retable.ledger.catalog import Lake
 from retable.ledger.rows import ActionRow
 from retable.ledger.write import append_rows
 from retable.shadow.difference import ShadowDifference, compare_shadow
-from retable.shadow.lake import drop_shadow, the_shadow
+from retable.shadow.lake import drop_shadow, end_builds, the_shadow
 from retable.shadow.plan import check_ask
 
 Reason = Annotated[str, typer.Option("--reason", help="Why; it is kept with your name.")]
@@ -68,20 +68,20 @@ def promote(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
         progress.begin(1, source, "promote")
         reports = _doors().promote(spark, lake, source, reason, user(), this.id, this.now, progress.step)
     say(f"promoted: {', '.join(shadow.ask.tables)}")
-    held = sorted({table for report in reports for table in report.held})
-    if held:
-        raise NeedsAttention(f"done, but held: {', '.join(held)}; `retable hold list` says why")
+    # A table that waited for its turn was held until then: the last word counts.
+    call_attention_to_rebuilt(lake, lake.settings.source(source), reports, reports[-1].held)
 
 
 def drop(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
     """Remove a source's shadow with its files, also one that a killed build left; gold is not touched."""
     lake = lake_of(ctx)
-    name = lake.settings.source(source).name
+    name, this = lake.settings.source(source).name, new_run()
+    end_builds(lake, name, this.now)
     gone = drop_shadow(lake, name)
     if not gone:
         say(f"{source} has no shadow")
         return
-    append_rows(lake, [ActionRow(name, "shadow drop", ", ".join(gone), reason, user(), new_run().now)])
+    append_rows(lake, [ActionRow(name, "shadow drop", ", ".join(gone), reason, user(), this.now)])
     say(f"dropped the shadow of {source}; gold is as it was")
 
 

@@ -3,9 +3,10 @@
 A reason follows its count after a colon: `ignored:heartbeat`, `notes:DDL`; all of them add up to `ignored`, `notes`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from retable.errors import Unbalanced
+from retable.ledger.rows import LedgerRow
 
 
 def check_messages(counts: Mapping[str, int]) -> None:
@@ -22,6 +23,11 @@ def check_rows(counts: Mapping[str, int]) -> None:
     """Check that every row was applied, or that a count says why it was not."""
     parts = ("applied", "superseded", "duplicate", "voided", "held", "pending", "rejected", "excluded")
     _check(counts, "rows", parts)
+
+
+def is_left_out(row: LedgerRow, takes: Callable[[str], bool]) -> bool:
+    """Whether a window counted rows of a table and stored none, though the settings take it now."""
+    return row.stage == "decode" and row.table is not None and bool(row.counts.get("excluded")) and takes(row.table)
 
 
 def _check(counts: Mapping[str, int], whole: str, parts: tuple[str, ...]) -> None:

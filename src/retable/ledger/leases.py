@@ -4,7 +4,7 @@ A lease saves two writers from work in vain; it protects nothing. What keeps a t
 only on the state that its writer decided on.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -21,9 +21,9 @@ from retable.ledger.faults import explained
 from retable.ledger.read import scan
 from retable.ledger.tables import OPS
 
-Purpose = Literal["replay", "upkeep"]
+Purpose = Literal["replay", "upkeep", "build"]
 LENGTH = timedelta(hours=1)
-"""How long a lease stands that nobody gives back: a killed run keeps upkeep away for no longer."""
+"""How long a lease stands that nobody gives back: a killed run keeps upkeep, or a build, away for no longer."""
 
 PATIENCE_SECONDS = 60
 """How long a replay waits for the table that upkeep is at; then it goes on, and upkeep's commit fails."""
@@ -51,18 +51,33 @@ def standing_leases(lake: Lake, source: str, now: datetime) -> list[Lease]:
 
 
 @contextmanager
-def leased(lake: Lake, lease: Lease) -> Iterator[None]:
+def leased(lake: Lake, lease: Lease) -> Iterator[Callable[[], None]]:
     """Hold a lease for a while; Leased says who has what it asks for.
 
-    Upkeep asks for a table alone. Replays share their source, as the fence decides between them.
+    Upkeep asks for a table alone, a build for its shadow. Replays share their source, as the fence decides between
+    them. What it gives renews a lease of which a quarter has gone: work that may take longer than it calls that.
     """
-    began = perf_counter()
+    began, length, newest = perf_counter(), lease.until - lease.recorded_at, lease
+
+    def renew() -> None:
+        nonlocal newest
+        now = lease.recorded_at + timedelta(seconds=perf_counter() - began)
+        if now - newest.recorded_at > length / 4:
+            newest = replace(lease, until=now + length, recorded_at=now)
+            _append_anyhow(lake, newest)
+
     _take(lake, lease)
     try:
-        yield
+        yield renew
     finally:
-        gone = lease.recorded_at + timedelta(seconds=perf_counter() - began)
-        _append_anyhow(lake, replace(lease, until=gone, recorded_at=max(gone, lease.recorded_at)))
+        _give_back(lake, newest, lease.recorded_at + timedelta(seconds=perf_counter() - began))
+
+
+def end_leases(lake: Lake, source: str, target: str, now: datetime) -> None:
+    """Give back the leases of a target for those who cannot any more: a person knows that they were killed."""
+    for lease in standing_leases(lake, source, now):
+        if lease.target == target:
+            _give_back(lake, lease, now)
 
 
 def wait_for_upkeep(lake: Lake, source: str, now: datetime, patience: float = PATIENCE_SECONDS) -> None:
@@ -78,7 +93,8 @@ def wait_for_upkeep(lake: Lake, source: str, now: datetime, patience: float = PA
 def meets(lease: Lease, other: Lease) -> bool:
     """Whether two leases of one source stand against each other."""
     same = lease.target == other.target or lease.source in (lease.target, other.target)
-    return same and lease.holder != other.holder and lease.purpose == "upkeep"
+    alone = lease.purpose == "upkeep" or lease.purpose == other.purpose == "build"
+    return same and lease.holder != other.holder and alone
 
 
 def _take(lake: Lake, lease: Lease) -> None:
@@ -96,6 +112,10 @@ def _take(lake: Lake, lease: Lease) -> None:
         if _append(lake, table, lease):
             return
     raise ConflictError(f"{lease.target}: other runs took leases first, {_ATTEMPTS} times; try again")
+
+
+def _give_back(lake: Lake, lease: Lease, now: datetime) -> None:
+    _append_anyhow(lake, replace(lease, until=now, recorded_at=max(now, lease.recorded_at)))
 
 
 def _append_anyhow(lake: Lake, lease: Lease) -> None:

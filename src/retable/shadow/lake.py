@@ -4,8 +4,10 @@ So it is built by the same stages as gold is, and nothing that is done with it t
 """
 
 import json
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,8 +17,10 @@ from pyiceberg.expressions.literals import literal
 
 from retable.errors import InvalidSetting, NotFound
 from retable.gold.read import SHADOW
+from retable.gold.state import from_properties
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
+from retable.ledger.leases import LENGTH, Lease, end_leases, leased
 from retable.ledger.read import scan
 from retable.ledger.tables import OPS
 from retable.shadow.plan import Ask
@@ -46,12 +50,18 @@ def shadow_source(source: str) -> str:
 
 def shadow_lake(lake: Lake, source: str) -> Lake:
     """The same lake as the shadow sees it: its source has the shadow's name, and gold is in namespaces of its own."""
-    name, settings = shadow_source(source), lake.settings
-    if name in settings.sources:
-        raise InvalidSetting(f"sources.{name}: a shadow of {source} needs that name; rename the source")
+    name, settings = _free_name(lake, source), lake.settings
     mine = settings.source(source).model_copy(update={"name": name})
     gold = settings.lake.model_copy(update={"gold": f"{name}__{settings.lake.gold}"})
     return Lake(settings.model_copy(update={"lake": gold, "sources": {**settings.sources, name: mine}}), lake.catalog)
+
+
+def _free_name(lake: Lake, source: str) -> str:
+    """The name of a source's shadow, where it is nobody else's: what is done to a shadow must befall no source."""
+    name = shadow_source(source)
+    if name in lake.settings.sources:
+        raise InvalidSetting(f"sources.{name}: a shadow of {source} needs that name; rename the source")
+    return name
 
 
 def find_shadow(lake: Lake, source: str) -> Shadow | None:
@@ -71,6 +81,28 @@ def the_shadow(lake: Lake, source: str) -> Shadow:
     if shadow is None:
         raise NotFound(f"{source} has no shadow; `retable shadow build {source} --tables … --from W --to W` makes one")
     return shadow
+
+
+@contextmanager
+def building(lake: Lake, source: str, run_id: str, now: datetime) -> Iterator[Callable[[], None]]:
+    """Be the only one who builds the shadow of a source; what it gives, called now and then, says that it goes on.
+
+    What a killed build left goes first; a shadow that stands is dropped by a person. Leased: another build is at it.
+    """
+    name = shadow_source(source)
+    with leased(lake, Lease(source, name, "build", run_id, now + LENGTH, now)) as goes_on:
+        if (standing := find_shadow(lake, source)) is not None:
+            raise InvalidSetting(
+                f"{source} has a shadow already, of {', '.join(standing.ask.tables)} ({standing.reason}); promote or "
+                f"drop it: `retable shadow drop {source}`"
+            )
+        drop_shadow(lake, source)
+        yield goes_on
+
+
+def end_builds(lake: Lake, source: str, now: datetime) -> None:
+    """Let the next build in, where one that was killed could not say that it ended."""
+    end_leases(lake, source, shadow_source(source), now)
 
 
 def finish(lake: Lake, shadow: Shadow) -> None:
@@ -97,11 +129,13 @@ def copy_record(lake: Lake, source: str) -> None:
 
 def drop_shadow(lake: Lake, source: str) -> list[str]:
     """Remove a shadow, also one that was not built to its end: its tables, with their files, and its record."""
-    name = shadow_source(source)
+    name = _free_name(lake, source)
     gone = []
     with explained(lake.settings.lake):
         for namespace in [levels[0] for levels in lake.catalog.list_namespaces() if levels[0].startswith(f"{name}__")]:
-            gone += [".".join(table) for table in lake.catalog.list_tables(namespace)]
+            tables = [".".join(table) for table in lake.catalog.list_tables(namespace)]
+            # The shadow of another source may begin alike: names of sources may hold what parts them here.
+            gone += [table for table in tables if _is_of(lake, table, name)]
         gone += [table for layer in ("bronze", "silver", "quarantine") if lake.find(table := f"{layer}.{name}")]
         for table in gone:
             with suppress(NoSuchTableError):
@@ -113,6 +147,12 @@ def drop_shadow(lake: Lake, source: str) -> list[str]:
             if record is not None and scan(lake, record, source=name).num_rows:
                 record.delete(EqualTo(term=Reference("source"), value=literal(name)))
     return gone
+
+
+def _is_of(lake: Lake, table: str, source: str) -> bool:
+    found = lake.find(table)
+    state = None if found is None else from_properties(found.properties)
+    return state is not None and state.source == source
 
 
 def _with(rows: pa.Table, column: str, values: list[str]) -> pa.Table:

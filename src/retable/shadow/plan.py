@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 from retable.errors import InvalidSetting, NotFound, NotReady
 from retable.gold.horizon import not_kept
-from retable.gold.read import find_gold, gold_states
+from retable.gold.read import find_gold, gold_states, is_retired
 from retable.ledger.catalog import Lake
 from retable.ledger.data_files import standing_files
 from retable.ledger.kept import check_decodable
 from retable.ledger.read import read_ledger
 from retable.ledger.windows import find_window, read_windows
 from retable.model.window import window_start
+from retable.verify.outlook import look_again
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,11 @@ class Ask:
     windows: tuple[str, ...]
 
 
-def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: str) -> Ask:
-    """Check what is asked for, of the windows from `start` to before `end`; an error says what would be right."""
+def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: str, begun: bool = False) -> Ask:
+    """Check what is asked for, of the windows from `start` to before `end`; an error says what would be right.
+
+    Where it is `begun` to be done to gold, windows may be decoded anew of which other tables were not replayed yet.
+    """
     name = lake.settings.source(source).name
     windows = check_windows(lake, name, start, end)
     if not tables:
@@ -34,6 +38,12 @@ def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: s
         state = find_gold(lake, table)[1]
         if state.source != name:
             raise InvalidSetting(f"{table} is of the source {state.source}, not of {name}", table=table)
+        if is_retired(lake, state):
+            raise InvalidSetting(
+                f"{table}: the settings leave it out, so it keeps the rows that it has, and nothing is decoded for it; "
+                f"take {state.table} again first (`include`, `exclude` of {name})",
+                table=table,
+            )
         if state.missing is not None:
             raise not_kept(table, state.missing, "it cannot be built beside gold from what is left")
     bronze = lake.find(f"bronze.{name}")
@@ -41,7 +51,33 @@ def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: s
     for window in windows:
         if landed.get(window) and (bronze is None or not standing_files(lake, bronze, {"window": window})):
             raise NotFound(f"bronze no longer holds the window {window} of {name}; begin behind it", window=window)
-    return Ask(name, tuple(dict.fromkeys(tables)), windows)
+    ask = Ask(name, tuple(dict.fromkeys(tables)), windows)
+    _check_others(lake, ask, begun)
+    return ask
+
+
+def _check_others(lake: Lake, ask: Ask, begun: bool) -> None:
+    """InvalidSetting where these windows, run again, would change tables too that the shadow does not show.
+
+    Without that they are the same again for all others. A held table does not count: what stands below its hold, any
+    run of these windows brings up to the settings, and its reader knows that it is not right.
+    """
+    states, run = gold_states(lake), f"{ask.source} run again from {ask.windows[0]} to {ask.windows[-1]}"
+    golds = {str(state.table): name for name, state in states.items() if state.source == ask.source}
+    again = look_again(lake, lake.settings.source(ask.source), ask.windows)
+    found = {each.table for each in again.stale if not begun or each.because != ("silver",)}
+    found |= {golds[name] for name in again.left_out if name in golds}
+    free = {name for name, state in states.items() if state.hold is None}
+    if others := sorted(found & free - {*ask.tables}):
+        raise InvalidSetting(
+            f"{run} would change {', '.join(others)} too, and nobody would see it first: name them as well, or put "
+            f"back what changed for them; `retable plan {ask.source}` says what that is"
+        )
+    if new := sorted(again.left_out - golds.keys()):
+        raise InvalidSetting(
+            f"{run} would bring {', '.join(new)} too, which the settings left out when these windows were decoded: "
+            f"leave them out until the shadow is promoted, or run these windows first"
+        )
 
 
 def check_windows(lake: Lake, source: str, start: str, end: str) -> tuple[str, ...]:

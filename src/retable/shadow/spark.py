@@ -11,7 +11,6 @@ from pyspark.sql import functions as sf
 
 from retable.config import CATALOG
 from retable.decode.spark import decode
-from retable.errors import InvalidSetting
 from retable.gold.read import find_gold
 from retable.gold.spark import rebuild, replay
 from retable.ledger.catalog import Lake
@@ -22,9 +21,9 @@ from retable.model.event import TableName
 from retable.session import build_session
 from retable.shadow.lake import (
     Shadow,
+    building,
     copy_record,
     drop_shadow,
-    find_shadow,
     finish,
     shadow_lake,
     shadow_source,
@@ -32,6 +31,7 @@ from retable.shadow.lake import (
 )
 from retable.shadow.names import names_of_tables
 from retable.shadow.plan import Ask
+from retable.shadow.promotion import check_promotion
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,14 +44,20 @@ def build(
 ) -> Shadow:
     """Decode the windows anew beside silver, and fold the tables from that and from silver's other windows.
 
-    What a killed build left goes first; a shadow that stands is dropped by a person.
+    What a killed build left goes first; a shadow that stands is dropped by a person. Leased: another build is at it.
     """
-    if (standing := find_shadow(lake, ask.source)) is not None:
-        raise InvalidSetting(
-            f"{ask.source} has a shadow already, of {', '.join(standing.ask.tables)} ({standing.reason}); promote or "
-            f"drop it: `retable shadow drop {ask.source}`"
-        )
-    drop_shadow(lake, ask.source)
+    with building(lake, ask.source, run_id, now) as goes_on:
+
+        def told(text: str) -> None:
+            goes_on()
+            step(text)
+
+        return _build(spark, lake, ask, reason, who, run_id, now, told)
+
+
+def _build(
+    spark: "SparkSession", lake: Lake, ask: Ask, reason: str, who: str, run_id: str, now: datetime, step: Step
+) -> Shadow:
     beside = shadow_lake(lake, ask.source)
     source = beside.settings.source(shadow_source(ask.source))
     append_rows(lake, [ActionRow(ask.source, f"shadow build {_words(ask)}", ", ".join(ask.tables), reason, who, now)])
@@ -78,17 +84,16 @@ def promote(
     """Do to silver and gold what the shadow showed, then drop it; each table changes in one visible step, and stays it.
 
     The windows are decoded anew, so that silver is what gold is made of; what came since the shadow was built is in.
-    InvalidSetting where the settings are others by now: then nobody has seen what would come.
+    What cannot be done to its end, or is not what was shown, is refused before anything changes.
     """
     shadow, source = the_shadow(lake, source_name), lake.settings.source(source_name)
-    for table in shadow.ask.tables:
-        _check_settings(lake, shadow, table)
+    check_promotion(lake, shadow)
     ask = shadow.ask
     append_rows(lake, [ActionRow(ask.source, f"shadow promote {_words(ask)}", ", ".join(ask.tables), reason, who, now)])
+    reports = []
     for window in ask.windows:
         step(f"decoding {window}")
-        decode(spark, lake, source, window, run_id, now)
-    reports = []
+        reports.append(decode(spark, lake, source, window, run_id, now))
     for table in ask.tables:
         step(f"folding {table}")
         reports.append(rebuild(spark, lake, source, table, run_id, now, step))
@@ -97,15 +102,6 @@ def promote(
         reports.append(replay(spark, lake, source, window, run_id, now, step))
     drop_shadow(lake, ask.source)
     return reports
-
-
-def _check_settings(lake: Lake, shadow: Shadow, table: str) -> None:
-    _, state = find_gold(lake, shadow.name_of(table))
-    now = lake.settings.fingerprint(shadow.ask.source, state.table)
-    if any(identity.rpartition(":")[2].partition("+")[0] != now for identity in state.applied.values()):
-        raise InvalidSetting(
-            f"the settings of {table} have changed since its shadow was built; drop it and build it again", table=table
-        )
 
 
 def _words(ask: Ask) -> str:

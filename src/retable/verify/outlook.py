@@ -1,7 +1,7 @@
 """What waits and what is stale: which windows and tables a run, or a run again, would touch."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -15,6 +15,7 @@ from retable.gold.silver import silver_files
 from retable.gold.state import GoldState
 from retable.land.due import look
 from retable.ledger.catalog import Lake
+from retable.ledger.counts import is_left_out
 from retable.ledger.kept import KEPT_LAYERS, KeptLayer, is_dropped, kept_from
 from retable.ledger.ranges import FoundLog
 from retable.ledger.read import read_ledger
@@ -78,6 +79,14 @@ class Outlook:
         return bool(self.waiting or self.stale or self.left_out or self.held or self.arrived)
 
 
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What running some windows again would change: what is stale of them, and the tables that they left out."""
+
+    stale: tuple[Stale, ...]
+    left_out: frozenset[str]
+
+
 def look_ahead(lake: Lake, source: Source, now: datetime) -> Outlook:
     """Say what is stale, held and behind of a source, and so what a run would do; nothing is written."""
     windows, ledger = read_windows(lake, source.name), read_ledger(lake, source.name)
@@ -106,6 +115,14 @@ def look_ahead(lake: Lake, source: Source, now: datetime) -> Outlook:
     )
 
 
+def look_again(lake: Lake, source: Source, windows: Collection[str]) -> Again:
+    """Say what running these windows again would change."""
+    mine = {name: state for name, state in gold_states(lake).items() if state.source == source.name}
+    states = {name: state for name, state in mine.items() if source.takes(state.table)}
+    ledger = [row for row in read_ledger(lake, source.name) if row.window in windows]
+    return Again(tuple(_stale(lake, source, ledger, states)), frozenset(_left_out(source, ledger)))
+
+
 def _waiting(windows: Sequence[Window], ledger: Sequence[LedgerRow]) -> dict[str, Stage]:
     done = {(row.window, row.stage) for row in ledger if row.table is None}
     left = {w.name: [stage for stage in _STAGES if (w.name, stage) not in done] for w in windows}
@@ -129,7 +146,7 @@ def _left_out(source: Source, ledger: Sequence[LedgerRow]) -> dict[str, tuple[st
     """The tables whose rows were counted and not stored, though the settings take them now: in which windows."""
     windows: dict[str, list[str]] = defaultdict(list)
     for row in ledger:
-        if row.stage == "decode" and row.table and row.counts.get("excluded") and source.takes_named(row.table):
+        if row.table is not None and is_left_out(row, source.takes_named):
             windows[row.table].append(row.window)
     return {table: (min(found), max(found)) for table, found in sorted(windows.items())}
 

@@ -1,0 +1,78 @@
+"""Whether gold may take what a shadow shows: it can be done to its end, and all that made the shadow is as it was."""
+
+from collections.abc import Iterator
+
+from retable.decode.registry import source_format
+from retable.errors import InvalidSetting
+from retable.gold.baselines import read_whole_baselines
+from retable.gold.imports import read_schema_imports
+from retable.gold.read import find_gold
+from retable.gold.rulings import read_rulings
+from retable.gold.state import GoldState
+from retable.ledger.baselines import identify
+from retable.ledger.catalog import Lake
+from retable.ledger.read import read_ledger
+from retable.ledger.windows import find_window
+from retable.model.window import window_name
+from retable.shadow.lake import Shadow, shadow_source
+from retable.shadow.plan import check_ask
+
+
+def check_promotion(lake: Lake, shadow: Shadow) -> None:
+    """Check a shadow before anything of gold or silver changes; a promotion that ended midway passes again.
+
+    InvalidSetting where what would come is not what was shown: then nobody has seen it. Else the errors of an ask.
+    """
+    ask = shadow.ask
+    _check_decoder(lake, shadow)
+    for table in ask.tables:
+        for change in _changes(lake, shadow, table):
+            raise InvalidSetting(f"{change}; {_anew(shadow)}", table=table)
+    end = window_name(find_window(lake, ask.source, ask.windows[-1]).end)
+    check_ask(lake, ask.source, ask.tables, ask.windows[0], end, begun=True)
+
+
+def _check_decoder(lake: Lake, shadow: Shadow) -> None:
+    ask = shadow.ask
+    now = source_format(lake.settings.source(ask.source)).version
+    for row in read_ledger(lake, shadow_source(ask.source)):
+        is_built = row.stage == "decode" and row.table is None and row.window in ask.windows
+        if is_built and row.identity != now:
+            raise InvalidSetting(
+                f"in the shadow {row.window} was decoded by {row.identity}, and would be by {now} now; {_anew(shadow)}",
+                window=row.window,
+            )
+
+
+def _changes(lake: Lake, shadow: Shadow, table: str) -> Iterator[str]:
+    source = shadow.ask.source
+    _, state = find_gold(lake, table)
+    _, beside = find_gold(lake, shadow.name_of(table))
+    if state.identity != beside.identity:
+        yield f"{table} is another table than when its shadow was built, of {beside.table}"
+    if any(identity.rpartition(":")[2] != _fingerprint(lake, source, beside) for identity in beside.applied.values()):
+        yield f"the settings of {table}, or what was imported of its schema, have changed since its shadow was built"
+    if _decisions(lake, source, state) != _decisions(lake, shadow_source(source), state):
+        yield f"the decisions on {table} have changed since its shadow was built"
+    if _baselines(lake, source, state) != _baselines(lake, shadow_source(source), state):
+        yield f"the baselines of {table} have changed since its shadow was built"
+
+
+def _fingerprint(lake: Lake, source: str, state: GoldState) -> str:
+    imported = read_schema_imports(lake, source).fingerprint(state.identity, state.table)
+    return "+".join(filter(None, (lake.settings.fingerprint(source, state.table), imported)))
+
+
+def _decisions(lake: Lake, source: str, state: GoldState) -> set[object]:
+    return {ruling for ruling in read_rulings(lake, source) if ruling.identity == state.identity}
+
+
+def _baselines(lake: Lake, source: str, state: GoldState) -> set[object]:
+    name = state.table
+    own = (name.database, name.schema, name.table)
+    rows = read_whole_baselines(lake, source).rows
+    return {identify(row) for row in rows if (row.database, row.schema, row.table) == own}
+
+
+def _anew(shadow: Shadow) -> str:
+    return f"drop the shadow and build it again: `retable shadow drop {shadow.ask.source}`"
