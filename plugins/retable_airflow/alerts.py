@@ -26,7 +26,7 @@ from retable_airflow.lakes import Reference, lake_of
 
 if TYPE_CHECKING:
     from retable.freshness.incidents import Event
-    from retable.freshness.sla import Late
+    from retable.freshness.sla import Look
     from retable.ledger.catalog import Lake
     from retable.ledger.incidents import Incident
     from retable.setting_values import Notify
@@ -63,11 +63,13 @@ class Alert:
         span, whose = _spell(timedelta(seconds=self.late_seconds)), f" ({self.owner})" if self.owner else ""
         if self.event == "recovered":
             return f"[recovered] {what}: complete again, after {span}{whose}"
+        if self.event == "unwatched":
+            return f"[no longer watched] {what}: late by {span} when it lost its SLA{whose}"
         return f"[{self.severity}] {what}: late by {span}{whose}"
 
     @property
     def text(self) -> str:
-        if self.event == "recovered":
+        if self.event != "late":
             return f"{self.subject}\nIt was: {self.why}\n{self.link}"
         shown = textwrap.shorten(", ".join(self.names), 500, placeholder=" …")
         return f"{self.subject}\n{self.why}\nLate: {shown}\n{self.link}"
@@ -130,27 +132,31 @@ class _Watch:
         self._tables = {f"{row.source}/{row.gold}": row for row in read_tables(lake)}
 
     def run(self) -> list[Alert]:
-        from retable.freshness.sla import find_late
+        from retable.freshness.sla import look_at
         from retable.ledger.incidents import change_incidents
 
-        watched = [self._lake.settings.source(name) for name in self._sources]
-        late = [each for source in watched for each in find_late(self._lake, source, self._now)]
+        sources = [self._lake.settings.source(name) for name in self._sources]
+        looks = {source.name: look_at(self._lake, source, self._now) for source in sources}
+        late = [each for look in looks.values() for each in look.late]
         for each in late:
             _log.warning(each.verdict.words)
         claims: list[_Claim] = []
 
         def claim(known: "list[Incident]") -> "list[Incident]":
-            claims[:], changed = self._claims(known, late)
+            claims[:], changed = self._claims(known, looks)
             return changed
 
         change_incidents(self._lake, claim)
         return self._tell(claims)
 
-    def _claims(self, known: "list[Incident]", late: "list[Late]") -> "tuple[list[_Claim], list[Incident]]":
+    def _claims(self, known: "list[Incident]", looks: "dict[str, Look]") -> "tuple[list[_Claim], list[Incident]]":
         """Judge, and undertake to tell what nobody has told: both in one commit."""
-        from retable.freshness.incidents import claim_key, due_to_tell, judge_incidents
+        from retable.freshness.incidents import claim_key, due_to_tell, judge_incidents, sources_of
 
-        changed = {incident.id: incident for incident in judge_incidents(known, late, self._sources, self._now)}
+        late = [each for look in looks.values() for each in look.late]
+        gone = {source for each in known for source in sources_of(each)} - self._lake.settings.sources.keys()
+        watched = {name: look.watched for name, look in looks.items()} | dict.fromkeys(gone, frozenset())
+        changed = {incident.id: incident for incident in judge_incidents(known, late, watched, self._now)}
         claims = []
         for incident in [*(each for each in known if each.id not in changed), *changed.values()]:
             routes = self._routes(incident)

@@ -42,7 +42,8 @@ class FreshnessSensor(BaseSensorOperator):
     `timeout`) the task fails, and says which partition, evidence or table it waited for. Without `settings` those of
     $RETABLE_SETTINGS hold, wherever the sensor runs.
 
-    It returns, by source, the first window that proved it: that window's cut holds all that is older than `through`.
+    It returns, by source, the first window that proved it of all these tables: that window's cut holds all of them that
+    is older than `through`, also what came late because a table was held or a window was replayed again.
     """
 
     template_fields: Sequence[str] = ("tables", "through")
@@ -168,7 +169,7 @@ class Question:
 
     def ask(self) -> Answer:
         """Ask the catalog; SettingsError where a person must change something first."""
-        from retable.freshness.catalog import ask, reached_at, source_of
+        from retable.freshness.catalog import ask, reached_at
 
         with lake_of(self.settings) as lake:
             now = datetime.now(UTC)
@@ -179,8 +180,7 @@ class Question:
                 return Answer(str(error))
             if not verdict.is_fresh:
                 return Answer(verdict.words)
-            sources = {source.name: source for source in (source_of(lake, name) for name in self.names)}
-            reached = {name: reached_at(lake, each, self.through, self.grade, now) for name, each in sources.items()}
+            reached = reached_at(lake, self.names, self.through, self.grade, now)
             through = self.through.isoformat()
             return Answer(verdict.words, {"through": through, **_standing(verdict.standing), "windows": reached})
 

@@ -74,6 +74,26 @@ def test_a_notifier_that_fails_is_tried_again_by_the_next_look(feed: Feed, setti
     assert len(told(settings)) == 1
 
 
+def test_of_what_lost_its_sla_nobody_is_told_that_it_is_complete(feed: Feed, settings: Path) -> None:
+    without = settings.read_text("utf-8").replace('sla = "20m"\n', "")
+    settings.write_text(without + '[tables."shop.items"]\nsla = "20m"\n', encoding="utf-8")
+    watch(settings, now=at("07:25"))
+    settings.write_text(without, encoding="utf-8")
+    for moment in ("07:35", "07:40"):
+        watch(settings, now=at(moment))
+    late, left = told(settings)
+    assert left["subject"] == "[no longer watched] gold_shop.items: late by 15m when it lost its SLA (orders-team)"
+    assert late["why"] in left["text"]
+
+
+def test_what_a_source_that_is_gone_made_late_is_not_open_for_ever(feed: Feed, settings: Path) -> None:
+    watch(settings, now=at("07:25"))
+    other = settings.read_text("utf-8").replace("sources.dump", "sources.other").replace('"dump"', '"elsewhere"')
+    settings.write_text(other, encoding="utf-8")
+    watch(settings)
+    assert {each.source: each.state for each in read_incidents(feed.lake)} == {"dump": "unwatched", "other": "open"}
+
+
 def test_what_a_table_says_of_its_alerts_goes_before_its_source(feed: Feed, settings: Path, tmp_path: Path) -> None:
     with settings.open("a", encoding="utf-8") as file:
         file.write('[tables."shop.items"]\n' + FILE.format(path=tmp_path / "items.jsonl"))

@@ -4,14 +4,19 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from typer.testing import Result
 
-from retable.cli import baseline, run, shadow
-from retable.config import Settings
+from retable.cli import baseline, holds, run, shadow
+from retable.cli.arguments import instant
+from retable.config import Settings, load_settings
+from retable.freshness.catalog import reached_at
+from retable.gold.read import read_as_of, read_cut
+from retable.ledger.catalog import open_lake
 from retable.session import build_session
 
 if TYPE_CHECKING:
@@ -90,6 +95,14 @@ class Life:
         result = self.retable("rows", f"gold_shop.{table}")
         assert result.exit_code == 0, result.output
         return {row["id"]: row["v"] for row in map(json.loads, result.stdout.splitlines())}
+
+    def proof(self, table: str, through: str) -> dict[int, str]:
+        """The rows of a table in the cut that proves it through a time."""
+        lake, name = open_lake(load_settings(self.folder / "retable.toml")), f"gold_shop.{table}"
+        time = instant(through)
+        window = reached_at(lake, [name], time, "row", time + timedelta(days=1))["shop"]
+        assert window is not None
+        return {row["id"]: row["v"] for row in read_as_of(lake, name, read_cut(lake, "shop", window)).to_pylist()}
 
     def verify(self, table: str) -> None:
         result = self.retable("verify", f"gold_shop.{table}")
@@ -208,10 +221,34 @@ def test_tables_more_are_named_with_the_windows_to_run_again_and_then_whole(on_s
     again = "`retable run shop --from 2026-03-01T00:00:00Z --to 2026-03-01T02:00:00Z` would run those that left 12"
     assert again in " ".join(plan["steps"])
     life.verify("orders")
+    why = life.json("why", "gold_shop.t07", "--through", "2026-03-01T02:01:00Z")
+    assert (why["fresh"], why["watermark"], why["cause"]["code"]) == (False, None, "LEFT_OUT")
+    assert again.partition(" would")[0] in why["cause"]["next_step"]
     life.run("--from", "2026-03-01T00:00:00Z")
+    assert life.json("why", "shop", "--through", "2026-03-01T02:01:00Z")["fresh"]
     assert {name: life.rows(name) for name in OTHERS} == {name: {0: name, 1: f"{name}!"} for name in OTHERS}
     assert life.plan()["left_out"] == []
     life.verify("t07")
+
+
+@pytest.mark.slow
+def test_the_cut_that_proves_an_hour_has_what_was_held_in_it_and_released_since(
+    on_spark: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    life = on_spark
+    monkeypatch.setattr(holds, "running_spark", run.running_spark)
+    life.deliver(("orders", "INSERT", row(1, "a")), ("stock", "INSERT", row(1, "s")))
+    life.deliver(("orders", "ALTER", "ALTER TABLE orders MODIFY v geometry"), ("orders", "INSERT", row(2, "b")))
+    for number in (3, 4):
+        life.deliver(("orders", "INSERT", row(number, "c")), ("stock", "INSERT", row(number, "s")))
+    assert life.retable("run", "shop", "--to", "2026-03-01T04:00:00Z").exit_code == 2
+    through = "2026-03-01T02:00:00Z"
+    why = life.json("why", "gold_shop.orders", "--through", through)
+    assert (why["fresh"], why["cause"]["code"]) == (False, "HELD")
+    done = life.retable("hold", "release", "gold_shop.orders", "--skip", "--reason", "text does", "--yes")
+    assert done.exit_code == 0, done.output
+    assert life.json("why", "gold_shop.orders", "--through", through)["fresh"]
+    assert life.proof("orders", through) == {1: "a", 2: "b", 3: "c", 4: "c"}
 
 
 @pytest.mark.slow
@@ -305,7 +342,8 @@ def test_a_baseline_that_was_killed_is_told_with_the_command_that_goes_on_and_sh
     through = ("--through", "2026-03-01T00:01:00Z")
     why = life.json("why", "gold_shop.orders", *through)
     assert (why["fresh"], why["watermark"], why["cause"]["code"]) == (False, None, "BASELINE")
-    again = "`retable baseline gold_shop.orders --from copy.csv --at start --partition t/0` goes on with it"
+    command = "`retable baseline gold_shop.orders --from copy.csv --at start --partition t/0`"
+    again = f"{command}, with the other options it had, goes on with it"
     assert why["cause"]["next_step"] == again
     assert life.json("why", "gold_shop.stock", *through)["fresh"]
     (told,) = life.json("status")[0]["unfinished_baselines"]

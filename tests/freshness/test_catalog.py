@@ -11,7 +11,7 @@ from feeding import EACH, ORDERED, Feed, at, name
 from lakes import SettingsWriter
 from published import publish
 from retable.errors import NotFound
-from retable.freshness.catalog import ask, is_fresh, reached_at, record
+from retable.freshness.catalog import ask, is_fresh, record
 from retable.freshness.progress import Progress, read_progress, read_promises
 from retable.gold.state import from_properties, hold_json, to_properties
 from retable.ledger.catalog import Lake, open_lake
@@ -230,6 +230,39 @@ def test_a_message_that_names_no_table_may_be_any_tables(feed: Feed) -> None:
     assert cause(feed) == cause(feed, "gold_shop.items") == "QUARANTINED"
 
 
+def test_a_new_table_that_is_all_in_quarantine_stops_its_source_and_no_other_table(feed: Feed) -> None:
+    for hour in (5, 6, 7):
+        feed.proves(hour, row=f"0{hour}:50")
+    feed.quarantined(6, 500, TableName("shop", None, "payments"))
+    assert [cause(feed, asked) for asked in ("dump", "gold_shop.orders")] == ["QUARANTINED", None]
+    verdict = ask(feed.lake, ["dump"], at("07:00"), "row", LATER)
+    assert (verdict.name, verdict.standing.watermark) == ("dump", at("05:50"))
+    assert "500 messages or rows of shop.payments, which gold does not have, or of no table" in verdict.words
+    record(feed.lake, feed.lake.settings.source("dump"), LATER)
+    assert promised(feed, "gold_shop.orders") == [at("07:50")]
+    gold(feed.lake, TableName("shop", None, "payments"))
+    assert [cause(feed, asked) for asked in ("dump", "gold_shop.payments")] == ["QUARANTINED", "QUARANTINED"]
+
+
+def test_what_is_quarantined_of_a_table_that_the_settings_leave_out_stops_nothing(
+    write_settings: SettingsWriter,
+) -> None:
+    feed = fed(open_lake(write_settings(EACH + 'exclude = ["shop.payments"]\n')))
+    feed.proves(7, row="07:50")
+    feed.quarantined(6, 500, TableName("shop", None, "payments"))
+    assert cause(feed, "dump") is None
+
+
+def test_a_source_without_tables_of_which_nothing_could_be_read_is_not_complete(write_settings: SettingsWriter) -> None:
+    feed = Feed(open_lake(write_settings(EACH)))
+    feed.windows(6)
+    feed.done(5)
+    feed.proves(5, row="05:50")
+    assert cause(feed, "dump", "05:30") is None
+    feed.quarantined(5)
+    assert cause(feed, "dump", "05:30") == "QUARANTINED"
+
+
 def test_what_was_quarantined_under_a_former_name_is_the_tables_own(feed: Feed) -> None:
     feed.proves(7, row="07:50")
     feed.quarantined(6, 1, TableName("shop", None, "bestellungen"))
@@ -337,17 +370,6 @@ def test_a_promise_is_never_taken_back_though_the_gate_shuts_again(feed: Feed) -
         record(feed.lake, source, LATER + timedelta(days=3, hours=hour))
     assert promised(feed, "gold_shop.orders") == [at("07:10")]
     assert promised(feed, "gold_shop.items") == [at("07:10"), at("08:10"), at("09:10")]
-
-
-def test_the_cut_that_holds_everything_is_that_of_the_first_window_that_proved_it(feed: Feed) -> None:
-    feed.proves(5, row="05:50")
-    feed.proves(6, row="06:30")
-    feed.proves(7, row="07:30")
-    source = feed.lake.settings.source("dump")
-    wanted = [("05:50", name(5)), ("06:00", name(6)), ("07:00", name(7)), ("08:00", None)]
-    for _ in range(2):
-        assert [reached_at(feed.lake, source, at(time), "row", LATER) for time, _ in wanted] == [w for _, w in wanted]
-        record(feed.lake, source, LATER)
 
 
 def test_huge_sequences_are_found_in_silver(feed: Feed) -> None:

@@ -120,6 +120,13 @@ def test_a_blocker_behind_what_is_proven_is_not_the_cause() -> None:
     assert verdict.cause.code == "SILENT"
 
 
+def test_what_blocks_a_source_itself_blocks_none_of_its_tables() -> None:
+    found = facts("06:30", own=[Blocker(HELD, {"row": at("05:10")})])
+    verdict = judge([found], at("06:00"), "row")
+    assert (verdict.name, verdict.cause, verdict.standing.watermark) == ("erp", HELD, at("05:10"))
+    assert [standing_of(found, name, "row").watermark for name in (None, ORDERS)] == [at("05:10"), at("06:30")]
+
+
 def test_of_several_blockers_the_one_that_stops_first_is_the_cause() -> None:
     later = Cause("QUARANTINED", "1 message", "redecode")
     blockers = [Blocker(later, {"row": at("05:30")}), Blocker(HELD, {"row": at("05:10")})]

@@ -25,7 +25,13 @@ def late(table: str = "gold_shop.orders", key: str = "UNREAD:kafka-1:9092", sour
 
 
 def opened(*found: Late, now: datetime = NOW) -> list[Incident]:
-    return judge_incidents([], found, {"erp", "crm"}, now)
+    return judge_incidents([], found, watched("erp", "crm"), now)
+
+
+def watched(*sources: str, without: str = "") -> dict[str, set[str]]:
+    """What has an SLA in these sources, without one of its names."""
+    tables = ("gold_shop.orders", "gold_shop.items", "gold_crm.people")
+    return {source: {source, *(f"{source}/{table}" for table in tables)} - {without} for source in sources}
 
 
 def test_one_broker_that_is_down_is_one_incident_however_many_tables_and_sources_it_makes_late() -> None:
@@ -39,31 +45,79 @@ def test_two_causes_are_two_incidents() -> None:
 
 def test_a_source_that_catches_up_stays_one_incident_whichever_stage_it_waits_for() -> None:
     known = opened(late())
-    assert judge_incidents(known, [late(key="UNDONE:erp")], {"erp"}, NOW + MINUTE) == []
+    assert judge_incidents(known, [late(key="UNDONE:erp")], watched("erp"), NOW + MINUTE) == []
 
 
 def test_what_is_known_changes_nothing() -> None:
     known = opened(late())
-    assert judge_incidents(known, [late()], {"erp"}, NOW + MINUTE) == []
+    assert judge_incidents(known, [late()], watched("erp"), NOW + MINUTE) == []
 
 
 def test_an_incident_is_over_when_nothing_of_it_is_late_by_any_cause() -> None:
     known = opened(late(), late("gold_shop.items"))
-    again = judge_incidents(known, [late("gold_shop.items", key="HELD:erp/gold_shop.items")], {"erp"}, NOW + MINUTE)
+    again = judge_incidents(
+        known, [late("gold_shop.items", key="HELD:erp/gold_shop.items")], watched("erp"), NOW + MINUTE
+    )
     assert [incident.state for incident in again] == ["open"]
-    over = judge_incidents([*known, *again], [], {"erp"}, NOW + 2 * MINUTE)
+    over = judge_incidents([*known, *again], [], watched("erp"), NOW + 2 * MINUTE)
     assert [incident.state for incident in over] == ["closed", "closed"]
 
 
 def test_an_incident_of_a_source_that_was_not_looked_at_stays() -> None:
     known = opened(late(), late("gold_crm.people", source="crm"))
-    assert judge_incidents(known, [], {"erp"}, NOW + MINUTE) == []
+    assert judge_incidents(known, [], watched("erp"), NOW + MINUTE) == []
+
+
+def test_what_lost_its_sla_is_not_over_and_nobody_is_told_so() -> None:
+    (known,) = opened(late())
+    told = replace(known, told={claim_key("late", "mail"): NOW})
+    (left,) = judge_incidents([told], [], watched("erp", without="erp/gold_shop.orders"), NOW + MINUTE)
+    assert (left.state, left.names) == ("unwatched", known.names)
+    assert due_to_tell(left, ["mail", "chat"], NOW + MINUTE) == [("unwatched", "mail")]
+
+
+def test_what_lost_its_sla_leaves_an_incident_that_goes_on_without_it() -> None:
+    known = opened(late(), late("gold_shop.items"))
+    fewer = watched("erp", without="erp/gold_shop.orders")
+    (left,) = judge_incidents(known, [late("gold_shop.items")], fewer, NOW + MINUTE)
+    assert (left.state, left.names.keys()) == ("open", {"erp/gold_shop.items"})
+    assert judge_incidents([left], [late("gold_shop.items")], fewer, NOW + 2 * MINUTE) == []
+    (over,) = judge_incidents([left], [], fewer, NOW + 3 * MINUTE)
+    assert (over.state, over.names.keys()) == ("closed", {"erp/gold_shop.items"})
+
+
+def test_an_incident_of_a_source_that_is_gone_ends_too() -> None:
+    known = opened(late())
+    (left,) = judge_incidents(known, [], {"crm": (), "erp": ()}, NOW + MINUTE)
+    assert left.state == "unwatched"
+    assert judge_incidents([left], [], {"erp": ()}, NOW + 2 * MINUTE) == []
+
+
+@given(st.sets(st.integers(0, 3)), st.sets(st.integers(0, 3)), st.sets(st.integers(0, 3)), st.booleans())
+def test_an_incident_is_only_over_if_all_that_it_still_tells_of_was_looked_at_and_found_complete(
+    opens: set[int], stays: set[int], loses: set[int], looked_at: bool
+) -> None:
+    def found(numbers: set[int]) -> list[Late]:
+        return [late(f"gold_shop.t{number}") for number in sorted(numbers)]
+
+    has = {"erp": {f"erp/gold_shop.t{number}" for number in range(4) if number not in loses}} if looked_at else {}
+    known = judge_incidents([], found(opens), {"erp": {f"erp/gold_shop.t{number}" for number in range(4)}}, NOW)
+    now_late = found((stays & opens) - loses if looked_at else set())
+    newest = {each.id: each for each in [*known, *judge_incidents(known, now_late, has, NOW + MINUTE)]}
+    for incident in newest.values():
+        lost = {name for name in incident.names if looked_at and name not in has["erp"]}
+        if incident.state == "closed":
+            assert looked_at
+            assert not lost
+            assert not {each.name for each in now_late} & incident.names.keys()
+        else:
+            assert (incident.state == "unwatched") == bool(lost)
 
 
 def test_the_same_cause_again_after_it_was_over_is_a_new_incident() -> None:
     known = opened(late())
-    over = judge_incidents(known, [], {"erp"}, NOW + MINUTE)
-    (again,) = judge_incidents(over, [late()], {"erp"}, NOW + 2 * MINUTE)
+    over = judge_incidents(known, [], watched("erp"), NOW + MINUTE)
+    (again,) = judge_incidents(over, [late()], watched("erp"), NOW + 2 * MINUTE)
     assert again.id != known[0].id
 
 
@@ -89,7 +143,7 @@ def test_of_processes_that_look_at_once_one_opens_an_incident(write_settings: Se
 
     def look(_: int) -> int:
         mine = open_lake(lake.settings)
-        return len(change_incidents(mine, lambda known: judge_incidents(known, [late()], {"erp"}, NOW)))
+        return len(change_incidents(mine, lambda known: judge_incidents(known, [late()], watched("erp"), NOW)))
 
     with ThreadPoolExecutor(3) as pool:
         assert sorted(pool.map(look, range(3))) == [0, 0, 1]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from feeding import EACH, Feed, at
 from lakes import SettingsWriter
 from published import publish
-from retable.freshness.sla import Late, due_through, find_late, place_of
+from retable.freshness.sla import Late, due_through, find_late, look_at, place_of
 from retable.ledger.catalog import open_lake
 from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows
@@ -87,6 +87,20 @@ def test_a_source_without_tables_is_late_itself(write_settings: SettingsWriter) 
     feed = Feed(open_lake(write_settings(SLA)))
     assert late(feed, "05:20") == {}
     assert late(feed, "06:20") == {"dump": "UNREAD:" + str(feed.lake.settings.source("dump").path)}  # type: ignore[union-attr]  # it is of files
+
+
+def test_a_source_of_which_a_new_table_is_all_in_quarantine_is_late_itself(feed: Feed) -> None:
+    assert late(feed, "07:19") == {}
+    feed.quarantined(5, 3, TableName("shop", None, "payments"))
+    assert late(feed, "07:19") == {"dump": "QUARANTINED:dump/20260301T0500Z"}
+
+
+def test_what_has_an_sla_is_watched_and_so_is_its_source(feed: Feed, write_settings: SettingsWriter) -> None:
+    source = feed.lake.settings.source("dump")
+    both = {"dump", "dump/gold_shop.orders", "dump/gold_shop.items"}
+    assert look_at(feed.lake, source, at("07:00")).watched == both
+    fewer = write_settings(SLA + 'exclude = ["shop.orders"]\n').source("dump")
+    assert look_at(feed.lake, fewer, at("07:00")).watched == both - {"dump/gold_shop.orders"}
 
 
 def test_without_an_sla_nothing_is_late(write_settings: SettingsWriter) -> None:

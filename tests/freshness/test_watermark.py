@@ -1,5 +1,7 @@
 """A watermark is what the evidence of replayed windows proves, and it never goes back."""
 
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -11,17 +13,19 @@ from feeding import at, name
 from retable.freshness.watermark import Line, from_rows, to_rows
 from retable.ledger.rows import EvidenceRow
 from retable.model.evidence import GRADES, Grade, accepted
-from retable.model.window import Window
+from retable.model.window import PartitionRange, Window
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 NOW = DAY + timedelta(days=2)
 Stamp = tuple[int, str, int]
 
 
-def window(hour: int, recorded: datetime | None = None) -> Window:
+def window(hour: int, recorded: datetime | None = None, has: Iterable[int] = (), epoch: int = 0) -> Window:
+    """The window of an hour; `has` are the partitions of which it has a range."""
     start = DAY + timedelta(hours=hour)
     end = start + timedelta(hours=1)
-    return Window("erp", hour, start, end, (), recorded or end)
+    ranges = tuple(PartitionRange("t", partition, "id", epoch, 0, 0) for partition in has)
+    return Window("erp", hour, start, end, (), recorded or end, ranges, epoch)
 
 
 def evidence(hour: int, partition: int, epoch: int = 0, **stamps: str) -> EvidenceRow:
@@ -91,6 +95,15 @@ def test_a_partition_that_only_an_older_source_epoch_knew_is_gone() -> None:
     )
     assert found.watermarks["row"] == at("01:10")
     assert list(found.partitions) == ["t/0"]
+
+
+def test_a_partition_that_is_still_there_when_the_source_epoch_is_raised_has_to_speak_again() -> None:
+    before = line([evidence(0, 0, row="00:50"), evidence(0, 1, row="00:40"), evidence(0, 2, row="00:45")])
+    raised = before.extended(window(1, DAY, (0, 1), 1), [evidence(1, 0, epoch=1, row="01:55")], ordered=False)
+    assert (raised.watermarks["row"], raised.partitions.keys()) == (at("00:40"), {"t/0", "t/1"})
+    assert raised.silent("row", at("01:00"), ordered=False) == [("t/1", None)]
+    spoken = raised.extended(window(2, DAY, (0, 1), 1), [evidence(2, 1, epoch=1, row="02:10")], ordered=False)
+    assert spoken.watermarks["row"] == at("01:55")
 
 
 def test_the_grades_that_are_accepted_are_those_above_and_the_one_itself() -> None:
@@ -178,6 +191,19 @@ def test_a_line_that_was_kept_goes_on_as_if_it_never_stopped(
     assert again.watermarks == on.watermarks
     for grade in GRADES:
         assert again.silent(grade, NOW, ordered) == on.silent(grade, NOW, ordered)
+
+
+@given(hours, st.lists(st.booleans(), min_size=6, max_size=6))
+def test_no_partition_that_the_windows_have_is_forgotten_however_often_the_source_epoch_is_raised(
+    found: list[list[Stamp]], raised: list[bool]
+) -> None:
+    made, epoch, seen = Line(), 0, set[str]()
+    for hour, each in enumerate(found):
+        epoch += raised[hour]
+        told = [replace(row, epoch=epoch) for row in rows(hour, each)]
+        made = made.extended(window(hour, DAY, range(3), epoch), told, ordered=False)
+        seen |= {f"t/{partition}" for partition, _, _ in each}
+        assert made.partitions.keys() == seen
 
 
 @pytest.mark.parametrize("grade", GRADES)

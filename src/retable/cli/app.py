@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from retable.cli import shadow
+from retable.cli.accept_loss import accept_loss
 from retable.cli.baseline import baseline
 from retable.cli.check import check
 from retable.cli.diff import diff
@@ -84,7 +85,7 @@ _COMMANDS: dict[str, list[Callable[..., None]]] = {
     "Run": [init, check, baseline, resync, run, land, decode, replay],
     "Look": [rows, tables, schema, history, status, why, fresh, plan],
     "Verify": [verify, diff],
-    "Look after": [upkeep],
+    "Look after": [upkeep, accept_loss],
     "Try out, without Spark": [show_message, show_ddl, simulate],
 }
 for panel, commands in _COMMANDS.items():

@@ -40,11 +40,11 @@ class Quarantine:
 
 
 def read_blockers(
-    lake: Lake, source: SourceSettings, states: Mapping[str, GoldState], before: Before
+    lake: Lake, source: SourceSettings, states: Mapping[str, GoldState], quarantine: Quarantine, before: Before
 ) -> dict[str, list[Blocker]]:
     """Give what blocks each of these tables of one source, by gold name; no entry is left out."""
-    quarantine, unfinished = read_quarantine(lake, source), read_unfinished(lake, source.name)
-    names = _names_ever(lake, source.name) if quarantine.counts else {}
+    unfinished = read_unfinished(lake, source.name)
+    names = names_ever(lake, source.name) if quarantine.counts else {}
     return {
         gold: [
             *_begun(gold, state, unfinished),
@@ -158,21 +158,43 @@ def _quarantined(
         count = counts[None] + sum(counts[name] for name in names)
         if source.quarantine_budget.allows(count, quarantine.landed.get(window, 0)):
             continue
-        what = f"{count:,} messages or rows of it, or of no table that they name, are"
-        cause = Cause(
-            "QUARANTINED",
-            f"{what} quarantined in the window {window}; the budget is {source.quarantine_budget}",
-            f"`retable quarantine list --source {source.name} --window {window}` says why; correct the settings, then "
-            f"`retable quarantine redecode --source {source.name} --window {window}`; or `retable quarantine accept` "
-            f"the loss, or raise `quarantine_budget`",
-            table=gold,
-            window=window,
-        )
-        yield Blocker(cause, before(window))
+        yield Blocker(_beyond(source, f"{count:,} messages or rows of it", window, gold), before(window))
         return
 
 
-def _names_ever(lake: Lake, source: str) -> dict[str, set[TableName]]:
+def read_unpublished(lake: Lake, source: SourceSettings, quarantine: Quarantine, before: Before) -> list[Blocker]:
+    """What blocks a source itself: the first window with more than the budget of a table that gold never had.
+
+    The settings take that table, so the source is not complete without it; its other tables are.
+    """
+    if not quarantine.counts:
+        return []
+    known = {name for names in names_ever(lake, source.name).values() for name in names}
+    for window, counts in sorted(quarantine.counts.items()):
+        new = {name: count for name, count in counts.items() if name and name not in known and source.takes(name)}
+        most = max(new, key=lambda name: (new[name], str(name)), default=None)
+        count = counts[None] + (new[most] if most else 0)
+        if not source.quarantine_budget.allows(count, quarantine.landed.get(window, 0)):
+            whose = f" of {most}, which gold does not have" if most else ""
+            what = f"{count:,} messages or rows{whose}"
+            return [Blocker(_beyond(source, what, window, None), before(window))]
+    return []
+
+
+def _beyond(source: SourceSettings, what: str, window: str, gold: str | None) -> Cause:
+    return Cause(
+        "QUARANTINED",
+        f"{what}, or of no table that they name, are quarantined in the window {window}; the budget is "
+        f"{source.quarantine_budget}",
+        f"`retable quarantine list --source {source.name} --window {window}` says why; correct the settings, then "
+        f"`retable quarantine redecode --source {source.name} --window {window}`; or `retable quarantine accept` "
+        f"the loss, or raise `quarantine_budget`",
+        table=gold,
+        window=window,
+    )
+
+
+def names_ever(lake: Lake, source: str) -> dict[str, set[TableName]]:
     """Every name that the tables of a source were recorded under, by identity."""
     names: dict[str, set[TableName]] = defaultdict(set)
     for row in scan(lake, lake.find("ops.tables"), source=source).to_pylist():

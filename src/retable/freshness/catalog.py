@@ -5,14 +5,16 @@ from datetime import datetime
 
 from retable.decode.registry import find_format
 from retable.errors import NotFound
-from retable.freshness.blockers import read_blockers
+from retable.freshness.blockers import read_blockers, read_quarantine, read_unpublished
+from retable.freshness.cuts import first_whole
+from retable.freshness.gaps import read_gaps
 from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge, standing_of
 from retable.freshness.progress import Progress, decoded_anew, read_progress, read_promises, watermarks_before
 from retable.freshness.watermark import Line, Watermarks, to_rows
 from retable.gold.read import find_gold
 from retable.gold.state import GoldState, from_properties
 from retable.ledger.catalog import Lake
-from retable.ledger.read import read_tables, read_watermarks
+from retable.ledger.read import read_cuts, read_ledger, read_tables, read_watermarks
 from retable.ledger.rows import WatermarkRow
 from retable.ledger.write import append_rows
 from retable.model.evidence import GRADES, Grade
@@ -23,7 +25,10 @@ def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade, now:
     """Judge gold tables by name, or all tables of a source by its name; NotFound where there is neither."""
     # Progress comes first: what gold says of itself is then never older than the windows that count.
     found = [(source, _progress(lake, source, now), tables) for source, tables in _asked(lake, names)]
-    facts = [_facts(lake, source, progress, _states(lake, source, tables)) for source, progress, tables in found]
+    facts = [
+        _facts(lake, source, progress, _states(lake, source, tables), whole=not tables)
+        for source, progress, tables in found
+    ]
     return judge(facts, through, lowest)
 
 
@@ -49,7 +54,7 @@ def source_of(lake: Lake, name: str) -> SourceSettings:
 
 
 def read_facts(lake: Lake, source: SourceSettings, tables: Mapping[str, GoldState], now: datetime) -> SourceFacts:
-    """Read all that a verdict on these tables of a source needs."""
+    """Read all that a verdict on a source and these tables of it needs."""
     return _facts(lake, source, _progress(lake, source, now), tables)
 
 
@@ -85,14 +90,17 @@ def record(lake: Lake, source: SourceSettings, now: datetime) -> SourceFacts:
     return facts
 
 
-def reached_at(lake: Lake, source: SourceSettings, through: datetime, lowest: Grade, now: datetime) -> str | None:
-    """Give the first window up to which the source was proven through a time: its cut holds all that is older."""
-    rows = read_watermarks(lake, source.name, {"watermark": through}, grade=lowest)
-    windows = [row.window for row in rows if row.table is None]
-    if not windows:
-        lines = _progress(lake, source, now).lines
-        windows = [line.window for line in lines if line.window and _reaches(line, lowest, through)]
-    return min(windows, default=None)
+def reached_at(
+    lake: Lake, names: Iterable[str], through: datetime, lowest: Grade, now: datetime
+) -> dict[str, str | None]:
+    """Give, by source, the first window whose cut holds all of these tables that is older than a time.
+
+    Once that is proven of each of them: up to that window, nothing stood in the way of any. None: it is not proven.
+    """
+    return {
+        source.name: _reached_at(lake, source, tables or [*_taken(lake, source)], through, lowest, now)
+        for source, tables in _asked(lake, names)
+    }
 
 
 # --- reading -----------------------------------------------------------------------------------------------------
@@ -115,14 +123,21 @@ def _taken(lake: Lake, source: SourceSettings) -> dict[str, GoldState]:
     return {name: state for name, state in tables_of(lake, source.name).items() if source.takes(state.table)}
 
 
-def _facts(lake: Lake, source: SourceSettings, progress: Progress, tables: Mapping[str, GoldState]) -> SourceFacts:
+def _facts(
+    lake: Lake, source: SourceSettings, progress: Progress, tables: Mapping[str, GoldState], *, whole: bool = True
+) -> SourceFacts:
+    """The facts; without the source's own blockers where not the `whole` of it was asked for."""
+
     def before(window: str) -> Watermarks:
         return watermarks_before(lake, source, progress, window)
 
-    blockers = read_blockers(lake, source, tables, before)
-    for table, state in tables.items():
-        if not source.takes(state.table):
-            blockers[table] = [*blockers[table], _retired(lake, source, table, state)]
+    quarantine = read_quarantine(lake, source)
+    blockers = read_blockers(lake, source, tables, quarantine, before)
+    taken = {table: state for table, state in tables.items() if source.takes(state.table)}
+    for table, found in read_gaps(lake, source, taken, progress.free, before).items():
+        blockers[table] += found
+    for table in tables.keys() - taken:
+        blockers[table].append(_retired(lake, source, table, tables[table]))
     anew = decoded_anew(lake, source.name, progress)
     if anew is not None:
         blockers = {
@@ -136,6 +151,7 @@ def _facts(lake: Lake, source: SourceSettings, progress: Progress, tables: Mappi
         progress.recorded,
         progress.ahead,
         blockers,
+        read_unpublished(lake, source, quarantine, before) if whole else (),
         source.paused,
     )
 
@@ -172,6 +188,24 @@ def _again(source: str, window: str) -> Cause:
 def _reaches(line: Line, lowest: Grade, through: datetime) -> bool:
     reached = line.watermarks.get(lowest)
     return reached is not None and reached >= through
+
+
+def _reached_at(
+    lake: Lake, source: SourceSettings, tables: Sequence[str], through: datetime, lowest: Grade, now: datetime
+) -> str | None:
+    lines = _progress(lake, source, now).lines
+    promises = read_watermarks(lake, source.name, {"watermark": through}, grade=lowest)
+    promised = {row.table: row.window for row in sorted(promises, key=lambda row: row.window, reverse=True)}
+    proven = [line.window for line in lines if line.window and _reaches(line, lowest, through)]
+    first, last = promised.get(None) or min(proven, default=None), lines[-1].window
+    if first is None or last is None:
+        return None
+    window = max([first, *(promised.get(table, last) for table in tables)])
+    cuts = {cut.window: cut.recorded_at for cut in read_cuts(lake, source.name)}
+    since = max((taken for taken in cuts if taken <= window), default=None)
+    ledger = read_ledger(lake, source.name, at_least={"recorded_at": cuts[since]} if since else None)
+    replays = [(row.window, row.recorded_at) for row in ledger if row.stage == "replay" and row.table in tables]
+    return first_whole(window, last, cuts, replays)
 
 
 def _further(facts: SourceFacts, table: str, known: Sequence[WatermarkRow], now: datetime) -> list[WatermarkRow]:

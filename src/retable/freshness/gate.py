@@ -12,6 +12,8 @@ from retable.model.evidence import GRADES, Grade, accepted
 CauseCode = Literal[
     "UNKNOWN_TABLE",
     "RETIRED",
+    "LEFT_OUT",
+    "LOST",
     "BASELINE",
     "HELD",
     "PENDING",
@@ -69,8 +71,8 @@ class SourceFacts:
 
     `line` is the source where every stage is done; `stuck` the window behind it, if one is recorded. `recorded` is the
     end of the last recorded window. `ahead` counts, by partition, the stamps of the line's last window that lie ahead
-    of the clock. `blockers` has every table that was asked for, by gold name. `paused` is why the settings let no new
-    window be recorded.
+    of the clock. `blockers` has every table that was asked for, by gold name; `own` blocks the source itself, if
+    all of it was asked for, and none of these. `paused` is why the settings let no new window be recorded.
     """
 
     source: str
@@ -80,6 +82,7 @@ class SourceFacts:
     recorded: datetime | None = None
     ahead: Mapping[str, int] = field(default_factory=dict)
     blockers: Mapping[str, Sequence[Blocker]] = field(default_factory=dict)
+    own: Sequence[Blocker] = ()
     paused: str | None = None
 
 
@@ -117,8 +120,8 @@ class Verdict:
 
 
 def judge(facts: Sequence[SourceFacts], through: datetime, lowest: Grade) -> Verdict:
-    """Give the verdict on every table of these facts, and on the sources themselves where no table is named."""
-    asked = [(each, table) for each in facts for table in each.blockers or [None]]
+    """Give the verdict on every table of these facts, and on the sources themselves that have none, or a blocker."""
+    asked = [(each, table) for each in facts for table in _names(each)]
     assert asked
     standings = [(standing_of(each, table, lowest), each, table) for each, table in asked]
     standing, worst, table = min(standings, key=lambda found: _order(found[0].watermark))
@@ -153,8 +156,12 @@ def cause_of(facts: SourceFacts, table: str | None, through: datetime, lowest: G
     return _silent(facts, through, lowest)
 
 
+def _names(facts: SourceFacts) -> list[str | None]:
+    return [*facts.blockers, *([None] if facts.own or not facts.blockers else [])]
+
+
 def _blockers(facts: SourceFacts, table: str | None) -> Sequence[Blocker]:
-    return () if table is None else facts.blockers[table]
+    return facts.own if table is None else facts.blockers[table]
 
 
 def _stopped(blocker: Blocker, grade: Grade) -> datetime | None:

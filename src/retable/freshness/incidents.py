@@ -1,6 +1,6 @@
 """From what is late to incidents, pure: one for each cause, opened once and closed when nothing of it is late."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal
@@ -8,7 +8,7 @@ from typing import Literal
 from retable.freshness.sla import Late
 from retable.ledger.incidents import Incident
 
-Event = Literal["late", "recovered"]
+Event = Literal["late", "recovered", "unwatched"]
 PATIENCE = timedelta(minutes=10)
 """After how long what was claimed, and not told, is claimed again: whoever claimed it has died."""
 
@@ -17,9 +17,12 @@ _SEVERITIES = ("info", "warning", "error", "critical")
 
 
 def judge_incidents(
-    known: Sequence[Incident], late: Sequence[Late], watched: Collection[str], now: datetime
+    known: Sequence[Incident], late: Sequence[Late], watched: Mapping[str, Collection[str]], now: datetime
 ) -> list[Incident]:
-    """Give the incidents that are new or changed. Only those whose sources were all `watched` can be over.
+    """Give the incidents that are new or changed. Only those whose sources were all looked at can be over.
+
+    `watched` gives, by source that was looked at, the names of what has an SLA there; of one that is gone, nothing.
+    What is not watched any more is not over: it leaves its incident, and one that has nothing else is unwatched.
 
     A source that is behind stays one incident while it catches up, whichever stage it waits for. What is late by
     another cause than before gets its incident too, and the former one is over only when nothing of it is late.
@@ -30,19 +33,17 @@ def judge_incidents(
         incident = _opened_for(current.values(), each) or _new(each, now)
         current[incident.id] = _joined(incident, each, now)
     names = {each.name for each in late}
-    for incident in list(current.values()):
-        sources = {name.partition("/")[0] for name in incident.names}
-        if sources <= set(watched) and not names & set(incident.names):
-            current[incident.id] = replace(incident, state="closed", recorded_at=now)
+    current = {id_: _judged(incident, names, watched, now) for id_, incident in current.items()}
     return [incident for id_, incident in current.items() if before.get(id_) != incident]
 
 
 def due_to_tell(incident: Incident, notifiers: Iterable[str], now: datetime) -> list[tuple[Event, str]]:
-    """Give what nobody has told, or just undertook to: that it is late, or, to who knows that, that it is over."""
+    """Give what nobody has told, or just undertook to: that it is late, or, to who knows that, what came of it."""
     if incident.state == "open":
         wanted: list[tuple[Event, str]] = [("late", notifier) for notifier in notifiers]
     else:
-        wanted = [("recovered", name.partition(":")[2]) for name in incident.told if name.startswith("late:")]
+        end: Event = "recovered" if incident.state == "closed" else "unwatched"
+        wanted = [(end, name.partition(":")[2]) for name in incident.told if name.startswith("late:")]
     return [
         (event, notifier)
         for event, notifier in wanted
@@ -53,6 +54,29 @@ def due_to_tell(incident: Incident, notifiers: Iterable[str], now: datetime) -> 
 
 def claim_key(event: Event, notifier: str) -> str:
     return f"{event}:{notifier}"
+
+
+def sources_of(incident: Incident) -> set[str]:
+    """The sources of what an incident makes late."""
+    return {name.partition("/")[0] for name in incident.names}
+
+
+def _judged(
+    incident: Incident, late: Collection[str], watched: Mapping[str, Collection[str]], now: datetime
+) -> Incident:
+    """An open incident as it is now."""
+    names = {name: due for name, due in incident.names.items() if _may_be_late(name, watched)}
+    if not names:
+        return replace(incident, state="unwatched", recorded_at=now)
+    left = incident if names == incident.names else replace(incident, names=names, recorded_at=now)
+    if sources_of(left) <= watched.keys() and names.keys().isdisjoint(late):
+        return replace(left, state="closed", recorded_at=now)
+    return left
+
+
+def _may_be_late(name: str, watched: Mapping[str, Collection[str]]) -> bool:
+    source = name.partition("/")[0]
+    return source not in watched or name in watched[source]
 
 
 def _opened_for(current: Iterable[Incident], late: Late) -> Incident | None:

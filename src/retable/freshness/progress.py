@@ -28,7 +28,8 @@ class Progress:
     """How far a source is: the promised line first, then one line for each replayed window behind it.
 
     `promised` is when the first was promised, `recorded` the end of the last recorded window; `ahead` counts, by
-    partition, the stamps of the last line's window that lie ahead of the clock.
+    partition, the stamps of the last line's window that lie ahead of the clock. `free` is, by table, the last window of
+    these promises that was given with nothing in the table's way.
     """
 
     lines: tuple[Line, ...]
@@ -36,6 +37,7 @@ class Progress:
     stuck: Stuck | None
     recorded: datetime | None
     ahead: Mapping[str, int]
+    free: Mapping[str, str]
 
     @property
     def line(self) -> Line:
@@ -69,7 +71,17 @@ def read_progress(lake: Lake, source: SourceSettings, promises: Sequence[Waterma
         lines.append(lines[-1].extended(window, [row for row in evidence if row.window == window.name], ordered))
     ahead = {partition_name(row): row.ahead for row in evidence if row.window == lines[-1].window and row.ahead}
     promised = max((row.recorded_at for row in newest), default=None)
-    return Progress(tuple(lines), promised, stuck, windows[-1].end if windows else None, ahead)
+    recorded = windows[-1].end if windows else None
+    return Progress(tuple(lines), promised, stuck, recorded, ahead, free_until(promises))
+
+
+def free_until(promises: Sequence[WatermarkRow]) -> dict[str, str]:
+    """Give, by table, the last window of its promises that was given with nothing in the table's way."""
+    free: dict[str, str] = {}
+    for row in promises:
+        if row.table is not None and row.because is None:
+            free[row.table] = max(row.window, free.get(row.table, row.window))
+    return free
 
 
 def watermarks_before(lake: Lake, source: SourceSettings, progress: Progress, window: str) -> Watermarks:

@@ -17,7 +17,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Late:
-    """A table, or a source that has none yet, that is not complete through a time by which it should be.
+    """A table, or a source that has none yet or lacks one, that is not complete through a time by which it should be.
 
     `due` is when the first window that it lacks should have been complete. `key` is equal for what has one cause.
     """
@@ -33,12 +33,20 @@ class Late:
 
     @property
     def name(self) -> str:
-        return self.source if self.table is None else f"{self.source}/{self.table}"
+        return _name(self.source, self.table)
 
     @property
     def cause(self) -> Cause:
         assert self.verdict.cause is not None
         return self.verdict.cause
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What of a source is late, and the names of all of it that has an SLA."""
+
+    late: tuple[Late, ...] = ()
+    watched: frozenset[str] = frozenset()
 
 
 def due_through(now: datetime, sla: timedelta, every: timedelta) -> datetime:
@@ -49,14 +57,26 @@ def due_through(now: datetime, sla: timedelta, every: timedelta) -> datetime:
 
 def find_late(lake: Lake, source: Source, now: datetime) -> list[Late]:
     """Give what of a source is late; without an SLA nothing is, nor is a table that the settings leave out."""
+    return [*look_at(lake, source, now).late]
+
+
+def look_at(lake: Lake, source: Source, now: datetime) -> Look:
+    """Give the same, and what was looked at: the source itself too, where anything of it has an SLA."""
     tables = {gold: state for gold, state in tables_of(lake, source.name).items() if source.takes(state.table)}
     rules = {gold: lake.settings.rules(state.table) for gold, state in tables.items()}
     slas = _slas(source, tables, rules)
     if not slas:
-        return []
+        return Look()
     facts = read_facts(lake, source, tables, now)
+    if facts.own and source.sla is not None:
+        slas[None] = source.sla
     found = (_late(source, facts, table, sla, rules.get(table or ""), now) for table, sla in slas.items())
-    return [late for late in found if late is not None]
+    watched = {_name(source.name, table) for table in [None, *slas]}
+    return Look(tuple(late for late in found if late is not None), frozenset(watched))
+
+
+def _name(source: str, table: str | None) -> str:
+    return source if table is None else f"{source}/{table}"
 
 
 def _slas(
@@ -103,9 +123,9 @@ def _late(
 def key_of(source: Source, cause: Cause) -> str:
     """Name a cause: what has one name is told once, whatever it makes late."""
     match cause.code:
-        case "BASELINE" | "HELD" | "PENDING" | "RETIRED" | "UNKNOWN_TABLE":
+        case "BASELINE" | "HELD" | "LEFT_OUT" | "PENDING" | "RETIRED" | "UNKNOWN_TABLE":
             return f"{cause.code}:{source.name}/{cause.table}"
-        case "QUARANTINED":
+        case "LOST" | "QUARANTINED":
             return f"{cause.code}:{source.name}/{cause.window}"
         case "SILENT" | "PAUSED":
             return f"{cause.code}:{source.name}"

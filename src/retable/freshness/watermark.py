@@ -11,7 +11,7 @@ from datetime import datetime
 
 from retable.ledger.rows import EvidenceRow, WatermarkRow
 from retable.model.evidence import GRADES, Grade, accepted
-from retable.model.window import Window
+from retable.model.window import PartitionRange, Window
 
 Watermarks = Mapping[Grade, datetime]
 """Watermarks by the lowest grade that they rest on: the weaker the grade, the further they reach."""
@@ -38,8 +38,8 @@ class Stamps:
 class Line:
     """A source up to one window (None: before the first), of which, and of all before it, every stage is done.
 
-    `partitions` are those ever seen, by `topic/partition`, in the newest source epoch; one that only an older epoch
-    knew is gone.
+    `partitions` are those ever seen, by `topic/partition`, in the newest source epoch, and those seen before that the
+    window which began it still has: they have yet to speak in it. What only an older epoch knew is gone.
     """
 
     window: str | None = None
@@ -54,7 +54,7 @@ class Line:
         """
         rows = list(evidence)
         epoch = max([self.epoch, *(row.epoch for row in rows)])
-        partitions = dict(self.partitions) if epoch == self.epoch else {}
+        partitions = dict(self.partitions if epoch == self.epoch else self._standing(window))
         for row in rows:
             if row.epoch == epoch:
                 name = partition_name(row)
@@ -64,6 +64,11 @@ class Line:
         proven["drained"] = _later(proven["drained"], drained(window))
         marks = {grade: _later(self.watermarks.get(grade), proven[grade]) for grade in GRADES}
         return replace(line, watermarks={grade: at for grade, at in marks.items() if at is not None})
+
+    def _standing(self, window: Window) -> Mapping[str, Stamps]:
+        """The partitions that a window of a new source epoch still has, none of which has spoken in it."""
+        there = {partition_name(each) for each in window.ranges}
+        return {name: Stamps() for name in self.partitions if name in there}
 
     def proven(self, lowest: Grade, ordered: bool) -> datetime | None:
         """What the stamps of the partitions prove together: the latest of all, or else the least of the latest."""
@@ -91,8 +96,8 @@ def drained(window: Window) -> datetime | None:
     return window.end if window.recorded_at >= window.end else None
 
 
-def partition_name(row: EvidenceRow) -> str:
-    return f"{row.topic}/{row.partition}"
+def partition_name(of: EvidenceRow | PartitionRange) -> str:
+    return f"{of.topic}/{of.partition}"
 
 
 def to_rows(source: str, line: Line, now: datetime) -> list[WatermarkRow]:

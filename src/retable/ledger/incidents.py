@@ -27,13 +27,14 @@ class Incident:
     """One cause that makes tables late.
 
     `names` gives, by `source` or `source/table`, when each should have been complete. `claimed` and `told` give, by
-    `late:` or `recovered:` and a notifier, when a process undertook to tell it, and when it had told.
+    `late:`, `recovered:` or `unwatched:` and a notifier, when a process undertook to tell it, and when it had told. One
+    that is `closed` is over; one that is `unwatched` only has no SLA any more.
     """
 
     source: str
     id: str
     key: str
-    state: Literal["open", "closed"]
+    state: Literal["open", "closed", "unwatched"]
     severity: str
     owner: str | None
     words: str

@@ -1,0 +1,162 @@
+"""What gold never got of a table though every window is replayed: positions that are lost, rows that were left out.
+
+A table that was promised with nothing in its way lacks neither up to the window of that promise: only later ones are
+looked at.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from retable.freshness.blockers import Before, names_ever
+from retable.freshness.gate import Blocker, Cause, spell
+from retable.freshness.progress import free_until
+from retable.gold.state import GoldState
+from retable.ledger.catalog import Lake
+from retable.ledger.counts import is_left_out
+from retable.ledger.read import read_actions, read_ledger, read_watermarks
+from retable.ledger.rows import LedgerRow
+from retable.ledger.windows import read_windows
+from retable.model.sequence import Sequence as Position
+from retable.model.sequence import parse_sequence
+from retable.model.window import PartitionRange, Window, window_start
+from retable.source_settings import SourceSettings
+
+ACCEPT_LOSS = "accept-loss"
+"""The action by which a person says that a loss touched no row of a table; its target is `Loss.of` the table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """So many positions of the queue that were gone before `window` had them, or before it was landed.
+
+    A table that started anew in the source epoch `whole`, or in a later one, lacks nothing of them.
+    """
+
+    window: str
+    positions: int
+    whole: int
+
+    def of(self, state: GoldState) -> str:
+        """Name what of it concerns a table."""
+        return f"{self.window}/{state.identity}"
+
+
+def read_gaps(
+    lake: Lake, source: SourceSettings, states: Mapping[str, GoldState], free: Mapping[str, str], before: Before
+) -> dict[str, list[Blocker]]:
+    """Give what blocks these tables, which the settings take, by gold name.
+
+    `free` is, by table, up to which window nothing stood in its way; of others all promises are asked.
+    """
+    if not states:
+        return {}
+    since = {gold: free.get(gold) or _free_ever(lake, source.name, gold) for gold in states}
+    least = min(since.values())
+    ledger = read_ledger(lake, source.name, at_least={"window": least} if least else None)
+    left_out = [row for row in ledger if is_left_out(row, source.takes_named)]
+    names = names_ever(lake, source.name) if left_out else {}
+    losses = _open(lake, source, states, since, ledger)
+    blockers: dict[str, list[Blocker]] = defaultdict(list)
+    for gold, state in states.items():
+        called = {str(name) for name in (state.table, *names.get(state.identity, ()))}
+        rows = [row for row in left_out if row.table in called and row.window > since[gold] and _counts(row, state)]
+        if rows:
+            blockers[gold].append(Blocker(_left_out(source, gold, rows), before(min(row.window for row in rows))))
+        if losses[gold]:
+            first = losses[gold][0]
+            blockers[gold].append(Blocker(_lost(source.name, gold, first), before(first.window)))
+    return blockers
+
+
+def open_losses(lake: Lake, source: SourceSettings, gold: str, state: GoldState) -> list[Loss]:
+    """Give the losses that keep a table from being complete, oldest first."""
+    since = {gold: _free_ever(lake, source.name, gold)}
+    return _open(lake, source, {gold: state}, since, read_ledger(lake, source.name))[gold]
+
+
+def find_losses(windows: Iterable[Window], ledger: Iterable[LedgerRow]) -> list[Loss]:
+    """Give the positions that windows in order, or the log between two of them, had and that were never landed.
+
+    That much was lost by leave of a source epoch that was raised. What a topic held that was made anew nobody can tell.
+    """
+    unlanded = {row.window: row.counts.get("lost", 0) for row in ledger if row.stage == "land" and row.table is None}
+    ends: dict[tuple[str, int], PartitionRange] = {}
+    found = []
+    for window in windows:
+        epoch = window.ranges[0].epoch if window.ranges else window.epoch or 0
+        if lost := unlanded.get(window.name):
+            found.append(Loss(window.name, lost, epoch + 1))
+        if skipped := sum(_skipped(ends.get(each.address), each) for each in window.ranges):
+            found.append(Loss(window.name, skipped, epoch))
+        ends |= {each.address: each for each in window.ranges}
+    return found
+
+
+def _skipped(last: PartitionRange | None, now: PartitionRange) -> int:
+    """The positions between the ranges of two windows."""
+    if last is None or ("" not in (last.topic_id, now.topic_id) and last.topic_id != now.topic_id):
+        return 0
+    return max(0, now.begin - last.end)
+
+
+def _free_ever(lake: Lake, source: str, gold: str) -> str:
+    return free_until(read_watermarks(lake, source, table=gold)).get(gold, "")
+
+
+def _open(
+    lake: Lake,
+    source: SourceSettings,
+    states: Mapping[str, GoldState],
+    since: Mapping[str, str],
+    ledger: Sequence[LedgerRow],
+) -> dict[str, list[Loss]]:
+    """The losses of each table that nobody accepted; where the source epoch was never raised, nothing is skipped."""
+    losses = []
+    if source.source_epoch or any(row.counts.get("lost") for row in ledger):
+        losses = find_losses(read_windows(lake, source.name, min(since.values()) or None), ledger)
+    actions = read_actions(lake, source.name) if losses else []
+    accepted = {action.target for action in actions if action.action == ACCEPT_LOSS}
+    return {
+        gold: [
+            loss
+            for loss in losses
+            if loss.window > since[gold]
+            and (state.void is None or state.void.epoch < loss.whole)
+            and loss.of(state) not in accepted
+        ]
+        for gold, state in states.items()
+    }
+
+
+def _counts(row: LedgerRow, state: GoldState) -> bool:
+    """Whether a table that started anew somewhere would take rows of a window."""
+    highest: list[Position] = [parse_sequence(text) for text in row.highest.values()]
+    return state.void is None or not highest or any(at >= state.void for at in highest)
+
+
+def _left_out(source: SourceSettings, gold: str, rows: Sequence[LedgerRow]) -> Cause:
+    first, last = min(row.window for row in rows), max(row.window for row in rows)
+    count = sum(row.counts["excluded"] for row in rows)
+    where = f"the window {first}" if first == last else f"the windows {first} to {last}"
+    begin, end = spell(window_start(first)), spell(window_start(last) + source.every)
+    return Cause(
+        "LEFT_OUT",
+        f"{count:,} rows of it in {where} were counted and not stored: the settings left it out then",
+        f"`retable run {source.name} --from {begin} --to {end}` takes them; where bronze no longer holds them, "
+        f"`retable baseline {gold} --from COPY --at P`",
+        table=gold,
+        window=first,
+    )
+
+
+def _lost(source: str, gold: str, loss: Loss) -> Cause:
+    return Cause(
+        "LOST",
+        f"{loss.positions:,} positions of {source} were lost before the window {loss.window} was landed: what they "
+        f"said of it, nobody knows",
+        f"`retable baseline {gold} --from COPY --at P`, or `retable resync {gold} --reason …` where its source loads "
+        f"it again; if it had no change there, `retable accept-loss {gold} --reason …`",
+        table=gold,
+        window=loss.window,
+    )
