@@ -1,5 +1,6 @@
 """A table that starts from a full copy: older changes lose, newer ones win, and overlap is harmless."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pyarrow as pa
@@ -9,14 +10,16 @@ from hypothesis import strategies as st
 from laws.memory import to_record
 from laws.story import Story, differences, tell
 from laws.test_laws import seeds, sizes
-from laws.world import NOW, World
+from laws.world import NOW, World, make_settings
 from onboard.test_imported import FEW, bare, dumped
 from retable.ledger.baselines import Baselines, piece_window
 from retable.ledger.rows import BaselineRow
 from retable.model.event import TableName
 from retable.model.schema import GoldType
+from retable.model.sequence import Sequence
 from retable.onboard.baseline import Target, piece_events
 from retable.onboard.copies import Copy
+from retable.onboard.key_spelling import spelling_in_copy
 from retable.simulate import ROW_KINDS, Delivery, streamx_json
 from retable.simulate.columns import Column
 from retable.simulate.database import Table
@@ -65,8 +68,9 @@ def start(world: World, story: Story, share: float) -> list[str]:
     for number, (name, table) in enumerate(loaded.items(), start=1):
         source = TableName("shop", story.known.schema, name)
         place = None if part is None else (part.rpartition("/")[0], int(part.rpartition("/")[2]))
-        target = Target("shop", story.format, source, at, place, table.keys)
         copy, content = copied(table)
+        written = tuple(spelling_in_copy(copy.types[key]) for key in table.keys)
+        target = Target("shop", story.format, source, at, place, table.keys, written)
         window = piece_window(number)
         world.rows.silver[window] = [to_record(window, event) for event in piece_events(target, copy, 0, content)]
         named = (source.database, source.schema, source.table, str(target.start), part or "", copy.digest)
@@ -97,3 +101,22 @@ def test_gold_is_the_source_wherever_the_copy_was_taken_and_whenever_it_comes(
     for name in names:
         world.replay(name)
     assert world.digest() == before
+
+
+def test_a_second_copy_of_one_position_leaves_nothing_of_the_first() -> None:
+    world = World(make_settings("canal_json"))
+    pieces: list[BaselineRow] = []
+    for nth, rows in enumerate(([(1, "wrong"), (2, "wrong"), (3, "wrong")], [(3, "right"), (1, "right")])):
+        at = Target("shop", "canal_json", TableName("shop", None, "t"), Sequence(0, 7, 0), ("topic", 0), ("id",))
+        target = replace(at, spellings=("digits",), nth=nth)
+        content = pa.table({"id": [key for key, _ in rows], "note": [note for _, note in rows]})
+        copy = Copy("copy", str(nth), {"id": GoldType("long"), "note": GoldType("string")}, lambda: iter(()))
+        window = piece_window(nth + 1)
+        world.rows.silver[window] = [to_record(window, event) for event in piece_events(target, copy, 0, content)]
+        place = ("shop", None, "t", str(target.start), "topic/0", copy.digest)
+        pieces.append(BaselineRow("shop", *place, 0, window, len(rows), True, "copy", NOW))
+        world.baselines = Baselines(tuple(pieces))
+        world.replay(window)
+    assert world.gold()["gold_shop.t"].rows == ('{"id": 1, "note": "right"}', '{"id": 3, "note": "right"}')
+    world.rebuild("gold_shop.t")
+    assert world.gold()["gold_shop.t"].rows == ('{"id": 1, "note": "right"}', '{"id": 3, "note": "right"}')

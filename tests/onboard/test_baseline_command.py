@@ -13,6 +13,7 @@ from onboard.schemas import many_dump
 from retable.cli.app import app
 from retable.cli.baseline import find_table, target_of
 from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.read import read_baselines
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 
@@ -56,6 +57,9 @@ def test_a_table_of_a_dump_is_found_with_its_key_and_its_partition(retable: Call
     [
         (("--from", "copy.parquet", "--at", "yesterday"), "is no position"),
         (("--from", "copy.parquet", "--at", "0:1", "--partition", "topic"), "is no partition"),
+        (("--from", "copy.parquet", "--at", "0:1"), "--partition TOPIC/N: `retable check shop` lists them"),
+        (("--from", "copy.parquet", "--at", "start"), "--partition TOPIC/N"),
+        (("--from", "copy.parquet", "--at", "0:1:0", "--partition", "topic/0"), "so write 0:1"),
         (("--from", "nothing.parquet", "--at", "0:1"), "holds no files"),
         (("--from", "dump.sql", "--at", "0:1"), "is no copy"),
     ],
@@ -66,5 +70,19 @@ def test_what_is_wrong_is_said_before_anything_is_written(
     retable("schema", "import", "shop", "--from", "dump.sql", "--at", "start")
     result = retable("baseline", "gold_shop.orders", *options)
     assert result.exit_code == 1
-    assert words in result.stderr
+    assert words in " ".join(result.stderr.split())
     assert not (tmp_path / "lake" / "silver").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(("--at", "0:1"), "--partition TOPIC/N"), (("--at", "0:1:5", "--partition", "topic/0"), "so write 0:1")],
+)
+def test_a_table_does_not_start_anew_where_nothing_orders(
+    retable: Callable[..., Result], lake: Lake, options: tuple[str, ...], words: str
+) -> None:
+    retable("schema", "import", "shop", "--from", "dump.sql", "--at", "start")
+    result = retable("resync", "gold_shop.orders", "--reason", "it lost track", *options)
+    assert result.exit_code == 1
+    assert words in " ".join(result.stderr.split())
+    assert not read_baselines(lake, "shop")

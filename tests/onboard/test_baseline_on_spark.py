@@ -67,9 +67,8 @@ def test_a_copy_that_broke_off_is_gone_on_with_and_gold_is_the_source(spark: Spa
     assert content.num_rows >= 7
     told = world.session.table("lake.silver.shop").where("kind = 'row'").selectExpr("max(sequence.hi) AS hi").first()
     assert told is not None
-    target = Target(
-        "shop", "streamx_json", TableName("shop000", None, "customers"), Sequence(0, int(told.hi), 0), None, ("id",)
-    )
+    customers, at = TableName("shop000", None, "customers"), Sequence(0, int(told.hi), 0)
+    target = Target("shop", "streamx_json", customers, at, None, ("id",), ("digits",))
 
     def broken() -> Iterator[pa.RecordBatch]:
         yield from (batch.slice(0, 7) for batch in copy.batches())

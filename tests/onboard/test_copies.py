@@ -1,5 +1,7 @@
 """Full copies are read exactly or not at all, some rows at a time."""
 
+import gzip
+import hashlib
 from decimal import Decimal
 from pathlib import Path
 
@@ -78,6 +80,85 @@ def test_another_copy_has_another_digest(tmp_path: Path) -> None:
     first = open_copy(str(tmp_path), CSV).digest
     pq.write_table(pa.table({"id": [1, 2]}), tmp_path / "t.parquet")
     assert open_copy(str(tmp_path), CSV).digest != first
+
+
+def test_another_reading_of_the_same_csv_is_another_copy(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id;note\n1;x\n", encoding="utf-8")
+    forms = [CSV, CsvForm(";"), CsvForm(";", null="x"), CsvForm(encoding="latin1")]
+    assert len({open_copy(str(tmp_path), form).digest for form in forms}) == len(forms)
+    assert open_copy(str(tmp_path), CsvForm(",")).digest == open_copy(str(tmp_path), CSV).digest
+
+
+def test_the_usual_reading_of_csv_has_the_digest_of_its_files_alone(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,note\n1,x\n", encoding="utf-8")
+    file = (tmp_path / "t.csv").stat()
+    facts = f"t.csv {file.st_size} {file.st_mtime_ns}"
+    assert open_copy(str(tmp_path), CSV).digest == hashlib.sha256(facts.encode()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize(
+    ("name", "delimiter"), [("t.tsv", None), ("t.tsv.gz", None), ("t.csv", "\\t"), ("t.csv", "\t")]
+)
+def test_a_tab_stands_between_values_of_tsv_and_where_it_is_asked_for(
+    tmp_path: Path, name: str, delimiter: str | None
+) -> None:
+    text = b"id\tnote\n1\ta,b\n"
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    copy = open_copy(str(tmp_path), CsvForm(delimiter))
+    assert rows(copy) == [{"id": "1", "note": "a,b"}]
+
+
+@pytest.mark.parametrize("delimiter", ["", "||", "§", "\n", '"'])
+def test_what_cannot_stand_between_values_is_refused(delimiter: str) -> None:
+    with pytest.raises(InvalidSetting, match="--delimiter"):
+        CsvForm(delimiter)
+
+
+@pytest.mark.parametrize("encoding", ["cp-1252x", "hex"])
+def test_an_encoding_that_there_is_not_is_refused(encoding: str) -> None:
+    with pytest.raises(InvalidSetting, match="--encoding"):
+        CsvForm(encoding=encoding)
+
+
+LONG = "id,note\n" + f"1,{'x' * 1_000_000}\n" * 40
+
+
+@pytest.mark.parametrize(
+    ("bad", "encoding"), [(b"9,a,b\n", "utf8"), ("9,é\n".encode("latin1"), "utf8"), ("9,é\n".encode(), "ascii")]
+)
+def test_a_row_that_cannot_be_read_names_its_file_wherever_it_stands(tmp_path: Path, bad: bytes, encoding: str) -> None:
+    (tmp_path / "t.csv").write_bytes(LONG.encode() + bad)
+    with pytest.raises(EnvironmentFault, match=r"t\.csv cannot be read.*--encoding"):
+        rows(open_copy(str(tmp_path), CsvForm(encoding=encoding)))
+
+
+def test_a_value_of_csv_may_be_longer_than_a_megabyte(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(f'id,note\n1,x\n2,"{"y" * 3_000_000}"\n', encoding="utf-8")
+    assert [len(str(row["note"])) for row in rows(open_copy(str(tmp_path), CSV))] == [1, 3_000_000]
+
+
+def test_metadata_that_is_none_is_named(tmp_path: Path) -> None:
+    (tmp_path / "v1.metadata.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(EnvironmentFault, match=r"v1\.metadata\.json cannot be read: it is no metadata"):
+        open_copy(str(tmp_path / "v1.metadata.json"), CSV)
+
+
+def test_what_a_writer_left_behind_is_no_part_of_a_copy(tmp_path: Path) -> None:
+    for place in ("_temporary/0", ".spark-staging", "more", "."):
+        (tmp_path / place).mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"id": [len(place)]}), tmp_path / place / "part-0.parquet")
+    (tmp_path / "_SUCCESS").write_text("", encoding="utf-8")
+    assert [row["id"] for row in rows(open_copy(str(tmp_path), CSV))] == [4, 1]
+
+
+def test_a_folder_that_holds_a_column_in_its_name_is_refused_unless_the_files_have_it(tmp_path: Path) -> None:
+    (tmp_path / "copy" / "day=2026-03-01").mkdir(parents=True)
+    file = tmp_path / "copy" / "day=2026-03-01" / "part-0.parquet"
+    pq.write_table(pa.table({"id": [1]}), file)
+    with pytest.raises(InvalidSetting, match="'day'"):
+        open_copy(str(tmp_path / "copy"), CSV)
+    pq.write_table(pa.table({"id": [1], "day": ["2026-03-01"]}), file)
+    assert rows(open_copy(str(tmp_path / "copy"), CSV)) == [{"id": 1, "day": "2026-03-01"}]
 
 
 @pytest.mark.parametrize("name", ["nothing.parquet", "."])

@@ -107,6 +107,30 @@ def test_a_statement_that_is_not_understood_is_listed_with_its_table_and_nothing
     assert [(str(each.table), each.line) for each in schema.unread] == [("shop.b", 2)]
 
 
+def test_a_comment_at_the_end_of_a_line_ends_the_word_before_it() -> None:
+    schema = mysql("CREATE TABLE a (\n`id` int# the id\nNOT NULL,\nb bigint-- the b\nDEFAULT NULL);\n")
+    assert columns(schema, "shop", "a") == [("id", "int"), ("b", "bigint")]
+    assert schema.tables[TableName("shop", None, "a")].table.columns[0].not_null
+
+
+def test_a_byte_order_mark_hides_no_header(tmp_path: Path) -> None:
+    path = tmp_path / "dump.sql"
+    text = "\ufeff-- MySQL dump\n--\n-- Host: localhost    Database: other\n-- ---\n/*!40101 SET NAMES utf8 */;\n"
+    path.write_text(f"{text}CREATE TABLE `t` (`id` int);\n", encoding="utf-8")
+    schema = read_dump(path)
+    assert (list(schema.tables), schema.unread) == ([TableName("other", None, "t")], [])
+
+
+def test_where_a_sequence_of_numbers_stands_says_nothing_of_tables() -> None:
+    schema = mysql("CREATE SEQUENCE `s` start with 1;\nDO SETVAL(`s`, 1, 0);\nSELECT SETVAL(`s`, 1, 0);\n")
+    assert (schema.tables, schema.unread) == ({}, [])
+
+
+def test_a_key_goes_with_the_new_name_of_its_column() -> None:
+    schema = mysql("CREATE TABLE t (id int PRIMARY KEY, b int);\nALTER TABLE t CHANGE ID oid bigint NOT NULL;\n")
+    assert schema.tables[TableName("shop", None, "t")].table.keys == ("oid",)
+
+
 def test_a_table_without_a_database_is_listed() -> None:
     schema = mysql("CREATE TABLE a (id int);\n", None)
     assert not schema.tables
@@ -157,6 +181,34 @@ def test_oracles_comments_programs_and_sqlplus_commands() -> None:
     named = {c.name: c.comment for c in schema.tables[TableName("HR", None, "EMP")].table.columns}
     assert named["NAME"] == "the person's; name"
     assert columns(schema, "HR", "LAST") == [("A", "NUMBER")]
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        'CREATE OR REPLACE EDITIONABLE TRIGGER "HR"."TR" BEFORE INSERT ON EMP\nBEGIN\n  :NEW.ID := 1;\nEND;\n',
+        'CREATE TRIGGER "HR"."TR" BEFORE INSERT ON EMP\nBEGIN\n  f(1;\nEND;\nALTER TRIGGER "HR"."TR" ENABLE\n',
+        'CREATE OR REPLACE EDITIONABLE TYPE "HR"."ADDR" AS OBJECT (street VARCHAR2(10))\n',
+        "CREATE PROCEDURE P IS BEGIN\n  EXECUTE IMMEDIATE '\nCREATE TABLE X (A NUMBER)';\nEND;\n",
+    ],
+)
+def test_a_program_of_oracle_without_its_end_takes_no_table_in(program: str) -> None:
+    rest = 'ALTER TABLE "HR"."A" ADD CONSTRAINT "P" PRIMARY KEY ("ID");\n  CREATE TABLE "HR"."B" ("ID" NUMBER)\n'
+    schema = oracle(f'CREATE TABLE "HR"."A" ("ID" NUMBER)\n{program}{rest}')
+    assert not schema.unread
+    assert {str(name): told.table.keys for name, told in schema.tables.items()} == {"HR.A": ("ID",), "HR.B": ()}
+
+
+def test_a_program_whose_quotes_hide_tables_is_listed() -> None:
+    schema = oracle('CREATE PROCEDURE P IS BEGIN\n  f(q\'[it\'s]\');\nEND;\n\n  CREATE TABLE "HR"."A" ("ID" NUMBER);\n')
+    assert not schema.tables
+    (unread,) = schema.unread
+    assert "add a line that holds / alone" in unread.reason
+
+
+def test_a_program_of_oracle_may_hold_statements_as_text() -> None:
+    schema = oracle("CREATE PROCEDURE P IS BEGIN\n  EXECUTE IMMEDIATE '\nCREATE TABLE X (A NUMBER)';\nEND;\n/\n")
+    assert (schema.tables, schema.unread) == ({}, [])
 
 
 def test_the_database_of_messages_comes_before_oracles_owner() -> None:

@@ -14,6 +14,7 @@ from retable.config import Settings
 from retable.gold.imports import read_schema_imports
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.read import read_actions
+from retable.model.sequence import LOWEST, Sequence
 
 SOURCE = """
 [sources.shop]
@@ -88,6 +89,27 @@ def test_a_difference_is_shown_column_by_column_and_kept_when_it_is_asked_for(
     assert len(read_schema_imports(lake, "shop").each) == 11
 
 
+def test_an_import_said_to_be_of_too_late_a_position_is_kept_again_as_of_an_earlier_one(
+    retable: Callable[..., Result], dump: Path, lake: Lake
+) -> None:
+    retable("schema", "import", "shop", "--from", "dump.sql", "--at", "0:9000")
+    shown = retable("schema", "import", "shop", "--from", "dump.sql", "--at", "start")
+    assert "~ shop.orders: as of start, was 0:9000:0" in shown.stdout.splitlines()
+    retable("schema", "import", "shop", "--from", "dump.sql", "--at", "start", "--apply")
+    assert {each.position for each in read_schema_imports(lake, "shop").each} == {LOWEST, Sequence(0, 9000, 0)}
+    again = retable("schema", "import", "shop", "--from", "dump.sql", "--at", "0:100", "--json")
+    assert json.loads(again.stdout)["same"] == 8
+
+
+def test_a_difference_is_from_the_import_in_force_at_the_position(retable: Callable[..., Result], dump: Path) -> None:
+    retable("schema", "import", "shop", "--from", "dump.sql", "--at", "start")
+    text = dump.read_text(encoding="utf-8")
+    dump.write_text(text.replace("`total` decimal(12,2)", "`total` decimal(14,4)", 1), encoding="utf-8")
+    retable("schema", "import", "shop", "--from", "dump.sql", "--at", "0:500", "--apply")
+    between = retable("schema", "import", "shop", "--from", "dump.sql", "--at", "0:400")
+    assert between.stdout.splitlines() == ["~ shop.orders: column total: decimal(12,2) became decimal(14,4)"]
+
+
 def test_what_is_not_understood_ends_with_attention_and_the_rest_is_kept(
     retable: Callable[..., Result], dump: Path, lake: Lake
 ) -> None:
@@ -121,6 +143,8 @@ def test_the_place_in_the_binlog_is_debeziums_own_position(
     [
         ("nowhere.sql", "is no file"),
         ("jdbc:mysql://u:secret@h/shop", "holds no password"),
+        ("jdbc:mysql://h/shop?user=u&Password=secret", "holds no password"),
+        ("jdbc:mysql://h/shop?user=u&pwd=secret", "holds no password"),
         ("jdbc:db2://h/shop", "are not read"),
     ],
 )

@@ -1,6 +1,9 @@
 """A baseline that ended before its end is said to be unfinished, with the command that goes on with it."""
 
+import shlex
 from datetime import UTC, datetime, timedelta
+
+import pytest
 
 from retable.ledger.baselines import NOTHING, piece_window, unfinished_baselines
 from retable.ledger.rows import BaselineRow
@@ -25,7 +28,16 @@ def test_one_that_broke_off_while_it_landed_counts_for_nothing_and_is_told() -> 
     (found,) = unfinished_baselines([piece(0), piece(1)], set())
     assert (found.landed, str(found.table)) == (False, "shop.orders")
     assert found.words == "its baseline from copy.csv at 0:7 is not finished: it ended after 2 pieces"
-    assert found.command("gold_shop.orders") == "`retable baseline gold_shop.orders --from copy.csv --at 0:7`"
+    assert found.command("gold_shop.orders") == (
+        "`retable baseline gold_shop.orders --from copy.csv --at 0:7`, with the other options it had,"
+    )
+
+
+@pytest.mark.parametrize("origin", ["my copies/a;b.csv", "jdbc:mysql://h:3306/shop?user=reader&useSSL=false"])
+def test_its_command_is_read_by_a_shell_as_it_was_given(origin: str) -> None:
+    (found,) = unfinished_baselines([piece(0, origin=origin)], set())
+    words = shlex.split(found.command("g.t").split("`")[1])
+    assert words == ["retable", "baseline", "g.t", "--from", origin, "--at", "0:7"]
 
 
 def test_one_whose_pieces_are_not_all_replayed_is_told_and_a_finished_one_is_not() -> None:

@@ -186,11 +186,17 @@ def test_values_of_a_postgresql_come_exactly_and_by_every_range(
 def test_tables_that_have_no_ranges_or_are_not_there_are_named(mariadb: Process) -> None:  # noqa: F811  # pytest finds a fixture by its name
     reset = ("DROP DATABASE IF EXISTS odd", "CREATE DATABASE odd")
     tables = ("CREATE TABLE odd.bag (a INT)", "CREATE TABLE odd.real_key (a DOUBLE PRIMARY KEY)")
-    execute(mariadb.port, *reset, *tables)
+    kinds = (
+        "CREATE TABLE odd.kind (a INT, b ENUM('y', 'x'), PRIMARY KEY (a, b))",
+        "CREATE TABLE odd.kinds (b SET('y', 'x') PRIMARY KEY)",
+    )
+    execute(mariadb.port, *reset, *tables, *kinds)
     address = f"jdbc:mysql://127.0.0.1:{mariadb.port}/odd?user=root"
     for table, error, words in (
         ("bag", InvalidSetting, "has no primary key"),
         ("real_key", InvalidSetting, "floats do not order"),
+        ("kind", InvalidSetting, r"orders enum\('y','x'\) by number .*b is of its key"),
+        ("kinds", InvalidSetting, r"orders set\('y','x'\) by number"),
         ("bags", NotFound, "did you mean 'odd.bag'"),
     ):
         with pytest.raises(error, match=words):

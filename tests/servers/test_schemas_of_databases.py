@@ -26,7 +26,7 @@ CREATE TABLE hr."Emp" (
   id bigint NOT NULL, part int NOT NULL, s smallint, n numeric(12,3), free numeric, r real, d double precision,
   b boolean DEFAULT true, day date, at timestamp(3), zoned timestamptz, t time, note varchar(20) DEFAULT 'it''s',
   raw bytea, doc jsonb, key uuid, tags text[], mood hr.mood, bits bit(3), made timestamp DEFAULT now(),
-  PRIMARY KEY (part, id));
+  PRIMARY KEY (part, id) INCLUDE (s, note));
 COMMENT ON COLUMN hr."Emp".note IS 'what they say';
 """
 

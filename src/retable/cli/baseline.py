@@ -17,16 +17,20 @@ from retable.gold.imports import read_schema_imports
 from retable.gold.names import gold_table
 from retable.gold.read import gold_states
 from retable.gold.state import GoldState
+from retable.ledger.baselines import spell_start
 from retable.ledger.catalog import Lake
 from retable.ledger.rows import ActionRow, BaselineRow, StageReport
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.onboard.baseline import Target, land_baseline
-from retable.onboard.copies import CsvForm, open_copy
+from retable.onboard.baseline import Target, begun_at, land_baseline
+from retable.onboard.copies import Copy, CsvForm, open_copy
 from retable.onboard.database_copies import open_table
 from retable.onboard.databases import is_address
-from retable.onboard.imports import START, position_of, read_position, spell_position
+from retable.onboard.imports import START, position_of, read_start
+from retable.onboard.key_spelling import spellings
+from retable.onboard.ordering import scope_of
+from retable.onboard.schema import Schema
 from retable.source_settings import SourceSettings
 
 
@@ -46,14 +50,16 @@ def baseline(
         typer.Option(
             "--at",
             metavar="P",
-            help="As of which position: start, or epoch:hi[:lo]; else as a database says, where messages order by it.",
+            help="As of which position: start, or epoch:hi; else as a database says, where messages order by it.",
         ),
     ] = None,
     partition: Annotated[
         str | None, typer.Option("--partition", metavar="TOPIC/N", help="Where only the queue's own offsets order.")
     ] = None,
     null: Annotated[str, typer.Option("--null", help="CSV: how null is spelled, unquoted.")] = "",
-    delimiter: Annotated[str, typer.Option("--delimiter", help="CSV: what stands between values.")] = ",",
+    delimiter: Annotated[
+        str | None, typer.Option("--delimiter", help="CSV: what stands between values; else a comma, in .tsv a tab.")
+    ] = None,
     encoding: Annotated[str, typer.Option("--encoding", help="CSV: how text is encoded.")] = "utf8",
     password_env: PasswordEnv = None,
 ) -> None:
@@ -68,15 +74,15 @@ def baseline(
     if is_address(origin):
         password = read_variable(password_env) if password_env else None
         copy, schema, keys = open_table(origin, password, known.name)
-        position = position_of(schema, known.source, at)
+        position = read_start(at) if at is not None else _position_now(lake, known, copy, schema)
     else:
         copy, keys = open_copy(origin, CsvForm(delimiter, null=null, encoding=encoding)), ()
-        position = read_position(_asked(at))
-    target = target_of(lake, known, position, part_of(known, partition), keys)
+        position = read_start(_asked(at))
+    target = target_of(lake, known, position, part_of(lake, known, partition), keys)
     this = new_run()
     pieces = land_baseline(lake, target, copy, this.now, say)
     rows = sum(piece.rows for piece in pieces)
-    what = f"baseline of {rows} rows at {spell_position(target.position)} from {origin}"
+    what = f"baseline of {rows} rows at {spell_start(str(target.position))} from {origin}"
     append_rows(lake, [ActionRow(target.source, what, table, "", user(), this.now)])
     reports = replay_pieces(lake, known.source, pieces)
     rejected = sum(report.counts.get("rejected", 0) for report in reports)
@@ -108,11 +114,15 @@ def find_table(lake: Lake, table: str) -> KnownTable:
     )
 
 
+def _position_now(lake: Lake, known: KnownTable, copy: Copy, schema: Schema) -> Sequence:
+    """Where the log of a database stands, or stood when the baseline began that this one goes on with."""
+    begun = begun_at(lake, known.source, known.name, copy)
+    return begun or position_of(schema, known.source, None)
+
+
 def _asked(at: str | None) -> str:
     if at is None:
-        raise InvalidSetting(
-            f"files do not say as of which position they are; say it with --at epoch:hi[:lo] or {START}"
-        )
+        raise InvalidSetting(f"files do not say as of which position they are; say it with --at epoch:hi or {START}")
     return at
 
 
@@ -125,16 +135,20 @@ def target_of(
 ) -> Target:
     """Where a table starts anew, and by which key: `named` is that of its database, where nothing else tells one."""
     name, source = known.name, known.source
-    imported = read_schema_imports(lake, source.name).newest(name)
-    told = lake.settings.rules(name).keys or (imported.table.keys if imported else ())
+    imports, rules = read_schema_imports(lake, source.name), lake.settings.rules(name)
+    imported = imports.newest(name)
+    told = rules.keys or (imported.table.keys if imported else ())
     keys = told or (known.state.keys if known.state else ()) or named
-    return Target(source.name, source.format, name, position, part, keys)
+    system = source.source_system or imports.dialect or ""
+    written = spellings(keys, rules.types, known.state, imported, system)
+    return Target(source.name, source.format, name, position, part, keys, written)
 
 
-def part_of(known: KnownTable, told: str | None) -> tuple[str, int] | None:
+def part_of(lake: Lake, known: KnownTable, told: str | None) -> tuple[str, int] | None:
     """The partition of the queue inside which a position compares; None where positions compare everywhere.
 
-    InvalidSetting where the table's changes come in several partitions, which nothing orders.
+    InvalidSetting where the table's changes come in several partitions, which nothing orders, or in one that is not
+    known yet.
     """
     parts = {part for part in (known.state.mark if known.state else {}) if part}
     if told is None and len(parts) > 1:
@@ -143,6 +157,11 @@ def part_of(known: KnownTable, told: str | None) -> tuple[str, int] | None:
         )
     text = told or next(iter(parts), None)
     if text is None:
+        if scope_of(lake, known.source) == "partition":
+            raise InvalidSetting(
+                f"changes of {known.source.name} compare inside a partition of the queue alone, and nothing tells that "
+                f"of {known.name} yet; say it with --partition TOPIC/N: `retable check {known.source.name}` lists them"
+            )
         return None
     topic, _, number = text.rpartition("/")
     if not topic or not number.isdecimal():

@@ -10,13 +10,13 @@ from retable.cli.arguments import TableArgument, lake_of
 from retable.cli.baseline import find_table, part_of, replay_pieces, target_of
 from retable.cli.clock import new_run, user
 from retable.cli.output import NeedsAttention, say
-from retable.ledger.baselines import NOTHING
+from retable.ledger.baselines import NOTHING, spell_start
 from retable.ledger.rows import ActionRow
 from retable.ledger.write import append_rows
 from retable.model.sequence import LOWEST
 from retable.onboard.baseline import land_baseline
 from retable.onboard.copies import Copy
-from retable.onboard.imports import read_position, spell_position
+from retable.onboard.imports import read_start
 
 
 def resync(
@@ -25,7 +25,7 @@ def resync(
     reason: Annotated[str, typer.Option("--reason", help="Why; it is kept with your name.")],
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="P", help="As of which position, epoch:hi[:lo]; else where `source_epoch` began."),
+        typer.Option("--at", metavar="P", help="As of which position, epoch:hi; else where `source_epoch` began."),
     ] = None,
     partition: Annotated[
         str | None, typer.Option("--partition", metavar="TOPIC/N", help="Where only the queue's own offsets order.")
@@ -42,10 +42,10 @@ def resync(
         # A source epoch begins above all changes before it and below all in it, in every partition.
         target = target_of(lake, known, LOWEST._replace(epoch=known.source.source_epoch), None)
     else:
-        target = target_of(lake, known, read_position(at), part_of(known, partition))
+        target = target_of(lake, known, read_start(at), part_of(lake, known, partition))
     this = new_run()
     pieces = land_baseline(lake, target, Copy(NOTHING, NOTHING, {}, _no_rows), this.now, say)
-    where = f"source epoch {target.position.epoch}" if at is None else spell_position(target.position)
+    where = f"source epoch {target.position.epoch}" if at is None else spell_start(str(target.position))
     append_rows(lake, [ActionRow(target.source, f"resync from {where}", table, reason, user(), this.now)])
     reports = replay_pieces(lake, known.source, pieces)
     say(f"{table} starts anew at {where}: what its source loads from there on fills it")

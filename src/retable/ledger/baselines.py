@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from shlex import quote
 
 from retable.ledger.rows import BaselineRow
 from retable.model.event import TableName
@@ -61,12 +62,12 @@ class Unfinished:
         return f"its baseline from {first.origin} at {spell_start(first.position)} is not finished: {how_far}"
 
     def command(self, gold: str) -> str:
-        """The command that goes on with it."""
+        """The command that goes on with it, of a copy without what only says how to read that."""
         first = self.rows[0]
         at = f"--at {spell_start(first.position)}"
         part = f" --partition {first.part}" if first.part else ""
         if first.origin != NOTHING:
-            return f"`retable baseline {gold} --from {first.origin} {at}{part}`"
+            return f"`retable baseline {gold} --from {quote(first.origin)} {at}{part}`, with the other options it had,"
         return f"`retable resync {gold} {'' if at == '--at start' else f'{at}{part} '}--reason …`"
 
 

@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -14,6 +14,8 @@ from pyiceberg.expressions.literals import literal
 
 from retable.decode.baseline_form import baseline_wire
 from retable.decode.silver import events_to_batch
+from retable.errors import InvalidSetting
+from retable.gold.baselines import read_unfinished
 from retable.gold.render import json_rows
 from retable.ledger.baselines import identify, piece_number, piece_window
 from retable.ledger.catalog import Lake
@@ -23,21 +25,26 @@ from retable.ledger.read import read_baselines
 from retable.ledger.rows import BaselineRow
 from retable.ledger.write import append_rows
 from retable.model.event import Address, ChangeEvent, TableName
-from retable.model.sequence import Sequence
+from retable.model.sequence import Sequence, parse_sequence
 from retable.onboard.copies import Copy
+from retable.onboard.key_spelling import Spelling, spelling_in_copy
+from retable.source_settings import SourceSettings
 
 PIECE_ROWS = 200_000
 """Rows of one piece: what a replay holds in memory at once."""
 
 _BEHIND = 2**62
-_HASHED = ("int", "long", "string")
+_APART = 2**40
+"""Between the places of copies of one table at one position: more rows than any of them has."""
+
 _NAME = "baseline"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """The table, the position of its copy and the partition of the queue inside which that compares, if it does not
-    compare across the stream. `keys` are the columns of its key."""
+    compare across the stream. `keys` are the columns of its key, `spellings` how messages write each, where all do
+    alike; `nth` counts its copies of this position."""
 
     source: str
     source_format: str
@@ -45,11 +52,13 @@ class Target:
     position: Sequence
     part: tuple[str, int] | None
     keys: tuple[str, ...]
+    spellings: tuple[Spelling | None, ...] = ()
+    nth: int = 0
 
     @property
     def start(self) -> Sequence:
-        """Where the table starts: behind all changes of the copy's position."""
-        return Sequence(self.position.epoch, self.position.hi, max(self.position.lo, _BEHIND))
+        """Where the table starts: behind all changes of the copy's position, and all rows of copies before it there."""
+        return Sequence(self.position.epoch, self.position.hi, _BEHIND + self.nth * _APART)
 
 
 def land_baseline(
@@ -57,9 +66,12 @@ def land_baseline(
 ) -> list[BaselineRow]:
     """Bring the rows of a copy to silver, in pieces; pieces that are there from before are left as they are.
 
-    Nothing of them counts before all are there. Gives the pieces in order.
+    Nothing of them counts before all are there. Gives the pieces in order. InvalidSetting for a copy that lacks a
+    column of the key.
     """
+    _check_key(target, copy)
     recorded = read_baselines(lake, target.source)
+    target = replace(target, nth=_nth(recorded, target, _dump(copy, most)))
     same = identify(_row(target, copy, most, 0, "", 0, False, now))
     mine = {row.piece: row for row in recorded if identify(row) == same}
     if any(row.last for row in mine.values()):
@@ -85,6 +97,44 @@ def land_baseline(
     return [mine[piece] for piece in sorted(mine)]
 
 
+def begun_at(
+    lake: Lake, source: SourceSettings, table: TableName, copy: Copy, most: int = PIECE_ROWS
+) -> Sequence | None:
+    """The position of a baseline of this copy that is not finished; None where none is, or of another source epoch."""
+    for each in read_unfinished(lake, source.name):
+        at = parse_sequence(each.rows[0].position)
+        if (each.table, each.rows[0].dump, at.epoch) == (table, _dump(copy, most), source.source_epoch):
+            return Sequence(at.epoch, at.hi, 0)
+    return None
+
+
+def _check_key(target: Target, copy: Copy) -> None:
+    known = {name.lower() for name in copy.types}
+    missing = [key for key in target.keys if key.lower() not in known]
+    if known and missing:
+        raise InvalidSetting(
+            f"{missing[0]!r} of the key of {target.table} is no column of {copy.origin}, which has "
+            f"{', '.join(map(repr, [*copy.types][:9]))}; give a copy that has it, or for CSV the right --delimiter"
+        )
+
+
+def _nth(recorded: list[BaselineRow], target: Target, dump: str) -> int:
+    """Which copy of its table at its position this one is: the last one that is there, or the next."""
+    place = (target.table, _part(target), target.position.epoch, target.position.hi)
+    copies: dict[int, str] = {}
+    for row in recorded:
+        at = parse_sequence(row.position)
+        if (TableName(row.database, row.schema, row.table), row.part, at.epoch, at.hi) == place:
+            copies[(at.lo - _BEHIND) // _APART] = row.dump
+    last = max(copies, default=-1)
+    return last if copies.get(last) == dump else last + 1
+
+
+def _dump(copy: Copy, most: int) -> str:
+    """What makes rows those of one copy, in pieces of one length."""
+    return f"{copy.digest}-{most}"
+
+
 def _row(
     target: Target, copy: Copy, most: int, piece: int, window: str, rows: int, last: bool, now: datetime
 ) -> BaselineRow:
@@ -96,7 +146,7 @@ def _row(
         target.table.table,
         str(target.start),
         _part(target),
-        f"{copy.digest}-{most}",
+        _dump(copy, most),
         piece,
         window,
         rows,
@@ -186,5 +236,5 @@ def piece_events(target: Target, copy: Copy, first: int, rows: pa.Table) -> list
 
 def _named_keys(target: Target, copy: Copy) -> tuple[str, ...]:
     """The key where its values are spelled as messages spell them, so that one hash finds both; else none."""
-    kinds = [copy.types.get(key) for key in target.keys]
-    return target.keys if all(kind is not None and kind.kind in _HASHED for kind in kinds) else ()
+    here = tuple(spelling_in_copy(copy.types.get(key)) for key in target.keys)
+    return target.keys if None not in here and here == target.spellings else ()

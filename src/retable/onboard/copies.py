@@ -1,14 +1,16 @@
 """Reads full copies of tables, some rows at a time: Parquet, CSV, an Iceberg table."""
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
+from pyiceberg.exceptions import ValidationError
 from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import StaticTable
@@ -19,6 +21,11 @@ from retable.model.schema import GoldType
 CopyKind = Literal["parquet", "csv", "iceberg"]
 
 _BATCH = 20_000
+_BLOCK = 32 * 1024 * 1024
+"""Bytes of CSV that are read at once: the longest row that there may be."""
+
+_COMMA, _TAB = ",", "\t"
+_SPELLED_TAB = r"\t"
 _WHOLE: dict[pa.DataType, tuple[pa.DataType, GoldType]] = {
     **dict.fromkeys((pa.int8(), pa.int16(), pa.int32(), pa.uint8(), pa.uint16()), (pa.int32(), GoldType("int"))),
     **dict.fromkeys((pa.int64(), pa.uint32()), (pa.int64(), GoldType("long"))),
@@ -28,15 +35,36 @@ _WIDEST = 38
 _OWN = "_retable_"
 """Columns of Retable, where the copy is a gold table."""
 
+_HINT = "; correct that row, or say how the file is written: --delimiter, --encoding"
+
 
 @dataclass(frozen=True, slots=True)
 class CsvForm:
-    """How a CSV file is written; `null` is how it spells null, where quotes do not make a text of it."""
+    """How a CSV file is written; `null` is how it spells null, where quotes do not make a text of it.
 
-    delimiter: str = ","
+    `delimiter` None is a tab in .tsv and a comma in all others; the two characters `\\t` are a tab, too. InvalidSetting
+    for a delimiter that cannot be one, and for an encoding that there is not.
+    """
+
+    delimiter: str | None = None
     quote: str = '"'
     null: str = ""
     encoding: str = "utf8"
+
+    def __post_init__(self) -> None:
+        told = self.delimiter
+        if told not in (None, _SPELLED_TAB) and (len(told) != 1 or not told.isascii() or told in f"{self.quote}\r\n"):
+            raise InvalidSetting(rf"--delimiter {told!r} is not one character of ASCII; a tab is \t")
+        try:
+            "".encode(self.encoding)
+        except LookupError:
+            raise InvalidSetting(f"--encoding {self.encoding!r} is not known; give utf8, latin1 or gb18030") from None
+
+    def of(self, file: Path) -> "CsvForm":
+        """The form of one file, with its delimiter."""
+        usual = _TAB if file.name.endswith((".tsv", ".tsv.gz")) else _COMMA
+        told = self.delimiter or usual
+        return replace(self, delimiter=_TAB if told == _SPELLED_TAB else told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +88,51 @@ def open_copy(origin: str, form: CsvForm) -> Copy:
     InvalidSetting for a column of a type that no gold column has; NotFound where there is nothing.
     """
     path = Path(origin).expanduser()
-    try:
+    with _reading(origin):
         if path.name.endswith(".metadata.json"):
             return _iceberg(path)
-        files = sorted(path.rglob("*")) if path.is_dir() else [path]
-        files = [file for file in files if file.is_file() and not file.name.startswith(("_", "."))]
+        files = _files(path)
         if not files or not all(file.exists() for file in files):
             raise NotFound(f"{origin} holds no files", path=origin)
         kinds = {_kind_of(file) for file in files}
         if len(kinds) > 1:
             raise InvalidSetting(f"{origin} holds files of several kinds; give a folder that holds one of them")
-        return _parquet(origin, files) if kinds == {"parquet"} else _csv(origin, files, form)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise EnvironmentFault(f"{origin} cannot be read: {error}", path=origin) from error
+        copy = _parquet(origin, files) if kinds == {"parquet"} else _csv(origin, files, form)
+        if path.is_dir():
+            _check_folders(path, files, copy)
+        return copy
+
+
+def _files(path: Path) -> list[Path]:
+    """The files of a copy, without what the writers of folders begin with `_` or `.`: marks, and what they left."""
+    if not path.is_dir():
+        return [path]
+    found = (file for file in sorted(path.rglob("*")) if file.is_file())
+    return [file for file in found if not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)]
+
+
+def _check_folders(path: Path, files: list[Path], copy: Copy) -> None:
+    """InvalidSetting for a folder `name=value` that holds a column which the files do not have."""
+    known = {name.lower() for name in copy.types}
+    for folder in dict.fromkeys(part for file in files for part in file.relative_to(path).parts[:-1]):
+        name, is_column, _ = folder.partition("=")
+        if is_column and name.lower() not in known:
+            raise InvalidSetting(
+                f"column {name!r} stands in the name of the folder {folder} alone; write it into its files, too"
+            )
+
+
+@contextmanager
+def _reading(what: object, hint: str = "") -> Iterator[None]:
+    """Take what goes wrong while a copy is read for a fault of it, which names it."""
+    try:
+        yield
+    except ValidationError as error:
+        reason = "it is no metadata of an Iceberg table; give the newest file of the table's folder `metadata`"
+        raise EnvironmentFault(f"{what} cannot be read: {reason}", path=str(what)) from error
+    except (OSError, pa.ArrowInvalid, UnicodeError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise EnvironmentFault(f"{what} cannot be read: {reason}{hint}", path=str(what)) from error
 
 
 def _kind_of(file: Path) -> CopyKind:
@@ -92,39 +152,43 @@ def _parquet(origin: str, files: list[Path]) -> Copy:
 
     def batches() -> Iterator[pa.RecordBatch]:
         for file in files:
-            for batch in pq.ParquetFile(file).iter_batches(batch_size=_BATCH):
-                yield _cast(batch, told)
+            with _reading(file):
+                for batch in pq.ParquetFile(file).iter_batches(batch_size=_BATCH):
+                    yield _cast(batch, told)
 
     return Copy(origin, _digest(files), {name: kind for name, (_, kind) in told.items()}, batches)
 
 
 def _csv(origin: str, files: list[Path], form: CsvForm) -> Copy:
     """Rows of CSV, all values as text: the first line of each file names the columns."""
-    names = [_header(file, form) for file in files]
+    forms = {file: form.of(file) for file in files}
+    names = [_header(file, mine) for file, mine in forms.items()]
     if any(each != names[0] for each in names):
         raise InvalidSetting(f"the files of {origin} have different columns")
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for file in files:
+        for file, mine in forms.items():
             convert = csv.ConvertOptions(
                 column_types=dict.fromkeys(names[0], pa.string()),
-                null_values=[form.null],
+                null_values=[mine.null],
                 strings_can_be_null=True,
                 quoted_strings_can_be_null=False,
             )
-            with csv.open_csv(file, *_options(form), convert) as reader:
+            with _reading(file, _HINT), csv.open_csv(file, *_options(mine), convert) as reader:
                 yield from reader
 
-    return Copy(origin, _digest(files), dict.fromkeys(names[0]), batches)
+    # Another reading of the same files is another copy; the usual one is told by the files alone.
+    unusual = sorted({repr(mine) for mine in forms.values()} - {repr(CsvForm(_COMMA))})
+    return Copy(origin, _digest(files, unusual), dict.fromkeys(names[0]), batches)
 
 
 def _options(form: CsvForm) -> tuple[csv.ReadOptions, csv.ParseOptions]:
     parse = csv.ParseOptions(delimiter=form.delimiter, quote_char=form.quote, newlines_in_values=True)
-    return csv.ReadOptions(encoding=form.encoding), parse
+    return csv.ReadOptions(encoding=form.encoding, block_size=_BLOCK), parse
 
 
 def _header(file: Path, form: CsvForm) -> list[str]:
-    with csv.open_csv(file, *_options(form)) as reader:
+    with _reading(file, _HINT), csv.open_csv(file, *_options(form)) as reader:
         names: list[str] = reader.schema.names
         return names
 
@@ -142,8 +206,9 @@ def _iceberg(path: Path) -> Copy:
     def batches() -> Iterator[pa.RecordBatch]:
         for task in tasks:
             scan = ArrowScan(table.metadata, table.io, wanted, AlwaysTrue())
-            for batch in scan.to_record_batches([task]):
-                yield _cast(batch, told)
+            with _reading(task.file.file_path):
+                for batch in scan.to_record_batches([task]):
+                    yield _cast(batch, told)
 
     return Copy(str(path), digest, {name: kind for name, (_, kind) in told.items()}, batches)
 
@@ -191,7 +256,7 @@ _OTHERS: tuple[tuple[Callable[[pa.DataType], bool], pa.DataType, GoldType], ...]
 )
 
 
-def _digest(files: list[Path]) -> str:
-    """Digest what files are there and how long each is: another copy has another digest."""
-    facts = "\n".join(f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files)
-    return hashlib.sha256(facts.encode()).hexdigest()[:16]
+def _digest(files: list[Path], told: Sequence[str] = ()) -> str:
+    """Digest what files are there, how long each is, and what else is told: another copy has another digest."""
+    facts = [f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
+    return hashlib.sha256("\n".join([*facts, *told]).encode()).hexdigest()[:16]

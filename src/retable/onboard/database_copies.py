@@ -38,6 +38,9 @@ _STORED: dict[str, pa.DataType] = {
 """How values are taken out of the database; all others as the text that stands for them in gold's own rows."""
 
 _NO_ORDER = ("float", "double")
+_OTHER_ORDER = ("enum", "set")
+"""Types that MySQL orders by their numbers and compares as text: what is greater is not what comes behind."""
+
 _SESSION = {
     "mysql": (
         "SET SESSION TRANSACTION READ ONLY",
@@ -85,8 +88,9 @@ class _Table:
 def open_table(address: str, password: str | None, name: TableName) -> tuple[Copy, Schema, tuple[str, ...]]:
     """Open a table of a database as a copy; gives the schema that was read, and the columns of the table's key.
 
-    InvalidSetting where ranges of its key do not exist: a table without one, or with floats in it. NotFound where there
-    is no such table; ConflictError where the database cannot be reached, then or while rows are read.
+    InvalidSetting where ranges of its key do not exist: a table without one, or with floats in it, or with an ENUM or a
+    SET of MySQL. NotFound where there is no such table; ConflictError where the database cannot be reached, then or
+    while rows are read.
     """
     url = read_address(address, password)
     if url.get_backend_name() not in _SESSION:
@@ -96,7 +100,7 @@ def open_table(address: str, password: str | None, name: TableName) -> tuple[Cop
     told = schema.tables[found].table
     table = _table(url, address, found, told.columns, told.keys)
     copy = Copy(
-        f"{address}#{found}",
+        address,
         _digest(table),
         {column.name: column.gold for column in table.columns},
         lambda: _read(table, None),
@@ -128,6 +132,11 @@ def _table(url: sa.URL, address: str, name: TableName, specs: Sequence[ColumnSpe
     places = tuple(next(at for at, spec in enumerate(specs) if spec.name.lower() == key.lower()) for key in keys)
     if unordered := [columns[at].name for at in places if columns[at].gold.kind in _NO_ORDER]:
         raise InvalidSetting(f"{name}: floats do not order, and {unordered[0]} is of its key; dump it into files")
+    if system == "mysql" and (other := [specs[at] for at in places if _word(specs[at]) in _OTHER_ORDER]):
+        raise InvalidSetting(
+            f"{name}: MySQL orders {other[0].source_type} by number and compares it as text, and {other[0].name} is of "
+            "its key; dump it into files"
+        )
     home = name.schema or name.database
     return _Table(
         url,
@@ -137,6 +146,10 @@ def _table(url: sa.URL, address: str, name: TableName, specs: Sequence[ColumnSpe
         places,
         tuple(f"t.{quote(columns[at].name)}" for at in places),
     )
+
+
+def _word(spec: ColumnSpec) -> str:
+    return spec.source_type.partition("(")[0].strip().lower()
 
 
 def _quote(system: str) -> Callable[[str], str]:

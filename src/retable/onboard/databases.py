@@ -23,6 +23,8 @@ _DRIVERS = {
     "oracle": "oracle+oracledb",
 }
 _MYSQL_OWN = ("mysql", "information_schema", "performance_schema", "sys")
+_ORACLE = re.compile(r"oracle:thin:@(?://)?(?P<host>[^:/]+)(?::(?P<port>\d+))?[:/](?P<service>\w[\w.$#-]*)\Z")
+_PASSWORD = re.compile(r"password|passwd|\Apwd\Z", re.IGNORECASE)
 _LITERAL = re.compile(r"'((?:[^']|'')*)'(?:::.*)?\Z|(-?\d+(?:\.\d+)?)\Z", re.DOTALL)
 _ORACLE_OWN = "'SYS', 'SYSTEM', 'XDB', 'MDSYS', 'CTXSYS', 'OUTLN', 'DBSNMP', 'GSMADMIN_INTERNAL', 'APPQOSSYS', 'AUDSYS'"
 
@@ -54,7 +56,7 @@ def read_database(address: str, password: str | None, database: str | None = Non
 def read_address(address: str, password: str | None) -> sa.URL:
     """Read an address; InvalidSetting for one that is not understood or that holds a password."""
     text = address.removeprefix("jdbc:")
-    if found := re.match(r"oracle:thin:@(?://)?(?P<host>[^:/]+)(?::(?P<port>\d+))?[:/](?P<service>\w[\w.]*)\Z", text):
+    if found := _ORACLE.match(text):
         port = int(found["port"] or 1521)
         url = sa.URL.create("oracle", host=found["host"], port=port, query={"service_name": found["service"]})
     else:
@@ -62,7 +64,7 @@ def read_address(address: str, password: str | None) -> sa.URL:
             url = sa.make_url(text)
         except (sa.exc.ArgumentError, ValueError):
             raise InvalidSetting(f"{address!r} is no address of a database, as jdbc:mysql://host:3306/shop") from None
-    if url.password is not None or "password" in url.query:
+    if url.password is not None or any(_PASSWORD.search(name) for name in url.query):
         raise InvalidSetting("an address holds no password; name an environment variable with --password-env")
     backend = url.get_backend_name()
     if backend not in _DRIVERS:
@@ -135,10 +137,11 @@ ORDER BY 2, 3, a.attnum"""
 
 _KEYS = """
 SELECT n.nspname, c.relname, a.attname
-FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-CROSS JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k(attnum, at)
+FROM pg_constraint p JOIN pg_class c ON c.oid = p.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN LATERAL unnest(p.conkey) WITH ORDINALITY AS k(attnum, at)
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = k.attnum
-WHERE i.indisprimary ORDER BY 1, 2, k.at"""
+WHERE p.contype = 'p' ORDER BY 1, 2, k.at"""
+"""The constraint's own columns: those that its index only includes are no part of the key."""
 
 
 def _read_postgresql(connection: sa.Connection) -> Schema:

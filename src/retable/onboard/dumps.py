@@ -29,6 +29,9 @@ _COMMENT_ON = re.compile(
     r"'(?P<text>.*)'\s*\Z",
     re.IGNORECASE | re.DOTALL,
 )
+_NEXT_NUMBER = re.compile(r"(?:DO|SELECT)\s+SETVAL\s*\(", re.IGNORECASE)
+"""How MariaDB's dumps tell where a sequence of numbers stands."""
+
 _SNIFFED = 1 << 16
 _PLACEHOLDER = "\x01"
 
@@ -40,7 +43,7 @@ def read_dump(path: Path, database: str | None = None) -> Schema:
     its owner's otherwise. InvalidSetting where the file is no dump that is known.
     """
     try:
-        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
             kind = _recognise(file.read(_SNIFFED), path)
             file.seek(0)
             return READERS[kind](_pieces(file), database)
@@ -58,7 +61,7 @@ def read_mysql(pieces: Iterable[str], database: str | None) -> Schema:
             database = (found["only"] or found["current"]) if found else database
         elif found := _USE.match(piece.text):
             database = found[1]
-        elif not _is_refused(schema, piece):
+        elif not _is_refused(schema, piece) and not _NEXT_NUMBER.match(piece.text):
             schema.take(parse_statement("mysql", piece.text, database, None, None), piece.text, piece.line)
     return schema
 
@@ -68,6 +71,10 @@ def read_oracle(pieces: Iterable[str], database: str | None) -> Schema:
     schema = Schema("oracle")
     for piece in split(pieces, ORACLE):
         if piece.kind == "comment" or _is_refused(schema, piece):
+            continue
+        if piece.swallows:
+            reason = "a program lacks its end, so what stands behind it is not read; add a line that holds / alone"
+            schema.unread.append(Unread(None, reason, piece.text[:200], piece.line))
             continue
         if found := _COMMENT_ON.match(piece.text):
             _comment(schema, found)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from retable.errors import InvalidSetting
-from retable.gold.imports import Import, Imports, import_row, read_schema_imports, to_json
+from retable.gold.imports import Import, import_row, read_schema_imports, to_json
 from retable.ledger.catalog import Lake
 from retable.ledger.rows import ImportRow
 from retable.model.event import TableName
@@ -57,6 +57,19 @@ def read_position(text: str) -> Sequence:
     return Sequence(int(found[1]), int(found[2]), int(found[3] or 0))
 
 
+def read_start(text: str) -> Sequence:
+    """Read where a table starts: `start`, or `epoch:hi`, behind all changes of which it is.
+
+    InvalidSetting for a position between two of them, which a table cannot start at.
+    """
+    if (found := _AT.match(text)) and found[3] is not None:
+        raise InvalidSetting(
+            f"{text}: a table starts behind all changes of one hi, so write {found[1]}:{found[2]}; where the copy may "
+            "lack one of them, write an earlier hi: what the copy holds already does no harm"
+        )
+    return read_position(text)
+
+
 def spell_position(position: Sequence) -> str:
     return START if position == LOWEST else ":".join(map(str, position))
 
@@ -86,10 +99,13 @@ def plan_import(
 ) -> ImportPlan:
     """Say what an import changes; nothing is written."""
     before = read_schema_imports(lake, source.name)
+    known: dict[TableName, list[Import]] = {}
+    for each in sorted(before.each, key=lambda each: each.position):
+        known.setdefault(each.table.table, []).append(each)
     taken = {name: told for name, told in schema.tables.items() if source.takes(name)}
     added, changed, rows = [], {}, []
     for name, told in taken.items():
-        words = _differences(before, told.table)
+        words = _differences(known.get(name, []), told.table, position)
         if words is None:
             added.append(name)
         elif words:
@@ -98,11 +114,10 @@ def plan_import(
             continue
         entry = Import(told.table, position, schema.dialect, told.statement, "; ".join([origin, *schema.marks]))
         rows.append(import_row(source.name, entry, now))
-    known = {each.table.table for each in before.each}
     return ImportPlan(
         tuple(added),
         changed,
-        tuple(sorted(known - schema.tables.keys(), key=str)),
+        tuple(sorted(known.keys() - schema.tables.keys(), key=str)),
         len(taken) - len(rows),
         len(schema.tables) - len(taken),
         tuple(schema.unread),
@@ -111,11 +126,16 @@ def plan_import(
     )
 
 
-def _differences(before: Imports, now: DeclareTable) -> tuple[str, ...] | None:
-    """What is other than in the last import of a table, in words; None where none told of it."""
-    last = before.newest(now.table)
-    if last is None:
+def _differences(before: list[Import], now: DeclareTable, position: Sequence) -> tuple[str, ...] | None:
+    """What is other than in the import that is in force at a position, in words; None where the table had none yet.
+
+    `before` are its imports in the order of their positions.
+    """
+    if not before:
         return None
+    last = next((each for each in reversed(before) if each.position <= position), None)
+    if last is None:
+        return (f"as of {spell_position(position)}, was {spell_position(before[0].position)}",)
     if to_json(last.table) == to_json(now):
         return ()
     then = {column.name.lower(): column for column in last.table.columns}

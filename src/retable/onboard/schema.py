@@ -113,7 +113,8 @@ class Schema:
                     columns = tuple(new if c == was else c for c in table.columns)
                 else:
                     columns = _placed(tuple(c for c in table.columns if c != was), new, place)
-                table = replace(table, columns=columns)
+                keys = tuple(new.name if _same(key, name) else key for key in table.keys)
+                table = replace(table, columns=columns, keys=keys)
         self.tables[change.table] = replace(told, table=table)
         return None
 

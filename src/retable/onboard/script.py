@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from retable.ddl.statement import LONGEST_STATEMENT
@@ -24,6 +24,11 @@ _PROGRAM = re.compile(
     re.IGNORECASE,
 )
 _BEGINS = re.compile(r"\s*(?:CREATE|ALTER|COMMENT\s+ON|GRANT|DROP)\s", re.IGNORECASE)
+_BEYOND_PROGRAM = re.compile(
+    r"\s*(?:CREATE\s+(?:\w+\s+){0,3}TABLE|ALTER\s+(?:TABLE|TRIGGER)|COMMENT\s+ON|DROP\s+TABLE)\s", re.IGNORECASE
+)
+"""What begins no line of a program: it states such things as text only."""
+
 _COMMAND = re.compile(
     r"\s*(?:SET|PROMPT|REM|REMARK|SPOOL|WHENEVER|EXIT|QUIT|SHOW|COLUMN|CONNECT|CONN|START|DEFINE|UNDEFINE|@)(?:\s|$|@)",
     re.IGNORECASE,
@@ -34,13 +39,21 @@ _COMMAND = re.compile(
 class Piece:
     """A statement without its end, or a line of comment, and the line at which it begins.
 
-    `is_cut`: of a statement longer than any that is read only the beginning is here.
+    `is_cut`: of a statement longer than any that is read only the beginning is here. `is_last`: it ended as the script
+    did, by no end of its own.
     """
 
     kind: Literal["statement", "comment"]
     text: str
     line: int
     is_cut: bool = False
+    is_last: bool = False
+
+    @property
+    def swallows(self) -> bool:
+        """Whether it is a program without its end that took in what may be statements on tables."""
+        is_program = self.is_last and _PROGRAM.match(self.text)
+        return bool(is_program) and any(map(_BEYOND_PROGRAM.match, self.text.splitlines()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +61,8 @@ class Syntax:
     """How a database's tools write scripts.
 
     `escapes`: a backslash hides a quote. `slash`: a line that holds nothing else ends a statement, and a program ends
-    so only. `open_ended`: a statement may lack its end, and the next one begins on a line of its own.
+    so, or where a statement on a table begins. `open_ended`: a statement may lack its end, and the next one begins on a
+    line of its own.
     """
 
     quotes: str
@@ -68,7 +82,8 @@ def split(pieces: Iterable[str], syntax: Syntax) -> Iterator[Piece]:
     cutter = _Cutter(syntax)
     for piece in pieces:
         yield from cutter.feed(piece)
-    yield from cutter.flush()
+    for last in cutter.flush():
+        yield replace(last, is_last=True)
 
 
 @dataclass(slots=True)
@@ -117,8 +132,9 @@ class _Cutter:
     # --- lines ---------------------------------------------------------------------------------------------------
     def _end_open(self, piece: str) -> Iterator[Piece]:
         """End a statement that lacks its end where the next one begins."""
-        is_next = self.syntax.open_ended and self.depth == 0 and self.size and _BEGINS.match(piece)
-        if is_next and not _PROGRAM.match(self._head()):
+        if not (self.syntax.open_ended and self.size and _BEGINS.match(piece)):
+            return
+        if _BEYOND_PROGRAM.match(piece) if _PROGRAM.match(self._head()) else self.depth == 0:
             yield from self.flush()
 
     def _whole_line(self, piece: str) -> Iterable[Piece] | None:
@@ -158,7 +174,7 @@ class _Cutter:
             self._keep(piece[at : found.start()])
             return end, True
         elif re.match(self.syntax.line_comments, text):
-            self._keep(piece[at : found.start()])
+            self._keep(piece[at : found.start()] + "\n")
             return len(piece), False
         elif text in self.syntax.quotes or text == "/*":
             self.inside = text

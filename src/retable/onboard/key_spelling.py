@@ -1,0 +1,56 @@
+"""Which values of a key every writer of messages spells as a full copy does, so that one hash finds both."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from retable.ddl.types import gold_type
+from retable.gold.imports import Import
+from retable.gold.state import GoldState
+from retable.model.schema import GoldType
+
+Spelling = Literal["digits", "text"]
+
+_DIGITS = frozenset({"tinyint", "smallint", "mediumint", "int", "integer", "bigint"})
+_TEXT = frozenset({"char", "varchar", "character varying", "text", "tinytext", "mediumtext", "longtext", "nvarchar"})
+_OF_COPIES: Mapping[str, Spelling] = {"int": "digits", "long": "digits", "string": "text"}
+
+
+def spelling_of(source_type: str | None, gold: GoldType | None, system: str) -> Spelling | None:
+    """How values of a column are written, by all alike; None where writers differ, or might.
+
+    A number that gold holds as one may come in base64, with zeros before it, or as a count of bits, and what is text in
+    gold as a count of microseconds: only the source's own type tells. Without one, messages told whole numbers as such.
+    """
+    if gold is None:
+        return None
+    if source_type is None:
+        return "digits" if gold.kind in ("int", "long") else None
+    word = source_type.partition("(")[0].strip().lower().removesuffix(" unsigned")
+    if gold.kind in ("int", "long"):
+        return "digits" if word in _DIGITS and "zerofill" not in source_type.lower() else None
+    if gold.kind == "string":
+        return "text" if word in _TEXT or (word == "uuid" and system == "postgresql") else None
+    return None
+
+
+def spelling_in_copy(gold: GoldType | None) -> Spelling | None:
+    """How a copy writes values of a column of this type; None for text of which nothing tells the type."""
+    return None if gold is None else _OF_COPIES.get(gold.kind)
+
+
+def spellings(
+    keys: tuple[str, ...],
+    types: Mapping[str, GoldType],
+    state: GoldState | None,
+    imported: Import | None,
+    system: str,
+) -> tuple[Spelling | None, ...]:
+    """The spelling of each column of a key, as gold knows it, else as an import told it; none of those with `types`."""
+    known: dict[str, Spelling | None] = {}
+    if imported is not None:
+        for spec in imported.table.columns:
+            gold = gold_type(imported.dialect, spec.source_type)
+            known[spec.name.lower()] = spelling_of(spec.source_type, gold, imported.dialect)
+    if state is not None:
+        known |= {column.name.lower(): spelling_of(column.source_type, column.type, system) for column in state.columns}
+    return tuple(None if key in types else known.get(key.lower()) for key in keys)
