@@ -18,6 +18,7 @@ from retable.model.evidence import GRADES, Grade
 from retable.model.window import window_start
 from retable_airflow.assets import announce, cut_asset, tables_alias
 from retable_airflow.lakes import Reference, address_of, lake_of
+from retable_airflow.looks import Looks
 
 if TYPE_CHECKING:
     from retable.freshness.gate import Standing
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 _GRACE = timedelta(minutes=5)
 """How long after its deadline the scheduler ends a sensor, should no triggerer run."""
+
+_looks = Looks()
 
 
 def fresh(source: str, settings: Reference | None = None) -> BaseOperator:
@@ -185,13 +188,15 @@ class Question:
             return Answer(verdict.words, {"through": through, **_standing(verdict.standing), "windows": reached})
 
     def is_answered(self) -> bool:
-        """Ask for yes or no only, as cheaply as that can be."""
-        from retable.freshness.catalog import is_fresh
+        """Ask for yes or no only: while the sources are not that far, by what another sensor may just have seen."""
+        from retable.freshness.catalog import ask, reaches
 
+        lines = _looks.lines(self.settings, self.names)
+        if lines is None or not all(reaches(line, self.grade, self.through) for line in lines):
+            return False
         with lake_of(self.settings) as lake:
-            self._check_sources(lake)
             try:
-                return is_fresh(lake, self.names, self.through, self.grade, datetime.now(UTC))
+                return ask(lake, self.names, self.through, self.grade, datetime.now(UTC)).is_fresh
             except NotFound:
                 return False
 

@@ -13,11 +13,13 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSensorTimeout, T
 from feeding import EACH, Feed, at, name
 from lakes import SettingsWriter
 from published import publish
+from retable.freshness import catalog
 from retable.ledger.catalog import open_lake
 from retable.ledger.read import read_watermarks
 from retable.model.event import TableName
 from retable_airflow import freshness
 from retable_airflow.freshness import FreshnessSensor, FreshnessTrigger, fresh
+from retable_airflow.looks import Looks
 
 ORDERS = "gold_shop.orders"
 
@@ -180,6 +182,35 @@ def test_a_catalog_that_is_away_for_a_while_is_asked_again(
     monkeypatch.setattr(freshness.Question, "is_answered", is_answered)
     assert events(again(deferral)) == [{}]
     assert len(asked) == 3
+
+
+def test_hundreds_of_sensors_that_wait_for_one_source_look_at_it_once(
+    feed: Feed, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    monkeypatch.setattr(freshness, "_looks", Looks(kept=3600))
+    read = catalog.read_line
+    monkeypatch.setattr(
+        catalog, "read_line", lambda lake, source, now: looks.append(source.name) or read(lake, source, now)
+    )
+    publish(feed.lake, TableName("shop", None, "items"), {"id": "int"}, [])
+    until = (datetime.now(UTC) + timedelta(seconds=2)).isoformat()
+    waiting = [
+        FreshnessTrigger(str(path), [table], at(f"07:{minute:02}").isoformat(), "row", until, 0.01)
+        for table in (ORDERS, "gold_shop.items")
+        for minute in range(60)
+        for _ in range(2)
+    ]
+
+    async def told(trigger: FreshnessTrigger) -> list[Any]:
+        return [event.payload async for event in trigger.run()]
+
+    async def all_of_them() -> list[list[Any]]:
+        return await asyncio.gather(*map(told, waiting))
+
+    assert len(waiting) == 240
+    assert asyncio.run(all_of_them()) == [[{}]] * 240
+    assert looks == ["dump"]
 
 
 @pytest.mark.parametrize("through", ["2026-03-01 06:00:00+00:00", "2026-03-01T14:00:00+08:00", at("06:00")])

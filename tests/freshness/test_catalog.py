@@ -11,7 +11,7 @@ from feeding import EACH, ORDERED, Feed, at, name
 from lakes import SettingsWriter
 from published import publish
 from retable.errors import NotFound
-from retable.freshness.catalog import ask, is_fresh, record
+from retable.freshness.catalog import ask, record
 from retable.freshness.progress import Progress, read_progress, read_promises
 from retable.gold.state import from_properties, hold_json, to_properties
 from retable.ledger.catalog import Lake, open_lake
@@ -68,14 +68,12 @@ def test_evidence_of_replayed_windows_makes_a_table_fresh(feed: Feed) -> None:
     feed.proves(7, row="07:10")
     assert cause(feed) is None
     assert reached(feed) == at("07:10")
-    assert is_fresh(feed.lake, ["gold_shop.orders"], at("07:00"), "row", LATER)
 
 
 def test_silence_is_not_freshness_though_every_window_is_replayed(feed: Feed) -> None:
     feed.proves(5, row="05:50")
     assert cause(feed) == "SILENT"
     assert cause(feed, lowest="drained") is None
-    assert not is_fresh(feed.lake, ["dump"], at("07:00"), "row", LATER)
 
 
 def test_evidence_counts_only_behind_replayed_windows(feed: Feed) -> None:

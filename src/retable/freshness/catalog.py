@@ -32,11 +32,9 @@ def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade, now:
     return judge(facts, through, lowest)
 
 
-def is_fresh(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade, now: datetime) -> bool:
-    """Say what `ask` says, for less: of a source that is not proven so far no table is looked at."""
-    found = _asked(lake, names)
-    lines = [_progress(lake, source, now).line for source, _ in found]
-    return all(_reaches(line, lowest, through) for line in lines) and ask(lake, names, through, lowest, now).is_fresh
+def read_line(lake: Lake, source: SourceSettings, now: datetime) -> Line:
+    """How far a source is by its evidence; no table is looked at, so it costs less than a verdict."""
+    return _progress(lake, source, now).line
 
 
 def source_of(lake: Lake, name: str) -> SourceSettings:
@@ -185,7 +183,7 @@ def _again(source: str, window: str) -> Cause:
     )
 
 
-def _reaches(line: Line, lowest: Grade, through: datetime) -> bool:
+def reaches(line: Line, lowest: Grade, through: datetime) -> bool:
     reached = line.watermarks.get(lowest)
     return reached is not None and reached >= through
 
@@ -196,7 +194,7 @@ def _reached_at(
     lines = _progress(lake, source, now).lines
     promises = read_watermarks(lake, source.name, {"watermark": through}, grade=lowest)
     promised = {row.table: row.window for row in sorted(promises, key=lambda row: row.window, reverse=True)}
-    proven = [line.window for line in lines if line.window and _reaches(line, lowest, through)]
+    proven = [line.window for line in lines if line.window and reaches(line, lowest, through)]
     first, last = promised.get(None) or min(proven, default=None), lines[-1].window
     if first is None or last is None:
         return None

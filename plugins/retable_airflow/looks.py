@@ -1,0 +1,62 @@
+"""What a triggerer saw lately of the lakes that its sensors wait for: hundreds of them wait for a few sources."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from retable.errors import NotFound
+from retable_airflow.lakes import lake_of
+
+if TYPE_CHECKING:
+    from retable.freshness.watermark import Line
+
+KEPT_SECONDS = 10.0
+"""How long a look at a source stands for all who ask: a sixth of what a sensor waits between two looks."""
+
+
+class Looks:
+    """The lines of sources, read by the first who asks and shared by those who ask soon after, in any thread."""
+
+    def __init__(self, kept: float = KEPT_SECONDS) -> None:
+        self._kept = kept
+        self._sources: dict[tuple[str, str], str] = {}
+        self._seen: dict[tuple[str, str], tuple[float, Line]] = {}
+        self._locks: defaultdict[tuple[str, str], Lock] = defaultdict(Lock)
+
+    def lines(self, settings: str, names: Sequence[str]) -> "list[Line] | None":
+        """How far the sources of these names are; None where a table is not there yet. NotFound for a source."""
+        sources = set()
+        for name in sorted(names, key=_is_table):
+            try:
+                sources.add(self._source(settings, name))
+            except NotFound:
+                if not _is_table(name):
+                    raise
+                return None
+        return [self._line(settings, source) for source in sources]
+
+    def _source(self, settings: str, name: str) -> str:
+        from retable.freshness.catalog import source_of
+
+        if (known := self._sources.get((settings, name))) is not None:
+            return known
+        with lake_of(settings) as lake:
+            return self._sources.setdefault((settings, name), source_of(lake, name).name)
+
+    def _line(self, settings: str, source: str) -> "Line":
+        from retable.freshness.catalog import read_line
+
+        with self._locks[settings, source]:
+            at, line = self._seen.get((settings, source), (0.0, None))
+            if line is None or monotonic() - at > self._kept:
+                with lake_of(settings) as lake:
+                    line = read_line(lake, lake.settings.source(source), datetime.now(UTC))
+                self._seen[settings, source] = (monotonic(), line)
+            return line
+
+
+def _is_table(name: str) -> bool:
+    return "." in name
