@@ -100,8 +100,8 @@ class World:
 
     def release(self) -> None:
         """Release the shop's tables that a late statement holds, as a person does: by a rebuild."""
-        for gold in self.held():
-            release = ["hold", "release", gold, "--rebuild", "--yes", "--reason", "late statements"]
+        if held := self.held():
+            release = ["hold", "release", *held, "--rebuild", "--yes", "--reason", "late statements"]
             retable("--settings", self.folder / "retable.toml", *release, ends=(0, 2))
 
     def differences(self) -> dict[str, tuple[int, int]]:

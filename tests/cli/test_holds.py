@@ -115,6 +115,24 @@ def test_a_release_says_first_what_it_will_do_and_keeps_who_and_why(
     assert read_decisions(lake, "dump") == []
 
 
+@pytest.mark.parametrize(("still_held", "code"), [((), 0), (("gold_shop.items",), 2)])
+def test_several_tables_go_on_by_one_command(
+    retable: Retable, held: str, lake: Lake, asked: list[tuple[object, ...]], still_held: tuple[str, ...], code: int
+) -> None:
+    items = publish(lake, TableName("shop", None, "items"), {"id": "int"}, [], state="held", hold=HOLD)
+    one_is_not = retable("hold", "release", held, "gold_shop.fine", "--rebuild", "--reason", "x", "--yes")
+    assert (one_is_not.exit_code, asked, read_actions(lake, "dump")) == (1, [], [])
+    of_one = retable("hold", "release", held, items, "--as", "alter table orders add c int", "--reason", "x")
+    assert "name that one alone" in of_one.stderr
+    done = retable("hold", "release", held, items, "--rebuild", "--reason", "fixed; at the source", input="y\n")
+    assert (done.exit_code, asked) == (code, [(held, False), (items, False)]), done.stderr
+    assert done.stderr.count("Go on?") == 1
+    assert "[1/2] gold_shop.orders rebuild" in done.stderr
+    assert "[2/2] gold_shop.items rebuild" in done.stderr
+    assert ("gold_shop.items is held again" in done.stderr) == bool(still_held)
+    assert {action.target for action in read_actions(lake, "dump")} == {held, items}
+
+
 @pytest.mark.parametrize(
     ("way", "decision", "statement", "words"),
     [

@@ -1,11 +1,12 @@
 """Tables that stopped at a position: which, why, and how they go on."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Annotated
 
 import typer
 
-from retable.cli.arguments import Json, TableArgument, lake_of
+from retable.cli.arguments import Json, lake_of
 from retable.cli.clock import new_run, user
 from retable.cli.output import NeedsAttention, print_facts, print_json, say
 from retable.cli.progress import Progress
@@ -41,7 +42,9 @@ def list_holds(ctx: typer.Context, as_json: Json = False) -> None:
 
 def release_hold(
     ctx: typer.Context,
-    table: TableArgument,
+    tables: Annotated[
+        list[str], typer.Argument(metavar="TABLE...", help="Gold tables that are held: gold_shop.orders.")
+    ],
     reason: Annotated[str, typer.Option("--reason", help="Why; it is kept with your name.")],
     retry: Annotated[bool, typer.Option("--retry", help="Go on there, under the settings as they are now.")] = False,
     skip: Annotated[bool, typer.Option("--skip", help="The statement, or the row, counts for nothing.")] = False,
@@ -55,7 +58,7 @@ def release_hold(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Let a held table go on: it catches up from silver at once. What will happen is said first, and asked."""
+    """Let held tables go on: each catches up from silver at once. What will happen is said first, and asked."""
     asked: Mapping[Way, bool] = {
         "retry": retry,
         "skip": skip,
@@ -67,13 +70,17 @@ def release_hold(
     ways = [way for way, wanted in asked.items() if wanted]
     if len(ways) != 1:
         raise typer.BadParameter(_HOW)
+    (way,) = ways
+    if way == "as" and len(tables) > 1:
+        raise typer.BadParameter("--as gives one statement of one table: name that one alone")
     lake = lake_of(ctx)
-    release = _plan(lake, table, ways[0], statement)
-    for line in release.words:
-        say(line)
+    releases = {table: _plan(lake, table, way, statement) for table in tables}
+    for release in releases.values():
+        for line in release.words:
+            say(line)
     if not yes:
         typer.confirm("Go on?", abort=True, err=True)
-    _act(lake, table, release, reason)
+    _act(lake, releases, reason)
 
 
 def _plan(lake: Lake, table: str, way: Way, statement: str | None) -> Release:
@@ -85,24 +92,34 @@ def _plan(lake: Lake, table: str, way: Way, statement: str | None) -> Release:
     return plan_release(table, state, state.hold, way, statement, waiting, lambda: dialect_of(lake, source))
 
 
-def _act(lake: Lake, table: str, release: Release, reason: str) -> None:
-    """Record who decided what, then let the table catch up."""
-    source = lake.settings.source(find_gold(lake, table)[1].source)
-    this = new_run()
+def _act(lake: Lake, releases: Mapping[str, Release], reason: str) -> None:
+    """For each table record who decided what, then let it catch up; one Spark does them all."""
+    this, reports = new_run(), dict[str, StageReport]()
+    with Progress(len(releases)) as progress, running_spark(lake.settings) as spark:
+        for number, (table, release) in enumerate(releases.items(), 1):
+            source = lake.settings.source(find_gold(lake, table)[1].source)
+            _record(lake, source.name, table, release, reason, this.now)
+            progress.begin(number, table, release.way)
+            resumes = release.way != "rebuild"
+            reports[table] = _rebuild_door()(spark, lake, source, table, this.id, this.now, progress.step, resumes)
+            progress.done(reports[table])
+    again = [table for table, report in reports.items() if table in report.held]
+    if again:
+        raise NeedsAttention(
+            f"{', '.join(again)} {'is' if len(again) == 1 else 'are'} held again: `retable hold list` says why"
+        )
+    for name in sorted({report.source for report in reports.values()}):
+        mine = [report for report in reports.values() if report.source == name]
+        call_attention_to_rebuilt(lake, lake.settings.source(name), mine, ())
+
+
+def _record(lake: Lake, source: str, table: str, release: Release, reason: str, now: datetime) -> None:
     what = f"release --{release.way}"
     if release.ruling is not None:
-        append_rows(lake, [ruling_row(source.name, release.ruling, this.now)])
+        append_rows(lake, [ruling_row(source, release.ruling, now)])
         what += f" {release.ruling.statement}" if release.ruling.statement else ""
         what += f" at {release.ruling.position}"
-    append_rows(lake, [ActionRow(source.name, what, table, reason, user(), this.now)])
-    with Progress(1) as progress, running_spark(lake.settings) as spark:
-        progress.begin(1, table, release.way)
-        resumes = release.way != "rebuild"
-        report = _rebuild_door()(spark, lake, source, table, this.id, this.now, progress.step, resumes)
-        progress.done(report)
-    if table in report.held:
-        raise NeedsAttention(f"{table} is held again: `retable hold list` says why")
-    call_attention_to_rebuilt(lake, source, [report], ())
+    append_rows(lake, [ActionRow(source, what, table, reason, user(), now)])
 
 
 def _rebuild_door() -> Callable[..., StageReport]:
