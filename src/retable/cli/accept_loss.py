@@ -1,10 +1,10 @@
-"""`retable accept-loss`: of positions that are lost, a person says that they held no change of a table."""
+"""`retable accept-loss`: of positions that are lost, a person says that they held no change of tables."""
 
 from typing import Annotated
 
 import typer
 
-from retable.cli.arguments import TableArgument, lake_of
+from retable.cli.arguments import lake_of
 from retable.cli.clock import now, user
 from retable.cli.output import say
 from retable.freshness.catalog import record, source_of
@@ -16,20 +16,24 @@ from retable.ledger.write import append_rows
 
 def accept_loss(
     ctx: typer.Context,
-    table: TableArgument,
+    tables: Annotated[list[str], typer.Argument(metavar="TABLE...", help="Gold tables, as `retable tables` has them.")],
     reason: Annotated[str, typer.Option("--reason", help="How you know; it is kept with your name.")],
 ) -> None:
-    """Say that the lost positions held no change of a table: they no longer keep it from being complete.
+    """Say that the lost positions held no change of tables: they no longer keep them from being complete.
 
     Nothing of gold changes. Where it may have had one, `retable baseline` or `retable resync` makes it right.
     """
-    lake = lake_of(ctx)
-    source, state, moment = source_of(lake, table), find_gold(lake, table)[1], now()
-    losses = open_losses(lake, source, table, state)
-    if not losses:
-        say(f"no lost positions keep {table} from being complete")
-        return
-    append_rows(lake, [ActionRow(source.name, ACCEPT_LOSS, loss.of(state), reason, user(), moment) for loss in losses])
-    total, where = sum(loss.positions for loss in losses), ", ".join(sorted({loss.window for loss in losses}))
-    say(f"accepted: {total:,} lost positions, before and in {where}, held no change of {table}")
-    record(lake, source, moment)
+    lake, moment, who = lake_of(ctx), now(), user()
+    found = {table: (source_of(lake, table), find_gold(lake, table)[1]) for table in tables}
+    actions = []
+    for table, (source, state) in found.items():
+        losses = open_losses(lake, source, table, state)
+        if not losses:
+            say(f"no lost positions keep {table} from being complete")
+            continue
+        actions += [ActionRow(source.name, ACCEPT_LOSS, loss.of(state), reason, who, moment) for loss in losses]
+        total, where = sum(loss.positions for loss in losses), ", ".join(sorted({loss.window for loss in losses}))
+        say(f"accepted: {total:,} lost positions, before and in {where}, held no change of {table}")
+    append_rows(lake, actions)
+    for name in sorted({action.source for action in actions}):
+        record(lake, lake.settings.source(name), moment)
