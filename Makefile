@@ -31,7 +31,8 @@ servers: setup ## get the servers of test-servers that need no root, and say whi
 test-servers: servers ## the same jobs where users have their data: Kafka, S3, PostgreSQL, REST, Glue, a Spark cluster
 	@$(BIN)/pytest -n 2 --dist loadfile tests/servers
 
-test-long: setup ## draw more examples of the laws: make test-long MINUTES=60
+test-long: setup ## backfill a day in a running Airflow, then draw more examples of the laws: make test-long MINUTES=60
+	@SHOP_HOURS=25 $(BIN)/pytest tests/airflow_running/test_replay.py
 	@$(BIN)/python tests/laws/long.py $(or $(MINUTES),60) $(SEED)
 
 test-mutants: setup ## plant bugs into a copy of the core, and say which test catches each

@@ -97,6 +97,16 @@ class RunningAirflow:
         found: dict[str, Any] = self.call("GET", f"/dags/{dag_id}/dagRuns/{quote(run_id, safe='')}")
         return found
 
+    def events(self, dag_id: str) -> list[dict[str, Any]]:
+        """What a DAG's runs told of assets, oldest first."""
+        found: list[dict[str, Any]] = []
+        while True:
+            asked = f"source_dag_id={dag_id}&order_by=timestamp&limit=100&offset={len(found)}"
+            page = self.call("GET", f"/assets/events?{asked}")
+            found += page["asset_events"]
+            if not page["asset_events"] or len(found) >= page["total_entries"]:
+                return found
+
     def wait_for_runs(self, dag_id: str, count: int) -> list[dict[str, Any]]:
         """Wait until a DAG has so many runs, and all of them have ended well."""
 
@@ -105,7 +115,7 @@ class RunningAirflow:
             assert not [run["dag_run_id"] for run in runs if run["state"] == "failed"]
             return runs if len(runs) >= count and all(run["state"] == "success" for run in runs) else []
 
-        found: list[dict[str, Any]] = self.until(ended, 4 * PATIENCE)
+        found: list[dict[str, Any]] = self.until(ended, count * PATIENCE)
         return found
 
     def wait_for_run(self, dag_id: str, run_id: str, wanted: str = "success") -> dict[str, Any]:

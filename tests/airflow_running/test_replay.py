@@ -7,7 +7,7 @@ from airflow_running.world import NIGHT, QUIET_HOURS, SHOP, SHOP_HOURS, World
 from retable.ledger.read import read_cuts, read_ledger
 
 
-def test_six_hours_backfilled_out_of_order_beside_a_live_one_give_the_rows_of_the_source(
+def test_hours_backfilled_out_of_order_beside_a_live_one_give_the_rows_of_the_source(
     replayed: RunningAirflow, world: World
 ) -> None:
     """The newest hour comes first: a statement of an older one that comes behind holds its table until a rebuild."""
@@ -38,8 +38,7 @@ def test_a_runs_note_says_what_happened(replayed: RunningAirflow, world: World) 
 def test_the_cut_is_an_asset_of_every_window_and_a_table_is_one_only_where_it_changed(
     replayed: RunningAirflow, world: World
 ) -> None:
-    told = replayed.call("GET", f"/assets/events?limit=200&order_by=timestamp&source_dag_id={SHOP}")
-    events = told["asset_events"]
+    events = replayed.events(SHOP)
     assert {event["source_dag_id"] for event in events} == {SHOP}
     cuts = [event for event in events if event["name"] == "retable_cut_shop"]
     assert {event["extra"]["window"] for event in cuts} >= {world.window(ago) for ago in range(1, SHOP_HOURS + 1)}

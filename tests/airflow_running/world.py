@@ -1,6 +1,7 @@
 """The lake and the sources that the running Airflow replays, and what its gold must be."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from retable.model.window import window_name
 
 HOUR = timedelta(hours=1)
 SHOP, NIGHT = "replay_changes__shop", "replay_changes__night"
-SHOP_HOURS = 7
+SHOP_HOURS = int(os.environ.get("SHOP_HOURS", "7"))
 VICTIM_HOURS = 4
 QUIET_HOURS = 6
 """How many hours each source has; the last of them is the last full one."""
