@@ -1,6 +1,8 @@
 """A window that was replayed, and then decoded anew with another outcome: its next replay fails, and is run again."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from retable.config import load_settings
 from retable.decode.spark import decode
 from retable.errors import Fenced
 from retable.gold.spark import replay
+from retable.gold.state import SEQUENCE_COLUMN
 from retable.ledger.catalog import open_lake
 from retable.session import build_session
 
@@ -17,6 +20,18 @@ CHECKPOINT = "cp1_dml"
 ROWS_CHANGE = "gold_shop.trunc_me"
 ONLY_PROPERTIES_CHANGE = "gold_crm.customers"
 RUN = "scheduled"
+KEYLESS = "shop.events_nopk@base"
+
+
+def untied(tables: dict[str, Any]) -> dict[str, Any]:
+    """The same without the sequences of the table that has no key, which is written anew.
+
+    Of equal rows nothing tells which change brought which.
+    """
+    name, columns, state, rows = tables[KEYLESS]
+    assert state.keys == ()
+    values = sorted(json.dumps({**json.loads(row), SEQUENCE_COLUMN: None}) for row in rows)
+    return {**tables, KEYLESS: (name, columns, state, values)}
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +57,7 @@ def test_a_replay_that_is_killed_before_the_record_and_run_again_leaves_no_old_r
     lake = open_lake(settings := copy_lake(decoded_anew, tmp_path))
     kill(uninterrupted, CHECKPOINT, tmp_path, RUN, (": published", LAST))
     replay_again(build_session(settings, "retable tests"), lake, uninterrupted.windows[CHECKPOINT], RUN)
-    assert gold(lake) == uninterrupted.gold[CHECKPOINT]
+    assert untied(gold(lake)) == untied(uninterrupted.gold[CHECKPOINT])
     assert_balanced(lake)
 
 
@@ -60,6 +75,6 @@ def test_a_commit_that_lost_its_race_is_no_success_though_a_run_of_this_name_pub
     with pytest.raises(Fenced, match=table):
         replay(session, lake, settings.source("erp"), window, RUN, NOW, win)
     replay_again(session, lake, window, RUN)
-    assert gold(lake) == uninterrupted.gold[CHECKPOINT]
+    assert untied(gold(lake)) == untied(uninterrupted.gold[CHECKPOINT])
     assert_balanced(lake)
     assert left_behind(lake) == []

@@ -98,10 +98,7 @@ def rows(lake: Lake) -> dict[str, list[str]]:
 
 
 def gold(lake: Lake) -> dict[str, object]:
-    """Every gold table: name, columns, what it says of itself, rows with their sequences; without the ids of files.
-
-    Of equal rows of a table without a key nothing tells which change brought which.
-    """
+    """Every gold table: name, columns, what it says of itself, rows with their sequences; without the ids of files."""
     return {
         table.state.identity: (
             table.name,
@@ -111,7 +108,7 @@ def gold(lake: Lake) -> dict[str, object]:
                 columns=tuple(replace(column, field_id=0) for column in table.state.columns),
                 applied=dict.fromkeys(table.state.applied, ""),
             ),
-            _rows(lake, table.name, all_columns=bool(table.state.keys)),
+            _rows(lake, table.name, all_columns=True),
         )
         for table in list_gold(lake)
     }
