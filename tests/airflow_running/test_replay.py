@@ -29,7 +29,8 @@ def test_the_pool_was_made_by_the_plugin_and_holds_one_spark(replayed: RunningAi
 def test_a_runs_note_says_what_happened(replayed: RunningAirflow, world: World) -> None:
     for run in replayed.runs(SHOP)[:SHOP_HOURS]:
         counts = replayed.result(SHOP, run["dag_run_id"], "window")["counts"]
-        assert f"{counts['landed']:,} messages" in run["note"]
+        # An hour that ends while the tests run is one more, in which nothing arrived.
+        assert (f"{counts['landed']:,} messages" if counts["landed"] else "a quiet window") in run["note"]
         assert run["note"].endswith(" s")
     last = next(run for run in replayed.runs(SHOP) if run["run_type"] == "scheduled")
     assert "complete through" in last["note"] or "nothing is proven yet" in last["note"]
