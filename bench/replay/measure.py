@@ -4,7 +4,7 @@ import statistics
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
@@ -94,7 +94,7 @@ class Peak:
 
     def look(self) -> None:
         while not self._ended.wait(0.2):
-            me, *rest = (process.memory_info().rss for process in _family())
+            me, *rest = map(_resident, _family())
             self.python, self.others = max(self.python, me), max(self.others, sum(rest))
 
 
@@ -109,6 +109,13 @@ def watched() -> Iterator[Peak]:
     finally:
         peak._ended.set()
         thread.join()
+
+
+def _resident(process: psutil.Process) -> int:
+    """The memory of a process; none of one that has ended by now."""
+    with suppress(psutil.NoSuchProcess):
+        return int(process.memory_info().rss)
+    return 0
 
 
 def _family() -> list[psutil.Process]:
