@@ -12,22 +12,9 @@ from retable.gold.state import to_properties
 from retable.ledger.catalog import Lake, open_lake
 from retable.shadow.lake import Shadow, copy_record, finish, shadow_source
 from retable.shadow.plan import Ask
-from verify.conftest import STORY
-from verify.filled import Filled, copied, fill
+from verify.conftest import filled, whole  # noqa: F401  # fixtures
 
 Settings = Callable[[Callable[[str], str]], Lake]
-
-
-@pytest.fixture(scope="session")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Filled:
-    """The lake, which nobody changes."""
-    return fill(tmp_path_factory.mktemp("whole") / "lake", STORY)
-
-
-@pytest.fixture
-def filled(whole: Filled, tmp_path: Path) -> Filled:
-    """The lake under a catalog of this test's own."""
-    return copied(whole, tmp_path / "lake")
 
 
 @pytest.fixture
