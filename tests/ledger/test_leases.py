@@ -1,12 +1,13 @@
 """Leases: who may work on a table now, and until when."""
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from retable.errors import Leased
 from retable.ledger.catalog import Lake, open_lake
-from retable.ledger.leases import LENGTH, Lease, Purpose, end_leases, leased, standing_leases, wait_for_upkeep
+from retable.ledger.leases import LENGTH, Lease, Purpose, end_leases, leased, standing_leases
 
 NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)
 
@@ -44,10 +45,17 @@ def test_upkeep_keeps_away_from_all_tables_of_a_source_that_is_replayed(lake):
 
 
 def test_a_replay_that_begins_beside_upkeep_is_let_in_and_waits_for_it(lake):
-    with leased(lake, lease("gold_shop.t", "upkeep")), leased(lake, lease("erp", "one", "replay")):
-        wait_for_upkeep(lake, "erp", NOW, patience=0.01)
+    with leased(lake, lease("gold_shop.t", "upkeep")), leased(lake, lease("erp", "one", "replay"), patience=0.01):
         assert len(standing_leases(lake, "erp", NOW)) == 2
-    wait_for_upkeep(lake, "erp", NOW + timedelta(minutes=1))
+
+
+def test_a_replay_goes_on_as_soon_as_upkeep_has_left(lake):
+    with ThreadPoolExecutor(1) as beside, leased(lake, lease("gold_shop.t", "upkeep")) as renew:
+        let_in = beside.submit(lambda: leased(lake, lease("erp", "one", "replay"), patience=60).__enter__())
+        while len(standing_leases(lake, "erp", NOW)) < 2:
+            renew()
+        assert not let_in.done()
+    assert let_in.result(60)
 
 
 def test_what_a_killed_run_held_runs_out(lake):

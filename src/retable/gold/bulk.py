@@ -1,8 +1,9 @@
 """Rows of silver by table, and those of a table that are all of one kind, for which the two at the ends can stand."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,14 +32,21 @@ class Bulk:
 
 def by_table(rows: pa.Table) -> Iterator[tuple[TableName, pa.Table]]:
     """The rows by the name that their messages gave; those without one belong to no table."""
+    if rows.num_rows and all(_repeats(rows[part], 1) for part in _NAME):
+        yield from _named(rows, [rows[part][0].as_py() for part in _NAME])
+        return
     places = rows.select(_NAME).append_column("place", pa.array(range(rows.num_rows), pa.int64()))
     groups = places.group_by(_NAME, use_threads=False).aggregate([("place", "list")])
     for group in groups.to_batches():
         names = zip(*(group.column(part).to_pylist() for part in _NAME), strict=True)
-        for (database, schema, table), place in zip(names, group.column("place_list"), strict=True):
-            if database is not None and table:
-                mine = rows if len(place.values) == rows.num_rows else rows.take(place.values)
-                yield TableName(database, schema, table), mine.combine_chunks()
+        for name, place in zip(names, group.column("place_list"), strict=True):
+            yield from _named(rows.take(place.values), name)
+
+
+def _named(rows: pa.Table, name: Sequence[str | None]) -> Iterator[tuple[TableName, pa.Table]]:
+    database, schema, table = name
+    if database is not None and table:
+        yield TableName(database, schema, table), rows.combine_chunks()
 
 
 def to_events(rows: pa.Table, ordinals: Mapping[str, int]) -> list[RowEvent]:
@@ -59,6 +67,12 @@ def in_order(columns: pa.Table) -> pa.Array:
     return pc.sort_indices(columns, [(name, "ascending") for name in columns.column_names])
 
 
+def _foremost(columns: pa.Table, order: Literal["ascending", "descending"]) -> int:
+    """The place of the row that is the first one in this order."""
+    place: int = pc.select_k_unstable(columns, 1, [(name, order) for name in columns.column_names])[0].as_py()
+    return place
+
+
 def bulk_of(rows: pa.Table, ordinals: Mapping[str, int]) -> Bulk | None:
     """The rows of one table as one bulk; None where they are not all whole, or not all of one kind."""
     plain = (
@@ -72,15 +86,15 @@ def bulk_of(rows: pa.Table, ordinals: Mapping[str, int]) -> Bulk | None:
     )
     if not plain:
         return None
-    order = in_order(sequences_of(rows))
-    ends = [order[0].as_py(), order[-1].as_py()]
+    sequences = sequences_of(rows)
+    ends = [_foremost(sequences, order) for order in ("ascending", "descending")]
     events = to_events(rows.take(pa.array(list(dict.fromkeys(ends)))), ordinals)
     return Bulk(rows, events[0].types or {}, events)
 
 
 def _all_equal(lists: pa.ChunkedArray) -> bool:
     """Whether all rows have the same list, which is not empty, or the same map."""
-    array = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
+    array = lists.chunk(0) if lists.num_chunks == 1 else lists.combine_chunks()
     if array.null_count or not len(array):
         return False
     first = len(array[0])
@@ -92,7 +106,6 @@ def _all_equal(lists: pa.ChunkedArray) -> bool:
     return bool(same) and all(_repeats(member, first) for member in members)
 
 
-def _repeats(values: pa.Array, period: int) -> bool:
+def _repeats(values: pa.Array | pa.ChunkedArray, period: int) -> bool:
     """Whether values begin anew after each period."""
-    codes = values.dictionary_encode(null_encoding="encode").indices
-    return pc.all(pc.equal(codes[period:], codes[:-period])).as_py() is not False
+    return bool(values[period:].equals(values[: len(values) - period]))

@@ -11,6 +11,8 @@ import pyarrow as pa
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyiceberg.io import load_file_io
+from pyiceberg.serializers import FromInputFile
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import SnapshotRefType
 
 from retable.config import CATALOG
@@ -19,7 +21,7 @@ from retable.errors import Fenced
 from retable.gold.described import Described
 from retable.gold.evolve import Evolution
 from retable.gold.fence import overtaken
-from retable.gold.row_delta import Prepared, RowWriter, members, read_metadata
+from retable.gold.row_delta import Prepared, RowWriter, members
 from retable.gold.state import PREFIX, RUN_PROPERTY, first_schema_json
 from retable.ledger.catalog import Lake
 from retable.model.schema import GoldType
@@ -50,7 +52,9 @@ class Catalog:
         spark.sql(f"USE {CATALOG}")
         self._jvm = cast(Any, spark._jvm)
         self.gateway: Any = spark.sparkContext._gateway
+        self.io = load_file_io(dict(lake.catalog.properties), str(lake.settings.lake.warehouse))
         self._known: dict[str, Any] = {}
+        self._read: dict[str, tuple[str, TableMetadata]] = {}
         load = self.java("org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog")
         self._catalog: Any = load(spark._jsparkSession, CATALOG)
 
@@ -59,6 +63,16 @@ class Catalog:
         if path not in self._known:
             self._known[path] = reduce(getattr, path.split("."), self._jvm)
         return self._known[path]
+
+    def metadata(self, name: str, table: Any) -> TableMetadata:
+        """All that a loaded table says of itself, from its own file.
+
+        A text of more than 8 kB takes 40 ms from the JVM to here: its end waits for the receipt of its beginning.
+        """
+        at = str(table.operations().current().metadataFileLocation())
+        if self._read.get(name, ("",))[0] != at:
+            self._read[name] = at, FromInputFile.table_metadata(self.io.new_input(at))
+        return self._read[name][1]
 
     def load(self, name: str) -> "GoldTable | None":
         """Load `namespace.table`; None when it is not there."""
@@ -158,7 +172,7 @@ class GoldTable(Described):
     """A loaded gold table. `base` is the snapshot that this run decides on: publishing succeeds only on it."""
 
     def __init__(self, catalog: Catalog, name: str, table: Any) -> None:
-        super().__init__(read_metadata(catalog.java, table))
+        super().__init__(catalog.metadata(name, table))
         self.catalog = catalog
         self.name = name
         self._table = table
@@ -170,7 +184,7 @@ class GoldTable(Described):
 
     def _refresh(self) -> None:
         self._table.refresh()
-        self._metadata = read_metadata(self.catalog.java, self._table)
+        self._metadata = self.catalog.metadata(self.name, self._table)
 
     def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
         """Add and promote columns; what a killed run left behind goes first."""
@@ -225,8 +239,7 @@ class GoldTable(Described):
             change.commit()
 
     def _writer(self) -> RowWriter:
-        io = load_file_io(dict(self.catalog.lake.catalog.properties), self.location)
-        return RowWriter(self.catalog, self._table, self._metadata, io, self._literal)
+        return RowWriter(self.catalog, self._table, self._metadata, self.catalog.io, self._literal)
 
     def _literal(self, name: str, value: Value) -> Any:
         return self.catalog.literal(

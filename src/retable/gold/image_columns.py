@@ -1,26 +1,75 @@
 """Row images, many at a time, to one array of lexemes for each of their columns."""
 
-from collections.abc import Sequence
-from itertools import islice
+import re
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.json as pj
 from msgspec import Raw
 
 from retable.decode.image_text import images_decoder, lexeme_of, read_image
 
 _LOOKED_AT = 32
+_TOGETHER = 65_536
+_BLOCK_BYTES = 1 << 20
+_SPELLED_ONE_WAY = re.compile(r"\w+", re.ASCII)
 _TOKENS = msgspec.json.Decoder(dict[str, Raw])
 
 
-def read_columns(images: Sequence[str | None], names: Sequence[str]) -> dict[str, pa.Array]:
-    """Give each column's lexemes, null where an image, or the image itself, is left out: as `read_image` reads them."""
-    texts = ["{}" if image is None else image for image in images]
-    first = [_TOKENS.decode(image) for image in islice(texts, _LOOKED_AT)]
-    as_tokens = frozenset(name for name in names if any(name in image and _tells(image[name]) for image in first))
-    decoder = images_decoder(tuple(names), as_tokens)
+def read_columns(images: pa.ChunkedArray, numbers: Mapping[str, pa.DataType | None]) -> dict[str, pa.Array]:
+    """Give the lexemes of columns, null where an image, or the image itself, is left out: as `read_image` reads them.
+
+    Only a number of a column whose type is given may be spelled otherwise: `1.50` for 1.5.
+    """
+    first = [_TOKENS.decode(image) for image in _texts(images[:_LOOKED_AT])]
+    as_tokens = frozenset(name for name in numbers if any(name in image and _tells(image[name]) for image in first))
+    typed = {name: numbers[name] if name in as_tokens else pa.string() for name in numbers}
+    found = _typed_columns(images, {name: kind for name, kind in typed.items() if kind is not None})
+    rest = [name for name in numbers if name not in found]
+    return found | (_columns(_texts(images), rest, as_tokens) if rest else {})
+
+
+def _typed_columns(images: pa.ChunkedArray, columns: Mapping[str, pa.DataType]) -> dict[str, pa.Array]:
+    """Columns of strings, and of numbers of these types; none where anything else stands in one of them."""
+    options = pj.ParseOptions(explicit_schema=pa.schema(columns), unexpected_field_behavior="ignore")
+    decimals = [name for name, kind in columns.items() if pa.types.is_decimal(kind)]
+    tables = []
+    try:
+        for start in range(0, len(images) if columns else 0, _TOGETHER):
+            texts = pa.concat_arrays(pc.fill_null(images[start : start + _TOGETHER], "{}").chunks)
+            if any(_may_be_quoted(texts, name) for name in decimals):
+                return {}
+            block = max(_BLOCK_BYTES, 2 + pc.max(pc.binary_length(texts)).as_py())
+            content = pc.binary_join_element_wise(texts, "", "\n").buffers()[2]
+            tables.append(pj.read_json(pa.BufferReader(content), pj.ReadOptions(block_size=block), options))
+            if tables[-1].num_rows != len(texts):
+                return {}
+    except (pa.ArrowInvalid, pa.ArrowCapacityError):
+        return {}
+    rows = pa.concat_tables(tables) if tables else None
+    return {} if rows is None else {name: _strings(rows[name]) for name in columns}
+
+
+def _may_be_quoted(texts: pa.Array, name: str) -> bool:
+    """Whether a number may stand as a string, in which Arrow takes more for a number than we do."""
+    if not _SPELLED_ONE_WAY.fullmatch(name):
+        return True
+    return bool(pc.any(pc.match_substring_regex(texts, rf'"{name}"\s*:\s*"')).as_py())
+
+
+def _strings(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.cast(pa.string()).chunks)
+
+
+def _texts(images: pa.ChunkedArray) -> list[str]:
+    return ["{}" if image is None else image for image in images.to_pylist()]
+
+
+def _columns(texts: Sequence[str], names: Sequence[str], as_tokens: frozenset[str]) -> dict[str, pa.Array]:
+    decoder = images_decoder(tuple(names), as_tokens.intersection(names))
     try:
         rows = None if decoder is None else decoder.decode(f"[{','.join(texts)}]")
     except msgspec.ValidationError:

@@ -33,6 +33,7 @@ _WHOLE = r"^-?[0-9]{1,18}$"
 _REAL = r"^-?[0-9]{1,15}(\.[0-9]{1,15})?$"
 _DAY = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _CLOCK = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$"
+_MOST_DIGITS = 38
 _FIRST_DAY, _FIRST_MICRO, _LAST_MICRO = -719_162, -62_135_596_800_000_000, 253_402_300_799_999_999
 _ZONED_FROM, _ZONED_UNTIL = 0, 2_145_916_800_000_000
 
@@ -61,6 +62,18 @@ def column_reader(
             return one_by_one(lexemes)
 
     return one_by_one if short is None else many
+
+
+def number_type(
+    source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
+) -> pa.DataType | None:
+    """What holds all numbers of a column's form; None where a lexeme is more than its number."""
+    match value_form(source_format, wire_type, gold, rules, declared), gold.kind:
+        case (Whole(), "int" | "long") | (EpochMicros() | EpochMillis(), _):
+            return pa.int64()
+        case Exact() | Numeral(), "decimal":
+            return pa.decimal128(_MOST_DIGITS, gold.scale)
+    return None
 
 
 def _short_cut(form: object, gold: GoldType, rules: ValueRules) -> Any:

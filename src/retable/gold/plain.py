@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from retable.errors import RetableError
 from retable.gold.bulk import in_order, sequences_of
 from retable.gold.image_columns import read_columns
-from retable.gold.lexemes import column_reader
+from retable.gold.lexemes import column_reader, number_type
 from retable.gold.rows import arrow_type, sequence_type
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.replay.images import TableReader
@@ -48,7 +48,14 @@ def fold_plain(
     deletes = np.asarray(pc.equal(silver["op"], "DELETE"))
     images = pc.if_else(pa.array(deletes), silver["before"], silver["after"])
     names = [wire[column.id][0] if column.id in wire else None for column in reader.columns]
-    found = read_columns(images.to_pylist(), [name for name in names if name is not None])
+    kinds = {
+        wire[column.id][0]: number_type(
+            reader.source_format, wire[column.id][1], column.type, reader.rules, column.source_type
+        )
+        for column in reader.columns
+        if column.id in wire
+    }
+    found = read_columns(images, kinds)
     unplain = np.asarray(pc.is_valid(silver["old_key_hash"])) | np.asarray(pc.is_null(images))
     columns = []
     for at, (column, name) in enumerate(zip(reader.columns, names, strict=True)):

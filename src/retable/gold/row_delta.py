@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 from pyiceberg.io import FileIO
-from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
+from pyiceberg.table.metadata import TableMetadata
 
 from retable.decode.values import Value
 from retable.gold.files import write_rows
@@ -83,8 +83,17 @@ class RowWriter:
         self, snapshot_id: int, keys: pa.Table | None, rows: pa.Table, summary: dict[str, str]
     ) -> Prepared | None:
         """Write what a snapshot on top of this one needs; None where the rows of `keys` cannot be found here."""
-        vectors = Vectors([], []) if keys is None else self._vectors(snapshot_id, keys)
-        return None if vectors is None else Prepared(vectors, self.data_files(rows), summary)
+        found = [] if keys is None else self._files_with(snapshot_id, keys)
+        if found is None:
+            return None
+        with ThreadPoolExecutor(1) as beside:
+            files = beside.submit(self.data_files, rows)
+            vectors = Vectors([], []) if keys is None else self._vectors(found, keys)
+        if vectors is None:
+            for file in files.result():
+                self._io.delete(str(file.location()))
+            return None
+        return Prepared(vectors, files.result(), summary)
 
     def data_files(self, rows: pa.Table) -> list[Any]:
         """Write rows, with all columns of the table, as data files."""
@@ -97,19 +106,24 @@ class RowWriter:
             files.append(builder.withFormat("PARQUET").withMetrics(metrics).build())
         return files
 
-    def _vectors(self, snapshot_id: int, keys: pa.Table) -> Vectors | None:
-        """Find the rows that equal a row of `keys` in its columns, and write vectors that delete them.
+    def _files_with(self, snapshot_id: int, keys: pa.Table) -> list[DataFile] | None:
+        """The files that may have rows of these keys; None where only a join finds the rows, or none may be deleted so.
 
-        None: by floats, by NULL in a key of several columns, in a file without a key's column, and where rows were
-        deleted in another way than by vectors.
+        That is by floats, by NULL in a key of several columns, and where rows were deleted in another way than by
+        vectors.
         """
         if not can_find(keys):
             return None
-        ids = [self._metadata.schema().find_field(name).field_id for name in keys.column_names]
         files = list(self._files(snapshot_id, self._between(keys)))
         is_vector = self._iceberg("util.ContentFileUtil.isDV")
-        if any(not is_vector(each) for file in files for each in file.deletes):
-            return None
+        return files if all(is_vector(each) for file in files for each in file.deletes) else None
+
+    def _vectors(self, files: list[DataFile], keys: pa.Table) -> Vectors | None:
+        """Find the rows that equal a row of `keys` in its columns, and write vectors that delete them.
+
+        None: in a file without a key's column.
+        """
+        ids = [self._metadata.schema().find_field(name).field_id for name in keys.column_names]
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             found = list(threads.map(lambda file: find_rows(self._io, file.path, ids, keys), files))
         pairs = [(file, rows) for file, rows in zip(files, found, strict=True) if rows is not None]
@@ -182,12 +196,6 @@ class RowWriter:
             stream.seek(int(vector.contentOffset()))
             content = stream.read(int(vector.contentSizeInBytes()))
         return self._iceberg("deletes.PositionDeleteIndex.deserialize")(content, vector)
-
-
-def read_metadata(java: Callable[[str], Any], table: Any) -> TableMetadata:
-    """All that a table of the JVM says of itself, by one question instead of one for each member of it."""
-    text = java("org.apache.iceberg.TableMetadataParser.toJson")(table.operations().current())
-    return TableMetadataUtil.parse_raw(str(text))
 
 
 def members(java_list: Any) -> Iterator[Any]:

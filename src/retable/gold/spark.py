@@ -25,7 +25,7 @@ from retable.gold.store import Columns, Halves, Lane, Late, Record, Standing
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import spark_explained
 from retable.ledger.kept import check_replayable
-from retable.ledger.leases import LENGTH, Lease, leased, wait_for_upkeep
+from retable.ledger.leases import LENGTH, PATIENCE_SECONDS, Lease, leased
 from retable.ledger.rows import StageReport
 from retable.ledger.windows import find_window
 from retable.model.event import TableName
@@ -96,8 +96,7 @@ def _record(
 ) -> StageReport:
     began = time.perf_counter()
     lease = Lease(source.name, source.name, "replay", run_id, now + LENGTH, now)
-    with spark_explained(lake.settings.lake), leased(lake, lease):
-        wait_for_upkeep(lake, source.name, now)
+    with spark_explained(lake.settings.lake), leased(lake, lease, PATIENCE_SECONDS):
         report = Report(lake, source.name, run_id, now, step)
         places = lanes(spark, lake, source.name)
         run = Run(places, report.past(), lake.settings, source, run_id, lambda: lake.new_location("gold"), step)

@@ -51,11 +51,12 @@ def standing_leases(lake: Lake, source: str, now: datetime) -> list[Lease]:
 
 
 @contextmanager
-def leased(lake: Lake, lease: Lease) -> Iterator[Callable[[], None]]:
+def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[Callable[[], None]]:
     """Hold a lease for a while; Leased says who has what it asks for.
 
     Upkeep asks for a table alone, a build for its shadow. Replays share their source, as the fence decides between
-    them. What it gives renews a lease of which a quarter has gone: work that may take longer than it calls that.
+    them; one with `patience` waits so many seconds until upkeep has left its tables. What it gives renews a lease of
+    which a quarter has gone: work that may take longer than it calls that.
     """
     began, length, newest = perf_counter(), lease.until - lease.recorded_at, lease
 
@@ -66,8 +67,11 @@ def leased(lake: Lake, lease: Lease) -> Iterator[Callable[[], None]]:
             newest = replace(lease, until=now + length, recorded_at=now)
             _append_anyhow(lake, newest)
 
-    _take(lake, lease)
+    others = _take(lake, lease)
     try:
+        # Upkeep that comes behind this lease sees it, and stays away.
+        if any(other.purpose == "upkeep" for other in others):
+            _wait_for_upkeep(lake, lease, patience)
         yield renew
     finally:
         _give_back(lake, newest, lease.recorded_at + timedelta(seconds=perf_counter() - began))
@@ -80,11 +84,10 @@ def end_leases(lake: Lake, source: str, target: str, now: datetime) -> None:
             _give_back(lake, lease, now)
 
 
-def wait_for_upkeep(lake: Lake, source: str, now: datetime, patience: float = PATIENCE_SECONDS) -> None:
-    """Wait until upkeep has left the tables of a source, or for so many seconds."""
+def _wait_for_upkeep(lake: Lake, lease: Lease, patience: float) -> None:
     began = perf_counter()
     while (waited := perf_counter() - began) < patience:
-        leases = standing_leases(lake, source, now + timedelta(seconds=waited))
+        leases = standing_leases(lake, lease.source, lease.recorded_at + timedelta(seconds=waited))
         if not any(lease.purpose == "upkeep" for lease in leases):
             return
         sleep(_LOOK_SECONDS)
@@ -97,20 +100,20 @@ def meets(lease: Lease, other: Lease) -> bool:
     return same and lease.holder != other.holder and alone
 
 
-def _take(lake: Lake, lease: Lease) -> None:
-    lake.ensure(_TABLE)
+def _take(lake: Lake, lease: Lease) -> list[Lease]:
+    """Append a lease; gives those that stand beside it."""
+    table = lake.ensure(_TABLE)
     for _ in range(_ATTEMPTS):
-        table = lake.load(_TABLE)
-        others = [each for each in _standing(lake, table, lease.source, lease.recorded_at) if meets(lease, each)]
-        if others:
-            other = others[0]
+        others = _standing(lake, table, lease.source, lease.recorded_at)
+        if other := next((each for each in others if meets(lease, each)), None):
             raise Leased(
                 f"{lease.target}: the {other.purpose} {other.holder} is at {other.target}, until {other.until:%FT%TZ} "
                 f"at the latest; try again",
                 table=lease.target,
             )
         if _append(lake, table, lease):
-            return
+            return others
+        table = lake.load(_TABLE)
     raise ConflictError(f"{lease.target}: other runs took leases first, {_ATTEMPTS} times; try again")
 
 
