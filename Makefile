@@ -14,7 +14,7 @@ demo: setup ## replay a real MariaDB change log and a simulated shop through Air
 	@$(BIN)/python infra/demo.py
 
 test: lint ## every test that needs no server and no root
-	@$(BIN)/pytest -n auto --dist loadgroup -m "not slow" --ignore=tests/faults --ignore=tests/airflow_running --ignore=tests/servers
+	@$(BIN)/pytest -n auto --dist worksteal -m "not slow" --ignore=tests/faults --ignore=tests/airflow_running --ignore=tests/servers
 
 test-slow: setup ## the tests that take minutes: on-boarding, the life of tables, upkeep, shadows
 	@$(BIN)/pytest -n 2 --dist loadfile -m slow --ignore=tests/servers

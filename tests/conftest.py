@@ -1,4 +1,4 @@
-"""What every test may use: one warm Spark for the whole run, and a lake of its own for each test that asks.
+"""What every test may use: one warm Spark for each process of the run, and a lake of its own for each test that asks.
 
 Imports stand inside the fixtures, so that a run of pure tests starts without Spark.
 """
@@ -39,15 +39,6 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         report.outcome = "failed"
         report.longrepr = f"{item.nodeid} was skipped, which is a failure in CI: {report.longrepr}"
     return report
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of several processes that share the tests one has all those of Spark, and one those of Airflow."""
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group("spark"))
-        elif item.path.is_relative_to(Path(__file__).parent / "airflow"):
-            item.add_marker(pytest.mark.xdist_group("airflow"))
 
 
 @pytest.fixture

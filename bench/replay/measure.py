@@ -57,7 +57,7 @@ def timed(act: Callable[[], object]) -> float:
 
 def processor_seconds() -> float:
     """What this process, its JVM and its workers have used so far."""
-    return float(sum(each.user + each.system for each in (process.cpu_times() for process in _family())))
+    return sum(map(_spent, _family()))
 
 
 def folder_bytes(folder: Path) -> int:
@@ -109,6 +109,14 @@ def watched() -> Iterator[Peak]:
     finally:
         peak._ended.set()
         thread.join()
+
+
+def _spent(process: psutil.Process) -> float:
+    """The processor time of a process; none of one that has ended by now."""
+    with suppress(psutil.NoSuchProcess):
+        times = process.cpu_times()
+        return float(times.user + times.system)
+    return 0.0
 
 
 def _resident(process: psutil.Process) -> int:

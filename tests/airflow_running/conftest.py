@@ -37,7 +37,7 @@ def airflow(folder: Path) -> Iterator[RunningAirflow]:
             "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "5",
             "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
             # A killed process is missed soon.
-            "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "60",
+            "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "45",
             "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "3",
             "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "10",
             "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "40",
@@ -85,9 +85,9 @@ def world(folder: Path) -> World:
 def replaying(airflow: RunningAirflow, world: World) -> RunningAirflow:
     """Airflow at the shop: the last hour as the scheduler starts it, and six before it by a backfill, newest first.
 
-    It goes on while the first tests look at what needs no Spark.
+    It goes on, and a quiet night beside it, while the first tests look at what needs no Spark.
     """
-    airflow.unpause(SHOP)
+    airflow.unpause(SHOP, NIGHT)
     first, *_ = airflow.until(lambda: airflow.runs(SHOP))
     # Where an hour ended meanwhile, the scheduler begins behind those of the shop.
     newest = 2 if datetime.fromisoformat(first["logical_date"]) == world.start(1) else 1
@@ -97,9 +97,8 @@ def replaying(airflow: RunningAirflow, world: World) -> RunningAirflow:
 
 @pytest.fixture(scope="session")
 def replayed(replaying: RunningAirflow) -> RunningAirflow:
-    """Airflow, once all hours of the shop are replayed, and those of a quiet night are due."""
+    """Airflow, once all hours of the shop are replayed."""
     replaying.wait_for_runs(SHOP, SHOP_HOURS)
-    replaying.unpause(NIGHT)
     return replaying
 
 

@@ -21,7 +21,7 @@ HOUR = timedelta(hours=1)
 SHOP, NIGHT = "replay_changes__shop", "replay_changes__night"
 SHOP_HOURS = int(os.environ.get("SHOP_HOURS", "7"))
 VICTIM_HOURS = 4
-QUIET_HOURS = 6
+QUIET_HOURS = 4
 """How many hours each source has; the last of them is the last full one."""
 
 _HERE = Path(__file__).resolve().parent
