@@ -7,8 +7,10 @@ from operator import is_
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
-from retable.errors import ConflictError, EnvironmentFault, NotFound
+from retable.errors import ConflictError, EnvironmentFault, NotFound, Unavailable
+from retable.lake_catalogs import PostgresCatalog
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.faults import explained, spark_explained
 from retable.ledger.tables import OPS
@@ -160,6 +162,13 @@ def test_what_spark_says_of_something_else_stays_as_it_is(lake_settings):
 def test_an_error_that_says_what_to_do_stays_as_it_is_around_spark(lake_settings):
     with pytest.raises(NotFound, match="Permission denied"), spark_explained(lake_settings.lake):
         raise NotFound("Permission denied")
+
+
+@pytest.mark.parametrize("state", ["starting up", "shutting down", "in recovery mode", "not yet accepting connections"])
+def test_a_server_that_comes_back_says_to_try_again(lake_settings, state):
+    lake = lake_settings.lake.model_copy(update={"catalog": PostgresCatalog("lake", "127.0.0.1:5432", "lake")})
+    with pytest.raises(Unavailable), explained(lake):
+        raise OperationalError("", {}, Exception(f"FATAL:  the database system is {state}"))
 
 
 def test_a_file_that_is_no_catalog_says_so(lake_settings):

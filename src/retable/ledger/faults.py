@@ -69,7 +69,8 @@ _CONFLICTS = {
 }
 _AWAY = re.compile(
     r"[Cc]onnection (to server .* failed: .*)?(was )?(refused|reset|timed out|aborted)|Connection attempt failed"
-    r"|server closed the connection|terminating connection|the database system is (starting|shutting|in recovery)"
+    r"|server closed the connection|terminating connection"
+    r"|the database system is (starting|shutting|in recovery|not (yet )?accepting)"
     r"|SSL SYSCALL error|could not receive data|could not connect to server|timeout expired"
     r"|too many (clients|connections)"
     r"|ConnectException|NoHttpResponseException|SocketException|SocketTimeoutException|HttpHostConnectException"
