@@ -29,7 +29,7 @@ servers: setup ## get the servers of test-servers that need no root, and say whi
 	@$(BIN)/python infra/get_servers.py
 
 test-servers: servers ## the same jobs where users have their data: Kafka, S3, PostgreSQL, REST, Glue, a Spark cluster
-	@$(BIN)/pytest -n 2 --dist loadfile tests/servers
+	@$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder tests/servers
 
 test-long: setup ## backfill a day in a running Airflow, then draw more examples of the laws: make test-long MINUTES=60
 	@SHOP_HOURS=25 $(BIN)/pytest tests/airflow_running/test_replay.py

@@ -18,7 +18,7 @@ import pyspark
 
 from retable.config import Settings
 from retable.session import archived_classes, submit_conf
-from servers.processes import Process, free_port
+from servers.processes import QUICK, Process, free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = Path(pyspark.__file__).parent
@@ -28,14 +28,11 @@ WORKERS = 2
 _DRIVER = Path(__file__).with_name("cluster_driver.py")
 _ANSWER_SECONDS = 600
 
-_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""The JVM's optimizing compiler would cost tests of seconds twice what it saves them."""
-
 _LOCAL = {
     "SPARK_HOME": str(HOME),
     "SPARK_LOCAL_IP": "127.0.0.1",
     "SPARK_DAEMON_MEMORY": "384m",
-    "SPARK_DAEMON_JAVA_OPTS": _QUICK,
+    "SPARK_DAEMON_JAVA_OPTS": " ".join([*QUICK, *archived_classes()]),
     # It would listen on a port that is always the same.
     "SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false",
     "PYTHONPATH": "",
@@ -100,8 +97,10 @@ class Cluster:
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.executor.memory": "640m",
             "spark.executor.cores": "1",
-            "spark.executor.extraJavaOptions": " ".join([_QUICK, *archived_classes()]),
+            "spark.executor.extraJavaOptions": " ".join([*QUICK, *archived_classes()]),
             "spark.sql.shuffle.partitions": "4",
+            # What a killed executor had is asked for three times before it is made again.
+            "spark.shuffle.io.retryWait": "1s",
         }
 
 

@@ -17,6 +17,21 @@ from servers.stores import AWS, REGION, USER, VARIABLES, Postgres, client, moto_
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+LONGEST = (
+    "test_cluster.py",
+    "test_catalog_faults.py",
+    "test_submitted_jobs.py",
+    "test_catalogs.py",
+    "test_kafka_landing.py",
+)
+"""Of files that take minutes none may begin when the others are done."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest, which `--no-loadscope-reorder` keeps."""
+    first = {name: at for at, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: first.get(item.path.name, len(first)))
+
 
 @pytest.fixture(scope="session", autouse=True)
 def _variables() -> Iterator[None]:

@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from servers_kafka import JARS, install_kafka
 
 from retable.source_settings import KafkaSource
-from servers.processes import Process, free_port
+from servers.processes import QUICK, Process, free_port, listens
 
 USER, PASSWORD = "retable", "S3CR3T-xyz"
 USER_VARIABLE, PASSWORD_VARIABLE = "RETABLE_TESTS_KAFKA_USER", "RETABLE_TESTS_KAFKA_PASSWORD"
@@ -38,6 +38,9 @@ transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
 transaction.state.log.num.partitions=1
 auto.create.topics.enable=false
+# One that was killed may come back only when its former self is given up, usually after nine seconds.
+broker.session.timeout.ms=3000
+broker.heartbeat.interval.ms=500
 message.max.bytes=41943040
 log.cleaner.backoff.ms=200
 log.cleaner.dedupe.buffer.size=4194304
@@ -64,6 +67,8 @@ class Broker:
     process: Process
     sasl_port: int
     admin: AdminClient
+    _kept: Producer | None = None
+    """What produces: a new one waits half a second for its id. It does not notice that a topic is another one now."""
 
     @property
     def bootstrap(self) -> str:
@@ -83,10 +88,12 @@ class Broker:
     def delete(self, topic: str) -> None:
         """Delete a topic, and wait until it is gone."""
         self.admin.delete_topics([topic])[topic].result()
+        self._kept = None
         wait_for(lambda: topic not in self.admin.list_topics(timeout=10).topics)
 
     def add_partitions(self, topic: str, partitions: int) -> None:
         self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result()
+        self._kept = None
         wait_for(lambda: len(self.admin.list_topics(topic, timeout=10).topics[topic].partitions) == partitions)
 
     def delete_records(self, topic: str, before: int, partition: int = 0) -> None:
@@ -96,13 +103,18 @@ class Broker:
 
     def produce(self, topic: str, records: Iterable[Record]) -> None:
         """Produce records, each to its partition, in order."""
-        producer = self.producer()
-        send(producer, topic, records)
-        assert producer.flush(60) == 0
+        self._kept = self._kept or self.producer()
+        send(self._kept, topic, records)
+        assert self._kept.flush(60) == 0
 
     def producer(self, **options: object) -> Producer:
-        facts = {"bootstrap.servers": self.bootstrap, "enable.idempotence": True, "message.max.bytes": 40 << 20}
+        facts = {**reaching(self.process.port), "enable.idempotence": True, "message.max.bytes": 40 << 20}
         return Producer({**facts, "linger.ms": 5, "log_level": 2, **options})
+
+
+def reaching(port: int) -> dict[str, Any]:
+    """What clients of the tests' own are told: a broker that was killed is found again as soon as it is back."""
+    return {"bootstrap.servers": f"127.0.0.1:{port}", "reconnect.backoff.max.ms": 200}
 
 
 def send(producer: Producer, topic: str, records: Iterable[Record]) -> None:
@@ -146,17 +158,20 @@ def kafka_server(folder: Path) -> Iterator[Broker]:
     facts = {"user": USER, "password": PASSWORD, "folder": folder}
     properties.write_text(_PROPERTIES.format(port=port, sasl=sasl, controller=controller, **facts))
     _java("kafka.tools.StorageTool", "format", "-t", "4L6g3nShT-eMCtK--X86sw", "-c", str(properties))
-    options = ["-Xmx512m", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+    options = ["-Xmx512m", *QUICK, "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
     command = ["java", *options, "-cp", f"{JARS}/*", "kafka.Kafka", str(properties)]
     with Process(command, port, folder / "broker.log", is_ready=_answers).running() as process:
-        yield Broker(process, sasl, AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", "log_level": 2}))
+        yield Broker(process, sasl, AdminClient({**reaching(port), "log_level": 2}))
 
 
 def _java(*command: str) -> None:
-    subprocess.run(["java", "-cp", f"{JARS}/*", *command], check=True, capture_output=True)
+    subprocess.run(["java", *QUICK, "-cp", f"{JARS}/*", *command], check=True, capture_output=True)
 
 
 def _answers(port: int) -> bool:
+    # A client that finds nobody there would look again only after a while.
+    if not listens(port):
+        return False
     try:
         admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}", "log_level": 0})
         return bool(admin.list_topics(timeout=1).brokers)

@@ -46,9 +46,7 @@ class Parts:
 
     def place(self, name: str) -> Place:
         """Make a place for a lake, and nobody else is there."""
-        self.database.make_database(name)
-        catalog = f"postgresql://{USER}@127.0.0.1:{self.before_catalog.port}/{name}"
-        return Place(catalog, f"s3://{BUCKET}/{name}", self.before_store.port, 'catalog_password_env = "LAKE_PASSWORD"')
+        return place_in(self.database, name, self.before_catalog.port, self.before_store.port)
 
     @contextmanager
     def killing(self, name: str, moment: Moment, stage: str) -> Iterator[None]:
@@ -72,6 +70,13 @@ class Parts:
             yield
         assert fault.done == 1, f"the stage {stage} did not come to where {moment.value}"
         starting[0].result()
+
+
+def place_in(database: Postgres, name: str, catalog: int, store: int) -> Place:
+    """Make a place for a lake whose catalog and store are reached at these ports."""
+    database.make_database(name)
+    address = f"postgresql://{USER}@127.0.0.1:{catalog}/{name}"
+    return Place(address, f"s3://{BUCKET}/{name}", store, 'catalog_password_env = "LAKE_PASSWORD"')
 
 
 def commit(layer: bytes) -> dict[str, Any]:

@@ -14,6 +14,9 @@ import psutil
 
 _READY_SECONDS = 60
 
+QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""The JVM's optimizing compiler would cost tests of seconds twice what it saves them."""
+
 
 def free_port() -> int:
     """A port of loopback that nobody listens on now."""

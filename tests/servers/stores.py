@@ -17,7 +17,7 @@ from botocore.config import Config
 from get_servers import rest_classpath
 from servers_store import install_store
 
-from servers.processes import Process, free_port, listens
+from servers.processes import QUICK, Process, free_port, listens
 
 KEY, SECRET, REGION = "retable-tests", "S3CR3T-xyz", "us-east-1"
 PASSWORD = "S3CR3T-pgpass"
@@ -73,8 +73,7 @@ def store_on_disk(folder: Path) -> Iterator[Process]:
     objects, told, port = folder / "objects", folder / "store.properties", free_port()
     objects.mkdir()
     told.write_text(_STORE.format(port=port, objects=objects, key=KEY, secret=SECRET), encoding="utf-8")
-    quick = ["-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-    command = ["java", *quick, "-jar", install_store(), "--properties", told]
+    command = ["java", "-Xmx256m", *QUICK, "-jar", install_store(), "--properties", told]
     with Process(command, port, folder / "store.log").running() as server:
         yield server
 
@@ -133,7 +132,7 @@ def rest_server(folder: Path, warehouse: str, store: int) -> Iterator[Process]:
     if in_store:
         told += ["io-impl=org.apache.iceberg.aws.s3.S3FileIO", "s3.path-style-access=true"]
         told += [f"s3.endpoint=http://127.0.0.1:{store}"]
-    command = ["java", "-Xmx256m", "-cp", rest_classpath(), "RestCatalogOnLoopback", str(port), *told]
+    command = ["java", "-Xmx256m", *QUICK, "-cp", rest_classpath(), "RestCatalogOnLoopback", str(port), *told]
     with Process(command, port, folder / "rest.log", AWS).running() as server:
         yield server
 

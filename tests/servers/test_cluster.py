@@ -1,10 +1,9 @@
-"""The same jobs on a cluster, Kafka or S3 in front, S3 and PostgreSQL behind: gold is the truth, whoever is killed.
+"""The same stages on a cluster, Kafka in front, S3 and PostgreSQL behind: gold is the truth, whoever is killed.
 
 Killed are real processes, with SIGKILL: the broker, the store (its objects are files), the database of the catalog, a
 worker with what it runs. Two proxies only tell when: what they see of the lake's requests says how far a stage is.
 """
 
-import json
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -19,12 +18,11 @@ from captures.test_expected import CAPTURES, END, STREAMS, differences, expected
 from laws.spark_world import gold_of
 from retable.config import Settings, load_settings
 from retable.ledger.catalog import Lake, open_lake
-from retable.ledger.read import read_ledger
 from retable.model.window import window_name
 from retable.verify.ledger import against_ledger
 from servers.clusters import Driver, running_cluster
 from servers.kafka_broker import Broker
-from servers.lake_shop import lake_text, shop_at
+from servers.lake_shop import lake_text
 from servers.parts import BUCKET, LAYERS, Moment, Parts
 from servers.proxy import Proxy
 from servers.stores import PLAIN_CHECKSUMS, Postgres, client, store_on_disk
@@ -118,25 +116,11 @@ def parts(kafka: Broker, postgres: Postgres, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture(scope="module")
 def driver(parts: Parts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
-    """One application for all streams; it keeps both workers, so jobs of their own run before it."""
+    """One application for all streams, which keeps both workers."""
     folder = tmp_path_factory.mktemp("driver")
     (folder / "retable.toml").write_text(lake_text(parts.place("unused")), encoding="utf-8")
     with parts.cluster.driver(load_settings(folder / "retable.toml"), folder / "driver.log") as started:
         yield started
-
-
-def test_jobs_that_are_submitted_replay_the_shop_as_it_is(parts: Parts, tmp_path: Path) -> None:
-    shop = shop_at(tmp_path, parts.place("shop"), BUCKET)
-    first, second = shop.windows()
-    # A window that is landed already is what it is: the next job goes on with it.
-    for job, window in (("land", first), ("window", first), ("window", second)):
-        done = parts.cluster.submit(job, shop.settings, shop.file, window, "run")
-        assert done.returncode == 0, done.stderr[-4000:]
-        last = json.loads(done.stdout.splitlines()[-1])
-        assert (last["stage"], last["window"]) == ("replay" if job == "window" else job, window)
-    assert all(any(Path(worker.log.parent, "work").iterdir()) for worker in parts.cluster.workers)
-    assert shop.differences() == {}
-    assert all({row.stage for row in read_ledger(shop.lake, "shop", each)} == set(LAYERS) for each in (first, second))
 
 
 def test_each_part_is_killed_before_a_commit_and_before_its_answer() -> None:
