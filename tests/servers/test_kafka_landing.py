@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING
@@ -220,7 +220,8 @@ password_env = "{PASSWORD_VARIABLE}"
         settings = write_settings(SOURCE.format(bootstrap=bootstrap, topic="canal.example-few") + self.ACCESS)
         before = retable(tmp_path, "plan", "erp", "--json")
         assert json.loads(before.stdout)[0]["new_positions"] == 40
-        ran = retable(tmp_path, "run", "erp", "--to", "2026-11-22T00:00:00Z")
+        end = datetime.fromtimestamp(messages[-1].timestamp_ms // 3_600_000 * 3_600 + 3_600, UTC)
+        ran = retable(tmp_path, "run", "erp", "--to", f"{end:%FT%TZ}")
         assert ran.returncode in (0, 2), ran.stderr
         landed = [row for row in read_ledger(open_lake(settings), "erp") if row.stage == "land"]
         assert sum(row.counts["landed"] for row in landed) == 40
