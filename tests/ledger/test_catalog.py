@@ -14,6 +14,7 @@ from retable.lake_catalogs import PostgresCatalog
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.faults import explained, spark_explained
 from retable.ledger.tables import OPS
+from retable.places import Bucket
 
 
 @pytest.fixture
@@ -169,6 +170,12 @@ def test_a_server_that_comes_back_says_to_try_again(lake_settings, state):
     lake = lake_settings.lake.model_copy(update={"catalog": PostgresCatalog("lake", "127.0.0.1:5432", "lake")})
     with pytest.raises(Unavailable), explained(lake):
         raise OperationalError("", {}, Exception(f"FATAL:  the database system is {state}"))
+
+
+def test_a_store_that_fails_without_a_word_says_to_try_again(lake_settings):
+    lake = lake_settings.lake.model_copy(update={"warehouse": Bucket("lake", "lake")})
+    with pytest.raises(Unavailable), explained(lake):
+        raise OSError("AWS Error UNKNOWN (HTTP status 500) during HeadObject operation: No response body.")
 
 
 def test_a_file_that_is_no_catalog_says_so(lake_settings):

@@ -77,7 +77,7 @@ _AWAY = re.compile(
     r"|Connection pool shut down|Premature end of|ConnectionClosedException|RemoteDisconnected|Read timed out"
     r"|I/O error occurred while sending|This connection has been closed|ServiceUnavailable|InternalError|SlowDown"
     r"|NETWORK_CONNECTION|CURLE_|curlCode|SERVICE_UNAVAILABLE|INTERNAL_FAILURE|SLOW_DOWN|HTTP response code (500|503)"
-    r"|HTTP status code: (500|502|503|504)|Status Code: (500|502|503|504)|(Internal )?Server ?Error|Bad Gateway"
+    r"|HTTP status (code: )?(500|502|503|504)|Status Code: (500|502|503|504)|(Internal )?Server ?Error|Bad Gateway"
     r"|Unable to execute HTTP request|EndpointConnectionError|ConnectTimeoutError|RESTException: Error occurred while"
 )
 _MISSING_JAR = re.compile(
