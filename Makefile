@@ -23,7 +23,7 @@ test-faults: setup ## kill -9 of Spark at every seam, a full disk; wants root
 	@$(BIN)/pytest -n 2 --dist loadfile tests/faults
 
 test-airflow: setup ## an Airflow that runs, on PostgreSQL: hours and backfills, gates, kills, alerts, and what is left of them
-	@$(BIN)/pytest tests/airflow_running
+	@$(BIN)/pytest -n 2 tests/airflow_running
 
 servers: setup ## get the servers of test-servers that need no root, and say which packages the others are
 	@$(BIN)/python infra/get_servers.py

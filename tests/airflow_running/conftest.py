@@ -1,6 +1,6 @@
 """A real Airflow for the tests of this folder: scheduler, DAG processor, triggerer and API, on loopback.
 
-PostgreSQL is its database. It is started once, with what `make up` starts it with.
+PostgreSQL is its database. Each of two processes that share the tests starts one, with what `make up` starts it with.
 """
 
 import json
@@ -8,13 +8,29 @@ import subprocess
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 import local_airflow
 from airflow_running.database import free_port, postgres
 from airflow_running.running import CANARY, HOOK_PORT, PATIENCE, RunningAirflow
 from airflow_running.world import NIGHT, SHOP, SHOP_HOURS, World, make_victim, make_world
+
+_APART = ("test_freshness", "test_what_is_held", "test_what_is_killed")
+"""What needs no hour of the shop, and kills what others would miss."""
+
+
+class _Halves(LoadScopeScheduling):
+    """Two processes share the tests: those of the shop's hours go to one, and those apart to the other."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "apart" if any(name in nodeid for name in _APART) else "shop"
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _Halves:
+    return _Halves(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -41,7 +57,7 @@ def airflow(folder: Path) -> Iterator[RunningAirflow]:
             "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "3",
             "AIRFLOW__SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": "10",
             "AIRFLOW__SCHEDULER__SCHEDULER_HEALTH_CHECK_THRESHOLD": "40",
-            "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "40",
+            "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "30",
             "AIRFLOW__WORKERS__MIN_HEARTBEAT_INTERVAL": "2",
             "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps(
                 {"type": "file", "log_file_path": str(folder / "lineage.jsonl"), "append": True}
@@ -82,24 +98,18 @@ def world(folder: Path) -> World:
 
 
 @pytest.fixture(scope="session")
-def replaying(airflow: RunningAirflow, world: World) -> RunningAirflow:
-    """Airflow at the shop: the last hour as the scheduler starts it, and six before it by a backfill, newest first.
+def replayed(airflow: RunningAirflow, world: World) -> RunningAirflow:
+    """Airflow, once all hours of the shop are replayed: the last one by the schedule, six before it by a backfill.
 
-    It goes on, and a quiet night beside it, while the first tests look at what needs no Spark.
+    The newest of those comes first. Beside them run the hours of a quiet night.
     """
     airflow.unpause(SHOP, NIGHT)
     first, *_ = airflow.until(lambda: airflow.runs(SHOP))
     # Where an hour ended meanwhile, the scheduler begins behind those of the shop.
     newest = 2 if datetime.fromisoformat(first["logical_date"]) == world.start(1) else 1
     airflow.backfill(SHOP, world.start(SHOP_HOURS), world.start(newest))
+    airflow.wait_for_runs(SHOP, SHOP_HOURS)
     return airflow
-
-
-@pytest.fixture(scope="session")
-def replayed(replaying: RunningAirflow) -> RunningAirflow:
-    """Airflow, once all hours of the shop are replayed."""
-    replaying.wait_for_runs(SHOP, SHOP_HOURS)
-    return replaying
 
 
 @pytest.fixture(scope="session")

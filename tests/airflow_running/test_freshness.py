@@ -72,10 +72,10 @@ def feed(folder: Path) -> Feed:
 
 
 @pytest.fixture
-def known(replaying: RunningAirflow, feed: Feed) -> RunningAirflow:
-    """The Airflow, once it knows both DAGs."""
-    replaying.unpause("build_marts", "build_marts_in_haste", "spread_is_complete")
-    return replaying
+def known(airflow: RunningAirflow, feed: Feed) -> RunningAirflow:
+    """The Airflow, once it knows the DAGs."""
+    airflow.unpause("build_marts", "build_marts_in_haste", "spread_is_complete")
+    return airflow
 
 
 def cut(feed: Feed, hour: int) -> None:
@@ -99,7 +99,6 @@ def test_the_mart_waits_for_the_silent_partition_without_a_slot_and_over_a_kille
     run = known.trigger("build_marts", "2026-03-01T05:00:00Z", "2026-03-01T06:00:00Z")
     known.wait_for("build_marts", run, "complete", "deferred")
     assert known.state("build_marts", run, "build") is None
-    # Tasks of the shop come and go in this pool.
     known.until(lambda: slots(known) == {"deferred_slots": 1, "running_slots": 0, "occupied_slots": 0})
     assert "the partition shop.t/1 is silent since 2026-03-01T05:50:00Z" in known.log("build_marts", run, "complete")
     known.kill("triggerer")

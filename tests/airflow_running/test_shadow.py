@@ -69,15 +69,16 @@ def test_a_shadow_is_shown_and_promoted_by_a_person(known: RunningAirflow, world
 
 def test_a_form_filled_in_wrongly_is_refused_before_anything_is_begun(known: RunningAirflow, world: World) -> None:
     range_ = {"from": world.window(1), "to": world.window(0)}
-    told = {}
+    runs = {}
     for name, form in {
         "tables in place": {"mode": "in place", "tables": ["gold_shop.orders"], **range_},
         "no such table": {"mode": "shadow", "tables": ["gold_shop.no_such"], **range_},
         "not yet": {"mode": "in place", "from": world.window(1), "to": world.window(-48)},
     }.items():
-        run = ask(known, **form)
+        runs[name] = ask(known, **form)
+    for run in runs.values():
         known.wait_for_run(DAG, run, "failed")
-        told[name] = known.log(DAG, run, "check")
+    told = {name: known.log(DAG, run, "check") for name, run in runs.items()}
     assert "leave `tables` empty" in told["tables in place"]
     assert "no_such" in told["no such table"]
     assert "`retable run shop`" in told["not yet"]

@@ -124,7 +124,9 @@ def make_world(folder: Path, dags: Path) -> World:
     for name, start in (("night", now - QUIET_HOURS * HOUR), ("slow", now - HOUR)):
         (folder / name).mkdir()
         texts.append(_FILES.format(name=name) + f'start = "{start.isoformat()}"\n')
-    (folder / "slow" / f"{now - HOUR:%Y-%m-%dT%H}.jsonl").write_text("{}\n", encoding="utf-8")
+    # The hours that end while the tests run have an object each, too.
+    for hour in (now - HOUR, now, now + HOUR):
+        (folder / "slow" / f"{hour:%Y-%m-%dT%H}.jsonl").write_text("{}\n", encoding="utf-8")
     texts.append('sla = "1m"\nowner = "orders-team"\nseverity = "error"\nspark_door = "slow_door:slow"\n')
     texts.append(_POSTED.format(path=folder / "slow.alerts.jsonl"))
     settings = folder / "retable.toml"
