@@ -94,20 +94,21 @@ def answer(airflow: RunningAirflow, dag_id: str, run: str, chosen: str, task: st
 
 def test_an_answer_is_carried_out_and_no_answer_leaves_the_table_held(airflow: RunningAirflow, settings: Path) -> None:
     hurried = ask(airflow, "hurried__decide_hold")
-    approved, left = (ask(airflow, "asked__decide_hold") for _ in range(2))
+    approved, rejected, left = (ask(airflow, "asked__decide_hold") for _ in range(3))
     told = question(airflow, "asked__decide_hold", approved)
     assert told["options"] == ["Approve", "Reject", "Leave it out", "Try again", "Rebuild", "Leave it"]
     assert told["subject"] == f"{TABLE} is held: how does it go on?"
     assert "DROP TABLE {{ 7 * 7 }}" in told["body"]
     assert "It takes effect as it is" in told["body"]
-    question(airflow, "asked__decide_hold", left)
-    answer(airflow, "asked__decide_hold", approved, "Approve")
-    answer(airflow, "asked__decide_hold", left, "Leave it")
-    airflow.wait_for_run("asked__decide_hold", approved)
-    airflow.wait_for_run("asked__decide_hold", left)
+    for run, chosen in ((approved, "Approve"), (rejected, "Reject"), (left, "Leave it")):
+        question(airflow, "asked__decide_hold", run)
+        answer(airflow, "asked__decide_hold", run, chosen)
+        airflow.wait_for_run("asked__decide_hold", run)
     airflow.wait_for_run("hurried__decide_hold", hurried)
     assert airflow.state("asked__decide_hold", left, "act") == "skipped"
     assert airflow.state("hurried__decide_hold", hurried, "act") == "skipped"
     assert airflow.result("asked__decide_hold", approved, "act") == {"state": "held", "held_again": "APPROVAL"}
     asked = (settings.parent / "asked.txt").read_text("utf-8").splitlines()
-    assert asked == [f"hold release {TABLE} --approve --yes --reason decided in Airflow by admin"]
+    assert asked == [
+        f"hold release {TABLE} --{way} --yes --reason decided in Airflow by admin" for way in ("approve", "reject")
+    ]
