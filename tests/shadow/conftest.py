@@ -12,7 +12,7 @@ from retable.gold.state import to_properties
 from retable.ledger.catalog import Lake, open_lake
 from retable.shadow.lake import Shadow, copy_record, finish, shadow_source
 from retable.shadow.plan import Ask
-from verify.conftest import filled, whole  # noqa: F401  # fixtures
+from verify.conftest import filled, whole  # noqa: F401  # fixtures: pytest finds them by their names here
 
 Settings = Callable[[Callable[[str], str]], Lake]
 
