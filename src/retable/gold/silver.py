@@ -16,6 +16,7 @@ from retable.ledger.catalog import Lake
 from retable.ledger.data_files import digest_files
 from retable.ledger.faults import explained
 from retable.ledger.kept import is_dropped, kept_from
+from retable.ledger.small_files import read_rows
 from retable.ledger.tables import SILVER
 from retable.model.event import TableName
 from retable.model.schema_change import (
@@ -51,26 +52,27 @@ HALVES: dict[str, Half] = {"before_half": "before", "after_half": "after"}
 
 
 def read_window(lake: Lake, source: str, window: str) -> pa.Table:
-    """Read the row events of one window."""
-    condition = EqualTo(term=Reference("window"), value=literal(window))
-    return _read(lake, source, "row", condition, ROW_COLUMNS)
+    """Read the row events of one window; here, where they are looked at: through Spark each would go into the JVM."""
+    table, condition = lake.find(f"silver.{source}"), EqualTo(term=Reference("window"), value=literal(window))
+    if table is None:
+        return SILVER.columns.empty_table().select(ROW_COLUMNS)
+    with explained(lake.settings.lake):
+        return table.scan(row_filter=And(_of_kind("row"), condition), selected_fields=ROW_COLUMNS).to_arrow()
 
 
 def read_statements(lake: Lake, source: str, until: str) -> list[Record]:
     """Read the schema events of the windows up to `until`."""
-    condition = LessThanOrEqual(term=Reference("window"), value=literal(until))
-    rows: list[Record] = _read(lake, source, "schema", condition, STATEMENT_COLUMNS).to_pylist()
-    return rows
-
-
-def _read(lake: Lake, source: str, kind: str, condition: BooleanExpression, columns: tuple[str, ...]) -> pa.Table:
-    """Read events here, where they are looked at: through Spark each row would go into the JVM and back."""
-    table = lake.find(f"silver.{source}")
+    table, condition = lake.find(f"silver.{source}"), LessThanOrEqual(term=Reference("window"), value=literal(until))
     if table is None:
-        return SILVER.columns.empty_table().select(columns)
-    of_kind = EqualTo(term=Reference("kind"), value=literal(kind))
+        return []
     with explained(lake.settings.lake):
-        return table.scan(row_filter=And(of_kind, condition), selected_fields=columns).to_arrow()
+        rows = read_rows(table, And(_of_kind("schema"), condition))
+    found: list[Record] = rows.select(STATEMENT_COLUMNS).to_pylist()
+    return found
+
+
+def _of_kind(kind: str) -> BooleanExpression:
+    return EqualTo(term=Reference("kind"), value=literal(kind))
 
 
 def silver_files(lake: Lake, source: str, window: str | None = None) -> dict[str, str]:

@@ -36,6 +36,7 @@ from retable.ledger.rows import (
     UpkeepRow,
     WatermarkRow,
 )
+from retable.ledger.small_files import read_rows
 
 _Row = TypeVar(
     "_Row",
@@ -162,7 +163,7 @@ def scan(lake: Lake, table: Table | None, /, at_least: Bounds | None = None, **e
         if value is not None:
             condition = And(condition, EqualTo(term=Reference(column), value=literal(value)))
     with explained(lake.settings.lake):
-        return table.scan(row_filter=condition).to_arrow()
+        return read_rows(table, condition)
 
 
 def _read(lake: Lake, kind: type[_Row], at_least: Bounds | None = None, **equal: str | None) -> list[_Row]:
