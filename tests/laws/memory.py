@@ -152,6 +152,10 @@ class MemoryCatalog:
     def __init__(self) -> None:
         self.tables: dict[str, Table] = {}
 
+    def properties(self, name: str) -> dict[str, str] | None:
+        table = self.load(name)
+        return None if table is None else table.properties()
+
     def load(self, name: str) -> LoadedTable | None:
         table = self.tables.get(name)
         return None if table is None else LoadedTable(name, table)

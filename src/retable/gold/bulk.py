@@ -1,8 +1,9 @@
 """Rows of silver by table, and those of a table that are all of one kind, for which the two at the ends can stand."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from retable.replay.fold import RowEvent
 
 _NAME = ["database", "schema", "table"]
 _SEQUENCE = ("epoch", "hi", "lo")
+_FEW_RUNS = 10_000
 _OPS = pa.array(["INSERT", "UPDATE", "DELETE", "READ"])
 
 
@@ -31,22 +33,27 @@ class Bulk:
 
 
 def by_table(rows: pa.Table) -> Iterator[tuple[TableName, pa.Table]]:
-    """The rows by the name that their messages gave; those without one belong to no table."""
-    if rows.num_rows and all(_repeats(rows[part], 1) for part in _NAME):
-        yield from _named(rows, [rows[part][0].as_py() for part in _NAME])
-        return
-    places = rows.select(_NAME).append_column("place", pa.array(range(rows.num_rows), pa.int64()))
-    groups = places.group_by(_NAME, use_threads=False).aggregate([("place", "list")])
-    for group in groups.to_batches():
-        names = zip(*(group.column(part).to_pylist() for part in _NAME), strict=True)
-        for name, place in zip(names, group.column("place_list"), strict=True):
-            yield from _named(rows.take(place.values), name)
+    """The rows by the name that their messages gave, in their order; those without one belong to no table.
+
+    Files of silver have the rows of a table together, and a piece of them need not be taken row by row.
+    """
+    ends = _runs(rows)
+    if len(ends) > _FEW_RUNS:
+        rows = rows.combine_chunks().take(in_order(rows.select(_NAME)))
+        ends = _runs(rows)
+    pieces: dict[TableName, list[pa.Table]] = {}
+    for start, end in pairwise([0, *ends]):
+        database, schema, table = (rows[part][start].as_py() for part in _NAME)
+        if database is not None and table:
+            pieces.setdefault(TableName(database, schema, table), []).append(rows.slice(start, end - start))
+    for name, mine in pieces.items():
+        yield name, pa.concat_tables(mine).combine_chunks()
 
 
-def _named(rows: pa.Table, name: Sequence[str | None]) -> Iterator[tuple[TableName, pa.Table]]:
-    database, schema, table = name
-    if database is not None and table:
-        yield TableName(database, schema, table), rows.combine_chunks()
+def _runs(rows: pa.Table) -> list[int]:
+    """Where each run of rows with one name ends."""
+    ends = [pc.run_end_encode(rows[part].combine_chunks()).run_ends for part in _NAME]
+    return sorted({end for each in ends for end in each.to_pylist()})
 
 
 def to_events(rows: pa.Table, ordinals: Mapping[str, int]) -> list[RowEvent]:
@@ -97,12 +104,15 @@ def _all_equal(lists: pa.ChunkedArray) -> bool:
     array = lists.chunk(0) if lists.num_chunks == 1 else lists.combine_chunks()
     if array.null_count or not len(array):
         return False
-    first = len(array[0])
-    members = [array.keys, array.items] if pa.types.is_map(array.type) else [array.flatten()]
+    first, offsets = len(array[0]), array.offsets
+    if pa.types.is_map(array.type):
+        # The members of a map are those of the array of which it is a slice.
+        members = [each[offsets[0].as_py() : offsets[-1].as_py()] for each in (array.keys, array.items)]
+    else:
+        members = [array.flatten()]
     if not first or any(len(member) != first * len(array) for member in members):
         return False
-    offsets = pc.subtract(array.offsets[1:], array.offsets[:-1])
-    same = pc.all(pc.equal(offsets, first)).as_py()
+    same = pc.all(pc.equal(pc.subtract(offsets[1:], offsets[:-1]), first)).as_py()
     return bool(same) and all(_repeats(member, first) for member in members)
 
 

@@ -63,8 +63,8 @@ class Places:
 
     def _state(self, name: str) -> GoldState | None:
         """What a table says of itself; None where it is not there, or not of this source."""
-        table = self._catalog.load(name)
-        state = None if table is None else from_properties(table.properties())
+        properties = self._catalog.properties(name)
+        state = None if properties is None else from_properties(properties)
         if state is None or state.source != self._source:
             return None
         self.horizon = max(self.horizon, state.horizon)
@@ -77,9 +77,9 @@ class Places:
         """
         moves = {i: wanted[i] for i, f in found.items() if f.state is not None and f.gold != wanted[i]}
         leaving = {found[i].gold for i in moves}
-        blocked = {i: to for i, to in moves.items() if to not in leaving and self._catalog.load(to) is not None}
+        blocked = {i: to for i, to in moves.items() if to not in leaving and self._catalog.properties(to) is not None}
         while moves := {i: to for i, to in moves.items() if i not in blocked}:
-            free = next((i for i, to in moves.items() if self._catalog.load(to) is None), None)
+            free = next((i for i, to in moves.items() if self._catalog.properties(to) is None), None)
             identity = free or next(iter(moves))
             to = moves[identity] if free else f"{moves[identity]}__moving_{uuid.uuid4().hex[:8]}"
             if not free and found[identity].gold.startswith(f"{moves[identity]}__moving_"):

@@ -129,6 +129,9 @@ class GoldTable(Protocol):
 class Catalog(Protocol):
     """The gold tables, by `namespace.table`."""
 
+    def properties(self, name: str) -> dict[str, str] | None:
+        """What a table says of itself; None where it is not there."""
+
     def load(self, name: str) -> GoldTable | None: ...
 
     def create(self, name: str, with_part: bool, location: str, format_version: int) -> GoldTable:
