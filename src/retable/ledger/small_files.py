@@ -37,16 +37,16 @@ def read_rows(table: Table, condition: BooleanExpression) -> pa.Table:
     tasks = list(table.scan(row_filter=condition).plan_files())
 
     def read(task: FileScanTask) -> pa.Table:
-        keeps = task.file.file_size_in_bytes <= SMALL and not task.delete_files
-        wanted = AlwaysTrue() if keeps else condition
+        is_kept = _is_kept(task)
+        wanted = AlwaysTrue() if is_kept else condition
         rows = ArrowScan(table.metadata, table.io, schema, wanted).to_table([task])
-        if keeps and _weight(rows) <= _KEPT_BYTES:
+        if is_kept and _weight(rows) <= _KEPT_BYTES:
             with _keeping:
                 _kept[task.file.file_path, number] = rows
         return rows
 
     with _keeping:
-        found = [_kept.get((task.file.file_path, number)) for task in tasks]
+        found = [_kept.get((task.file.file_path, number)) if _is_kept(task) else None for task in tasks]
     if missing := [task for task, rows in zip(tasks, found, strict=True) if rows is None]:
         with ThreadPoolExecutor(_READERS) as readers:
             others = readers.map(read, missing)
@@ -58,3 +58,8 @@ def read_rows(table: Table, condition: BooleanExpression) -> pa.Table:
     if all(task.residual == AlwaysTrue() for task in tasks):
         return whole
     return whole.filter(expression_to_pyarrow(bind(schema, condition, case_sensitive=True)))
+
+
+def _is_kept(task: FileScanTask) -> bool:
+    """Whether a file is small, and nothing says that rows of it are deleted: that may come any time."""
+    return task.file.file_size_in_bytes <= SMALL and not task.delete_files
