@@ -47,7 +47,7 @@ def by_table(rows: pa.Table) -> Iterator[tuple[TableName, pa.Table]]:
         if database is not None and table:
             pieces.setdefault(TableName(database, schema, table), []).append(rows.slice(start, end - start))
     for name, mine in pieces.items():
-        yield name, pa.concat_tables(mine).combine_chunks()
+        yield name, pa.concat_tables(mine)
 
 
 def _runs(rows: pa.Table) -> list[int]:

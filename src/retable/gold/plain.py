@@ -45,6 +45,7 @@ def fold_plain(
     `wire` gives, by identity, what the images call a column, and its type there. The columns of the result are in the
     reader's order, by position.
     """
+    silver = silver.combine_chunks()
     deletes = np.asarray(pc.equal(silver["op"], "DELETE"))
     images = pc.if_else(pa.array(deletes), silver["before"], silver["after"])
     names = [wire[column.id][0] if column.id in wire else None for column in reader.columns]
