@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import lru_cache
 
 from retable.ddl.mysql.statement import GRAMMAR as MYSQL
 from retable.ddl.oracle.statement import GRAMMAR as ORACLE
@@ -37,6 +38,8 @@ DIALECTS: dict[str, Dialect] = {
     "sqlserver": SQLSERVER.parse,
 }
 
+_LONG_TEXT = 4096
+
 _KINDS: dict[type[SchemaChange], str] = {
     CreateTable: "create_table",
     CreateTableLike: "create_table_like",
@@ -64,13 +67,24 @@ def parse_statement(
     Names that the statement does not qualify are of `database`. The statement's own text decides which tables
     change: `table` (a rename's message carries the new name, several tables' only the first) is held where the
     text cannot be understood. No text raises: what is not understood is Unsupported, the whole statement at once.
-    InvalidSetting for a dialect that is not in DIALECTS.
+    InvalidSetting for a dialect that is not in DIALECTS. Every replay reads all statements of its source: one text is
+    parsed once a process.
     """
+    parse = _parse if len(statement) > _LONG_TEXT else _remembered
+    return parse(dialect, statement, database, schema, table)
+
+
+def _parse(
+    dialect: str, statement: str, database: str | None, schema: str | None, table: str | None
+) -> tuple[SchemaChange, ...]:
     parse = DIALECTS.get(dialect.lower())
     if parse is None:
         raise InvalidSetting(f"there is no DDL dialect {dialect!r}; there are {', '.join(sorted(DIALECTS))}")
     held = TableName(database, schema, table) if database and table else None
     return parse(statement, Context(database, schema, held))
+
+
+_remembered = lru_cache(maxsize=8192)(_parse)
 
 
 def describe(change: SchemaChange) -> dict[str, object]:
