@@ -1,7 +1,7 @@
 """Silver and gold in memory: what Spark and Iceberg do for a replay, small enough to check by eye."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -185,8 +185,12 @@ class MemoryRows:
     def statements(self, until: str) -> list[Record]:
         return [dict(record) for record in self._records(until) if record["kind"] == "schema"]
 
-    def window_rows(self, window: str) -> pa.Table:
-        rows = [record for record in self.silver[window] if record["kind"] == "row"]
+    def window_rows(self, window: str, columns: Collection[str]) -> pa.Table:
+        rows = [
+            {name: value for name, value in record.items() if name in columns}
+            for record in self.silver[window]
+            if record["kind"] == "row"
+        ]
         return pa.Table.from_pylist(rows, _ROWS)
 
     def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:

@@ -4,7 +4,6 @@ import pyarrow as pa
 
 from laws.memory import _ROWS
 from laws.world import World
-from retable.gold.plan import Tables
 from retable.gold.silver import table_name
 from retable.gold.state import FLOOR_PROPERTY, floor_json
 from retable.upkeep.retention import Floors, owners_of, plan_floors
@@ -15,9 +14,7 @@ def retain(world: World, count: int) -> Floors:
     """Drop what nothing needs of the first `count` windows; they are replayed, and so are all up to some later one."""
     dropped = world.names[:count]
     assert set(dropped) <= world.replayed
-    run = world._run("retention", lambda _: None)
-    last = max(world.replayed)
-    tables = Tables.trace(list(run._statements(run._past.visible(last))), run._rules, [], run._known())
+    tables = world._run("retention", lambda _: None)._survey.tables()
     known = owners_of(tables.histories(), world.states(), world.settings)
     found = [(name, extents(pa.Table.from_pylist(_rows(world, name), _ROWS))) for name in dropped]
     through = next((n for n, name in enumerate(world.names) if name not in world.replayed), len(world.names)) - 1

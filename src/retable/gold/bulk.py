@@ -80,9 +80,21 @@ def _foremost(columns: pa.Table, order: Literal["ascending", "descending"]) -> i
     return place
 
 
-def bulk_of(rows: pa.Table, ordinals: Mapping[str, int]) -> Bulk | None:
-    """The rows of one table as one bulk; None where they are not all whole, or not all of one kind."""
-    plain = (
+def read_events(
+    rows: pa.Table, ordinals: Mapping[str, int], sketched: bool
+) -> tuple[dict[TableName, list[RowEvent]], dict[TableName, Bulk]]:
+    """The rows of a window as events, and of each bulk, which all are if they are only `sketched`, its ends."""
+    events, bulks = {}, {}
+    for table, mine in by_table(rows):
+        if sketched or _is_plain(mine):
+            bulks[table] = _bulk(mine, ordinals)
+        events[table] = bulks[table].ends if table in bulks else to_events(mine, ordinals)
+    return events, bulks
+
+
+def _is_plain(rows: pa.Table) -> bool:
+    """Whether the rows of one table are all whole, and all of one kind."""
+    return bool(
         pc.all(pc.is_in(rows["op"], _OPS)).as_py()
         and pc.all(pc.equal(rows["image"], "full")).as_py()
         and not pc.any(pc.fill_null(rows["partial_after"], False)).as_py()
@@ -91,8 +103,9 @@ def bulk_of(rows: pa.Table, ordinals: Mapping[str, int]) -> Bulk | None:
         and _all_equal(rows["keys"])
         and _all_equal(rows["column_types"])
     )
-    if not plain:
-        return None
+
+
+def _bulk(rows: pa.Table, ordinals: Mapping[str, int]) -> Bulk:
     sequences = sequences_of(rows)
     ends = [_foremost(sequences, order) for order in ("ascending", "descending")]
     events = to_events(rows.take(pa.array(list(dict.fromkeys(ends)))), ordinals)

@@ -1,7 +1,7 @@
 """What silver holds for a replay: which files a window is made of, its statements, its row events."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeGuard, cast
 
@@ -41,6 +41,9 @@ ROW_COLUMNS = (
 )
 """What a replay reads of a row event."""
 
+SKETCH_COLUMNS = ("database", "schema", "table", "window", "sequence", "part")
+"""What tells which row events there are, and whose they are."""
+
 STATEMENT_COLUMNS = (
     *("database", "schema", "table", "window", "offset"),
     *("source_format", "source_system", "op", "op_raw", "ddl_text", "sequence", "part", "event_time_ms"),
@@ -51,13 +54,20 @@ HALVES: dict[str, Half] = {"before_half": "before", "after_half": "after"}
 """The images of an update that its source writes as two messages."""
 
 
-def read_window(lake: Lake, source: str, window: str) -> pa.Table:
-    """Read the row events of one window; here, where they are looked at: through Spark each would go into the JVM."""
+def read_window(lake: Lake, source: str, window: str, columns: Collection[str]) -> pa.Table:
+    """Read the row events of one window, and null for others than these columns of theirs.
+
+    Here, where they are looked at: through Spark each would go into the JVM.
+    """
     table, condition = lake.find(f"silver.{source}"), EqualTo(term=Reference("window"), value=literal(window))
     if table is None:
         return SILVER.columns.empty_table().select(ROW_COLUMNS)
     with explained(lake.settings.lake):
-        return table.scan(row_filter=And(_of_kind("row"), condition), selected_fields=ROW_COLUMNS).to_arrow()
+        rows = table.scan(row_filter=And(_of_kind("row"), condition), selected_fields=tuple(columns)).to_arrow()
+    for name in ROW_COLUMNS:
+        if name not in columns:
+            rows = rows.append_column(name, pa.nulls(len(rows), SILVER.columns.field(name).type))
+    return rows
 
 
 def read_statements(lake: Lake, source: str, until: str) -> list[Record]:

@@ -1,7 +1,7 @@
 """Gold's door to Spark: reads silver and gold's own rows, writes deletes and appends on a branch."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 from decimal import Decimal
 from functools import reduce
@@ -132,8 +132,8 @@ class SparkRows:
     def statements(self, until: str) -> list[Record]:
         return read_statements(self._lake, self._source, until)
 
-    def window_rows(self, window: str) -> pa.Table:
-        return read_window(self._lake, self._source, window)
+    def window_rows(self, window: str, columns: Collection[str]) -> pa.Table:
+        return read_window(self._lake, self._source, window, columns)
 
     def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
         events = self.spark.table(self._silver).where(sf.col("kind") == "row")

@@ -1,6 +1,6 @@
 """What a replay needs of whoever holds rows and tables: Spark and Iceberg in the JVM, or a test's own memory."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -52,8 +52,8 @@ class RowStore(Protocol):
     def statements(self, until: str) -> list[Record]:
         """The schema events of the windows up to `until`."""
 
-    def window_rows(self, window: str) -> pa.Table:
-        """The row events of one window."""
+    def window_rows(self, window: str, columns: Collection[str]) -> pa.Table:
+        """The row events of one window, and null for others than these columns of theirs."""
 
     def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
         """The row events that these names stand for in the windows up to `until`: all, or what is needed."""

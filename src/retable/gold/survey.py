@@ -1,0 +1,160 @@
+"""What a run has before it: statements, rows by the table that owns them, and gold as it stands."""
+
+from collections.abc import Set
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from retable.config import Settings
+from retable.gold.bulk import Bulk, read_events
+from retable.gold.past import Past
+from retable.gold.places import Found, Places
+from retable.gold.plan import Rules, Tables, gold_names
+from retable.gold.silver import ROW_COLUMNS, SKETCH_COLUMNS, by_name, system_of, taken, to_event, to_statement
+from retable.gold.store import Halves, Late, Record, RowStore
+from retable.ledger.rows import TableRow
+from retable.model.event import TableName
+from retable.replay.fold import RowEvent
+from retable.replay.history import TableHistory
+from retable.replay.timeline import Statement
+from retable.replay.traced import ImplicitColumn
+from retable.source_settings import SourceSettings
+
+Named = dict[TableName, list[RowEvent]]
+Owned = dict[str, list[RowEvent]]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The tables that a run concerns: what was made of them, their rows and bulks, their gold; by identity.
+
+    `statements` are those of the `visible` windows, with the window of each; `implicit` the columns that only images
+    told of.
+    """
+
+    statements: dict[Statement, str]
+    visible: list[str]
+    tables: Tables
+    owned: Owned
+    implicit: list[ImplicitColumn]
+    found: dict[str, Found]
+    bulks: list[Bulk] = field(default_factory=list)
+
+
+class Survey:
+    """Sees what one run concerns, as messages, statements and settings say; it writes nothing."""
+
+    def __init__(
+        self, rows: RowStore, places: Places, past: Past, settings: Settings, source: SourceSettings, system: str | None
+    ) -> None:
+        self._rows = rows
+        self._places = places
+        self._past = past
+        self._settings = settings
+        self._source = source
+        self._system = system
+        self.rules = Rules(settings, source, system or "mysql", past.rulings, past.imports, past.baselines)
+
+    # --- entrances -----------------------------------------------------------------------------------------------
+    def window(self, name: str, sketched: bool = False) -> Seen:
+        """See all tables of a window; `sketched`: of the rows only where they stand, which tells what is done."""
+        columns = SKETCH_COLUMNS if sketched else ROW_COLUMNS
+        events, bulks = read_events(self._rows.window_rows(name, columns), self._past.ordinals, sketched)
+        visible = self._past.visible(name)
+        while True:
+            statements = self._statements(visible)
+            pending = {s for s, where in statements.items() if where == name or where not in self._past.replayed}
+            pending |= self.rules.started_by(name)
+            seen = self._trace(statements, visible, events, pending, None, {name})
+            if divided := [table for table in bulks if seen.tables.is_divided(table, events[table], seen.owned)]:
+                events |= {table: bulks.pop(table).events(self._past.ordinals) for table in divided}
+                continue
+            # A run that died before its record may have brought gold to a later window than the record tells.
+            visible = self._past.visible(max(name, self._past.windows.get(self._places.horizon, name)))
+            if visible == seen.visible:
+                return replace(seen, bulks=list(bulks.values()))
+
+    def table(self, row: TableRow, told: tuple[ImplicitColumn, ...]) -> Seen:
+        """See all that was replayed of one table; `told` are the columns of which only images told before."""
+        replayed, names = self._past.replayed, self.tables().names_of(row.identity)
+        visible = self._past.visible(max(replayed))
+        records = self._rows.table_rows(visible[-1], names or {TableName(row.database, row.schema, row.table)})
+        events = self._events([record for record in records if record["window"] in replayed], counted=True)
+        return self._trace(self._statements(visible), visible, events, set(), told, replayed)
+
+    def tables(self) -> Tables:
+        """The tables up to the last window that was replayed, as statements alone tell them."""
+        statements = self._statements(self._past.visible(max(self._past.replayed)))
+        return Tables.trace([*statements], self.rules, [], self._known())
+
+    def older(
+        self, tables: Tables, history: TableHistory, until: str, own: Set[str], needed: Late | Halves | None
+    ) -> list[RowEvent]:
+        """The table's events in windows not its `own`; what those call by its name may be another table."""
+        found = self._rows.table_rows(until, {span.name for span in history.spans}, needed)
+        known = self._past.ordinals.keys() - own
+        events = self._events([record for record in found if record["window"] in known], counted=False)
+        return tables.split(events).get(history.identity, [])
+
+    # --- what there is -------------------------------------------------------------------------------------------
+    def _known(self) -> list[TableName]:
+        """The tables that gold has though no statement made them."""
+        names = {identity: TableName(r.database, r.schema, r.table) for identity, r in self._past.tables.items()}
+        return [name for identity, name in names.items() if identity == f"{name}@base"]
+
+    def _statements(self, visible: list[str]) -> dict[Statement, str]:
+        found: dict[Statement, str] = {}
+        records = sorted(self._rows.statements(visible[-1]), key=self._arrival)
+        self.rules = replace(self.rules, system=system_of(records, self._system))
+        for record in records:
+            statement = to_statement(record, self._system, self.rules.system)
+            found.setdefault(taken(statement, self._source.takes), str(record["window"]))
+        return found
+
+    def _arrival(self, record: Record) -> tuple[int, int]:
+        return self._past.ordinals[str(record["window"])], cast(int, record["offset"])
+
+    def _events(self, records: list[Record], counted: bool) -> Named:
+        return {
+            name: [to_event(record, self._past.ordinals, counted) for record in mine]
+            for name, mine in by_name(records).items()
+        }
+
+    def _trace(
+        self,
+        statements: dict[Statement, str],
+        visible: list[str],
+        events: Named,
+        pending: set[Statement],
+        told: tuple[ImplicitColumn, ...] | None,
+        own: Set[str],
+    ) -> Seen:
+        """Trace until every column that rows bring is known: `told`, else remembered by gold, or seen just now.
+
+        What gold remembers by other settings is looked for anew, in all its rows: of `own` windows, and of others.
+        """
+        implicit, stored = list(told or ()), told is None
+        found: dict[str, Found] = {}
+        older: Owned = {}
+        while True:
+            tables = Tables.trace([*statements], self.rules, implicit, self._known())
+            owned = tables.split(events)
+            names = tables.gold_names()
+            touched = set(owned) | tables.touched_by(pending, self._past.tables)
+            touched |= {i for i, row in self._past.tables.items() if i in names and names[i][0] != row.gold}
+            fresh = touched - set(found)
+            for identity in fresh:
+                former = gold_names(self._settings, tables.history(identity))
+                found[identity] = self._places.find(identity, names[identity][0], former)
+            states = {i: each.state for i, each in found.items() if stored and each.state is not None}
+            more: list[ImplicitColumn] = []
+            for identity in fresh & states.keys():
+                if self.rules.are_typed_otherwise(states[identity]):
+                    older[identity] = self.older(tables, tables.history(identity), visible[-1], own, None)
+                else:
+                    more += states[identity].implicit
+            rows = {i: [*owned.get(i, []), *older.get(i, [])] for i in owned.keys() | older.keys()}
+            holds = {identity: state.hold for identity, state in states.items()}
+            strange = [column for column in tables.strange(rows, holds) if column not in implicit]
+            if not strange and not more:
+                return Seen(statements, visible, tables, owned, implicit, found)
+            implicit += more + [column for column in strange if column not in more]
