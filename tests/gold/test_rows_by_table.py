@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retable.gold import bulk
-from retable.gold.bulk import bulk_of, by_table
+from retable.gold.bulk import by_table, read_events
 from retable.gold.silver import ROW_COLUMNS
 from retable.ledger.tables import SILVER
 from retable.model.event import TableName
@@ -64,9 +64,19 @@ def test_a_table_is_a_bulk_of_its_own_types_wherever_it_lies():
     schema = pa.schema([SILVER.columns.field(name) for name in ROW_COLUMNS])
     shapes = {"a": {"id": "LONG"}, "b": {"id": "STRING", "more": "LONG"}, "c": {"id": "DOUBLE"}}
     rows = [row(table, at, types) for table, types in shapes.items() for at in range(3)]
-    found = {
-        name.table: bulk_of(mine, {"20260301T0500Z": 0})
-        for name, mine in by_table(pa.Table.from_pylist(rows, schema=schema))
+    events, bulks = read_events(pa.Table.from_pylist(rows, schema=schema), {"20260301T0500Z": 0}, sketched=False)
+    assert {name.table: dict(each.types) for name, each in bulks.items()} == shapes
+    assert {name.table: [event.sequence.hi for event in ends] for name, ends in events.items()} == {
+        table: [0, 2] for table in shapes
     }
-    assert {table: each and dict(each.types) for table, each in found.items()} == shapes
-    assert [event.sequence.hi for event in found["b"].ends] == [0, 2]
+
+
+def test_a_row_of_another_image_is_read_as_an_event_but_in_a_sketch():
+    schema = pa.schema([SILVER.columns.field(name) for name in ROW_COLUMNS])
+    rows = [row(table, at, {"id": "LONG"}) for table in "ab" for at in range(3)]
+    rows[1]["partial_after"] = True
+    silver = pa.Table.from_pylist(rows, schema=schema)
+    for sketched, whole in ((False, {"b"}), (True, {"a", "b"})):
+        events, bulks = read_events(silver, {"20260301T0500Z": 0}, sketched)
+        assert {name.table for name in bulks} == whole
+        assert {name.table: len(each) for name, each in events.items()} == {"a": 2 if sketched else 3, "b": 2}
