@@ -62,7 +62,7 @@ def base_of(rows: int) -> str:
 
 
 def measure(workload: Workload, folder: Path) -> Result:
-    """Let everybody apply the same batches, in turns; what they leave must be equal."""
+    """Let everybody apply the same batches, each batch begun by another one; what they leave must be equal."""
     feed, alone = open_feeds(folder, "big", "alone")
     orders = Orders.of("big", "orders", workload.rows, seed=7)
     note(f"{workload.name}: {workload.rows:,} rows, for each contestant")
@@ -75,7 +75,8 @@ def measure(workload: Workload, folder: Path) -> Result:
         view = typed_view(feed.spark, changes, path)
         window = feed.deliver(orders.messages(changes, feed.position), len(changes))
         note(f"{workload.name}: batch {number + 1} of {workload.batches}")
-        _take_turns(contestants, Batch(window, view), feed.spark, result)
+        first = number % len(contestants)
+        _take_turns([*contestants[first:], *contestants[:first]], Batch(window, view), feed.spark, result)
         if number == 0 and workload.all_of_them:
             result.from_silver = _into_nothing(alone, orders, changes)
         result.changed += path.stat().st_size
