@@ -21,7 +21,7 @@ SCHEMA = files("retable").joinpath("decode", "dts_avro.avsc").read_text("utf-8")
 
 _NEWER = json.loads(SCHEMA)
 _OLDER = _NEWER | {"fields": [field for field in _NEWER["fields"] if field["name"] != "bornTimestamp"]}
-_READ = compile_schema(_OLDER, shared=("source", "fields"))
+_READ = compile_schema(_OLDER, shared=("source", "tags", "fields"))
 
 _ESCAPED_DOT = re.compile(r"\\u002[Ee]")
 _DIGITS = re.compile(r"[0-9]{1,18}")
