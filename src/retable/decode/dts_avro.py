@@ -58,10 +58,14 @@ _FILLED: dict[Op, frozenset[tuple[bool, bool]]] = {
 }
 """Which of its images, before and after, an operation may have."""
 
-_Cell = tuple[str | None, str] | None
-"""A lexeme, or None for null, with its wire type; None where the value was not delivered."""
 
-_Image = list[_Cell]
+@dataclass(slots=True)
+class _Image:
+    """The columns of a row, by place: lexemes, None for null; wire types; and where nothing was delivered."""
+
+    lexemes: list[str | None]
+    wires: list[str]
+    absent: list[int]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -130,8 +134,8 @@ def _row_change(record: Record, op: Op, message: RawMessage, context: DecodeCont
         keys_origin=origin,
         before=_text(columns, before),
         after=_text(columns, after),
-        partial_before=before is not None and None in before,
-        partial_after=after is not None and None in after,
+        partial_before=before is not None and bool(before.absent),
+        partial_after=after is not None and bool(after.absent),
         sequence=Sequence(context.source_epoch, message.offset, 0),
         sequence_scope="partition",
         tx_id=record.transaction,
@@ -171,44 +175,47 @@ def _image(record: Record, columns: _Columns, values: object, place: str) -> _Im
     if not isinstance(values, list) or len(values) != len(columns.usual):
         count = len(values) if isinstance(values, list) else "no"
         raise _refused(Malformed, record, f"{count} values for {len(columns.usual)} columns", place)
-    image: _Image = []
+    image = _Image([], list(columns.usual), [])
+    lexemes, wires = image.lexemes, image.wires
     try:
-        for value, usual in zip(values, columns.usual, strict=True):
+        for at, value in enumerate(values):
+            lexeme = None
             if type(value) is list:
-                image.append(spell(value, usual))
+                lexeme, wires[at] = spell(value, wires[at])
             elif value == "NONE":
-                image.append(None)
-            else:
-                image.append((None, usual))
+                image.absent.append(at)
+            lexemes.append(lexeme)
     except ValueError as error:
-        raise _bad_value(record, columns, len(image), place, error) from error
+        raise _bad_value(record, columns, len(lexemes), place, error) from error
     return image
 
 
 def _settled_types(record: Record, columns: _Columns, before: _Image | None, after: _Image | None) -> dict[str, str]:
     """The wire type of each column, to which two values of different branches are brought first."""
-    wires = columns.usual
-    if before is not None and after is not None:
-        _bring_together(record, columns, before, after)
-    for image in (before, after):
-        if image is not None:
-            told = zip(image, wires, strict=True)
-            wires = tuple([cell[1] if cell and cell[0] is not None else wire for cell, wire in told])
+    told = [image.wires for image in (before, after) if image is not None]
+    settled = told[-1]
+    if before is not None and after is not None and before.wires != after.wires:
+        settled = _bring_together(record, columns, before, after)
     name_types = _name_types if sum(map(len, columns.places)) > _LONG_NAMES else _remembered_types
-    return name_types(columns, wires)
+    return name_types(columns, tuple(settled))
 
 
-def _bring_together(record: Record, columns: _Columns, before: _Image, after: _Image) -> None:
-    for place, (old, new) in enumerate(zip(before, after, strict=True)):
-        if old is None or new is None or old[1] == new[1]:
+def _bring_together(record: Record, columns: _Columns, before: _Image, after: _Image) -> list[str]:
+    """One wire type a column; a null says nothing of it."""
+    settled = after.wires.copy()
+    for place, (old, new) in enumerate(zip(before.lexemes, after.lexemes, strict=True)):
+        old_wire, new_wire = before.wires[place], after.wires[place]
+        if old_wire == new_wire or old is None:
             continue
-        (one, old_wire), (other, new_wire) = old, new
-        if one is None or other is None:
+        if new is None:
+            settled[place] = old_wire
             continue
         try:
-            before[place], after[place] = agree((one, old_wire), (other, new_wire))
+            one, other = agree((old, old_wire), (new, new_wire))
         except ValueError as error:
             raise _bad_value(record, columns, place, "afterImages", error) from error
+        before.lexemes[place], after.lexemes[place], settled[place] = one[0], other[0], other[1]
+    return settled
 
 
 def _name_types(columns: _Columns, wires: tuple[str, ...]) -> dict[str, str]:
@@ -222,14 +229,20 @@ _remembered_types = lru_cache(maxsize=1024)(_name_types)
 def _text(columns: _Columns, image: _Image | None) -> str | None:
     if image is None:
         return None
-    return write_image({name: cell[0] for name, cell in zip(columns.places, image, strict=True) if cell is not None})
+    row = dict(zip(columns.places, image.lexemes, strict=True))
+    if image.absent:
+        names = list(columns.places)
+        for place in image.absent:
+            del row[names[place]]
+    return write_image(row)
 
 
 def _keys(
     record: Record, columns: _Columns, context: DecodeContext
 ) -> tuple[tuple[str, ...], KeysOrigin] | tuple[None, None]:
-    if record.keys:
-        return record.keys, "message"
+    keys = record.keys
+    if keys:
+        return keys, "message"
     for row_id in _ROW_IDS:
         if row_id in columns.places:
             return (row_id,), "hidden_row_id"
@@ -245,13 +258,17 @@ def _problems(
         found.append("TABLE_UNKNOWN")
     if keys is None:
         found.append("KEYS_UNKNOWN")
-    elif not all(any(_is_there(columns, key, image) for image in images) for key in keys):
+    elif not all(_is_there(columns.places.get(key), images) for key in keys):
         found.append("KEY_NOT_IN_IMAGE")
     return tuple(found)
 
 
-def _is_there(columns: _Columns, key: str, image: _Image | None) -> bool:
-    return image is not None and key in columns.places and image[columns.places[key]] is not None
+def _is_there(place: int | None, images: tuple[_Image | None, ...]) -> bool:
+    if place is not None:
+        for image in images:
+            if image is not None and place not in image.absent:
+                return True
+    return False
 
 
 def _bad_value(record: Record, columns: _Columns, at: int, place: str, error: ValueError) -> MessageError:

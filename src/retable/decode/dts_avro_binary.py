@@ -50,15 +50,15 @@ def read_long(data: bytes, at: int) -> tuple[int, int]:
     byte = data[at]
     if byte < 0x80:
         return (byte >> 1) ^ -(byte & 1), at + 1
-    number, shift, start = byte & 0x7F, 7, at
-    while byte >= 0x80:
-        at += 1
-        byte = data[at]
+    number, shift, end = byte & 0x7F, 7, at
+    while byte >= 0x80 and shift < 70:
+        end += 1
+        byte = data[end]
         number |= (byte & 0x7F) << shift
         shift += 7
-        if number >> 64 or shift > 70:
-            raise Torn("a number of more than 64 bits", start)
-    return (number >> 1) ^ -(number & 1), at + 1
+    if byte >= 0x80 or number >> 64:
+        raise Torn("a number of more than 64 bits", at)
+    return (number >> 1) ^ -(number & 1), end + 1
 
 
 def read_int(data: bytes, at: int) -> tuple[int, int]:
