@@ -55,7 +55,7 @@ def _planted(patch: Path, to: Path) -> str | None:
 
 
 def _copy(to: Path) -> Path:
-    for name in ("src", "tests"):
+    for name in ("src", "tests", "bench"):
         shutil.copytree(ROOT / name, to / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", to)
     return to
