@@ -1,5 +1,6 @@
 """One source from its messages to gold, in memory: decoding, histories, fold and replacement are the product's own."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -69,6 +70,8 @@ class World:
     replayed: set[str] = field(default_factory=set)
     counted: dict[tuple[str, str | None], str | None] = field(default_factory=dict)
     counts: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
+    counts_of_gold: dict[tuple[str, str | None], dict[str, int]] = field(default_factory=dict)
+    decodings: Counter[str] = field(default_factory=Counter)
     tables: dict[str, TableRow] = field(default_factory=dict)
     rulings: list[Ruling] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)
@@ -88,12 +91,20 @@ class World:
         """Land and decode the next window; gives its name."""
         name = window_name(FIRST + len(self.names) * HOUR)
         self.names.append(name)
+        self._decode(name, messages)
+        return name
+
+    def redecode(self, name: str, messages: list[RawMessage]) -> None:
+        """Decode a window anew: silver then has what these messages come to."""
+        self._decode(name, messages)
+
+    def _decode(self, name: str, messages: list[RawMessage]) -> None:
+        self.decodings[name] += 1
         imported = {each.table.table: each.table.keys for each in self.imports}
         context = context_of(self.source, known_keys(self.settings, imported))
         self.rows.silver[name] = [
             to_record(name, event) for message in messages for event in decode_message(message, context)
         ]
-        return name
 
     def replay(self, name: str, step: Callable[[str], None] = lambda _: None) -> bool:
         """Replay a window; says whether gold changed. What a look at where its rows stand takes for done, is done."""
@@ -144,7 +155,10 @@ class World:
             replayed=frozenset(self.replayed),
             counted=dict(self.counted),
             tables=dict(self.tables),
-            silver=lambda _: {name: f"digest of {name}" for name, rows in self.rows.silver.items() if rows},
+            rows={place: counts["rows"] for place, counts in self.counts_of_gold.items()},
+            silver=lambda _: {
+                name: f"digest {self.decodings[name]} of {name}" for name, rows in self.rows.silver.items() if rows
+            },
             rulings=tuple(self.rulings),
             imports=Imports(tuple(self.imports)),
             baselines=self.baselines,
@@ -168,6 +182,7 @@ class World:
                 assert counted.table is not None
                 self.counted[counted.window, counted.table] = counted.identity
                 self.counts[counted.window, row.identity] = counted.counts
+                self.counts_of_gold[counted.window, counted.table] = counted.counts
         self.counted[run.window, None] = run.silver
         self.replayed.add(run.window)
         return any(outcome.wrote for outcome in run.outcomes)

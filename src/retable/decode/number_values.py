@@ -43,7 +43,10 @@ from retable.model.schema import GoldType
 _INT = (-(2**31), 2**31 - 1)
 _LONG = (-(2**63), 2**63 - 1)
 _BIT = {"true": 1, "false": 0}
-_NAMED = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+NAN = float("nan")
+"""The one that stands for all: no two others are equal."""
+
+_NAMED = {"NaN": NAN, "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 _Read = Callable[[str], int | Decimal]
 

@@ -8,6 +8,7 @@ from retable.replay.fold import REMEDY_REBUILD, Folded, RowEvent
 from retable.replay.history import AppliedChange, Hold, TableHistory
 from retable.replay.images import ordering_clash
 from retable.replay.policies import hold_at
+from retable.replay.rulings import REMEDY_ROW
 
 REMEDY_LATE = "retable hold release TABLE --rebuild --reason ..."
 LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
@@ -63,10 +64,16 @@ def above_hold(work: Work, folded: Folded) -> set[tuple[object, ...]]:
 
 
 def is_behind(work: Work, hold: Hold) -> bool:
-    """Whether gold already has rows above a new hold: then the table stops as it is, and only a rebuild goes back."""
+    """Whether gold already has rows above a new hold: then the table stops as it is, and only a rebuild goes back.
+
+    What a row of one partition brings says nothing of those of another.
+    """
     if work.state is None or (work.rebuilds and not work.rewrites) or hold == work.state.hold or hold.position is None:
         return False
-    return any(hold.position <= mark for mark in work.state.mark.values())
+    marks = work.state.mark
+    if hold.remedy == REMEDY_ROW and hold.part is not None:
+        marks = {part: mark for part, mark in marks.items() if part == hold.part}
+    return any(hold.position <= mark for mark in marks.values())
 
 
 def late_hold(hold: Hold) -> Hold:

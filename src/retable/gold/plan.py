@@ -244,13 +244,15 @@ class Tables:
         return dict(owned)
 
     def is_divided(self, name: TableName, ends: list[RowEvent], owned: Mapping[str, list[RowEvent]]) -> bool:
-        """Whether a statement about a table stands between the ends of its rows, or it owns others besides them."""
+        """Whether a statement about a table or its name stands between the ends of its rows, or it owns others too."""
         first, last = ends[0].sequence, ends[-1].sequence
         identity = next(iter(self.split({name: ends})))
         if owned[identity] != ends:
             return True
-        changes = self._histories[identity].changes
-        return any(first <= change.position <= last for change in changes)
+        spans = [span for each in self._histories.values() for span in each.spans if span.name == name]
+        ends_of_name = [at for span in spans for at in (span.start, span.end) if at is not None]
+        told = [change.position for change in self._histories[identity].changes]
+        return any(first <= at <= last for at in (*told, *ends_of_name))
 
     def strange(self, owned: dict[str, list[RowEvent]], holds: Mapping[str, Hold | None]) -> list[ImplicitColumn]:
         """The columns that rows below a hold bring though no statement told of them."""
@@ -268,15 +270,15 @@ class Tables:
         A dropped table makes room for a live one that took its name.
         """
         names: dict[str, tuple[str, Hold | None]] = {}
-        taken: dict[str, TableName] = {}
+        taken: dict[str, TableHistory] = {}
         for history in sorted(self._histories.values(), key=lambda history: history.dropped):
             name = gold_table(self.rules.settings.lake, history.shown)
-            other = taken.setdefault(name.lower(), history.name)
-            if other is history.name:
+            other = taken.setdefault(name.lower(), history)
+            if other is history:
                 names[history.identity] = (name, None)
                 continue
             apart = f"{name}__{hashlib.sha256(history.identity.encode()).hexdigest()[:8]}"
-            reason = f"{other} and {history.name} both become {name}"
+            reason = f"{other.name} and {history.name} both become {name}"
             hold = None if history.dropped else Hold("NAME_CLASH", reason, None, None, None, REMEDY_CLASH)
             names[history.identity] = (apart, hold)
         return names

@@ -18,7 +18,10 @@ class Replacement:
 
 
 class EventsMissed(Exception):
-    """Gold has a row of a key that is newer than all events that were found for the key: it is written in two ways."""
+    """Gold has another row of a key than the events that were found for the key tell.
+
+    It is newer than all of them, as the key is written in two ways; or it is not the row that left the key.
+    """
 
 
 def replace_keys(
@@ -27,7 +30,7 @@ def replace_keys(
     """Replace the touched keys whose last state is not what gold holds.
 
     OrderUndefined where gold's row of a key was written by another partition: their sequences do not compare.
-    EventsMissed, unless the fold had all events of the table (`complete`), where gold's row is newer than its last.
+    EventsMissed, unless the fold had all events of the table (`complete`), where gold has another row than they tell.
     """
     present: dict[Key, list[Standing]] = defaultdict(list)
     for row in standing:
@@ -42,7 +45,7 @@ def replace_keys(
             winner = winner.over(_base(winner.base, present, winner.sequence))
         if any(row.part != winner.part and row.sequence.epoch == winner.sequence.epoch for row in old):
             raise OrderUndefined(f"partitions {old[0].part} and {winner.part} both write one key")
-        if not complete and any(row.sequence > winner.sequence for row in old):
+        if not complete and any(row.sequence > winner.sequence or winner.took_another(row.values) for row in old):
             raise EventsMissed
         if winner.row is not None and [(row.values, row.sequence) for row in old] == [(winner.row, winner.sequence)]:
             continue

@@ -45,6 +45,7 @@ class Report:
             decoded=frozenset(row.window for row in self._ledger if row.stage == "decode") | self._baselines.names,
             replayed=frozenset(row.window for row in replayed),
             counted={(row.window, row.table): row.identity for row in replayed},
+            rows={(row.window, row.table): row.counts.get("rows", 0) for row in replayed},
             tables=self._tables,
             silver=partial(window_contents, self._lake, self._source, contents),
             rulings=read_rulings(self._lake, self._source),

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from retable.decode.number_values import NAN
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.model.schema import GoldType
 from retable.replay.fold import Values, Winner
@@ -66,5 +67,8 @@ def to_values(table: pa.Table) -> list[Values]:
             column = column.cast(pa.int32())
         elif pa.types.is_timestamp(column.type):
             column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
-        columns.append(column.to_pylist())
+        values = column.to_pylist()
+        if pa.types.is_floating(column.type):
+            values = [value if value == value or value is None else NAN for value in values]
+        columns.append(values)
     return list(zip(*columns, strict=True)) if columns else []

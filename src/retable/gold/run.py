@@ -1,6 +1,6 @@
 """One window through all of its tables: statements to histories, rows to their owners, one replay for each table."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
@@ -147,6 +147,7 @@ class Run:
                 self._survey.rules.system,
             ),
             applied=self._identities(history, silver),
+            before=self._before(history, gold, silver),
             bulk=next((bulk for bulk in seen.bulks if bulk.ends == events), None),
             identities=lambda: self._identities(history, self._past.replayed_content()),
             horizon=max(self._past.ordinals[window] for window in seen.visible),
@@ -155,6 +156,12 @@ class Run:
             rebuilds=way == "rebuild",
             resumes=way == "resume",
         )
+
+    def _before(self, history: TableHistory, gold: str, windows: Iterable[str]) -> dict[str, tuple[str | None, int]]:
+        """What the ledger says that windows were applied as, and how many rows it counted, under any of its names."""
+        places = [(window, name) for name in {gold, *gold_names(self._settings, history)} for window in windows]
+        past = self._past
+        return {where[0]: (past.counted[where], past.rows.get(where, 0)) for where in places if where in past.counted}
 
     def _identities(self, history: TableHistory, silver: Mapping[str, str]) -> dict[str, str]:
         """What a window of this content of silver is applied as, under the settings and imports of a table."""

@@ -25,6 +25,7 @@ from retable.gold.horizon import (
 from retable.gold.needed import events_of
 from retable.gold.plain import fold_plain
 from retable.gold.replace import EventsMissed, replace_bag, replace_keys, replace_newer
+from retable.gold.rewriting import check_findable, check_refused, is_keyed_otherwise
 from retable.gold.rows import arrow_type, to_keys, to_table, to_values
 from retable.gold.state import RUN_PROPERTY, GoldState, from_properties, to_properties
 from retable.gold.store import Catalog, GoldTable, RowStore, Standing
@@ -38,7 +39,6 @@ from retable.replay.policies import keyed_cast
 from retable.replay.stages import fold_stages, stages_of
 
 _ATTEMPTS = 5
-_READ_ONE_WAY = frozenset({"boolean", "int", "long", "decimal", "string"})
 ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
 
 
@@ -62,7 +62,7 @@ class TableReplay:
                 decision = without_rewriting(work, reason, lambda cut: self._decide(cut, table))
             else:
                 self._step(f"{work.gold}: writing all rows anew, {reason}")
-                decision = self._decide(work := work.one_by_one().rewritten(), table)
+                work, decision = self._decide_rewritten(work.one_by_one(), table)
         state, wrote = self._commit(work, table, decision)
         folded = decision.folded
         return Outcome(
@@ -133,11 +133,21 @@ class TableReplay:
         folded = fold_keys(to_events(plain.rest, ordinals), reader.read, Bounds(history.void, None))
         if folded.hold is not None or not folded.touched.isdisjoint(to_values(plain.keys) if folded.touched else ()):
             return None
+        if self._has_others(table, evolution, reader, folded):
+            return None
         for verdict, count in plain.verdicts.items():
             folded.verdicts[bulk.ends[0].ordinal, verdict] += count
         defaults = reader.defaults if table.has_defaults() else {}
         change = Change(evolution, replace_newer(folded), defaults, False, plain)
         return Decision(history, None, folded, keys, change)
+
+    def _decide_rewritten(self, work: Work, table: GoldTable) -> tuple[Work, Decision]:
+        """Fold all rows anew; a window of which some are refused is left to a run that looks at its columns too."""
+        decision = self._decide(anew := work.rewritten(), table)
+        refused = {work.windows[reject.event.ordinal] for reject in decision.folded.rejects} - work.applied.keys()
+        if refused:
+            decision = self._decide(anew := work.rewritten(refused), table)
+        return anew, decision
 
     def _decide(self, work: Work, table: GoldTable) -> Decision:
         """Fold up to the lowest hold. One that rows or gold bring cuts the history, and then it is folded again."""
@@ -176,9 +186,8 @@ class TableReplay:
                 hold = schema_hold(history, error)
                 continue
             bounds = Bounds(history.void, hold, history.skipped | left)
-            if _is_read_otherwise(work) and not _is_key_read_one_way(reader):
-                raise RewriteNeeded("its rows were read otherwise before, and no key tells which they are")
-            if stages and _is_keyed_otherwise(work, events, bounds, stages[-1].end):
+            check_findable(work, reader)
+            if stages and is_keyed_otherwise(work, events, bounds, stages[-1].end):
                 raise RewriteNeeded("its primary key changed")
             try:
                 cast = cast_hold(history, reader, stages, events)
@@ -192,6 +201,7 @@ class TableReplay:
                 late = stopping(floor_of(work, history), folded.hold, events, bounds)
                 hold, left = left_or_held(work, late, left, hold) if late else (folded.hold, left)
                 continue
+            check_refused(work, folded)
             count_accounted(folded, in_gold, bounds)
             if work.rewrites:
                 folded.touched |= folded.winners.keys() | folded.counts.keys()
@@ -231,6 +241,12 @@ class TableReplay:
         if reader.keys:
             return Change(evolution, replace_keys(folded, reader.key_columns, standing, complete), defaults, voids)
         return Change(evolution, replace_bag(folded, standing), defaults, voids)
+
+    def _has_others(self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded) -> bool:
+        """Whether gold has other rows than those that were told to leave their keys."""
+        left = {key for key in folded.touched if folded.winners[key].told is not None}
+        standing = self._standing(table, evolution, reader, replace(folded, touched=left)) if left else []
+        return any(folded.winners[reader.key_of(row.values)].took_another(row.values) for row in standing)
 
     def _standing(self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded) -> list[Standing]:
         """Gold's rows of the touched keys, as rows of the final schema; a column to come shows its default."""
@@ -320,25 +336,3 @@ def _stop(work: Work, error: TableError) -> Sequence | None:
         at = error.facts.get("at")
         return at if isinstance(at, Sequence) else None
     return min((event.sequence for event in work.events if event.counted), default=None)
-
-
-def _is_read_otherwise(work: Work) -> bool:
-    """Whether gold has rows of these windows by other settings, or as they were decoded before."""
-    if work.rebuilds or work.resumes or work.state is None:
-        return False
-    before = work.state.applied
-    return any(before.get(window, identity) != identity for window, identity in work.applied.items())
-
-
-def _is_key_read_one_way(reader: TableReader) -> bool:
-    """Whether rows have their key whatever the settings say of zones, dates and bytes."""
-    columns = reader.history.final.columns
-    return bool(reader.keys) and all(columns[index].type.kind in _READ_ONE_WAY for index in reader.key_columns)
-
-
-def _is_keyed_otherwise(work: Work, events: list[RowEvent], bounds: Bounds, changed: Sequence) -> bool:
-    """Whether gold's rows do not have the key yet that they got at `changed`, or rows came that are older."""
-    if work.rebuilds or work.state is None:
-        return False
-    older = (event for event in events if event.counted and event.sequence <= changed)
-    return str(changed) not in work.state.changes or any(bounds.verdict(event) is None for event in older)

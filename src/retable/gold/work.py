@@ -1,7 +1,7 @@
 """What a run has to do for one table, what it decides, and the state that gold is left in."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from retable.decode.values import Value, ValueRules
@@ -24,13 +24,14 @@ DROP_TAG = "retable_dropped_"
 class Work:
     """One table of one run: what the statements made of it, and the events to replay.
 
-    `older` fetches events of the same table in other windows: the other halves of updates, those of late keys, or all;
-    the fold needs them where an event is not newer than what gold holds. `windows` names windows by ordinal; `applied`
-    is what this run replays, by window, and `identities` what the windows that were replayed would be applied as now;
-    `clash` holds the table whatever its rows say. `keys` and `former` are the key that the table has at the end of a
-    history, and those that it had before; `hashed`: silver's key hashes are of the key. `names` are the gold names of
-    the final columns, by column identity. `rebuilds`: gold's rows are all replaced; its record too, unless the work
-    only `rewrites`. `resumes`: the table's hold is lifted, and the events are all that it has.
+    `older` fetches events of the same table in other windows: the other halves of updates, those of late keys, or
+    all; the fold needs them where an event is not newer than what gold holds. `windows` names windows by ordinal;
+    `applied` is what this run replays, by window, `before` what the ledger says of it and how many rows it counted,
+    and `identities` what the windows that were replayed would be applied as now; `clash` holds the table whatever
+    its rows say. `keys` and `former` are the key that the table has at the end of a history, and those that it had
+    before; `hashed`: silver's key hashes are of the key. `names` are the gold names of the final columns, by column
+    identity. `rebuilds`: gold's rows are all replaced; its record too, unless the work only `rewrites`. `resumes`:
+    the table's hold is lifted, and the events are all that it has.
     """
 
     source: str
@@ -49,6 +50,7 @@ class Work:
     source_format: str
     rules: ValueRules
     applied: Mapping[str, str]
+    before: Mapping[str, tuple[str | None, int]]
     identities: Callable[[], Mapping[str, str]]
     horizon: int
     bulk: Bulk | None = None
@@ -65,13 +67,15 @@ class Work:
         ordinals = {window: ordinal for ordinal, window in self.windows.items()}
         return replace(self, events=self.bulk.events(ordinals), bulk=None)
 
-    def rewritten(self) -> "Work":
+    def rewritten(self, without: Collection[str] = ()) -> "Work":
         """The same with all events of the table, so that every row of gold is written anew.
 
-        Windows whose identity is another by now are replayed with it: what their rows come to now, is counted now.
+        Windows whose identity is another by now are replayed with it: what their rows come to now, is counted now;
+        `without` those that are left to a run of their own.
         """
         done = {} if self.state is None else self.state.applied
-        stale = {window: now for window, now in self.identities().items() if done.get(window) != now}
+        found = self.identities().items()
+        stale = {window: now for window, now in found if done.get(window) != now and window not in without}
         older = [event._replace(counted=self.windows[event.ordinal] in stale) for event in self.older(None)]
         mine = {self.windows[event.ordinal] for event in older if event.counted}
         applied = {**{window: stale[window] for window in mine}, **self.applied}
@@ -150,8 +154,8 @@ class Outcome:
 
 
 def _pending(work: Work, folded: Folded, before: Mapping[str, str], void: Sequence | None) -> dict[str, str]:
-    """The halves that wait, with their windows: those from before that nothing settled or voided, and the new ones."""
-    settled = {pair[:2] for pair in folded.settled}
+    """The halves that wait, with their windows: those from before that nothing settled, voided or skipped; new ones."""
+    settled = {pair[:2] for pair in folded.settled} | {place[:2] for place, _, _ in work.history.skipped}
     waiting = {text: window for text, window in before.items() if parse_sequence(text)[:2] not in settled}
     waiting |= {str(event.sequence): work.windows[event.ordinal] for event in folded.pending}
     return {text: window for text, window in waiting.items() if void is None or parse_sequence(text) >= void}

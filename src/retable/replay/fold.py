@@ -17,6 +17,7 @@ from retable.replay.rulings import REMEDY_ROW
 
 Values = tuple[object, ...]
 Key = tuple[object, ...]
+Told = Callable[[], Values | None]
 REMEDY_REBUILD = "correct the settings or the source, then: retable hold release TABLE --rebuild --reason ..."
 
 
@@ -70,24 +71,37 @@ class RowEvent(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What one event does: the key (or, without a key, the image) that goes and the row that comes."""
+    """What one event does: the key (or, without a key, the image) that goes and the row that comes.
+
+    `told` gives the row that goes, as far as its image tells it, where another key comes.
+    """
 
     gone: Key | None
     key: Key | None
     row: Values | None
+    told: Told | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Winner:
     """The last state of a key: its row, or None for a tombstone.
 
-    Columns that are ABSENT have the values of gold's row of the key `base`, which no event tells anew.
+    Columns that are ABSENT have the values of gold's row of the key `base`, which no event tells anew. `told` gives
+    the row that a tombstone took away to another key, if that is the first that was folded of its key. `moved`: the
+    row came from another key, and `over_another`: onto one that lived, as rows of one statement may for a moment.
     """
 
     sequence: Sequence
     part: str | None
     row: Values | None
     base: Key | None = None
+    told: Told | None = field(default=None, compare=False)
+    moved: bool = False
+    over_another: bool = False
+
+    def took_another(self, row: Values) -> bool:
+        """Whether this tombstone is that of another row, of whose key nothing else was folded."""
+        return _is_another(self.told, row)
 
     def over(self, standing: Values) -> "Winner":
         """The state with the absent columns taken from a row."""
@@ -160,8 +174,9 @@ def fold_keys(
     """Reduce events, over what was folded before, to the last state of every key; a deleted key stays as a tombstone.
 
     A key change is a delete of the old key and an upsert of the new one, at one sequence; the same sequence again for
-    the same key is a redelivery, and the first stands. Two partitions that both write a key, where sequences compare
-    only inside a partition, hold the table.
+    the same key is a redelivery, and the first stands. Keys that are swapped by one statement each give way to another
+    row before their own has left. Two partitions that both write a key, where sequences compare only inside a
+    partition, hold the table.
     """
     folded = over or Folded()
     owner: dict[Key, RowEvent] = {}
@@ -188,24 +203,46 @@ def fold_keys(
                 folded.verdicts[event.ordinal, "held"] += event.counted
                 _stop(folded, event, error.code, error.message)
                 continue
-        gone = Winner(event.sequence, event.part, None)
+        old = halved[event.pair][0] if event.half == "after" and event.pair in halved else action.gone
+        seen = action.gone in folded.winners
+        gone = Winner(event.sequence, event.part, None, told=None if seen else action.told)
         for key, winner in ((action.gone, gone), (action.key, coming)):
             if key is None:
                 continue
             before = folded.winners.get(key)
             if before is not None and before.part != event.part and before.sequence.epoch == event.sequence.epoch:
                 _stop(folded, event, "ORDER_UNDEFINED", f"partitions {before.part} and {event.part} both write one key")
-            folded.winners[key] = winner
-            owner[key] = event
             if touches:
                 folded.touched.add(key)
+            if winner is gone and before is not None and action.told and _gave_way(before, action.told):
+                folded.winners[key] = replace(before, over_another=False)
+                continue
+            if winner is coming and old not in (None, key):
+                # A full load may have the row itself already, as it was later.
+                lives = before is not None and before.row is not None and key in owner and owner[key].op != "READ"
+                winner = replace(coming, moved=True, over_another=lives)
+            folded.winners[key] = winner
+            owner[key] = event
         if event.counted and last is not None:
             applied.append((event, last))
     for event, key in applied:
-        folded.verdicts[event.ordinal, "applied" if owner[key] is event else "superseded"] += 1
+        folded.verdicts[event.ordinal, "applied" if owner.get(key) is event else "superseded"] += 1
     bases = {folded.winners[key].base for key in folded.touched}
     folded.touched |= {base for base in bases if base is not None}
     return folded
+
+
+def _gave_way(here: Winner, told: Told) -> bool:
+    """Whether the row that leaves a key is not the one that is there, but one onto whose key that one moved before."""
+    return here.moved and here.row is not None and (here.over_another or _is_another(told, here.row))
+
+
+def _is_another(told: Told | None, row: Values) -> bool:
+    """Whether what is told is another row than this one."""
+    known = None if told is None else told()
+    return known is not None and any(
+        value is not ABSENT and value is not mine and value != mine for value, mine in zip(known, row, strict=True)
+    )
 
 
 def _continued(coming: Winner, key: Key, last: Winner | None) -> Winner:

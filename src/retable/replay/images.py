@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial as partial_of
 
 from retable.decode.baseline_form import baseline_type, is_baseline
 from retable.decode.values import Value, ValueRules, read_image
-from retable.errors import BadValue, KeyUnknown, OrderUndefined
+from retable.errors import BadValue, KeyUnknown, MessageError, OrderUndefined, TableError
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.replay.cells import Cell, Cells, default_of
@@ -56,7 +57,8 @@ class TableReader:
         if not self.keys:
             return self._read_whole(event, after)
         if after is None:
-            return Read(self._key(self._row(event, event.before, keys_only=True)), None, None)
+            gone = self._key(self._row(event, event.before, keys_only=True))
+            return Read(gone, None, None, partial_of(self._told, event) if event.half is not None else None)
         if event.op != "UPDATE" or event.half is not None or event.before is None:
             return Read(None, self._key(after), after)
         before = self._row(event, event.before, partial=True, keys_only=True)
@@ -64,7 +66,16 @@ class TableReader:
             before[at] if value is ABSENT and at in self.key_columns else value for at, value in enumerate(after)
         )
         key, old = self._key(after), self.key_of(before)
-        return Read(old if old != key and ABSENT not in old else None, key, after)
+        if old == key or ABSENT in old:
+            return Read(None, key, after)
+        return Read(old, key, after, partial_of(self._told, event))
+
+    def _told(self, event: RowEvent) -> Values | None:
+        """The row that leaves its key; None where more than its key cannot be read, which counts for nothing."""
+        try:
+            return self._row(event, event.before, partial=True)
+        except (MessageError, TableError):
+            return None
 
     def _read_whole(self, event: RowEvent, after: Values | None) -> Read:
         """What an event does to a table without a key, where whole rows stand for themselves."""

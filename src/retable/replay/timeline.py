@@ -243,7 +243,7 @@ class Timeline:
             if like is None or like.hold is not None or not (like.epochs[-1].complete or like.declared):
                 return (), None, False, None
             model = like.epochs[-1]
-            own = [column for column in model.columns if column.kept is None]
+            own = [c for c in model.columns if c.kept is None and not like.is_of_images(c)]
             copied = tuple(Column(identify(i), c.name, c.source_type, c.type) for i, c in enumerate(own))
             return copied, model.keys, True, None
         columns: list[Column] = []
