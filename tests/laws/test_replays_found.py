@@ -161,6 +161,23 @@ def test_a_window_that_is_written_anew_beside_another_brings_its_columns_itself(
     assert world.gold()[TABLE] == rebuilt(world)
 
 
+@pytest.mark.parametrize("keys", [(), ("id",)])
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_key_that_the_settings_name_no_more_is_none(first: int, keys: tuple[str, ...]) -> None:
+    types = {"id": "int", "c": "varchar(9)"}
+    told = [row(n, "INSERT", types, keys, id=str(n), c="a") for n in (1, 2, 3)]
+    world = World(make_settings("canal_json", {"shop.t": {"keys": ["c"]}}))
+    run([told[:2], told[2:]], world)
+    assert len(world.gold()[TABLE].rows) == 1
+    world.settings = make_settings("canal_json", {"shop.t": {}})
+    for name, messages in zip(world.names, (told[:2], told[2:]), strict=True):
+        world.redecode(name, messages)
+    world.replay(world.names[first])
+    assert len(world.gold()[TABLE].rows) == 3
+    assert world.gold()[TABLE] == rebuilt(world)
+    assert not any(world.replay(name) for name in world.names)
+
+
 def test_a_decimal_key_that_is_read_in_another_mode_is_one_row() -> None:
     told = {"source": {**SOURCE, "pos": 1}, "ts_ms": 1, "databaseName": "shop", "tableChanges": []}
     create = told | {"ddl": "create table t (id decimal(12,0) primary key, v int)"}

@@ -14,6 +14,10 @@ _SPELLED_ONE_WAY = frozenset({"decimal", "string"})
 
 def check_findable(work: Work, reader: TableReader) -> None:
     """RewriteNeeded where rows of gold were read otherwise before, and their keys do not tell which they are."""
+    if work.rebuilds or work.resumes or work.state is None:
+        return
+    if work.state.keys_are_set and not work.keys_are_set:
+        raise RewriteNeeded("its key is not that of the settings any more")
     if not _is_read_otherwise(work):
         return
     if not _is_key_read_one_way(reader):

@@ -113,15 +113,16 @@ class Run:
         standing = None if way == "rebuild" else state
         stopped = None if standing is None or way == "resume" else standing.hold
 
+        rules = self._settings.rules(history.name)
+
         def keys_of(history: TableHistory) -> tuple[str, ...]:
-            known = () if standing is None else named_now(standing, history)
+            known = () if standing is None or standing.keys_are_set else named_now(standing, history)
             return self._survey.rules.keys(history, events, known, stopped)
 
         try:
             keys = keys_of(history)
         except KeyUnknown as error:
             hold = Hold(error.code, error.message, None, None, None, REMEDY_REBUILD)
-        rules = self._settings.rules(history.name)
         return Work(
             source=self._source.name,
             gold=gold,
@@ -135,6 +136,7 @@ class Run:
             keys=keys_of,
             former=lambda history, told: self._survey.rules.former_keys(history, told, stopped),
             hashed=self._survey.rules.hashed_by(keys, history, events),
+            keys_are_set=bool(rules.keys),
             names=self._survey.rules.column_names,
             source_format=self._source.format,
             rules=ValueRules(

@@ -67,7 +67,7 @@ class GoldState:
     statements were looked at; `mark` is the greatest sequence replayed, per partition. `pending` are the halves of
     updates whose other half has not come, by sequence, with the window in which each waits. `floor` is what silver
     no longer holds of it; None: it holds all. `implicit` are the columns that only images told of, and `typing` the
-    settings (`Settings.typing`) by which they have their types.
+    settings (`Settings.typing`) by which they have their types. `keys_are_set`: the settings named the `keys`.
     """
 
     source: str
@@ -86,6 +86,7 @@ class GoldState:
     horizon: int = -1
     floor: Floor | None = None
     typing: str = ""
+    keys_are_set: bool = False
 
     @property
     def missing(self) -> Floor | None:
@@ -135,6 +136,7 @@ def to_properties(state: GoldState) -> dict[str, str]:
         "pending": _json(state.pending),
         "horizon": str(state.horizon),
         "typing": state.typing,
+        "keys_are_set": str(state.keys_are_set).lower(),
     }
     if state.void is not None:
         properties["void"] = str(state.void)
@@ -168,6 +170,7 @@ def from_properties(properties: dict[str, str]) -> GoldState | None:
         int(own["horizon"]),
         _floor(json.loads(own["floor"])) if "floor" in own else None,
         own.get("typing", ""),
+        own.get("keys_are_set") == "true",
     )
 
 

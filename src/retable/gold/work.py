@@ -29,9 +29,9 @@ class Work:
     `applied` is what this run replays, by window, `before` what the ledger says of it and how many rows it counted,
     and `identities` what the windows that were replayed would be applied as now; `clash` holds the table whatever
     its rows say. `keys` and `former` are the key that the table has at the end of a history, and those that it had
-    before; `hashed`: silver's key hashes are of the key. `names` are the gold names of the final columns, by column
-    identity. `rebuilds`: gold's rows are all replaced; its record too, unless the work only `rewrites`. `resumes`:
-    the table's hold is lifted, and the events are all that it has.
+    before; `keys_are_set`: the settings name them; `hashed`: silver's key hashes are of the key. `names` are the
+    gold names of the final columns, by column identity. `rebuilds`: gold's rows are all replaced; its record too,
+    unless the work only `rewrites`. `resumes`: the table's hold is lifted, and the events are all that it has.
     """
 
     source: str
@@ -46,6 +46,7 @@ class Work:
     keys: Callable[[TableHistory], tuple[str, ...]]
     former: Callable[[TableHistory, list[RowEvent]], tuple[FormerKey, ...]]
     hashed: bool
+    keys_are_set: bool
     names: Callable[[TableHistory], dict[str, str]]
     source_format: str
     rules: ValueRules
@@ -197,6 +198,7 @@ def new_state(work: Work, decision: Decision, columns: tuple[GoldColumn, ...]) -
         changes=tuple(str(change.position) for change in applied),
         implicit=work.implicit,
         typing=work.typing,
+        keys_are_set=work.keys_are_set,
         pending=_pending(work, decision.folded, before.pending, history.void),
         void=history.void,
         hold=hold,
