@@ -24,20 +24,19 @@ def ddl(offset: int, sql: str, table: str = "t") -> RawMessage:
 
 
 def row(
-    offset: int, op: str, types: Mapping[str, str], keys: tuple[str, ...] = ("id",), part: int = 0, **values: str
+    offset: int,
+    op: str,
+    types: Mapping[str, str],
+    keys: tuple[str, ...] = ("id",),
+    part: int = 0,
+    table: str = "t",
+    **values: str,
 ) -> RawMessage:
     """A row; `old_x` is what the column x was before."""
     old = {name.removeprefix("old_"): value for name, value in values.items() if name.startswith("old_")}
     data = {name: value for name, value in values.items() if not name.startswith("old_")}
-    made = canal(
-        offset,
-        type=op,
-        data=[data],
-        old=[old] if old else None,
-        pkNames=list(keys) or None,
-        mysqlType=types,
-        sqlType=None,
-    )
+    images = {"data": [data], "old": [old] if old else None}
+    made = canal(offset, type=op, table=table, pkNames=list(keys) or None, mysqlType=types, sqlType=None, **images)
     return msgspec.structs.replace(made, partition=part)
 
 
@@ -146,6 +145,16 @@ def test_a_row_that_a_window_no_longer_has_is_not_in_gold() -> None:
     world.redecode(world.names[0], told[:2])
     world.replay(world.names[0])
     assert numbers(world) == {1: 10, 3: 30}
+    assert not any(world.replay(name) for name in world.names)
+
+
+def test_a_table_of_which_a_window_has_no_row_any_more_has_none_of_it_in_gold() -> None:
+    other = insert(9, id="1", v="1", table="z")
+    world = run([[ddl(1, CREATE), ONE, other], [TWO]])
+    world.redecode(world.names[0], [ddl(1, CREATE), other])
+    assert world.replay(world.names[0])
+    assert numbers(world) == {2: 20}
+    assert world.counts[world.names[0], world.states()[TABLE].identity] == {"rows": 0}
     assert not any(world.replay(name) for name in world.names)
 
 

@@ -60,11 +60,12 @@ class Survey:
         columns = SKETCH_COLUMNS if sketched else ROW_COLUMNS
         events, bulks = read_events(self._rows.window_rows(name, columns), self._past.ordinals, sketched)
         visible = self._past.visible(name)
+        counted = {i for i, row in self._past.tables.items() if self._past.rows.get((name, row.gold))}
         while True:
             statements = self._statements(visible)
             pending = {s for s, where in statements.items() if where == name or where not in self._past.replayed}
             pending |= self.rules.started_by(name)
-            seen = self._trace(statements, visible, events, pending, None, {name})
+            seen = self._trace(statements, visible, events, pending, None, {name}, counted)
             if divided := [table for table in bulks if seen.tables.is_divided(table, events[table], seen.owned)]:
                 events |= {table: bulks.pop(table).events(self._past.ordinals) for table in divided}
                 continue
@@ -127,10 +128,12 @@ class Survey:
         pending: set[Statement],
         told: tuple[ImplicitColumn, ...] | None,
         own: Set[str],
+        counted: Set[str] = frozenset(),
     ) -> Seen:
         """Trace until every column that rows bring is known: `told`, else remembered by gold, or seen just now.
 
         What gold remembers by other settings is looked for anew, in all its rows: of `own` windows, and of others.
+        `counted` are the tables that had rows before, and may have none now.
         """
         implicit, stored = list(told or ()), told is None
         found: dict[str, Found] = {}
@@ -140,6 +143,7 @@ class Survey:
             owned = tables.split(events)
             names = tables.gold_names()
             touched = set(owned) | tables.touched_by(pending, self._past.tables)
+            touched |= counted & names.keys()
             touched |= {i for i, row in self._past.tables.items() if i in names and names[i][0] != row.gold}
             fresh = touched - set(found)
             for identity in fresh:

@@ -130,13 +130,16 @@ def drop_tag(work: Work, history: TableHistory, empty: bool) -> str | None:
 
 
 def counted_of(work: Work) -> dict[int, Counted]:
-    """What of a work counts, by window."""
+    """What of a work counts, by window; one that had rows before, and has none, too."""
     found: dict[int, Counted] = {}
     for event in work.events:
         if event.counted:
             found.setdefault(event.ordinal, Counted()).add(event.part, event.sequence)
     if work.bulk is not None:
         found[work.events[0].ordinal].rows = work.bulk.rows.num_rows
+    for ordinal, window in work.windows.items():
+        if window in work.before and work.before[window][1]:
+            found.setdefault(ordinal, Counted())
     return found
 
 
