@@ -158,6 +158,15 @@ def test_a_table_of_which_a_window_has_no_row_any_more_has_none_of_it_in_gold() 
     assert not any(world.replay(name) for name in world.names)
 
 
+def test_a_table_that_the_settings_leave_out_keeps_its_rows() -> None:
+    other = insert(9, id="1", v="1", table="z")
+    world = run([[ONE, other]])
+    world.settings = make_settings("canal_json", exclude=["shop.t"])
+    world.redecode(world.names[0], [other])
+    world.replay(world.names[0])
+    assert numbers(world) == {1: 10}
+
+
 def test_a_window_that_is_written_anew_beside_another_brings_its_columns_itself() -> None:
     one, two = {"a": "int"}, {"a": "int", "b": "int"}
     first = [row(n, "INSERT", one, (), a=str(n)) for n in (1, 2)]

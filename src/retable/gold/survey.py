@@ -60,7 +60,7 @@ class Survey:
         columns = SKETCH_COLUMNS if sketched else ROW_COLUMNS
         events, bulks = read_events(self._rows.window_rows(name, columns), self._past.ordinals, sketched)
         visible = self._past.visible(name)
-        counted = {i for i, row in self._past.tables.items() if self._past.rows.get((name, row.gold))}
+        counted = {i for i, row in self._taken().items() if self._past.rows.get((name, row.gold))}
         while True:
             statements = self._statements(visible)
             pending = {s for s, where in statements.items() if where == name or where not in self._past.replayed}
@@ -97,6 +97,11 @@ class Survey:
         return tables.split(events).get(history.identity, [])
 
     # --- what there is -------------------------------------------------------------------------------------------
+    def _taken(self) -> dict[str, TableRow]:
+        """The tables that gold has and the settings take: those that they leave out stay as they are."""
+        tables = self._past.tables.items()
+        return {i: row for i, row in tables if self._source.takes(TableName(row.database, row.schema, row.table))}
+
     def _known(self) -> list[TableName]:
         """The tables that gold has though no statement made them."""
         names = {identity: TableName(r.database, r.schema, r.table) for identity, r in self._past.tables.items()}
