@@ -13,7 +13,7 @@ from typer.testing import Result
 
 from retable.cli import baseline, holds, run, shadow
 from retable.cli.arguments import instant
-from retable.config import Settings, load_settings
+from retable.config import CATALOG, Settings, load_settings
 from retable.freshness.catalog import reached_at
 from retable.gold.read import read_as_of, read_cut
 from retable.ledger.catalog import open_lake
@@ -200,6 +200,34 @@ def test_a_retired_table_stays_as_it_is_and_keeps_nobody_back(on_spark: Life) ->
     life.run("--from", "2026-03-01T00:00:00Z")
     assert (life.rows("stock"), life.rows("orders")) == ({1: "x"}, {1: "a", 2: "b"})
     life.verify("orders")
+
+
+@pytest.mark.slow
+def test_gold_that_was_rolled_back_is_not_fresh_and_whole_after_the_run_that_the_plan_shows(on_spark: Life) -> None:
+    life = on_spark
+    for number in range(3):
+        life.deliver(("orders", "INSERT", row(number, "a")), ("stock", "INSERT", row(number, "x")))
+    life.run()
+    through = ("--through", "2026-03-01T02:01:00Z")
+    assert life.json("why", "gold_shop.orders", *through)["fresh"]
+    settings = load_settings(life.folder / "retable.toml")
+    first = open_lake(settings).load("gold_shop.orders").metadata.snapshot_log[1].snapshot_id
+    with run.running_spark(settings) as session:
+        session.sql(f"CALL {CATALOG}.system.rollback_to_snapshot('gold_shop.orders', {first})")
+    assert life.rows("orders") == {0: "a"}
+    why = life.json("why", "gold_shop.orders", *through)
+    assert (why["fresh"], why["cause"]["code"]) == (False, "MAIN_MOVED")
+    assert life.json("why", "gold_shop.stock", *through)["fresh"]
+    assert life.retable("verify", "gold_shop.orders", "--against", "ledger").exit_code == 4
+    (stale,) = life.plan()["stale"]
+    assert stale == {"window": "20260301T0200Z", "table": "gold_shop.orders", "because": ["main"]}
+    assert "--from 2026-03-01T02:00:00Z --to 2026-03-01T03:00:00Z" in " ".join(life.plan()["steps"])
+    life.run("--from", "2026-03-01T02:00:00Z")
+    assert life.rows("orders") == {0: "a", 1: "a", 2: "a"}
+    assert life.json("why", "gold_shop.orders", *through)["fresh"]
+    assert life.plan()["stale"] == []
+    life.verify("orders")
+    assert life.retable("verify", "gold_shop.orders", "--against", "ledger").exit_code == 0
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -12,7 +12,7 @@ from retable.errors import Fenced
 from retable.gold.evolve import Evolution, Field
 from retable.gold.rows import to_values
 from retable.gold.silver import HALVES, ROW_COLUMNS
-from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN
+from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN, GoldState, from_properties
 from retable.gold.store import Columns, Halves, Late, Record, Standing
 from retable.ledger.tables import SILVER
 from retable.model.event import ChangeEvent, TableName
@@ -35,10 +35,16 @@ class Table:
     properties: dict[str, str] = field(default_factory=dict)
     tags: dict[str, list[Row]] = field(default_factory=dict)
     snapshot: int = 0
+    head: int = 0
+    past: dict[int, list[Row]] = field(default_factory=lambda: {0: []})
     last_id: int = 10
 
     def value(self, row: Row, field_id: int) -> Value:
         return row[0].get(field_id, self.defaults.get(field_id))
+
+    def go_back(self, snapshot: int) -> None:
+        """Roll main back, as a person does it."""
+        self.snapshot, self.rows = snapshot, self.past[snapshot]
 
     def id_of(self, name: str) -> int:
         return next(field_id for field_id, each, _ in self.fields if each == name)
@@ -64,11 +70,13 @@ class LoadedTable:
         return not self._table.rows
 
     @property
+    def state(self) -> GoldState | None:
+        state = from_properties(self._table.properties)
+        return state and replace(state, is_set_back=self._table.snapshot < self._table.head)
+
+    @property
     def snapshot_id(self) -> int:
         return self._table.snapshot
-
-    def properties(self) -> dict[str, str]:
-        return dict(self._table.properties)
 
     def fields(self) -> list[Field]:
         return list(self._table.fields)
@@ -140,7 +148,10 @@ class LoadedTable:
             table.fields = [(present[name][0], renamed.get(name, name), present[name][1]) for name in order]
             assert len({name for _, name, _ in table.fields}) == len(table.fields), "two columns have one name"
         if branch is not None or (evolution is not None and evolution.changes):
-            table.snapshot += 1
+            table.snapshot = max(table.past) + 1
+            table.past[table.snapshot] = table.rows
+        if branch is not None:
+            table.head = table.snapshot
         foreign = {key: value for key, value in table.properties.items() if not key.startswith(PREFIX)}
         table.properties = {**foreign, **properties}
         step(f"{self._name}: published")
@@ -152,13 +163,11 @@ class MemoryCatalog:
     def __init__(self) -> None:
         self.tables: dict[str, Table] = {}
 
-    def properties(self, name: str) -> dict[str, str] | None:
-        table = self.load(name)
-        return None if table is None else table.properties()
-
     def load(self, name: str) -> LoadedTable | None:
         table = self.tables.get(name)
         return None if table is None else LoadedTable(name, table)
+
+    described = load
 
     def create(self, name: str, with_part: bool, location: str, format_version: int) -> LoadedTable:
         return LoadedTable(name, self.tables.setdefault(name, Table(with_part, format_version)))

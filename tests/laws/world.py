@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 
-from laws.memory import MemoryCatalog, MemoryRows, Table, to_record
+from laws.memory import LoadedTable, MemoryCatalog, MemoryRows, Table, to_record
 from retable.config import Settings
 from retable.decode.context import context_of
 from retable.decode.imported import known_keys
@@ -137,7 +137,7 @@ class World:
         }
 
     def states(self) -> dict[str, GoldState]:
-        found = {name: from_properties(table.properties) for name, table in self.catalog.tables.items()}
+        found = {name: LoadedTable(name, table).state for name, table in self.catalog.tables.items()}
         return {name: state for name, state in found.items() if state is not None}
 
     def digest(self) -> dict[str, tuple[int, tuple[str, ...]]]:

@@ -48,6 +48,7 @@ def read_blockers(
     return {
         gold: [
             *_begun(gold, state, unfinished),
+            *_set_back(source.name, gold, state),
             *_held(lake, source, gold, state, before),
             *_pending(lake, source, gold, state, before),
             *_quarantined(source, gold, {state.table, *names.get(state.identity, ())}, quarantine, before),
@@ -62,6 +63,15 @@ def _begun(gold: str, state: GoldState, unfinished: Iterable[Unfinished]) -> Ite
     for each in unfinished:
         if each.landed and each.table == state.table:
             yield Blocker(Cause("BASELINE", each.words, f"{each.command(gold)} goes on with it", table=gold))
+
+
+# --- main --------------------------------------------------------------------------------------------------------
+def _set_back(source: str, gold: str, state: GoldState) -> Iterable[Blocker]:
+    """A table whose main branch was rolled back lacks rows, and nothing tells from when on."""
+    if state.is_set_back:
+        reason = "its main branch was rolled back or put elsewhere: it lacks rows that were written to it"
+        step = f"`retable plan {source}` shows a window to run again, which writes all of its rows anew"
+        yield Blocker(Cause("MAIN_MOVED", reason, step, table=gold))
 
 
 # --- holds -------------------------------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ from retable.freshness.gaps import read_gaps
 from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge, standing_of
 from retable.freshness.progress import Progress, decoded_anew, read_progress, read_promises, watermarks_before
 from retable.freshness.watermark import Line, Watermarks, to_rows
+from retable.gold.described import state_of
 from retable.gold.read import find_gold
-from retable.gold.state import GoldState, from_properties
+from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_cuts, read_ledger, read_tables, read_watermarks
 from retable.ledger.rows import WatermarkRow
@@ -61,7 +62,7 @@ def tables_of(lake: Lake, source: str) -> dict[str, GoldState]:
     states: dict[str, GoldState] = {}
     for row in read_tables(lake, source):
         table = lake.find(row.gold)
-        state = None if table is None else from_properties(table.properties)
+        state = None if table is None else state_of(table.metadata)
         if state is not None and state.identity == row.identity:
             states[row.gold] = state
     return states

@@ -15,6 +15,7 @@ CauseCode = Literal[
     "LEFT_OUT",
     "LOST",
     "BASELINE",
+    "MAIN_MOVED",
     "HELD",
     "PENDING",
     "QUARANTINED",

@@ -1,15 +1,39 @@
 """What the metadata of a gold table says of it."""
 
+from dataclasses import replace
+
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.types import StructType
 
 from retable.gold.evolve import Field
-from retable.gold.state import PREFIX, SEQUENCE_COLUMN
+from retable.gold.state import HEAD_PROPERTY, PREFIX, SEQUENCE_COLUMN, GoldState, from_properties
 from retable.model.schema import parse_gold_type
 
 _HAS_DEFAULTS = 3
 """From this version of its format on Iceberg shows the default of a column in rows that are older than it."""
+
+
+def state_of(metadata: TableMetadata) -> GoldState | None:
+    """What a table says of itself, and whether its main branch was set back; None when it is not one of Retable's."""
+    state = from_properties(metadata.properties)
+    return None if state is None else replace(state, is_set_back=_is_set_back(metadata))
+
+
+def _is_set_back(metadata: TableMetadata) -> bool:
+    """Whether main does not come by the snapshot that rows were written to last: it was rolled back, or replaced.
+
+    Where what main came by has expired, nothing tells that it was.
+    """
+    if HEAD_PROPERTY not in metadata.properties:
+        return False
+    head, number = map(int, metadata.properties[HEAD_PROPERTY].split())
+    at = metadata.current_snapshot()
+    while at is not None and at.snapshot_id != head:
+        if (at.sequence_number or 0) < number:
+            return True
+        at = None if at.parent_snapshot_id is None else metadata.snapshot_by_id(at.parent_snapshot_id)
+    return False
 
 
 class Described:
@@ -34,11 +58,13 @@ class Described:
     def _snapshot(self) -> Snapshot:
         return next(each for each in self._metadata.snapshots if each.snapshot_id == self._metadata.current_snapshot_id)
 
-    def properties(self) -> dict[str, str]:
-        return dict(self._metadata.properties)
+    @property
+    def state(self) -> GoldState | None:
+        """What it says of itself as one of Retable's; None when it is not."""
+        return state_of(self._metadata)
 
     def _own_properties(self) -> dict[str, str]:
-        return {key: value for key, value in self.properties().items() if key.startswith(PREFIX)}
+        return {key: value for key, value in self._metadata.properties.items() if key.startswith(PREFIX)}
 
     def fields(self) -> list[Field]:
         """The columns in order: id, name, type (None for a type that no gold column has)."""

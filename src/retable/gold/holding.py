@@ -44,6 +44,8 @@ def is_newer(work: Work, bulk: Bulk, window: str, empty: bool) -> bool:
         return False
     if state is None:
         return empty
+    if state.is_set_back:
+        return False
     keyed = all(str(position) in state.changes for position in history.rekeyed)
     voided = empty or state.void == history.void
     part = bulk.ends[0].part

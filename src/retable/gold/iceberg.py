@@ -22,7 +22,7 @@ from retable.gold.described import Described
 from retable.gold.evolve import Evolution
 from retable.gold.fence import overtaken
 from retable.gold.row_delta import Prepared, RowWriter, members
-from retable.gold.state import PREFIX, RUN_PROPERTY, first_schema_json
+from retable.gold.state import HEAD_PROPERTY, PREFIX, RUN_PROPERTY, first_schema_json
 from retable.ledger.catalog import Lake
 from retable.model.schema import GoldType
 
@@ -74,13 +74,12 @@ class Catalog:
             self._read[name] = at, FromInputFile.table_metadata(self.io.new_input(at))
         return self._read[name][1]
 
-    def properties(self, name: str) -> dict[str, str] | None:
+    def described(self, name: str) -> Described | None:
         """What `namespace.table` says of itself, in half of the time of `load`; None when it is not there."""
         table = self.lake.find(name)
-        return None if table is None else dict(table.properties)
+        return None if table is None else Described(table.metadata)
 
     def load(self, name: str) -> "GoldTable | None":
-        """Load `namespace.table`; None when it is not there."""
         try:
             return GoldTable(self, name, self._catalog.loadTable(self._identifier(name)))
         except Py4JJavaError as error:
@@ -269,14 +268,16 @@ class GoldTable(Described):
         if self.snapshot_id != self.base or not self._is_as_decided():
             raise self._overtaken()
         with self.catalog.conflicts(self.name):
-            transaction = self._transaction(evolution, properties, window, tag)
-            head = int(transaction.table().currentSnapshot().snapshotId())
+            transaction = self._transaction(evolution, properties[RUN_PROPERTY], window, tag)
+            head = transaction.table().currentSnapshot()
+            properties = {**properties, HEAD_PROPERTY: self._told_of(head)}
+            self._tell(transaction, properties)
         step(f"{self.name}: before publishing")
         try:
             with self.catalog.conflicts(self.name):
                 transaction.commitTransaction()
         except (Fenced, Py4JJavaError) as error:
-            if not self._is_published(head, properties):
+            if not self._is_published(int(head.snapshotId()), properties):
                 raise (self._overtaken() if isinstance(error, Fenced) else error) from error
         self._refresh()
         step(f"{self.name}: published")
@@ -298,9 +299,7 @@ class GoldTable(Described):
             return self._own_properties() == properties
         return bool(self.catalog.java("org.apache.iceberg.util.SnapshotUtil.isAncestorOf")(self._table, head))
 
-    def _transaction(
-        self, evolution: Evolution | None, properties: dict[str, str], window: str, tag: str | None
-    ) -> Any:
+    def _transaction(self, evolution: Evolution | None, run: str, window: str, tag: str | None) -> Any:
         transaction = self._table.newTransaction()
         if tag is not None and tag not in self._metadata.refs:
             transaction.manageSnapshots().createTag(tag, self.base).commit()
@@ -324,16 +323,21 @@ class GoldTable(Described):
                 previous = name
             update.commit()
         if evolution is not None and (evolution.contracts or evolution.expands):
-            transaction.newFastAppend().set(WINDOW_SUMMARY, window).set(RUN_PROPERTY, properties[RUN_PROPERTY]).commit()
-        change = transaction.updateProperties()
-        said = self._own_properties()
-        for key, value in properties.items():
-            if said.get(key) != value:
-                change.set(key, value)
+            transaction.newFastAppend().set(WINDOW_SUMMARY, window).set(RUN_PROPERTY, run).commit()
+        return transaction
+
+    def _told_of(self, head: Any) -> str:
+        """What to say of the snapshot that rows were written to last: what was said, where none are written."""
+        told = f"{head.snapshotId()} {head.sequenceNumber()}"
+        return self._said.get(HEAD_PROPERTY, told) if self._branch is None and self._prepared is None else told
+
+    def _tell(self, transaction: Any, properties: dict[str, str]) -> None:
+        change, said = transaction.updateProperties(), self._own_properties()
+        for key, value in properties.items() - said.items():
+            change.set(key, value)
         for key in said.keys() - properties.keys():
             change.remove(key)
         change.commit()
-        return transaction
 
 
 def _is(error: Py4JJavaError, gateway: Any, name: str) -> bool:

@@ -2,9 +2,10 @@
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 
-from retable.gold.state import GoldState, from_properties
+from retable.gold.state import GoldState
 from retable.gold.store import Catalog
 from retable.ledger.rows import TableRow
 from retable.replay.history import Hold
@@ -17,7 +18,7 @@ class Found:
     """A table's gold as it stands: its name and what it says of itself; no state where there is none yet."""
 
     gold: str
-    state: GoldState | None
+    state: GoldState | None = None
 
 
 class Places:
@@ -31,7 +32,7 @@ class Places:
     ) -> None:
         self.recorded = recorded
         self.horizon = -1
-        self._near: dict[str, dict[str, GoldState]] = {}
+        self._near: dict[str, list[Found]] = {}
         self._catalog = catalog
         self._source = source
         self._step = step
@@ -44,31 +45,27 @@ class Places:
         """
         row = self.recorded.get(identity)
         likely = [desired] if row is None else [row.gold, desired]
-        for name in dict.fromkeys(likely):
-            state = self._state(name)
-            if state is not None and state.identity == identity:
-                return Found(name, state)
-        for namespace in sorted({name.split(".", 1)[0] for name in (*likely, *former)}):
-            for name, state in self._all(namespace).items():
-                if state.identity == identity:
-                    return Found(name, state)
-        return Found(desired, None)
+        namespaces = sorted({name.split(".", 1)[0] for name in (*likely, *former)})
+        near = (found for namespace in namespaces for found in self._all(namespace))
+        for found in chain(map(self._found, dict.fromkeys(likely)), near):
+            if found.state is not None and found.state.identity == identity:
+                return replace(found)
+        return Found(desired)
 
-    def _all(self, namespace: str) -> dict[str, GoldState]:
-        """The tables of this source in a namespace, as they were when they were first asked for."""
+    def _all(self, namespace: str) -> list[Found]:
+        """The tables of a namespace, as they were when they were first asked for."""
         if namespace not in self._near:
-            found = {name: self._state(name) for name in self._catalog.names(namespace)}
-            self._near[namespace] = {name: state for name, state in found.items() if state is not None}
+            self._near[namespace] = [self._found(name) for name in self._catalog.names(namespace)]
         return self._near[namespace]
 
-    def _state(self, name: str) -> GoldState | None:
-        """What a table says of itself; None where it is not there, or not of this source."""
-        properties = self._catalog.properties(name)
-        state = None if properties is None else from_properties(properties)
+    def _found(self, name: str) -> Found:
+        """A table as it stands; without a state where it is not there, or not of this source."""
+        table = self._catalog.described(name)
+        state = None if table is None else table.state
         if state is None or state.source != self._source:
-            return None
+            return Found(name)
         self.horizon = max(self.horizon, state.horizon)
-        return state
+        return Found(name, state)
 
     def rename(self, wanted: Mapping[str, str], found: Mapping[str, Found]) -> dict[str, Hold]:
         """Give tables their names; a circle of names is broken by a name in between.
@@ -77,9 +74,9 @@ class Places:
         """
         moves = {i: wanted[i] for i, f in found.items() if f.state is not None and f.gold != wanted[i]}
         leaving = {found[i].gold for i in moves}
-        blocked = {i: to for i, to in moves.items() if to not in leaving and self._catalog.properties(to) is not None}
+        blocked = {i: to for i, to in moves.items() if to not in leaving and self._catalog.described(to) is not None}
         while moves := {i: to for i, to in moves.items() if i not in blocked}:
-            free = next((i for i, to in moves.items() if self._catalog.properties(to) is None), None)
+            free = next((i for i, to in moves.items() if self._catalog.described(to) is None), None)
             identity = free or next(iter(moves))
             to = moves[identity] if free else f"{moves[identity]}__moving_{uuid.uuid4().hex[:8]}"
             if not free and found[identity].gold.startswith(f"{moves[identity]}__moving_"):

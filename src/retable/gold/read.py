@@ -8,7 +8,8 @@ import pyarrow as pa
 from pyiceberg.table import DataScan, Table
 
 from retable.errors import NotFound, NotReady
-from retable.gold.state import SEQUENCE_COLUMN, GoldState, from_properties
+from retable.gold.described import state_of
+from retable.gold.state import SEQUENCE_COLUMN, GoldState
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
 from retable.ledger.read import read_cuts, read_ledger
@@ -66,7 +67,7 @@ def find_gold(lake: Lake, name: str) -> tuple[Table, GoldState]:
     """Load a gold table; NotFound names the nearest one."""
     levels = [level.strip() for level in name.split(".")]
     table = lake.find(name) if len(levels) == 2 and all(levels) else None
-    state = from_properties(table.properties) if table is not None else None
+    state = state_of(table.metadata) if table is not None else None
     if table is None or state is None:
         raise _unknown(lake, name)
     return table, state
@@ -170,7 +171,7 @@ def _walk(lake: Lake) -> Iterator[tuple[str, Table, GoldState]]:
         names = sorted(".".join(name) for levels in namespaces for name in lake.catalog.list_tables(levels))
     for name in names:
         table = lake.find(name)
-        state = None if table is None else from_properties(table.properties)
+        state = None if table is None else state_of(table.metadata)
         if table is not None and state is not None and not _is_shadow(lake, state):
             yield name, table, state
 

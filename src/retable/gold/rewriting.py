@@ -13,8 +13,12 @@ _SPELLED_ONE_WAY = frozenset({"decimal", "string"})
 
 
 def check_findable(work: Work, reader: TableReader) -> None:
-    """RewriteNeeded where rows of gold were read otherwise before, and their keys do not tell which they are."""
-    if work.rebuilds or work.resumes or work.state is None:
+    """RewriteNeeded where gold lacks rows, or has some that were read otherwise, and no key tells which they are."""
+    if work.rebuilds or work.state is None:
+        return
+    if work.state.is_set_back:
+        raise RewriteNeeded("its main branch was set back")
+    if work.resumes:
         return
     if work.state.keys_are_set and not work.keys_are_set:
         raise RewriteNeeded("its key is not that of the settings any more")

@@ -217,6 +217,8 @@ class Run:
         history, found = seen.tables.history(identity), seen.found[identity]
         gold, state = found.gold, found.state
         applied = self._identities(history, silver)
+        if state is not None and state.is_set_back:
+            return False
         if state is None or self._is_gone(history, state):
             return state is None and self._is_gone(history, state) and self._is_counted(history, gold, applied)
         told = {str(change.position) for change in history.changes if change.status == "applied"}

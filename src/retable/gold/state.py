@@ -14,6 +14,8 @@ from retable.replay.traced import ImplicitColumn
 PREFIX = "retable."
 RUN_PROPERTY = f"{PREFIX}run"
 FLOOR_PROPERTY = f"{PREFIX}floor"
+HEAD_PROPERTY = f"{PREFIX}head"
+"""The snapshot that main came to when rows were written last, and its sequence number."""
 SEQUENCE_COLUMN = "_retable_sequence"
 KEEP_APPLIED = 400
 
@@ -68,6 +70,7 @@ class GoldState:
     updates whose other half has not come, by sequence, with the window in which each waits. `floor` is what silver
     no longer holds of it; None: it holds all. `implicit` are the columns that only images told of, and `typing` the
     settings (`Settings.typing`) by which they have their types. `keys_are_set`: the settings named the `keys`.
+    `is_set_back`, which no property tells: main lacks rows that were written to it, as somebody rolled it back.
     """
 
     source: str
@@ -87,6 +90,7 @@ class GoldState:
     floor: Floor | None = None
     typing: str = ""
     keys_are_set: bool = False
+    is_set_back: bool = False
 
     @property
     def missing(self) -> Floor | None:
@@ -148,7 +152,7 @@ def to_properties(state: GoldState) -> dict[str, str]:
 
 
 def from_properties(properties: dict[str, str]) -> GoldState | None:
-    """Read a state; None when the table is not one of Retable's."""
+    """Read a state as far as properties tell it; None when the table is not one of Retable's."""
     own = {name.removeprefix(PREFIX): value for name, value in properties.items() if name.startswith(PREFIX)}
     if "identity" not in own:
         return None

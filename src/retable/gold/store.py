@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from retable.decode.values import Value
 from retable.gold.evolve import Evolution, Field
+from retable.gold.state import GoldState
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
@@ -70,7 +71,15 @@ class RowStore(Protocol):
         """Delete the rows whose columns of these names equal a row of `keys`, null-safe."""
 
 
-class GoldTable(Protocol):
+class Described(Protocol):
+    """What a gold table says of itself, as it was when it was looked at."""
+
+    @property
+    def state(self) -> GoldState | None:
+        """None when it is not one of Retable's."""
+
+
+class GoldTable(Described, Protocol):
     """One loaded gold table; what it publishes succeeds only while main is as it was loaded."""
 
     @property
@@ -82,8 +91,6 @@ class GoldTable(Protocol):
     @property
     def snapshot_id(self) -> int:
         """The snapshot that a reader of main sees."""
-
-    def properties(self) -> dict[str, str]: ...
 
     def fields(self) -> list[Field]: ...
 
@@ -129,7 +136,7 @@ class GoldTable(Protocol):
 class Catalog(Protocol):
     """The gold tables, by `namespace.table`."""
 
-    def properties(self, name: str) -> dict[str, str] | None:
+    def described(self, name: str) -> Described | None:
         """What a table says of itself; None where it is not there."""
 
     def load(self, name: str) -> GoldTable | None: ...

@@ -27,7 +27,7 @@ from retable.gold.plain import fold_plain
 from retable.gold.replace import EventsMissed, replace_bag, replace_keys, replace_newer
 from retable.gold.rewriting import check_findable, check_refused, is_keyed_otherwise
 from retable.gold.rows import arrow_type, to_keys, to_table, to_values
-from retable.gold.state import RUN_PROPERTY, GoldState, from_properties, to_properties
+from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
 from retable.gold.store import Catalog, GoldTable, RowStore, Standing
 from retable.gold.work import Change, Decision, Outcome, Work, all_held, counted_of, drop_tag, gold_columns, new_state
 from retable.model.sequence import Sequence
@@ -105,7 +105,7 @@ class TableReplay:
             parts = [event.part for event in work.events] + [change.part for change in work.history.changes]
             with_part = any(part is not None for part in parts)
             table = self._catalog.create(work.gold, with_part, location(), work.format_version)
-        there = None if table is None else from_properties(table.properties())
+        there = None if table is None else table.state
         strange = table is not None and there is None and not table.is_empty
         if strange or (there is not None and (there.source, there.identity) != (work.source, work.history.identity)):
             raise TableError(f"{work.gold} is not {work.history.name} of this source; move it away, then replay again")

@@ -206,6 +206,7 @@ def new_state(work: Work, decision: Decision, columns: tuple[GoldColumn, ...]) -
         void=history.void,
         hold=hold,
         horizon=max(before.horizon, work.horizon),
+        is_set_back=False,
     )
     bounds = Bounds(None, hold)
     seen = [(event.part, event.sequence) for event in work.events if bounds.verdict(event) is None]

@@ -76,6 +76,8 @@ def stay_of(state: GoldState, history: TableHistory, is_keyed_by_settings: bool,
     """Why rows of a table stay behind the horizon, though they are old; None where gold can stand for them."""
     if state.hold is not None:
         return Stay("it is held, and catches up from them")
+    if state.is_set_back:
+        return Stay("its main branch was rolled back, and it is written anew from them")
     if not state.keys:
         return Stay("it has no key: its rows are counted")
     rekeyed = (at for at in history.key_changes if state.void is None or state.void < at)

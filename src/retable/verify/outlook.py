@@ -25,8 +25,9 @@ from retable.model.window import Window
 from retable.replay.history import Hold
 from retable.source_settings import Source
 
-Cause = Literal["settings", "schema", "silver", "decoder"]
+Cause = Literal["main", "settings", "schema", "silver", "decoder"]
 CAUSES: dict[Cause, str] = {
+    "main": "gold's main branch was rolled back: all rows of the table are written anew",
     "settings": "the settings that decide how the table is decoded and typed have changed since",
     "schema": "another schema of the table was imported since",
     "silver": "the window was decoded anew, and not replayed since",
@@ -159,13 +160,14 @@ def _stale(lake: Lake, source: Source, ledger: Sequence[LedgerRow], states: Mapp
     files, version = silver_files(lake, source.name), source_format(source).version
     imports = read_schema_imports(lake, source.name)
     decoders = {row.window: row.identity for row in ledger if row.stage == "decode" and row.table is None}
+    latest = {row.table: row.window for row in sorted(ledger, key=lambda row: row.window) if row.counts.get("rows")}
     found = []
     for row in ledger:
         state = states.get(row.table or "")
         if row.stage != "replay" or state is None or not row.counts.get("rows"):
             continue
         silver, _, fingerprint = (state.applied.get(row.window) or row.identity or "").rpartition(":")
-        causes: list[Cause] = []
+        causes: list[Cause] = ["main"] if state.is_set_back and row.window == latest[row.table] else []
         settings, _, imported = fingerprint.partition("+")
         if imported != imports.fingerprint(state.identity, state.table):
             causes.append("schema")
