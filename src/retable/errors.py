@@ -124,6 +124,12 @@ class KeyUnknown(TableError):
     code = "KEY_UNKNOWN"
 
 
+class PartitionUnfit(TableError):
+    """The files of a table cannot be parted as the settings say, or one of its columns cannot go as it parts them."""
+
+    code = "PARTITION_UNFIT"
+
+
 class RowMissing(TableError):
     """A change tells only some columns of a row that is not there."""
 

@@ -12,6 +12,7 @@ from zoneinfo import available_timezones
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationInfo
 
 from retable.model.budget import QuarantineBudget, parse_budget
+from retable.model.partitioning import PartitionField, parse_partition
 from retable.model.policies import OnDropPartition, OnDropTable, OnRenameTable, OnTypeChange
 from retable.model.schema import GoldType, parse_gold_type
 
@@ -167,6 +168,10 @@ def _gold_type(value: object) -> object:
     return parsed
 
 
+def _partition(value: object) -> object:
+    return parse_partition(value) if isinstance(value, str) else value
+
+
 def _budget(value: object) -> object:
     parsed = parse_budget(value) if isinstance(value, str) else value
     if not isinstance(parsed, QuarantineBudget):
@@ -202,6 +207,7 @@ VariableName = Annotated[str, AfterValidator(_variable_name)]
 Brokers = Annotated[str, AfterValidator(_brokers)]
 Budget = Annotated[QuarantineBudget, BeforeValidator(_budget)]
 ColumnType = Annotated[GoldType, BeforeValidator(_gold_type)]
+Partition = Annotated[PartitionField, BeforeValidator(_partition)]
 
 
 class Notify(BaseModel, frozen=True, extra="allow", use_attribute_docstrings=True):

@@ -2,10 +2,11 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 
+from retable.model.partitioning import PartitionField
 from retable.model.policies import Destructive, OnColumns, Policies
-from retable.setting_values import ChangeRules, ColumnType, Notify, Span, Spelled
+from retable.setting_values import ChangeRules, ColumnType, Notify, Partition, Span, Spelled
 
 
 class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
@@ -25,6 +26,8 @@ class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstring
     """Changes that hold the table until a person approves them: `drop_table`, `truncate`, `drop_column`."""
     format_version: Literal[2, 3] = 3
     """The version of Iceberg's format in which the gold table is made; 2 for engines that cannot read 3."""
+    partition: tuple[Partition, ...] | None = None
+    """By what the gold table's files are parted, as `["days(created_at)", "bucket(16, id)"]`: see docs/reading.md."""
     sla: Span | None = None
     """How long after a window's end the table must be complete, as `20m`; else its source's."""
     owner: Spelled | None = None
@@ -33,6 +36,15 @@ class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstring
     """What an alert about the table says of its weight; else its source's."""
     notify: tuple[Notify, ...] = ()
     """Airflow notifiers that alerts about the table go to; none: its source's."""
+
+    @field_validator("partition")
+    @classmethod
+    def _parted_once(cls, fields: tuple[PartitionField, ...] | None) -> tuple[PartitionField, ...] | None:
+        for at, field in enumerate(fields or ()):
+            for other in (fields or ())[:at]:
+                if field.repeats(other):
+                    raise ValueError(f"{other} and {field} part by the same; say one of them")
+        return fields
 
     @property
     def policies(self) -> Policies:

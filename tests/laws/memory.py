@@ -16,6 +16,7 @@ from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN, GoldState,
 from retable.gold.store import Columns, Halves, Late, Record, Standing
 from retable.ledger.tables import SILVER
 from retable.model.event import ChangeEvent, TableName
+from retable.model.partitioning import PartitionField
 from retable.model.sequence import Sequence
 from retable.replay.fold import Values
 
@@ -36,6 +37,7 @@ class Table:
     tags: dict[str, list[Row]] = field(default_factory=dict)
     snapshot: int = 0
     head: int = 0
+    parting: set[int] = field(default_factory=set)
     past: dict[int, list[Row]] = field(default_factory=lambda: {0: []})
     last_id: int = 10
 
@@ -98,6 +100,12 @@ class LoadedTable:
             table.defaults[table.last_id] = defaults.get(column.id)
             assert self.has_defaults() or defaults.get(column.id) is None, "format v2 knows no default"
         self._decided_on = list(table.fields)
+
+    def parting(self) -> set[str]:
+        return {name for number, name, _ in self._table.fields if number in self._table.parting}
+
+    def part_by(self, fields: list[tuple[str, PartitionField]]) -> None:
+        self._table.parting |= {self._table.id_of(name) for name, _ in fields}
 
     def replace(self, gone: pa.Table, rows: pa.Table, run_id: str, window: str) -> bool:
         if not self.has_defaults():

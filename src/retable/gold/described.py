@@ -71,6 +71,12 @@ class Described:
         fields = self._metadata.schema().fields
         return [(field.field_id, field.name, parse_gold_type(str(field.field_type))) for field in fields]
 
+    def parting(self) -> set[str]:
+        """The columns by which files are parted, or were once: Spark cannot write a table that lost one."""
+        schema = self._metadata.schema()
+        ids = {field.source_id for spec in self._metadata.partition_specs for field in spec.fields}
+        return {field.name for field in schema.fields if field.field_id in ids}
+
     def has_part(self) -> bool:
         sequence = next((f.field_type for f in self._metadata.schema().fields if f.name == SEQUENCE_COLUMN), None)
         return isinstance(sequence, StructType) and any(member.name == "part" for member in sequence.fields)

@@ -5,6 +5,7 @@ Through Spark each row would go into the plan of a job and back out of it: that 
 """
 
 import uuid
+from collections.abc import Iterable
 
 import pyarrow as pa
 from pyiceberg.io import FileIO
@@ -13,16 +14,18 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import WriteTask
 from pyiceberg.table.metadata import TableMetadata
 
+from retable.gold.parted import Parted, Values
+
 _BYTES = 512 << 20
 
 
-def write_rows(io: FileIO, metadata: TableMetadata, rows: pa.Table) -> list[DataFile]:
-    """Write rows of a table, with all of its columns, as files of bounded size."""
+def write_parts(io: FileIO, metadata: TableMetadata, parts: Iterable[Parted]) -> list[tuple[Values, DataFile]]:
+    """Write the rows of each part, with all columns of the table, as files of bounded size, each told by its part."""
     schema = metadata.schema()
-    ordered = rows.select([field.name for field in schema.fields])
-    size = max(1, rows.num_rows * _BYTES // max(rows.nbytes, 1))
-    tasks = (
-        WriteTask(uuid.uuid4(), number, schema, ordered.slice(start, size).to_batches())
-        for number, start in enumerate(range(0, rows.num_rows, size))
-    )
-    return list(write_file(io, metadata, tasks))
+    pieces: list[tuple[Values, pa.Table]] = []
+    for part in parts:
+        rows = part.rows.select([field.name for field in schema.fields])
+        size = max(1, rows.num_rows * _BYTES // max(rows.nbytes, 1))
+        pieces += [(part.values, rows.slice(start, size)) for start in range(0, rows.num_rows, size)]
+    tasks = (WriteTask(uuid.uuid4(), at, schema, rows.to_batches()) for at, (_, rows) in enumerate(pieces))
+    return [(values, file) for (values, _), file in zip(pieces, write_file(io, metadata, tasks), strict=True)]

@@ -1,6 +1,6 @@
 """Which hold stops a table: one that stands, one that a statement brings, one that nothing orders."""
 
-from retable.errors import TableError
+from retable.errors import PartitionUnfit, TableError
 from retable.gold.bulk import Bulk
 from retable.gold.work import Work, is_late
 from retable.model.sequence import Sequence
@@ -10,6 +10,7 @@ from retable.replay.images import ordering_clash
 from retable.replay.policies import hold_at
 from retable.replay.rulings import REMEDY_ROW
 
+REMEDY_PARTITION = "correct `partition` in the settings, then: retable hold release TABLE --retry --reason ..."
 REMEDY_LATE = "retable hold release TABLE --rebuild --reason ..."
 LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
 
@@ -98,7 +99,12 @@ def ordering_hold(work: Work, history: TableHistory, events: list[RowEvent]) -> 
 
 
 def schema_hold(history: TableHistory, error: TableError) -> Hold:
-    """A schema that gold cannot have holds the table at the statement that made it; without one, wholly."""
+    """A schema that gold cannot have holds the table at the statement that made it; without one, wholly.
+
+    So do settings that part it by what it does not have: it stops as it is.
+    """
+    if isinstance(error, PartitionUnfit):
+        return Hold(error.code, error.message, None, None, None, REMEDY_PARTITION)
     if isinstance(at := error.facts.get("at"), Sequence):
         return hold_at(history, at, error.code, error.message, REMEDY_REBUILD)
     change = next((change for change in reversed(history.changes) if change.status == "applied"), None)

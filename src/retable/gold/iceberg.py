@@ -2,8 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from functools import reduce
 from typing import TYPE_CHECKING, Any, cast
 
@@ -21,10 +19,11 @@ from retable.errors import Fenced
 from retable.gold.described import Described
 from retable.gold.evolve import Evolution
 from retable.gold.fence import overtaken
-from retable.gold.row_delta import Prepared, RowWriter, members
+from retable.gold.parted import Reparting
+from retable.gold.row_delta import Prepared, RowWriter, literal, members, repart, type_of
 from retable.gold.state import HEAD_PROPERTY, PREFIX, RUN_PROPERTY, first_schema_json
 from retable.ledger.catalog import Lake
-from retable.model.schema import GoldType
+from retable.model.partitioning import PartitionField
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +32,6 @@ MAIN = "main"
 BRANCH = "retable_"
 WINDOW_SUMMARY = f"{PREFIX}window"
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FORMAT = {
     "write.delete.mode": "merge-on-read",
     "write.merge.mode": "merge-on-read",
@@ -136,22 +134,6 @@ class Catalog:
                 raise Fenced(f"{name}: another writer committed first; run this window again", table=name) from error
             raise
 
-    def type_of(self, kind: GoldType) -> Any:
-        return self.java("org.apache.iceberg.types.Types.fromPrimitiveString")(str(kind))
-
-    def literal(self, value: Value, kind: GoldType) -> Any:
-        """An Iceberg literal of a column's type."""
-        java: object = value
-        match value, kind.kind:
-            case Decimal(), _:
-                java = self.java("java.math.BigDecimal")(str(value))
-            case bytes(), _:
-                java = self.java("java.nio.ByteBuffer.wrap")(value)
-            case int(), "timestamp" | "timestamptz":
-                text = (_EPOCH + timedelta(microseconds=value)).isoformat()
-                java = text if kind.kind == "timestamptz" else text.removesuffix("+00:00")
-        return self.java("org.apache.iceberg.expressions.Expressions.lit")(java).to(self.type_of(kind))
-
     def _ensure_namespace(self, namespace: str) -> None:
         """Make a namespace unless it is there; of two that make it at once one fails, and finds the other's."""
         wanted = self._namespace(namespace)
@@ -200,16 +182,24 @@ class GoldTable(Described):
                 cleaning.commit()
             update = self._table.updateSchema()
             for name, column in evolution.adds:
-                kind, default = self.catalog.type_of(column.type), defaults.get(column.id)
+                kind, default = type_of(self.catalog, column.type), defaults.get(column.id)
                 if default is None:
                     update.addColumn(name, kind)
                 else:
-                    update.addColumn(name, kind, None, self.catalog.literal(default, column.type))
+                    update.addColumn(name, kind, None, literal(self.catalog, default, column.type))
             for name, promoted in evolution.promotions:
-                update.updateColumn(name, self.catalog.type_of(promoted))
+                update.updateColumn(name, type_of(self.catalog, promoted))
             update.commit()
         self._refresh()
         self._decided_on = self.fields()
+
+    def part_by(self, fields: list[tuple[str, PartitionField]]) -> None:
+        """Part files by these transforms of columns from now on."""
+        change = Reparting.of(self._metadata, fields)
+        if change.gone or change.fresh:
+            with self.catalog.conflicts(self.name):
+                repart(self.catalog, self._table, change)
+            self._refresh()
 
     def replace(self, gone: pa.Table, rows: pa.Table, run_id: str, window: str) -> bool:
         """Write vectors for the rows of `gone` and files for `rows`, which `publish` makes one snapshot of."""
@@ -246,8 +236,8 @@ class GoldTable(Described):
         return RowWriter(self.catalog, self._table, self._metadata, self.catalog.io, self._literal)
 
     def _literal(self, name: str, value: Value) -> Any:
-        return self.catalog.literal(
-            value, next(kind for _, each, kind in self.fields() if kind is not None and each == name)
+        return literal(
+            self.catalog, value, next(kind for _, each, kind in self.fields() if kind is not None and each == name)
         )
 
     def publish(

@@ -8,23 +8,30 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any, Protocol
 
 import pyarrow as pa
 from pyiceberg.io import FileIO
+from pyiceberg.manifest import DataFile as Written
 from pyiceberg.table.metadata import TableMetadata
 
 from retable.decode.values import Value
-from retable.gold.files import write_rows
+from retable.gold.files import write_parts
 from retable.gold.key_rows import can_find, ends, find_rows
+from retable.gold.parted import Reparting, Values, part
+from retable.model.schema import GoldType
 
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A data file of a table, with the files in the JVM that delete rows of it."""
+    """A data file of a table, with the files in the JVM that delete rows of it, and the partition that it is of."""
 
     path: str
     deletes: tuple[Any, ...]
+    spec: Any
+    partition: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,9 @@ class Prepared:
         for file in self.files:
             change.addRows(file)
         change.commit()
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Jvm(Protocol):
@@ -97,14 +107,20 @@ class RowWriter:
 
     def data_files(self, rows: pa.Table) -> list[Any]:
         """Write rows, with all columns of the table, as data files."""
-        files = []
-        for file in write_rows(self._io, self._metadata, rows) if rows.num_rows else ():
-            found = self._table.io().newInputFile(file.file_path, file.file_size_in_bytes)
-            kept = self._iceberg("MetricsConfig.forTable")(self._table)
-            metrics = self._iceberg("parquet.ParquetUtil.fileMetrics")(found, kept)
-            builder = self._iceberg("DataFiles.builder")(self._table.spec()).withInputFile(found)
-            files.append(builder.withFormat("PARQUET").withMetrics(metrics).build())
-        return files
+        parts = write_parts(self._io, self._metadata, part(rows, self._metadata))
+        return [self._data_file(file, values) for values, file in parts]
+
+    def _data_file(self, file: Written, values: Values) -> Any:
+        found = self._table.io().newInputFile(file.file_path, file.file_size_in_bytes)
+        kept = self._iceberg("MetricsConfig.forTable")(self._table)
+        metrics = self._iceberg("parquet.ParquetUtil.fileMetrics")(found, kept)
+        builder = self._iceberg("DataFiles.builder")(self._table.spec()).withInputFile(found)
+        if values:
+            told = self._jvm.java("java.util.ArrayList")()
+            for value in values:
+                told.add(value)
+            builder = builder.withPartitionValues(told)
+        return builder.withFormat("PARQUET").withMetrics(metrics).build()
 
     def _files_with(self, snapshot_id: int, keys: pa.Table) -> list[DataFile] | None:
         """The files that may have rows of these keys; None where only a join finds the rows, or none may be deleted so.
@@ -148,7 +164,8 @@ class RowWriter:
             each = tasks.iterator()
             while each.hasNext():
                 task = each.next()
-                yield DataFile(str(task.file().location()), tuple(members(task.deletes())))
+                file = task.file()
+                yield DataFile(str(file.location()), tuple(members(task.deletes())), task.spec(), file.partition())
         finally:
             tasks.close()
 
@@ -165,7 +182,7 @@ class RowWriter:
                 index.merge(each)
                 before.put(file.path, each)
             if index.cardinality() > known:
-                writer.delete(file.path, index, self._table.spec(), None)
+                writer.delete(file.path, index, file.spec, file.partition)
         writer.close()
         result = writer.result()
         return Vectors(list(members(result.deleteFiles())), list(members(result.rewrittenDeleteFiles())))
@@ -196,6 +213,39 @@ class RowWriter:
             stream.seek(int(vector.contentOffset()))
             content = stream.read(int(vector.contentSizeInBytes()))
         return self._iceberg("deletes.PositionDeleteIndex.deserialize")(content, vector)
+
+
+def type_of(jvm: Jvm, kind: GoldType) -> Any:
+    """A type of Iceberg's in the JVM."""
+    return jvm.java("org.apache.iceberg.types.Types.fromPrimitiveString")(str(kind))
+
+
+def literal(jvm: Jvm, value: Value, kind: GoldType) -> Any:
+    """An Iceberg literal of a column's type."""
+    java: object = value
+    match value, kind.kind:
+        case Decimal(), _:
+            java = jvm.java("java.math.BigDecimal")(str(value))
+        case bytes(), _:
+            java = jvm.java("java.nio.ByteBuffer.wrap")(value)
+        case int(), "timestamp" | "timestamptz":
+            text = (_EPOCH + timedelta(microseconds=value)).isoformat()
+            java = text if kind.kind == "timestamptz" else text.removesuffix("+00:00")
+    return jvm.java("org.apache.iceberg.expressions.Expressions.lit")(java).to(type_of(jvm, kind))
+
+
+def repart(jvm: Jvm, table: Any, change: Reparting) -> None:
+    """Change the partition spec of a table, by which its files are parted from now on."""
+    of, update = jvm.java("org.apache.iceberg.expressions.Expressions"), table.updateSpec()
+    for name in change.gone:
+        update.removeField(name)
+    for column, field in change.fresh:
+        if field.transform == "identity":
+            term = of.ref(column)
+        else:
+            term = getattr(of, field.transform)(*([column] if field.width is None else [column, field.width]))
+        update.addField(f"{field.column}_{field.transform}", term)
+    update.commit()
 
 
 def members(java_list: Any) -> Iterator[Any]:

@@ -154,6 +154,7 @@ class Run:
             identities=lambda: self._identities(history, self._past.replayed_content()),
             horizon=max(self._past.ordinals[window] for window in seen.visible),
             format_version=rules.format_version,
+            partition=rules.partition,
             clash=hold,
             rebuilds=way == "rebuild",
             resumes=way == "resume",

@@ -10,6 +10,7 @@ from retable.decode.values import Value
 from retable.gold.evolve import Evolution, Field
 from retable.gold.state import GoldState
 from retable.model.event import TableName
+from retable.model.partitioning import PartitionField
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.replay.fold import Values
@@ -102,6 +103,12 @@ class GoldTable(Described, Protocol):
 
     def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
         """Add and promote columns; what a killed run left behind goes first."""
+
+    def parting(self) -> set[str]:
+        """The columns by which files are parted, or were once."""
+
+    def part_by(self, fields: list[tuple[str, PartitionField]]) -> None:
+        """Part files by these transforms of columns from now on."""
 
     def replace(self, gone: pa.Table, rows: pa.Table, run_id: str, window: str) -> bool:
         """Prepare what `publish` makes visible: rows that equal a row of `gone` in its columns go, and `rows` come.

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from retable.errors import BehindHorizon, Compacted, Fenced, LateChange, MessageError, TableError
+from retable.errors import BehindHorizon, Compacted, Fenced, LateChange, MessageError, PartitionUnfit, TableError
 from retable.gold.bulk import to_events
 from retable.gold.evolve import Evolution, RewriteNeeded, plan_evolution
 from retable.gold.holding import above_hold, is_behind, is_newer, late_hold, ordering_hold, schema_hold, standing_hold
@@ -23,6 +23,7 @@ from retable.gold.horizon import (
     without_rewriting,
 )
 from retable.gold.needed import events_of
+from retable.gold.parted import resolve, wanted_fields
 from retable.gold.plain import fold_plain
 from retable.gold.replace import EventsMissed, replace_bag, replace_keys, replace_newer
 from retable.gold.rewriting import check_findable, check_refused, is_keyed_otherwise
@@ -39,6 +40,7 @@ from retable.replay.policies import keyed_cast
 from retable.replay.stages import fold_stages, stages_of
 
 _ATTEMPTS = 5
+DROP_IT = "drop the gold table in the catalog, which a rebuild then makes anew"
 ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
 
 
@@ -124,6 +126,7 @@ class TableReplay:
             reader = TableReader(history, keys, work.source_format, work.rules)
             wire = reader.wire(history.final, bulk.types)
             evolution = _evolution(work, table, reader, work.names(history))
+            resolve(work.partition or (), history)
         except (MessageError, TableError):
             return None
         if not keys or keyed_cast(history, keys, ()) is not None:
@@ -169,6 +172,7 @@ class TableReplay:
                 keys = work.keys(history)
                 reader = TableReader(history, keys, work.source_format, work.rules)
                 names = work.names(history)
+                resolve(work.partition or (), history)
             except TableError as error:
                 hold = schema_hold(history, error)
                 continue
@@ -278,6 +282,10 @@ class TableReplay:
         if evolution.expands and is_first:
             table.expand(evolution, change.defaults)
             self._step(f"{work.gold}: expanded")
+        if is_first and work.partition is not None:
+            fields = wanted_fields(work.partition, history, evolution, work.state is None)
+            if fields is not None:
+                table.part_by(fields)
         if not (work.rebuilds or change.voids or replacement.deletes or replacement.rows or plain):
             return False
         final = history.final.columns
@@ -322,6 +330,8 @@ def _evolution(work: Work, table: GoldTable, reader: TableReader, names: dict[st
     told = tuple(str(change.position) for change in history.changes if change.status == "applied")
     if work.state is not None and not work.rebuilds and evolution.drops and told == work.state.changes:
         raise LateChange(f"rows that came late tell columns otherwise; gold would lose {evolution.drops[0]!r}")
+    if parting := table.parting().intersection(evolution.drops):
+        raise PartitionUnfit(f"{min(parting)} parts files of {work.gold}, so Iceberg cannot take it away: {DROP_IT}")
     written = [name for name, column in evolution.adds if reader.defaults[column.id] is not None]
     if written and not (work.rebuilds or table.is_empty or table.has_defaults()):
         raise RewriteNeeded(f"{len(written)} new columns whose default format v2 does not show")
@@ -330,7 +340,7 @@ def _evolution(work: Work, table: GoldTable, reader: TableReader, names: dict[st
 
 def _stop(work: Work, error: TableError) -> Sequence | None:
     """Where a failure stops the table: below the window, or, of a rebuild, below the row that failed (None: wholly)."""
-    if isinstance(error, LateChange | BehindHorizon):
+    if isinstance(error, LateChange | BehindHorizon | PartitionUnfit):
         return None
     if work.rebuilds and not work.rewrites:
         at = error.facts.get("at")

@@ -11,6 +11,7 @@ from retable.gold.plain import Plain
 from retable.gold.replace import Replacement
 from retable.gold.state import Floor, GoldColumn, GoldState
 from retable.gold.store import GoldTable, Halves, Late
+from retable.model.partitioning import PartitionField
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.fold import Bounds, Folded, Reject, RowEvent
 from retable.replay.history import Hold, TableHistory
@@ -24,14 +25,15 @@ DROP_TAG = "retable_dropped_"
 class Work:
     """One table of one run: what the statements made of it, and the events to replay.
 
-    `older` fetches events of the same table in other windows: the other halves of updates, those of late keys, or
-    all; the fold needs them where an event is not newer than what gold holds. `windows` names windows by ordinal;
-    `applied` is what this run replays, by window, `before` what the ledger says of it and how many rows it counted,
-    and `identities` what the windows that were replayed would be applied as now; `clash` holds the table whatever
-    its rows say. `keys` and `former` are the key that the table has at the end of a history, and those that it had
-    before; `keys_are_set`: the settings name them; `hashed`: silver's key hashes are of the key. `names` are the
-    gold names of the final columns, by column identity. `rebuilds`: gold's rows are all replaced; its record too,
-    unless the work only `rewrites`. `resumes`: the table's hold is lifted, and the events are all that it has.
+    `older` fetches events of the same table in other windows: the other halves of updates, those of late keys, or all;
+    the fold needs them where an event is not newer than what gold holds. `windows` names windows by ordinal; `applied`
+    is what this run replays, by window, `before` what the ledger says of it and how many rows it counted, and
+    `identities` what the windows that were replayed would be applied as now; `clash` holds the table whatever its rows
+    say; `partition` is by what the settings part its files. `keys` and `former` are the key that the table has at the
+    end of a history, and those that it had before; `keys_are_set`: the settings name them; `hashed`: silver's key
+    hashes are of the key. `names` are the gold names of the final columns, by column identity. `rebuilds`: gold's rows
+    are all replaced; its record too, unless the work only `rewrites`. `resumes`: the table's hold is lifted, and the
+    events are all that it has.
     """
 
     source: str
@@ -56,6 +58,7 @@ class Work:
     horizon: int
     bulk: Bulk | None = None
     format_version: int = 3
+    partition: tuple[PartitionField, ...] | None = None
     clash: Hold | None = None
     rebuilds: bool = False
     rewrites: bool = False

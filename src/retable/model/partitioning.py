@@ -1,0 +1,68 @@
+"""By what the files of a gold table are parted: transforms of its columns, in the words of Iceberg."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from retable.model.schema import TypeKind
+
+Transform = Literal["identity", "year", "month", "day", "hour", "bucket", "truncate"]
+
+_OF_TIME: dict[str, Transform] = {"years": "year", "months": "month", "days": "day", "hours": "hour"}
+_OF_WIDTH: dict[str, Transform] = {"bucket": "bucket", "truncate": "truncate"}
+_TIMES: frozenset[TypeKind] = frozenset({"timestamp", "timestamptz"})
+_EXACT: frozenset[TypeKind] = frozenset({"int", "long", "decimal", "string"})
+_KINDS: dict[Transform, frozenset[TypeKind]] = {
+    "identity": _EXACT | {"boolean", "date"},
+    "year": _TIMES | {"date"},
+    "month": _TIMES | {"date"},
+    "day": _TIMES | {"date"},
+    "hour": _TIMES,
+    "bucket": _EXACT | _TIMES | {"date", "binary"},
+    "truncate": _EXACT,
+}
+_CALL = re.compile(r"(?P<name>[a-z]+)\(\s*(?:(?P<width>\d{1,9})\s*,\s*)?(?P<column>\S|\S.*\S)\s*\)\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionField:
+    """A transform of a column, which the source spells so; `width` is that of `bucket` and `truncate`."""
+
+    transform: Transform
+    column: str
+    width: int | None = None
+
+    @property
+    def spelled(self) -> str:
+        """The transform as Iceberg's metadata spells it, as `day` or `bucket[16]`."""
+        return self.transform if self.width is None else f"{self.transform}[{self.width}]"
+
+    def __str__(self) -> str:
+        inside = self.column if self.width is None else f"{self.width}, {self.column}"
+        name = f"{self.transform}s" if self.transform in _OF_TIME.values() else self.transform
+        return self.column if self.transform == "identity" else f"{name}({inside})"
+
+    def repeats(self, other: "PartitionField") -> bool:
+        """Whether Iceberg takes only one of two fields: the same transform of a column, or two of its time."""
+        of_time = {self.transform, other.transform} <= {*_OF_TIME.values()}
+        return self.column.lower() == other.column.lower() and (of_time or self.transform == other.transform)
+
+    def takes(self, kind: TypeKind) -> bool:
+        """Whether files can be parted by it, of a column of this type."""
+        return kind in _KINDS[self.transform]
+
+
+def parse_partition(text: str) -> PartitionField:
+    """Read `column`, `days(column)` or `bucket(16, column)`; ValueError says what may stand there."""
+    call = _CALL.match(text)
+    if call is None:
+        return PartitionField("identity", text)
+    name, width, column = call["name"], call["width"], call["column"]
+    if width is None and name in _OF_TIME:
+        return PartitionField(_OF_TIME[name], column)
+    if width is not None and int(width) and name in _OF_WIDTH:
+        return PartitionField(_OF_WIDTH[name], column, int(width))
+    raise ValueError(
+        f"{text!r}: say a column, years(column), months(column), days(column), hours(column), bucket(16, column) or "
+        f"truncate(4, column)"
+    )
