@@ -15,6 +15,7 @@
     │  ├─ ZeroDate             a zero or partial date, which no date can hold
     │  ├─ NameClash            two source names that become one gold name
     │  ├─ KeyUnknown           a row without its whole key
+    │  ├─ PartitionUnfit       files that cannot be parted as the settings say
     │  ├─ RowMissing           a change of some columns of a row that is not there
     │  └─ BehindHorizon        a change that needs what retention has dropped from silver
     ├─ ConflictError       RETRY       somebody else committed first, or the catalog is busy

@@ -71,6 +71,7 @@ class World:
     counted: dict[tuple[str, str | None], str | None] = field(default_factory=dict)
     counts: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
     counts_of_gold: dict[tuple[str, str | None], dict[str, int]] = field(default_factory=dict)
+    left_out: set[str] = field(default_factory=set)
     decodings: Counter[str] = field(default_factory=Counter)
     tables: dict[str, TableRow] = field(default_factory=dict)
     rulings: list[Ruling] = field(default_factory=list)
@@ -155,7 +156,8 @@ class World:
             replayed=frozenset(self.replayed),
             counted=dict(self.counted),
             tables=dict(self.tables),
-            rows={place: counts["rows"] for place, counts in self.counts_of_gold.items()},
+            counts=self.counts_of_gold,
+            left_out=frozenset(self.left_out),
             silver=lambda _: {
                 name: f"digest {self.decodings[name]} of {name}" for name, rows in self.rows.silver.items() if rows
             },

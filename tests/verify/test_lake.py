@@ -115,7 +115,7 @@ def test_a_main_that_was_moved_back_is_found(filled: Filled) -> None:
     table.manage_snapshots().rollback_to_snapshot(first.snapshot_id).commit()
     assert codes(against_ledger(filled.lake, name)) == [("MAIN_MOVED", str(second.snapshot_id))]
     table.append(table.scan().to_arrow().slice(0, 0), snapshot_properties={"retable.run": "run-1"})
-    assert against_ledger(filled.lake, name).is_equal
+    assert codes(against_ledger(filled.lake, name)) == [("MAIN_MOVED", str(second.snapshot_id))]
 
 
 def test_a_changed_value_is_found_in_its_column(filled: Filled, tmp_path: Path) -> None:

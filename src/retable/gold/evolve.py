@@ -15,6 +15,10 @@ class RewriteNeeded(Exception):
     """A column takes values that Iceberg cannot make of those that it has: all rows are written anew."""
 
 
+class RowsMissing(RewriteNeeded):
+    """The same, where silver is known not to have them all: windows were decoded without the table."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evolution:
     """The way from gold's columns to the final ones.

@@ -45,7 +45,7 @@ def is_newer(work: Work, bulk: Bulk, window: str, empty: bool) -> bool:
         return False
     if state is None:
         return empty
-    if state.is_set_back:
+    if state.is_set_back or (state.keys_are_set and not work.keys_are_set):
         return False
     keyed = all(str(position) in state.changes for position in history.rekeyed)
     voided = empty or state.void == history.void

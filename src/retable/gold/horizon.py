@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from retable.errors import BehindHorizon, MessageError, NotKept, TableError
-from retable.gold.evolve import RewriteNeeded
+from retable.gold.evolve import RewriteNeeded, RowsMissing
 from retable.gold.state import Floor, GoldState
 from retable.gold.store import Late, Standing
 from retable.gold.work import Decision, Work, all_held
@@ -199,7 +199,8 @@ def without_rewriting(work: Work, why: RewriteNeeded, decide: Callable[[Work], D
 
     Where no statement of this run is the cause, the table stops as it is.
     """
-    reason = f"all of its rows would be written anew ({why}), and silver no longer holds them (retention.silver)"
+    where = "`retable plan` says which windows left it out" if isinstance(why, RowsMissing) else "retention.silver"
+    reason = f"all of its rows would be written anew ({why}), and silver does not hold them all ({where})"
     done = () if work.state is None else work.state.changes
     stop = None if work.state is None or work.state.hold is None or work.resumes else work.state.hold.position
     fresh = [each for each in work.history.changes if each.status == "applied" and str(each.position) not in done]

@@ -18,10 +18,12 @@ class Past:
 
     `ordinals` numbers the recorded windows by name: they are named by their start, so their names sort as they do.
     `counted` tells what the ledger counts: by window and gold name what was applied, by window and None what silver
-    held for the window when its record was whole, and `rows` how many of them. `tables` are the known tables by
-    identity. `silver` digests the content of a window in silver, or of all of them for None: another digest means
-    another content, and a window that has none is empty. `rulings` are what people decided about its statements and
-    rows, `imports` what dumps of its schema told, `baselines` the full copies whose pieces are windows, too.
+    held for the window when its record was whole, and `counts` how many rows came to what. `tables` are the known
+    tables by identity. `silver` digests the content of a window in silver, or of all of them for None: another digest
+    means another content, and a window that has none is empty. `left_out` are the tables of the source that some
+    window was decoded without, though the settings take them now. `rulings` are what people decided about its
+    statements and rows, `imports` what dumps of its schema told, `baselines` the full copies whose pieces are windows,
+    too.
     """
 
     ordinals: Mapping[str, int]
@@ -30,7 +32,8 @@ class Past:
     counted: Mapping[tuple[str, str | None], str | None]
     tables: Mapping[str, TableRow]
     silver: Callable[[str | None], Mapping[str, str]]
-    rows: Mapping[tuple[str, str | None], int] = field(default_factory=dict)
+    counts: Mapping[tuple[str, str | None], Mapping[str, int]] = field(default_factory=dict)
+    left_out: frozenset[str] = frozenset()
     rulings: tuple[Ruling, ...] = ()
     imports: Imports = NO_IMPORTS
     baselines: Baselines = NO_BASELINES

@@ -106,7 +106,7 @@ def ledger_rows(
                 {part: str(sequence) for part, sequence in mine.lowest.items()},
                 {part: str(sequence) for part, sequence in mine.highest.items()},
                 outcome.snapshot,
-                outcome.state.applied.get(window),
+                outcome.applied.get(window) or outcome.state.applied.get(window),
                 run_id,
                 round(seconds, 3),
                 0,

@@ -14,6 +14,7 @@ from retable.gold.rulings import read_rulings
 from retable.gold.run import Replayed
 from retable.gold.silver import window_contents
 from retable.ledger.catalog import Lake
+from retable.ledger.counts import is_left_out
 from retable.ledger.read import read_ledger, read_tables
 from retable.ledger.rows import LedgerRow, Row, StageReport
 from retable.ledger.windows import read_windows
@@ -39,13 +40,15 @@ class Report:
     def past(self) -> Past:
         """What was before the run."""
         replayed = [row for row in self._ledger if row.stage == "replay"]
+        takes = self._lake.settings.source(self._source).takes_named
         contents = {row.window: row.identity for row in replayed if row.table is None}
         return Past(
             ordinals={window.name: ordinal for ordinal, window in self._windows.items()},
             decoded=frozenset(row.window for row in self._ledger if row.stage == "decode") | self._baselines.names,
             replayed=frozenset(row.window for row in replayed),
             counted={(row.window, row.table): row.identity for row in replayed},
-            rows={(row.window, row.table): row.counts.get("rows", 0) for row in replayed},
+            counts={(row.window, row.table): row.counts for row in replayed},
+            left_out=frozenset(row.table for row in self._ledger if row.table and is_left_out(row, takes)),
             tables=self._tables,
             silver=partial(window_contents, self._lake, self._source, contents),
             rulings=read_rulings(self._lake, self._source),

@@ -1,7 +1,9 @@
 """When all rows of a table are written anew: gold may have some that no event of the run tells how to find."""
 
-from retable.gold.evolve import RewriteNeeded
-from retable.gold.state import KEEP_APPLIED
+from collections import Counter
+
+from retable.gold.evolve import RewriteNeeded, RowsMissing
+from retable.gold.state import KEEP_APPLIED, GoldState
 from retable.gold.work import Work, counted_of
 from retable.model.sequence import Sequence
 from retable.replay.fold import Bounds, Folded, RowEvent
@@ -14,13 +16,14 @@ _SPELLED_ONE_WAY = frozenset({"decimal", "string"})
 
 def check_findable(work: Work, reader: TableReader) -> None:
     """RewriteNeeded where gold lacks rows, or has some that were read otherwise, and no key tells which they are."""
-    if work.rebuilds or work.state is None:
+    if work.rebuilds or work.state is None or work.retired:
         return
+    lost = RowsMissing if work.left_out else RewriteNeeded
     if work.state.is_set_back:
-        raise RewriteNeeded("its main branch was set back")
+        raise lost("its main branch was set back")
     if work.resumes:
         return
-    if work.state.keys_are_set and not work.keys_are_set:
+    if work.state.keys_are_set and not work.keys_are_set and _is_rekeyed(work.state, reader):
         raise RewriteNeeded("its key is not that of the settings any more")
     if not _is_read_otherwise(work):
         return
@@ -29,13 +32,17 @@ def check_findable(work: Work, reader: TableReader) -> None:
     now = counted_of(work)
     rows = {work.windows[ordinal]: counted.rows for ordinal, counted in now.items()}
     for window, (_, before) in work.before.items():
-        if rows.get(window, 0) < before:
-            raise RewriteNeeded(f"{window} has {rows.get(window, 0)} rows of it, and had {before}")
+        if rows.get(window, 0) < before.get("rows", 0):
+            raise lost(f"{window} has {rows.get(window, 0)} rows of it, and had {before['rows']}")
 
 
 def check_refused(work: Work, folded: Folded) -> None:
-    """RewriteNeeded where a row is refused that gold may have, as it was read otherwise before."""
-    if folded.rejects and _is_read_otherwise(work):
+    """RewriteNeeded where more rows are refused than before: gold may have them, as they were read otherwise."""
+    if work.retired or not folded.rejects or not _is_read_otherwise(work):
+        return
+    refused = Counter(work.windows[reject.event.ordinal] for reject in folded.rejects if reject.event.counted)
+    known = {window: before.get("rejected", 0) for window, (_, before) in work.before.items()}
+    if any(count > known.get(window, 0) for window, count in refused.items()):
         raise RewriteNeeded("some of its rows are refused now, which were read otherwise before")
 
 
@@ -58,6 +65,11 @@ def _is_read_otherwise(work: Work) -> bool:
     forgotten = min(known) if len(known) >= KEEP_APPLIED else ""
     before = {window: told for window, (told, _) in work.before.items() if told and window < forgotten} | known
     return any(before.get(window, identity) != identity for window, identity in work.applied.items())
+
+
+def _is_rekeyed(state: GoldState, reader: TableReader) -> bool:
+    known = {column.name: column.id for column in state.columns}
+    return {known.get(name, name) for name in state.keys} != {reader.columns[at].id for at in reader.key_columns}
 
 
 def _is_key_read_one_way(reader: TableReader) -> bool:

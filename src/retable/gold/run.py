@@ -156,15 +156,24 @@ class Run:
             format_version=rules.format_version,
             partition=rules.partition,
             clash=hold,
+            retired=not self._source.takes(history.name),
+            left_out=any(str(span.name) in self._past.left_out for span in history.spans),
             rebuilds=way == "rebuild",
             resumes=way == "resume",
         )
 
-    def _before(self, history: TableHistory, gold: str, windows: Iterable[str]) -> dict[str, tuple[str | None, int]]:
-        """What the ledger says that windows were applied as, and how many rows it counted, under any of its names."""
-        places = [(window, name) for name in {gold, *gold_names(self._settings, history)} for window in windows]
+    def _before(
+        self, history: TableHistory, gold: str, windows: Iterable[str]
+    ) -> dict[str, tuple[str | None, Mapping[str, int]]]:
+        """What the ledger says that windows were applied as, and what it counted.
+
+        That is under a former name where it has nothing under the present one, and no other table has the name now.
+        """
         past = self._past
-        return {where[0]: (past.counted[where], past.rows.get(where, 0)) for where in places if where in past.counted}
+        others = {row.gold for identity, row in past.tables.items() if identity != history.identity}
+        names = (*sorted(gold_names(self._settings, history) - others - {gold}), gold)
+        places = [(window, name) for name in names for window in windows if (window, name) in past.counted]
+        return {where[0]: (past.counted[where], past.counts.get(where, {})) for where in places}
 
     def _identities(self, history: TableHistory, silver: Mapping[str, str]) -> dict[str, str]:
         """What a window of this content of silver is applied as, under the settings and imports of a table."""

@@ -60,7 +60,7 @@ class Survey:
         columns = SKETCH_COLUMNS if sketched else ROW_COLUMNS
         events, bulks = read_events(self._rows.window_rows(name, columns), self._past.ordinals, sketched)
         visible = self._past.visible(name)
-        counted = {i for i, row in self._taken().items() if self._past.rows.get((name, row.gold))}
+        counted = {i for i, row in self._taken().items() if self._past.counts.get((name, row.gold), {}).get("rows")}
         while True:
             statements = self._statements(visible)
             pending = {s for s, where in statements.items() if where == name or where not in self._past.replayed}

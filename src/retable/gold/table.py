@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from retable.errors import BehindHorizon, Compacted, Fenced, LateChange, MessageError, PartitionUnfit, TableError
 from retable.gold.bulk import to_events
-from retable.gold.evolve import Evolution, RewriteNeeded, plan_evolution
+from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing, plan_evolution
 from retable.gold.holding import above_hold, is_behind, is_newer, late_hold, ordering_hold, schema_hold, standing_hold
 from retable.gold.horizon import (
     LeftOut,
@@ -60,7 +60,7 @@ class TableReplay:
         try:
             decision = self._decide_plainly(work, table) or self._decide(work := work.one_by_one(), table)
         except RewriteNeeded as reason:
-            if floor_of(work, work.history) is not None:
+            if floor_of(work, work.history) is not None or isinstance(reason, RowsMissing):
                 decision = without_rewriting(work, reason, lambda cut: self._decide(cut, table))
             else:
                 self._step(f"{work.gold}: writing all rows anew, {reason}")
@@ -73,6 +73,7 @@ class TableReplay:
             table.snapshot_id,
             decision.history,
             counted_of(work),
+            work.applied,
             folded.verdicts,
             folded.rejects,
             wrote,

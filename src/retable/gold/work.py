@@ -27,13 +27,14 @@ class Work:
 
     `older` fetches events of the same table in other windows: the other halves of updates, those of late keys, or all;
     the fold needs them where an event is not newer than what gold holds. `windows` names windows by ordinal; `applied`
-    is what this run replays, by window, `before` what the ledger says of it and how many rows it counted, and
-    `identities` what the windows that were replayed would be applied as now; `clash` holds the table whatever its rows
-    say; `partition` is by what the settings part its files. `keys` and `former` are the key that the table has at the
-    end of a history, and those that it had before; `keys_are_set`: the settings name them; `hashed`: silver's key
-    hashes are of the key. `names` are the gold names of the final columns, by column identity. `rebuilds`: gold's rows
-    are all replaced; its record too, unless the work only `rewrites`. `resumes`: the table's hold is lifted, and the
-    events are all that it has.
+    is what this run replays, by window, `before` what the ledger says of it and what it counted, and `identities` what
+    the windows that were replayed would be applied as now; `clash` holds the table whatever its rows say; `partition`
+    is by what the settings part its files; the settings leave a `retired` one out, and did so with a `left_out` one
+    when some windows were decoded. `keys` and `former` are the key that the table has at the end of a history, and
+    those that it had before; `keys_are_set`: the settings name them; `hashed`: silver's key hashes are of the key.
+    `names` are the gold names of the final columns, by column identity. `rebuilds`: gold's rows are all replaced; its
+    record too, unless the work only `rewrites`. `resumes`: the table's hold is lifted, and the events are all that it
+    has.
     """
 
     source: str
@@ -53,13 +54,15 @@ class Work:
     source_format: str
     rules: ValueRules
     applied: Mapping[str, str]
-    before: Mapping[str, tuple[str | None, int]]
+    before: Mapping[str, tuple[str | None, Mapping[str, int]]]
     identities: Callable[[], Mapping[str, str]]
     horizon: int
     bulk: Bulk | None = None
     format_version: int = 3
     partition: tuple[PartitionField, ...] | None = None
     clash: Hold | None = None
+    retired: bool = False
+    left_out: bool = False
     rebuilds: bool = False
     rewrites: bool = False
     resumes: bool = False
@@ -140,8 +143,10 @@ def counted_of(work: Work) -> dict[int, Counted]:
             found.setdefault(event.ordinal, Counted()).add(event.part, event.sequence)
     if work.bulk is not None:
         found[work.events[0].ordinal].rows = work.bulk.rows.num_rows
+    if work.resumes or (work.rebuilds and not work.rewrites):
+        return found
     for ordinal, window in work.windows.items():
-        if window in work.before and work.before[window][1]:
+        if window in work.before and work.before[window][1].get("rows"):
             found.setdefault(ordinal, Counted())
     return found
 
@@ -155,6 +160,7 @@ class Outcome:
     snapshot: int | None
     history: TableHistory
     counted: Mapping[int, "Counted"] = field(default_factory=dict)
+    applied: Mapping[str, str] = field(default_factory=dict)
     verdicts: Counter[tuple[int, str]] = field(default_factory=Counter)
     rejects: list[Reject] = field(default_factory=list)
     wrote: bool = False

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from retable.gold.described import state_of
 from retable.gold.read import find_gold
 from retable.ledger.catalog import Lake
 from retable.ledger.data_files import stands_for_others
@@ -17,7 +18,11 @@ def plan_place(lake: Lake, place: Place, now: datetime, rules: Rules) -> tuple[T
     Of bronze and silver only windows that are replayed are compacted, so that no stage that is under way is disturbed;
     a window of silver only once, as its files then bear the name of those that gold knows.
     """
-    facts = facts_of(lake, place, lake.load(place.name))
+    table = lake.load(place.name)
+    facts = facts_of(lake, place, table)
+    if place.layer == "gold" and (state := state_of(table.metadata)) is not None and state.is_set_back:
+        # What main came by tells that it was rolled back, so nothing goes before it is written anew.
+        return facts, Plan()
     plan = plan_upkeep(facts, _needed(lake, place), now, rules)
     if place.layer not in ("bronze", "silver"):
         return facts, plan

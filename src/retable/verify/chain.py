@@ -118,7 +118,7 @@ def _foreign(made: Made) -> Finding:
 def _lost(chain: Chain, named: Named) -> list[Finding]:
     """What cuts name though the table has it no more, or main is no more above it; what expired is not missed.
 
-    A run that came since has written anew what main lacked, so what was moved before it is nothing to find.
+    Where all rows were written anew since, what was moved before is nothing to find.
     """
     if not chain.main:
         return [Finding("SNAPSHOT_LOST", str(i), "the table has no snapshot at all") for i in named.cuts]
@@ -128,7 +128,7 @@ def _lost(chain: Chain, named: Named) -> list[Finding]:
     ancestors = {made.id for made in line}
     # Below a snapshot whose parent expired nothing tells what main came by.
     known_since = line[-1].time_ms if line and line[-1].parent is not None else 0
-    mended = max((made.time_ms for made in line if _is_recorded(made, named)), default=0)
+    mended = max((made.time_ms for made in line if made.summary.get("total-records") == "0"), default=0)
     found = []
     for snapshot, when in named.cuts.items():
         if snapshot not in chain.snapshots:
