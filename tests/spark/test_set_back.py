@@ -1,5 +1,6 @@
 """Gold on Iceberg whose main branch moved: what lost rows is written anew, what has other files is not."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,9 @@ from pyspark.sql import SparkSession
 from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_set_back import FIRST, SECOND, TABLE, THIRD, row
 from retable.config import CATALOG
+from retable.upkeep.look import Place
+from retable.upkeep.plan import plan_place
+from retable.upkeep.policy import Plan, Rules
 
 WHOLE = ('{"id": 1, "v": 3}', '{"id": 2, "v": 2}')
 
@@ -64,3 +68,12 @@ def test_compaction_and_expiry_set_nothing_back(world: SparkWorld) -> None:
     assert len(world.lake.load(TABLE).metadata.snapshots) == 1
     assert not any(world.replay(name) for name in world.names)
     assert world.gold()[TABLE].rows == WHOLE
+
+
+def test_upkeep_leaves_a_table_alone_that_was_rolled_back(world: SparkWorld) -> None:
+    place, later = Place(TABLE, "gold", "shop"), datetime.now(UTC) + timedelta(days=30)
+    assert plan_place(world.lake, place, later, Rules())[1].expire
+    call(world, f"rollback_to_snapshot('{TABLE}', {stood(world)[1]})")
+    assert plan_place(world.lake, place, later, Rules())[1] == Plan()
+    assert world.replay(world.names[1])
+    assert plan_place(world.lake, place, later, Rules())[1].expire
