@@ -13,8 +13,9 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict
 from fnmatch import fnmatchcase
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
@@ -71,8 +72,37 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
             raise NotFound(f"no source is called {name!r}{nearest(name, self.sources)}{known}", source=name)
         return self.sources[name]
 
+    @model_validator(mode="after")
+    def _agree_on_targets(self) -> Self:
+        for glob, rules in self.tables.items():
+            first = next((other for other, each in self.tables.items() if rules.to and each.to == rules.to), glob)
+            if rules != self.tables[first]:
+                raise ValueError(
+                    f'[tables."{first}"] and [tables."{glob}"] go to {rules.to}, which is one table: '
+                    f"write the same settings in both"
+                )
+        return self
+
+    def target(self, table: TableName) -> TableName | None:
+        """Give the table as which a table of a source goes to gold; None where that is its own name."""
+        return self._matching(table).to if self._targets else None
+
     def rules(self, table: TableName) -> TableRules:
-        """Give the rules of the most specific pattern that matches, whole; two equally specific ones are an error."""
+        """Give what is said of a table, of a source or of gold: two equally specific patterns are an error."""
+        return self._targets.get(table) or self._matching(table)
+
+    def feeds(self, source: SourceSettings, table: TableName, is_sharded: bool) -> bool:
+        """Say whether a source still feeds the gold table of this name, which is of several of its tables, or not."""
+        if is_sharded:
+            return table in self._targets
+        return source.takes(table) and self.target(table) is None
+
+    @cached_property
+    def _targets(self) -> dict[TableName, TableRules]:
+        return {rules.to: rules for rules in self.tables.values() if rules.to is not None}
+
+    def _matching(self, table: TableName) -> TableRules:
+        """Give the rules of the most specific pattern that matches, whole."""
         matching = [glob for glob in self.tables if fnmatchcase(str(table), glob)]
         best = max(map(_specificity, matching), default=None)
         winners = [glob for glob in matching if _specificity(glob) == best]
@@ -92,10 +122,11 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
                 **self._typing(source, table),
                 "zones": [settings.time_zone, settings.timestamp_zone],
                 "binary_encoding": settings.binary_encoding,
-                "taken": settings.takes(table),
+                "taken": table in self._targets or settings.takes(table),
                 "case": self.lake.case,
                 "keys": rules.keys,
                 "policies": asdict(rules.policies),
+                **({"shard_in_key": rules.shard_in_key} if rules.to is not None else {}),
             }
         )
 

@@ -12,6 +12,7 @@ from zoneinfo import available_timezones
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationInfo
 
 from retable.model.budget import QuarantineBudget, parse_budget
+from retable.model.event import TableName
 from retable.model.partitioning import PartitionField, parse_partition
 from retable.model.policies import OnDropPartition, OnDropTable, OnRenameTable, OnTypeChange
 from retable.model.schema import GoldType, parse_gold_type
@@ -187,6 +188,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 Folder = Annotated[Path, BeforeValidator(_absolute)]
 GoldNamespace = Annotated[str, AfterValidator(_gold_namespace)]
+
+
+def _named(value: object) -> object:
+    levels = value.split(".") if isinstance(value, str) else []
+    if len(levels) not in (2, 3) or not all(levels):
+        raise ValueError(f"{value!r} is no table; write one as shop.orders, or shop.dbo.orders")
+    return TableName(levels[0], levels[1] if len(levels) == 3 else None, levels[-1])
+
+
+Named = Annotated[TableName, BeforeValidator(_named)]
 Spelled = Annotated[str, Field(min_length=1)]
 TupleType = Literal[
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "TIMESTAMP", "STRING"

@@ -1,17 +1,21 @@
 """What a user says of a table: `[tables."<glob>"]` of the settings."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from retable.model.partitioning import PartitionField
 from retable.model.policies import Destructive, OnColumns, Policies
-from retable.setting_values import ChangeRules, ColumnType, Notify, Partition, Span, Spelled
+from retable.setting_values import ChangeRules, ColumnType, Named, Notify, Partition, Span, Spelled
 
 
 class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
     """What the settings say of a source table: `[tables."<glob>"]`."""
 
+    to: Named | None = None
+    """The table as which these go to gold, as `shop.orders`: all of them into one (docs/shards.md)."""
+    shard_in_key: bool = False
+    """With `to`: the name of the source's table, in a column `source_table`, joins the key."""
     keys: tuple[str, ...] = ()
     """The columns of the primary key, as the source spells them; empty: what the messages say."""
     types: dict[str, ColumnType] = Field(default_factory=dict)
@@ -45,6 +49,12 @@ class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstring
                 if field.repeats(other):
                     raise ValueError(f"{other} and {field} part by the same; say one of them")
         return fields
+
+    @model_validator(mode="after")
+    def _shards_go_somewhere(self) -> Self:
+        if self.shard_in_key and self.to is None:
+            raise ValueError("shard_in_key says how tables go into one; name that one with `to`")
+        return self
 
     @property
     def policies(self) -> Policies:

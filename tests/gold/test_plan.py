@@ -7,11 +7,12 @@ import pytest
 
 from retable.config import Settings
 from retable.decode.baseline_form import baseline_wire
-from retable.gold.plan import Rules, Tables
+from retable.gold.plan import Tables
+from retable.gold.rules import Rules
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.replay.fold import RowEvent
+from retable.replay.row_event import RowEvent
 
 TABLE = TableName("shop", None, "t")
 SOURCE = """

@@ -16,8 +16,9 @@ from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.model.window import Window
-from retable.replay.fold import Reject, RowEvent
+from retable.replay.fold import Reject
 from retable.replay.history import AppliedChange, ChangeStatus, NameSpan, TableHistory
+from retable.replay.row_event import RowEvent
 from retable.replay.timeline import Statement
 
 NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)

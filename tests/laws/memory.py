@@ -19,6 +19,7 @@ from retable.model.event import ChangeEvent, TableName
 from retable.model.partitioning import PartitionField
 from retable.model.sequence import Sequence
 from retable.replay.fold import Values
+from retable.replay.shard_parts import shard_of
 
 Row = tuple[dict[int, Value], Sequence, str | None]
 
@@ -239,9 +240,11 @@ class MemoryRows:
     def delete_all(self, gold: str, branch: str) -> None:
         self._catalog.tables[gold].branches[branch] = []
 
-    def delete_below(self, gold: str, branch: str, void: Sequence) -> None:
+    def delete_below(self, gold: str, branch: str, void: Sequence, shard: str | None = None) -> None:
         branches = self._catalog.tables[gold].branches
-        branches[branch] = [row for row in branches[branch] if row[1] >= void]
+        branches[branch] = [
+            row for row in branches[branch] if row[1] >= void or (shard is not None and shard_of(row[2]) != shard)
+        ]
 
     def delete_keys(self, gold: str, branch: str, keys: pa.Table) -> None:
         delete_keys(self._catalog.tables[gold], branch, keys)

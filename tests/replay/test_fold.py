@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from retable.errors import BadValue, ZeroDate
 from retable.model.sequence import Sequence
-from retable.replay.fold import ABSENT, Bounds, Folded, Read, RowEvent, fold_bag, fold_keys
+from retable.replay.fold import ABSENT, Bounds, Folded, Read, fold_bag, fold_keys
+from retable.replay.row_event import RowEvent
 
 FREE = Bounds(None, None)
 

@@ -24,6 +24,8 @@ from retable.ledger.read import read_ledger, read_schema_changes, scan
 from retable.model.event import TableName
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.history import Hold
+from retable.replay.shard_parts import source_part
+from retable.replay.sharded import is_sharded
 from retable.source_settings import SourceSettings
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -45,13 +47,20 @@ def read_blockers(
     """Give what blocks each of these tables of one source, by gold name; no entry is left out."""
     unfinished = read_unfinished(lake, source.name)
     names = names_ever(lake, source.name) if quarantine.counts else {}
+    seen = {name for counts in quarantine.counts.values() for name in counts if name is not None}
+
+    def called(state: GoldState) -> set[TableName]:
+        if not is_sharded(state.identity):
+            return {state.table}
+        return {*state.names, *(name for name in seen if lake.settings.target(name) == state.table)}
+
     return {
         gold: [
             *_begun(gold, state, unfinished),
             *_set_back(source.name, gold, state),
             *_held(lake, source, gold, state, before),
             *_pending(lake, source, gold, state, before),
-            *_quarantined(source, gold, {state.table, *names.get(state.identity, ())}, quarantine, before),
+            *_quarantined(source, gold, {*called(state), *names.get(state.identity, ())}, quarantine, before),
         ]
         for gold, state in states.items()
     }
@@ -61,7 +70,7 @@ def read_blockers(
 def _begun(gold: str, state: GoldState, unfinished: Iterable[Unfinished]) -> Iterable[Blocker]:
     """A baseline whose pieces are not all replayed leaves all of its table in doubt."""
     for each in unfinished:
-        if each.landed and each.table == state.table:
+        if each.landed and each.table in state.names:
             yield Blocker(Cause("BASELINE", each.words, f"{each.command(gold)} goes on with it", table=gold))
 
 
@@ -181,7 +190,8 @@ def read_unpublished(lake: Lake, source: SourceSettings, quarantine: Quarantine,
         return []
     known = {name for names in names_ever(lake, source.name).values() for name in names}
     for window, counts in sorted(quarantine.counts.items()):
-        new = {name: count for name, count in counts.items() if name and name not in known and source.takes(name)}
+        goals = {name: lake.settings.target(name) or name for name in counts if name and source.takes(name)}
+        new = {name: counts[name] for name, goal in goals.items() if goal not in known}
         most = max(new, key=lambda name: (new[name], str(name)), default=None)
         count = counts[None] + (new[most] if most else 0)
         if not source.quarantine_budget.allows(count, quarantine.landed.get(window, 0)):
@@ -221,7 +231,7 @@ def _time_of(lake: Lake, source: str, window: str, positions: Iterable[Sequence]
     wanted = EqualTo(term=Reference("window"), value=literal(window))
     with explained(lake.settings.lake):
         rows = table.scan(row_filter=wanted, selected_fields=("sequence", "part", "event_time_ms")).to_arrow()
-    if part is not None:
+    if (part := source_part(part)) is not None:
         rows = rows.filter(pc.equal(rows["part"], part))
     times = [_least(rows.filter(_is_at(rows["sequence"], position))["event_time_ms"]) for position in positions]
     known = [time for time in times if time is not None]

@@ -12,7 +12,7 @@ from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge, 
 from retable.freshness.progress import Progress, decoded_anew, read_progress, read_promises, watermarks_before
 from retable.freshness.watermark import Line, Watermarks, to_rows
 from retable.gold.described import state_of
-from retable.gold.read import find_gold
+from retable.gold.read import feeds, find_gold
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_cuts, read_ledger, read_tables, read_watermarks
@@ -119,7 +119,7 @@ def _states(lake: Lake, source: SourceSettings, tables: Sequence[str]) -> dict[s
 
 def _taken(lake: Lake, source: SourceSettings) -> dict[str, GoldState]:
     """The gold tables of a source that the settings take: what was retired keeps nobody back."""
-    return {name: state for name, state in tables_of(lake, source.name).items() if source.takes(state.table)}
+    return {name: state for name, state in tables_of(lake, source.name).items() if feeds(lake.settings, source, state)}
 
 
 def _facts(
@@ -132,7 +132,7 @@ def _facts(
 
     quarantine = read_quarantine(lake, source)
     blockers = read_blockers(lake, source, tables, quarantine, before)
-    taken = {table: state for table, state in tables.items() if source.takes(state.table)}
+    taken = {table: state for table, state in tables.items() if feeds(lake.settings, source, state)}
     for table, found in read_gaps(lake, source, taken, progress.free, before).items():
         blockers[table] += found
     for table in tables.keys() - taken:

@@ -59,7 +59,7 @@ def read_gaps(
     losses = _open(lake, source, states, since, ledger)
     blockers: dict[str, list[Blocker]] = defaultdict(list)
     for gold, state in states.items():
-        called = {str(name) for name in (state.table, *names.get(state.identity, ()))}
+        called = {str(name) for name in (*state.names, *names.get(state.identity, ()))}
         rows = [row for row in left_out if row.table in called and row.window > since[gold] and _counts(row, state)]
         if rows:
             blockers[gold].append(Blocker(_left_out(source, gold, rows), before(min(row.window for row in rows))))

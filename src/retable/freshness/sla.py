@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from retable.freshness.catalog import read_facts, tables_of
 from retable.freshness.gate import Cause, SourceFacts, Verdict, cause_of, standing_of
+from retable.gold.read import feeds
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
 from retable.setting_values import Notify
@@ -62,7 +63,9 @@ def find_late(lake: Lake, source: Source, now: datetime) -> list[Late]:
 
 def look_at(lake: Lake, source: Source, now: datetime) -> Look:
     """Give the same, and what was looked at: the source itself too, where anything of it has an SLA."""
-    tables = {gold: state for gold, state in tables_of(lake, source.name).items() if source.takes(state.table)}
+    tables = {
+        gold: state for gold, state in tables_of(lake, source.name).items() if feeds(lake.settings, source, state)
+    }
     rules = {gold: lake.settings.rules(state.table) for gold, state in tables.items()}
     slas = _slas(source, tables, rules)
     if not slas:

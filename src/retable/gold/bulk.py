@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from retable.gold.silver import to_event
 from retable.model.event import TableName
-from retable.replay.fold import RowEvent
+from retable.replay.row_event import RowEvent
 
 _NAME = ["database", "schema", "table"]
 _SEQUENCE = ("epoch", "hi", "lo")

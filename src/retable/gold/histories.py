@@ -2,7 +2,8 @@
 
 from retable.gold.baselines import read_whole_baselines
 from retable.gold.imports import read_schema_imports
-from retable.gold.plan import Rules, Tables
+from retable.gold.plan import Tables
+from retable.gold.rules import Rules
 from retable.gold.rulings import read_rulings
 from retable.gold.silver import read_statements, system_of, taken, to_statement
 from retable.ledger.catalog import Lake

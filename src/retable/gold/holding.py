@@ -1,14 +1,16 @@
 """Which hold stops a table: one that stands, one that a statement brings, one that nothing orders."""
 
-from retable.errors import PartitionUnfit, TableError
+from retable.errors import BehindHorizon, LateChange, PartitionUnfit, TableError
 from retable.gold.bulk import Bulk
 from retable.gold.work import Work, is_late
 from retable.model.sequence import Sequence
-from retable.replay.fold import REMEDY_REBUILD, Folded, RowEvent
+from retable.replay.fold import REMEDY_REBUILD, Folded
 from retable.replay.history import AppliedChange, Hold, TableHistory
 from retable.replay.images import ordering_clash
 from retable.replay.policies import hold_at
+from retable.replay.row_event import RowEvent
 from retable.replay.rulings import REMEDY_ROW
+from retable.replay.shard_parts import shard_of
 
 REMEDY_PARTITION = "correct `partition` in the settings, then: retable hold release TABLE --retry --reason ..."
 REMEDY_LATE = "retable hold release TABLE --rebuild --reason ..."
@@ -25,6 +27,8 @@ def standing_hold(work: Work) -> Hold | None:
     for position, change in told.items():
         if position not in work.state.changes and is_late(work.state, change.part, change.position):
             return Hold("LATE_CHANGE", LATE_REASON, None, change.part, change.statement, REMEDY_LATE)
+    if not work.state.shards.keys() <= work.history.identities:
+        return None
     if work.history.hold is None and (vanished := set(work.state.changes) - set(told)):
         reason = f"the statement at {min(vanished)}, on which gold's schema stands, is not in silver any more"
         return Hold("LATE_CHANGE", reason, None, None, None, REMEDY_LATE)
@@ -39,7 +43,12 @@ def is_newer(work: Work, bulk: Bulk, window: str, empty: bool) -> bool:
         return False
     if any(place >= first for place, _, _ in history.skipped):
         return False
-    if work.rebuilds or not work.hashed or any(column.kept is not None for column in history.final.columns):
+    if (
+        work.rebuilds
+        or work.gathers
+        or not work.hashed
+        or any(column.kept is not None for column in history.final.columns)
+    ):
         return False
     if standing_hold(work) is not None or ordering_hold(work, history, bulk.ends) is not None:
         return False
@@ -58,7 +67,7 @@ def above_hold(work: Work, folded: Folded) -> set[tuple[object, ...]]:
     """What a table whose hold is lifted has to look at: what events above the hold touch; all, if settings changed."""
     hold, done = None if work.state is None else work.state.hold, {} if work.state is None else work.state.applied
     same = all(done.get(window, identity) == identity for window, identity in work.applied.items())
-    if hold is None or hold.position is None or not same:
+    if hold is None or hold.position is None or not same or work.history.shards:
         return folded.touched
     latest = folded.winners | folded.latest
     above = {key for key in folded.touched if key in latest and latest[key].sequence >= hold.position}
@@ -74,6 +83,8 @@ def is_behind(work: Work, hold: Hold) -> bool:
     if work.state is None or (work.rebuilds and not work.rewrites) or hold == work.state.hold or hold.position is None:
         return False
     marks = work.state.mark
+    if shard_of(hold.part) is not None:
+        marks = {part: mark for part, mark in marks.items() if shard_of(part) == shard_of(hold.part)}
     if hold.remedy == REMEDY_ROW and hold.part is not None:
         marks = {part: mark for part, mark in marks.items() if part == hold.part}
     return any(hold.position <= mark for mark in marks.values())
@@ -94,7 +105,13 @@ def ordering_hold(work: Work, history: TableHistory, events: list[RowEvent]) -> 
         places |= {(part or None, mark.epoch) for part, mark in work.state.mark.items()}
     stop = history.hold.position if history.hold is not None else None
     told = [change for change in history.changes if stop is None or change.position < stop]
-    clashes = (ordering_clash(told, part, epoch) for part, epoch in sorted(places, key=str))
+    shards = {shard_of(change.part) for change in told}
+    clashes = (
+        ordering_clash([change for change in told if shard_of(change.part) == shard], part, epoch)
+        for part, epoch in sorted(places, key=str)
+        for shard in shards
+        if shard_of(part) == shard
+    )
     return next((clash for clash in clashes if clash is not None), None)
 
 
@@ -111,3 +128,13 @@ def schema_hold(history: TableHistory, error: TableError) -> Hold:
     if change is None:
         return Hold(error.code, error.message, None, None, None, REMEDY_REBUILD)
     return Hold(error.code, error.message, change.position, change.part, change.statement, REMEDY_REBUILD)
+
+
+def stop_of(work: Work, error: TableError) -> Sequence | None:
+    """Where a failure stops the table: below the window, or, of a rebuild, below the row that failed (None: wholly)."""
+    if isinstance(error, LateChange | BehindHorizon | PartitionUnfit):
+        return None
+    if work.rebuilds and not work.rewrites:
+        at = error.facts.get("at")
+        return at if isinstance(at, Sequence) else None
+    return min((event.sequence for event in work.events if event.counted), default=None)

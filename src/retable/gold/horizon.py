@@ -10,9 +10,10 @@ from retable.gold.state import Floor, GoldState
 from retable.gold.store import Late, Standing
 from retable.gold.work import Decision, Work, all_held
 from retable.model.sequence import Sequence
-from retable.replay.fold import Bounds, Folded, Key, RowEvent, told_row
+from retable.replay.fold import Bounds, Folded, Key
 from retable.replay.history import Hold, TableHistory
 from retable.replay.images import TableReader
+from retable.replay.row_event import RowEvent, told_row
 from retable.replay.rulings import BEHIND, REMEDY_ALL_ROWS, REMEDY_BEHIND
 from retable.replay.traced import ImplicitColumn
 

@@ -4,7 +4,8 @@ from retable.gold.horizon import older
 from retable.gold.store import Halves, Late
 from retable.gold.work import Work, is_late
 from retable.model.sequence import LOWEST
-from retable.replay.fold import Pair, RowEvent, unpaired
+from retable.replay.fold import unpaired
+from retable.replay.row_event import Pair, RowEvent
 
 
 def events_of(work: Work, window: str) -> list[RowEvent]:

@@ -2,194 +2,28 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
 from functools import partial
 
 from retable.config import Settings
-from retable.ddl.registry import DIALECTS, describe, parse_statement
-from retable.ddl.types import gold_type
-from retable.ddl.widening import keeps_values
-from retable.decode.baseline_form import baseline_type, is_baseline
-from retable.decode.registry import find_format
-from retable.errors import KeyUnknown, NameClash
 from retable.gold.baselines import start_statements
-from retable.gold.imports import NO_IMPORTS, Imports
-from retable.gold.names import gold_column, gold_table
-from retable.gold.state import GoldState
-from retable.ledger.baselines import NO_BASELINES, Baselines
+from retable.gold.names import gold_table
+from retable.gold.rules import Rules
 from retable.model.event import TableName
-from retable.model.policies import Policies
-from retable.model.schema import ColumnSpec, GoldType
-from retable.model.schema_change import SchemaChange, StartTable, Unsupported
+from retable.model.schema_change import SchemaChange, StartTable
 from retable.model.sequence import Sequence
-from retable.replay.columns import Dialect
-from retable.replay.fold import Bounds, RowEvent
-from retable.replay.history import ChangeStatus, Column, Epoch, Hold, TableHistory
+from retable.replay.fold import Bounds
+from retable.replay.history import ChangeStatus, Hold, NameSpan, TableHistory
 from retable.replay.images import strange_columns
-from retable.replay.policies import source_ids
-from retable.replay.rulings import Ruling
-from retable.replay.stages import FormerKey
+from retable.replay.row_event import RowEvent
+from retable.replay.shard_parts import source_part
+from retable.replay.sharded import is_sharded, join, of_shard, of_shards
 from retable.replay.timeline import Statement, Timeline, trace
 from retable.replay.traced import ImplicitColumn
-from retable.source_settings import SourceSettings
 
 REMEDY_CLASH = (
     "give one of the two another database or exclude it, then: retable hold release TABLE --rebuild --reason ..."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """What the settings, the dialect and dumps of the schema of one source say of types, names and keys."""
-
-    settings: Settings
-    source: SourceSettings
-    system: str
-    rulings: tuple[Ruling, ...] = ()
-    imports: Imports = NO_IMPORTS
-    baselines: Baselines = NO_BASELINES
-
-    def fingerprint(self, identity: str, name: TableName) -> str:
-        """Digest what decides how a table is decoded and typed: settings, and what was imported of its schema."""
-        told = (self.settings.fingerprint(self.source.name, name), self.imports.fingerprint(identity, name))
-        return "+".join(filter(None, told))
-
-    def are_typed_otherwise(self, state: GoldState) -> bool:
-        """Whether columns that only images told of have types by other settings, and all their images are there."""
-        now = self.settings.typing(self.source.name, state.table)
-        return bool(state.implicit) and state.typing not in ("", now) and state.missing is None
-
-    def started_by(self, window: str) -> set[Statement]:
-        """The start of the table of which this window is a piece of a baseline: the piece may have no row."""
-        mine = Baselines(tuple(row for row in self.baselines.rows if row.window == window))
-        return set(start_statements(mine, self.source.takes))
-
-    def dialect(self) -> Dialect:
-        return Dialect(self._declared, partial(keeps_values, self.system), describe, self.policies, self._read)
-
-    def policies(self, table: TableName) -> Policies:
-        """What the settings say of changes of a table."""
-        return self.settings.rules(table).policies
-
-    def _read(self, text: str, table: TableName) -> tuple[SchemaChange, ...]:
-        if self.system not in DIALECTS:
-            return (Unsupported(table, f"statements of {self.system!r} are not read"),)
-        return parse_statement(self.system, text, table.database, table.schema, table.table)
-
-    def _declared(self, table: TableName, spec: ColumnSpec) -> GoldType | None:
-        return self._ruled(table, spec.name, gold_type(self.system, spec.source_type))
-
-    def _ruled(self, table: TableName, name: str, told: GoldType | None) -> GoldType | None:
-        rules = self.settings.rules(table)
-        kind = rules.types.get(name) or told
-        dated = kind is not None and kind.kind in ("date", "timestamp", "timestamptz")
-        return GoldType("string") if dated and rules.zero_date == "string" else kind
-
-    def seen(self, table: TableName, name: str, wire: str | None) -> tuple[str | None, GoldType]:
-        """The source type, where messages tell one, and the type of a column that no statement told of: else text."""
-        if wire is not None and is_baseline(wire):
-            return None, self._ruled(table, name, baseline_type(wire)) or GoldType("string")
-        told = None if wire is None else find_format(self.source.format).untold(wire)
-        kind = gold_type(self.system, told) if isinstance(told, str) else told
-        return wire if isinstance(told, str) else None, self._ruled(table, name, kind) or GoldType("string")
-
-    def column_names(self, history: TableHistory) -> dict[str, str]:
-        """Gold names of the final columns by identity; NameClash where two meet."""
-        names = {column.id: self._column_name(column) for column in history.final.columns}
-        taken: dict[str, str] = {}
-        for column in history.final.columns:
-            other = taken.setdefault(names[column.id].lower(), column.name)
-            if other != column.name:
-                raise NameClash(f"columns {other!r} and {column.name!r} both become {names[column.id]!r}")
-        return names
-
-    def _column_name(self, column: Column) -> str:
-        kept, case = column.kept, self.settings.lake.case
-        if kept is None or not kept.number:
-            return gold_column(column.name, case)
-        return gold_column(f"{gold_column(kept.name, case)}__until_{kept.number}", case)
-
-    def keys(
-        self, history: TableHistory, events: Iterable[RowEvent], known: tuple[str, ...], hold: Hold | None
-    ) -> tuple[str, ...]:
-        """The key columns: of the settings, else of the statements, else of the messages below a hold; () = none.
-
-        KeyUnknown where messages of one table name different keys and no statement says which.
-        """
-        told = self.settings.rules(history.name).keys or history.final.keys
-        if told:
-            return told
-        since = max(history.rekeyed, default=None)
-        counts = Bounds(history.void if since is None else since, history.hold or hold)
-        named = {self._final_names(history, e) for e in events if e.keys and counts.verdict(e) is None}
-        named |= {known} if known else set()
-        if len(named) > 1:
-            first, second = sorted(named)[:2]
-            raise KeyUnknown(f"messages of {history.name} name the key {first} and the key {second}; set keys for it")
-        return named.pop() if named else ()
-
-    def former_keys(
-        self, history: TableHistory, events: Iterable[RowEvent], hold: Hold | None
-    ) -> tuple[FormerKey, ...]:
-        """The keys that the table had before: of the statements, else of the messages; none where settings name one."""
-        if not history.rekeyed or self.settings.rules(history.name).keys:
-            return ()
-        events, start = list(events), history.void
-        found = []
-        for end in history.rekeyed:
-            epoch = [epoch for epoch in history.epochs if epoch.start is None or epoch.start < end][-1]
-            counts = Bounds(start, history.hold or hold)
-            mine = [event for event in events if event.sequence <= end and counts.verdict(event) is None]
-            told = {tuple(map(_identity_in(epoch), epoch.keys))} if epoch.keys else _named(history, mine)
-            if len(told) > 1:
-                raise KeyUnknown(f"messages of {history.name} name {len(told)} keys before {end}; set keys for it")
-            places = {column.id: column for column in epoch.columns}
-            key = next(iter(told), ())
-            if strange := [identity for identity in key if identity not in places]:
-                raise KeyUnknown(f"the key of {history.name} before {end} has a column that is not there: {strange[0]}")
-            found.append(FormerKey(end, tuple(places[identity] for identity in key)))
-            start = end
-        return tuple(found)
-
-    def hashed_by(self, keys: tuple[str, ...], history: TableHistory, events: Iterable[RowEvent]) -> bool:
-        """Whether silver's key hashes, which are of the messages' keys as they are written, tell these keys apart."""
-        if self.settings.rules(history.name).keys or not keys:
-            return False
-        key = {column.id for name in keys if (column := history.final.column(name)) is not None}
-        columns = [column for epoch in history.epochs for column in epoch.columns if column.id in key]
-        written = {(column.id, column.source_type) for column in columns}
-        named = {event.keys for event in events}
-        same = {tuple(name.lower() for name in self._final_names(history, event)) for event in events}
-        return len(named) == 1 and same == {tuple(key.lower() for key in keys)} and len(written) == len(key)
-
-    @staticmethod
-    def _final_names(history: TableHistory, event: RowEvent) -> tuple[str, ...]:
-        epoch = history.epoch_of(event.sequence)
-        ids = [column.id if (column := epoch.column(name)) else None for name in event.keys or ()]
-        final = names_by_identity(history)
-        return tuple(final.get(i or "", name) for i, name in zip(ids, event.keys or (), strict=True))
-
-
-def _named(history: TableHistory, events: Iterable[RowEvent]) -> set[tuple[str, ...]]:
-    """The keys that messages name, by the identities of their columns."""
-    return {tuple(map(_identity_in(history.epoch_of(event.sequence)), event.keys)) for event in events if event.keys}
-
-
-def _identity_in(epoch: Epoch) -> Callable[[str], str]:
-    def identify(name: str) -> str:
-        column = epoch.column(name)
-        return name if column is None else column.id
-
-    return identify
-
-
-def names_by_identity(history: TableHistory) -> dict[str, str]:
-    """The final names of columns; of one that stands in another's place, also for that one's identity."""
-    names = {column.id: column.name for column in history.final.columns}
-    for column in history.final.columns:
-        names |= dict.fromkeys(source_ids(column), column.name)
-    return names
 
 
 class Tables:
@@ -198,7 +32,32 @@ class Tables:
     def __init__(self, timeline: Timeline, rules: Rules) -> None:
         self.rules = rules
         self._timeline = timeline
-        self._histories = {history.identity: history for history in timeline.histories()}
+        self._histories = self._gather()
+
+    def _gather(self) -> dict[str, TableHistory]:
+        """The tables of gold: those of the source, and what the settings make of several."""
+        shards: dict[TableName, list[TableHistory]] = defaultdict(list)
+        found = {}
+        for history in self._timeline.histories():
+            target = self.rules.settings.target(history.name)
+            if target is None:
+                found[history.identity] = history
+            else:
+                shards[target].append(history)
+        for target, mine in shards.items():
+            whole = join(target, mine, self.rules.settings.rules(target).shard_in_key)
+            found[whole.identity] = whole
+        return found
+
+    def _spans(self, name: TableName) -> list[tuple[NameSpan, TableHistory, str | None]]:
+        """When a name meant which table of gold, and as which shard."""
+        return [
+            (span, history, label)
+            for history in self._histories.values()
+            for label, each in history.parts()
+            for span in each.spans
+            if span.name == name
+        ]
 
     @classmethod
     def trace(
@@ -212,7 +71,12 @@ class Tables:
         timeline = trace(statements, rules.dialect(), implicit, rulings=rules.rulings)
         told = {history.identity for history in timeline.histories()}
         untold = [name for name in known if f"{name}@base" not in told]
-        return cls(trace(statements, rules.dialect(), implicit, untold, rules.rulings) if untold else timeline, rules)
+        if untold:
+            timeline = trace(statements, rules.dialect(), implicit, untold, rules.rulings)
+        rulings = of_shards(rules.rulings, timeline.histories())
+        if rulings != rules.rulings:
+            timeline = trace(statements, rules.dialect(), implicit, untold, rulings)
+        return cls(timeline, rules)
 
     def history(self, identity: str) -> TableHistory:
         return self._histories[identity]
@@ -223,7 +87,7 @@ class Tables:
     def names_of(self, identity: str) -> set[TableName]:
         """Every name that a table had; none for a table that no statement speaks of."""
         history = self._histories.get(identity)
-        return set() if history is None else {span.name for span in history.spans}
+        return set() if history is None else history.names
 
     @property
     def recorded(self) -> list[tuple[Statement, ChangeStatus, str | None]]:
@@ -233,24 +97,25 @@ class Tables:
         """Row events by the identity of their table; a name that no statement told is a table of its own."""
         owned: dict[str, list[RowEvent]] = defaultdict(list)
         for name, events in rows.items():
-            spans = [(span, h.identity) for h in self._histories.values() for span in h.spans if span.name == name]
+            spans = self._spans(name)
             for event in events:
-                identity = next((i for span, i in reversed(spans) if span.covers(event.sequence)), None)
-                if identity is None:
-                    identity = self._timeline.owner(name, event.sequence)
-                    self._histories = {history.identity: history for history in self._timeline.histories()}
-                    spans = [(s, h.identity) for h in self._histories.values() for s in h.spans if s.name == name]
-                owned[identity].append(event)
+                found = next((each for each in reversed(spans) if each[0].covers(event.sequence)), None)
+                if found is None:
+                    self._timeline.owner(name, event.sequence)
+                    self._histories = self._gather()
+                    spans = self._spans(name)
+                    found = next(each for each in reversed(spans) if each[0].covers(event.sequence))
+                _, history, label = found
+                owned[history.identity].append(event if label is None else of_shard(event, label))
         return dict(owned)
 
     def is_divided(self, name: TableName, ends: list[RowEvent], owned: Mapping[str, list[RowEvent]]) -> bool:
         """Whether a statement about a table or its name stands between the ends of its rows, or it owns others too."""
         first, last = ends[0].sequence, ends[-1].sequence
         identity = next(iter(self.split({name: ends})))
-        if owned[identity] != ends:
+        if owned[identity] != ends or is_sharded(identity):
             return True
-        spans = [span for each in self._histories.values() for span in each.spans if span.name == name]
-        ends_of_name = [at for span in spans for at in (span.start, span.end) if at is not None]
+        ends_of_name = [at for span, _, _ in self._spans(name) for at in (span.start, span.end) if at is not None]
         told = [change.position for change in self._histories[identity].changes]
         return any(first <= at <= last for at in (*told, *ends_of_name))
 
@@ -261,7 +126,9 @@ class Tables:
             history = self._histories[identity]
             for hold in (history.hold, holds.get(identity)):
                 events = [event for event in events if Bounds(None, hold).verdict(event) is None]
-            found += strange_columns(events, history, partial(self.rules.seen, history.name))
+            for label, each in history.parts():
+                mine = [event for event in events if event.shard == label]
+                found += strange_columns(mine, each, partial(self.rules.seen, each.name))
         return found
 
     def gold_names(self) -> dict[str, tuple[str, Hold | None]]:
@@ -286,12 +153,15 @@ class Tables:
     def touched_by(self, statements: Collection[Statement], known: Collection[str]) -> set[str]:
         """The tables on which these statements have a bearing; one that starts anew is none until gold has it."""
         places = {(statement.position, statement.part) for statement in statements}
+
+        def is_told(history: TableHistory) -> bool:
+            return any((change.position, source_part(change.part)) in places for change in history.changes)
+
         starts = {(each.position, each.table) for each in statements if any(map(_is_start, each.changes))}
         return {
             history.identity
             for history in self._histories.values()
-            if any((change.position, change.part) in places for change in history.changes)
-            or (history.identity in known and _starts(history) & starts)
+            if is_told(history) or (history.identity in known and _starts(history) & starts)
         }
 
 
@@ -301,19 +171,9 @@ def _is_start(change: SchemaChange) -> bool:
 
 def _starts(history: TableHistory) -> set[tuple[Sequence, TableName | None]]:
     """Where a table may start anew, under each of its names."""
-    return {(at, span.name) for at, _ in history.voids for span in history.spans}
+    return {(at, span.name) for _, each in history.parts() for at, _ in each.voids for span in each.spans}
 
 
 def gold_names(settings: Settings, history: TableHistory) -> set[str]:
-    """Every gold name that a table ever had."""
-    return {gold_table(settings.lake, span.name) for span in history.spans}
-
-
-def named_now(state: GoldState, history: TableHistory) -> tuple[str, ...]:
-    """The key columns that gold knows, under the names that they have now; none where one is gone, or the key is."""
-    if any(str(position) not in state.changes for position in history.key_changes):
-        return ()
-    identities = {column.name: column.id for column in state.columns}
-    names = names_by_identity(history)
-    now = [names.get(identities.get(key, "")) for key in state.keys]
-    return tuple(name for name in now if name is not None) if None not in now else ()
+    """Every gold name that a table ever had, also those of its shards."""
+    return {gold_table(settings.lake, name) for name in {history.name, *history.names}}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyiceberg.table import DataScan, Table
 
+from retable.config import Settings
 from retable.errors import NotFound, NotReady
 from retable.gold.described import state_of
 from retable.gold.state import SEQUENCE_COLUMN, GoldState
@@ -15,6 +16,8 @@ from retable.ledger.faults import explained
 from retable.ledger.read import read_cuts, read_ledger
 from retable.ledger.rows import CutRow
 from retable.ledger.windows import find_window
+from retable.replay.sharded import is_sharded
+from retable.source_settings import SourceSettings
 
 _OWN = "_retable_"
 SHADOW = "shadow_"
@@ -60,7 +63,12 @@ def gold_states(lake: Lake) -> dict[str, GoldState]:
 def is_retired(lake: Lake, state: GoldState) -> bool:
     """Whether the settings no longer take a gold table: its source is gone from them, or leaves it out."""
     source = lake.settings.sources.get(state.source)
-    return source is None or not source.takes(state.table)
+    return source is None or not feeds(lake.settings, source, state)
+
+
+def feeds(settings: Settings, source: SourceSettings, state: GoldState) -> bool:
+    """Whether a source still feeds a gold table, as the settings say."""
+    return settings.feeds(source, state.table, is_sharded(state.identity))
 
 
 def find_gold(lake: Lake, name: str) -> tuple[Table, GoldState]:

@@ -21,6 +21,7 @@ from retable.ledger.tables import QUARANTINE
 from retable.model.window import Window
 from retable.replay.fold import Reject
 from retable.replay.history import AppliedChange, ChangeStatus, TableHistory
+from retable.replay.shard_parts import source_part
 from retable.replay.timeline import Statement
 
 REPLAY_VERSION = "replay 1"
@@ -53,7 +54,8 @@ def quarantine_rejects(
 
 def _quarantined(history: TableHistory, reject: Reject, window: Window, now: datetime) -> dict[str, object]:
     event = reject.event
-    name = next((span.name for span in history.spans if span.covers(event.sequence)), history.name)
+    own = history.of(event.shard)
+    name = next((span.name for span in own.spans if span.covers(event.sequence)), own.name)
     return {
         "stage": "replay",
         "window": window.name,
@@ -151,7 +153,7 @@ def change_rows(
         _change_row(source, outcome, change, statement, windows[statement], now)
         for outcome in outcomes
         for change in outcome.history.changes
-        if (statement := statements.get((change.position, change.part))) is not None
+        if (statement := statements.get((change.position, source_part(change.part)))) is not None
     ]
     concerned = {(row.position, row.part, row.statement) for row in (*recorded, *rows) if row.identity}
     rows += [
@@ -173,7 +175,7 @@ def _change_row(
         outcome.state.identity,
         outcome.gold,
         str(change.position),
-        change.part or "",
+        source_part(change.part) or "",
         statement.event_time_ms,
         window,
         change.statement,

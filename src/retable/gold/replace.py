@@ -7,6 +7,8 @@ from retable.errors import OrderUndefined, RowMissing
 from retable.gold.store import Standing
 from retable.model.sequence import Sequence
 from retable.replay.fold import Folded, Key, Values, Winner
+from retable.replay.history import TableHistory
+from retable.replay.shard_parts import both_write, follows, shard_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,12 @@ class EventsMissed(Exception):
 
     It is newer than all of them, as the key is written in two ways; or it is not the row that left the key.
     """
+
+
+def is_below(row: Standing, history: TableHistory) -> bool:
+    """Whether a row of gold counts no more, as its table was emptied since."""
+    void = history.shard_voids.get(shard_of(row.part) or "") if history.shards else history.void
+    return void is not None and row.sequence <= void
 
 
 def replace_keys(
@@ -43,8 +51,8 @@ def replace_keys(
             continue
         if winner.base is not None:
             winner = winner.over(_base(winner.base, present, winner.sequence))
-        if any(row.part != winner.part and row.sequence.epoch == winner.sequence.epoch for row in old):
-            raise OrderUndefined(f"partitions {old[0].part} and {winner.part} both write one key")
+        if clash := [row for row in old if not follows(winner.part, winner.sequence, row.part, row.sequence)]:
+            raise OrderUndefined(both_write(clash[0].part, winner.part))
         if not complete and any(row.sequence > winner.sequence or winner.took_another(row.values) for row in old):
             raise EventsMissed
         if winner.row is not None and [(row.values, row.sequence) for row in old] == [(winner.row, winner.sequence)]:

@@ -19,7 +19,7 @@ from retable.ledger.read import read_ledger, read_tables
 from retable.ledger.rows import LedgerRow, Row, StageReport
 from retable.ledger.windows import read_windows
 from retable.ledger.write import append_rows
-from retable.model.event import TableName
+from retable.replay.sharded import is_sharded
 
 
 class Report:
@@ -92,9 +92,9 @@ class Report:
 
     def _retired(self) -> set[str]:
         """The gold tables that the settings leave out."""
-        takes = self._lake.settings.source(self._source).takes
-        names = {row.gold: TableName(row.database, row.schema, row.table) for row in self._tables.values()}
-        return {gold for gold, name in names.items() if not takes(name)}
+        source, rows = self._lake.settings.source(self._source), self._tables.values()
+        feeds = self._lake.settings.feeds
+        return {row.gold for row in rows if not feeds(source, row.name, is_sharded(row.identity))}
 
     def _count(self, replayed: Replayed, seconds: float) -> list[LedgerRow]:
         """Append what the run counted, table by table, and the sums of the windows."""

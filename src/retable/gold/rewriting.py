@@ -2,38 +2,93 @@
 
 from collections import Counter
 
-from retable.gold.evolve import RewriteNeeded, RowsMissing
+from retable.errors import LateChange, PartitionUnfit
+from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing, plan_evolution
 from retable.gold.state import KEEP_APPLIED, GoldState
-from retable.gold.work import Work, counted_of
+from retable.gold.store import GoldTable
+from retable.gold.work import Work, counted_of, fresh_voids
 from retable.model.sequence import Sequence
-from retable.replay.fold import Bounds, Folded, RowEvent
+from retable.replay.fold import Bounds, Folded
+from retable.replay.history import TableHistory
 from retable.replay.images import TableReader
+from retable.replay.row_event import RowEvent
+from retable.replay.sharded import differs_by_shard
 
+DROP_IT = "drop the gold table in the catalog, which a rebuild then makes anew"
 _READ_ONE_WAY = frozenset({"boolean", "int", "long"})
 _SPELLED_ONE_WAY = frozenset({"decimal", "string"})
 """What is read one way too, but from Debezium, whose `decimal_mode` and `time_mode` tell how it stands."""
 
 
+def evolution_of(work: Work, table: GoldTable, reader: TableReader, names: dict[str, str]) -> Evolution:
+    """The way to the columns of the reader's history."""
+    history = reader.history
+    known = () if work.state is None else work.state.columns
+    by_name = work.rebuilds or work.state is None
+    try:
+        evolution = plan_evolution(table.fields(), known, history.final.columns, names, by_name)
+    except LateChange as narrower:
+        if not history.shards:
+            raise
+        raise RewriteNeeded(narrower.message) from narrower
+    told = tuple(str(change.position) for change in history.changes if change.status == "applied")
+    if work.state is not None and not work.rebuilds and evolution.drops and told == work.state.changes:
+        raise LateChange(f"rows that came late tell columns otherwise; gold would lose {evolution.drops[0]!r}")
+    if parting := table.parting().intersection(evolution.drops):
+        raise PartitionUnfit(f"{min(parting)} parts files of {work.gold}, so Iceberg cannot take it away: {DROP_IT}")
+    written = [name for name, column in evolution.adds if reader.defaults[column.id] is not None]
+    if written and not (work.rebuilds or table.is_empty or table.has_defaults()):
+        raise RewriteNeeded(f"{len(written)} new columns whose default format v2 does not show")
+    _check_alike(work, evolution, history)
+    return evolution
+
+
 def check_findable(work: Work, reader: TableReader) -> None:
     """RewriteNeeded where gold lacks rows, or has some that were read otherwise, and no key tells which they are."""
-    if work.rebuilds or work.state is None or work.retired:
+    if work.rebuilds or work.retired:
+        return
+    if work.gathers:
+        raise RewriteNeeded("tables go into it that went elsewhere before")
+    if work.state is None:
         return
     lost = RowsMissing if work.left_out else RewriteNeeded
     if work.state.is_set_back:
         raise lost("its main branch was set back")
     if work.resumes:
         return
+    if not work.state.has_shards_of(work.history):
+        raise RewriteNeeded("one of the tables that go into it went, or has other names")
+    if work.history.shards and not reader.keys and fresh_voids(work, reader.history):
+        raise RewriteNeeded("one of the tables that go into it was emptied, and no key tells its rows")
     if work.state.keys_are_set and not work.keys_are_set and _is_rekeyed(work.state, reader):
         raise RewriteNeeded("its key is not that of the settings any more")
     if not _is_read_otherwise(work):
         return
     if not _is_key_read_one_way(reader):
         raise RewriteNeeded("its rows were read otherwise before, and no key tells which they are")
-    now = counted_of(work)
-    rows = {work.windows[ordinal]: counted.rows for ordinal, counted in now.items()}
+    rows = {work.windows[ordinal]: counted.rows for ordinal, counted in counted_of(work).items()}
     for window, (_, before) in work.before.items():
         if rows.get(window, 0) < before.get("rows", 0):
             raise lost(f"{window} has {rows.get(window, 0)} rows of it, and had {before['rows']}")
+
+
+def _check_alike(work: Work, evolution: Evolution, history: TableHistory) -> None:
+    """RewriteNeeded where columns of several tables are put together otherwise than gold's rows have them."""
+    if work.rebuilds or work.state is None or not history.shards:
+        return
+    there = {name for name, _ in evolution.renames} | set(evolution.order)
+    known = {column.id: column.default for column in work.state.columns}
+    if evolution.adds and evolution.drops:
+        raise RewriteNeeded(f"{evolution.drops[0]} of its tables gave way to another column")
+    final = history.final.columns
+    adds = {column.id for _, column in evolution.adds}
+    for at, column in enumerate(final):
+        if column.id in adds and (differs_by_shard(column) or any(s.has_dropped(at) for s in history.shards)):
+            raise RewriteNeeded(f"older rows of its tables have values in {column.name}")
+    if any(to in there for _, to in evolution.renames):
+        raise RewriteNeeded("columns of its tables took each other's names")
+    if told := [column.name for column in final if known.get(column.id, column.default) != column.default]:
+        raise RewriteNeeded(f"the default of {told[0]} is another")
 
 
 def check_refused(work: Work, folded: Folded) -> None:

@@ -10,9 +10,11 @@ from retable.config import Settings
 from retable.decode.values import ValueRules
 from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.gold.horizon import check_whole, remembered
+from retable.gold.names import gold_table
 from retable.gold.past import NO_FILES, Past
 from retable.gold.places import Places
-from retable.gold.plan import Tables, gold_names, named_now
+from retable.gold.plan import Tables, gold_names
+from retable.gold.rules import named_now
 from retable.gold.state import GoldState
 from retable.gold.store import Lane
 from retable.gold.survey import Seen, Survey
@@ -20,6 +22,8 @@ from retable.gold.table import TableReplay
 from retable.gold.work import Outcome, Work
 from retable.replay.fold import REMEDY_REBUILD
 from retable.replay.history import Hold, TableHistory
+from retable.replay.row_event import RowEvent
+from retable.replay.sharded import waits_no_more
 from retable.replay.timeline import Statement
 from retable.source_settings import SourceSettings
 
@@ -108,6 +112,12 @@ class Run:
         gold, state = seen.found[identity].gold, seen.found[identity].state
         if self._is_nothing(seen, identity) or (way == "replay" and self._is_done(seen, identity, silver)):
             return None
+        if way == "replay" and state is not None and waits_no_more(state.hold, history):
+            events, silver, way = (
+                self._all_of(seen, history, silver),
+                {**self._past.replayed_content(), **silver},
+                "resume",
+            )
         hold = self._blocked.get(identity) or seen.tables.gold_names()[identity][1]
         keys: tuple[str, ...] = ()
         standing = None if way == "rebuild" else state
@@ -128,7 +138,7 @@ class Run:
             gold=gold,
             history=history,
             state=state,
-            implicit=tuple(column for column in seen.implicit if column.identity == identity),
+            implicit=tuple(column for column in seen.implicit if column.identity in history.identities),
             typing=self._settings.typing(self._source.name, history.name),
             events=events,
             older=lambda needed: self._survey.older(seen.tables, history, seen.visible[-1], set(silver), needed),
@@ -149,15 +159,16 @@ class Run:
                 self._survey.rules.system,
             ),
             applied=self._identities(history, silver),
-            before=self._before(history, gold, silver),
+            before=self._before(history, gold, self._counted_anew(history, state, silver)),
             bulk=next((bulk for bulk in seen.bulks if bulk.ends == events), None),
             identities=lambda: self._identities(history, self._past.replayed_content()),
             horizon=max(self._past.ordinals[window] for window in seen.visible),
             format_version=rules.format_version,
             partition=rules.partition,
             clash=hold,
-            retired=not self._source.takes(history.name),
-            left_out=any(str(span.name) in self._past.left_out for span in history.spans),
+            retired=not self._settings.feeds(self._source, history.name, bool(history.shards)),
+            left_out=any(str(name) in self._past.left_out for name in history.names),
+            gathers=self._gathers(history, state),
             rebuilds=way == "rebuild",
             resumes=way == "resume",
         )
@@ -174,6 +185,28 @@ class Run:
         names = (*sorted(gold_names(self._settings, history) - others - {gold}), gold)
         places = [(window, name) for name in names for window in windows if (window, name) in past.counted]
         return {where[0]: (past.counted[where], past.counts.get(where, {})) for where in places}
+
+    def _counted_anew(self, history: TableHistory, state: GoldState | None, silver: Mapping[str, str]) -> Iterable[str]:
+        """The windows that a run counts anew: all, where tables that went into this one do no more."""
+        return silver if state is None or state.has_shards_of(history) else {*self._past.replayed, *silver}
+
+    def _all_of(self, seen: Seen, history: TableHistory, silver: Mapping[str, str]) -> list[RowEvent]:
+        """All rows of a table that goes on, those of the windows that were replayed as well."""
+        older = self._survey.older(seen.tables, history, seen.visible[-1], set(silver), None)
+        names, done = self._past.windows, self._past.replayed
+        return [
+            *seen.owned.get(history.identity, []),
+            *(event._replace(counted=True) for event in older if names[event.ordinal] in done),
+        ]
+
+    def _gathers(self, history: TableHistory, state: GoldState | None) -> bool:
+        """Whether rows of other tables of gold are this one's from now on."""
+        if state is None and not history.shards:
+            return any(self._settings.target(span.name) is not None for span in history.spans)
+        known = {} if state is None else state.shards
+        fresh = [shard.history for shard in history.shards if shard.history.identity not in known]
+        names = {gold_table(self._settings.lake, span.name) for each in fresh for span in each.spans}
+        return any(table in names for _, table in self._past.counted)
 
     def _identities(self, history: TableHistory, silver: Mapping[str, str]) -> dict[str, str]:
         """What a window of this content of silver is applied as, under the settings and imports of a table."""
@@ -231,6 +264,8 @@ class Run:
             return False
         if state is None or self._is_gone(history, state):
             return state is None and self._is_gone(history, state) and self._is_counted(history, gold, applied)
+        if not state.has_shards_of(history) or waits_no_more(state.hold, history):
+            return False
         told = {str(change.position) for change in history.changes if change.status == "applied"}
         if state.hold is None and (history.hold is not None or told != set(state.changes)):
             return False

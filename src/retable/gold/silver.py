@@ -29,7 +29,7 @@ from retable.model.schema_change import (
     Unsupported,
 )
 from retable.model.sequence import Sequence
-from retable.replay.fold import Half, RowEvent
+from retable.replay.row_event import Half, RowEvent
 from retable.replay.timeline import Statement
 
 ROW_ADDRESS = ("window", "topic", "partition", "offset", "row_index")

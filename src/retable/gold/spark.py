@@ -31,6 +31,7 @@ from retable.ledger.windows import find_window
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.fold import Values
+from retable.replay.shard_parts import join_part
 from retable.session import build_session
 from retable.source_settings import SourceSettings
 
@@ -176,12 +177,15 @@ class SparkRows:
     def delete_all(self, gold: str, branch: str) -> None:
         self.spark.sql(f"DELETE FROM {_quoted(gold, branch)} WHERE true")
 
-    def delete_below(self, gold: str, branch: str, void: Sequence) -> None:
+    def delete_below(self, gold: str, branch: str, void: Sequence, shard: str | None = None) -> None:
         path = SEQUENCE_COLUMN
         epoch, hi, lo = int(void.epoch), int(void.hi), int(void.lo)
         older = f"{path}.hi < {hi} OR ({path}.hi = {hi} AND {path}.lo < {lo})"
-        below = f"{path}.epoch < {epoch} OR ({path}.epoch = {epoch} AND ({older}))"
-        self.spark.sql(f"DELETE FROM {_quoted(gold, branch)} WHERE {below}")
+        below = f"({path}.epoch < {epoch} OR ({path}.epoch = {epoch} AND ({older})))"
+        if shard is not None:
+            below += f" AND startswith({path}.part, :shard)"
+        args = {"shard": join_part(shard or "", None)}
+        self.spark.sql(f"DELETE FROM {_quoted(gold, branch)} WHERE {below}", args=args)
 
     def delete_keys(self, gold: str, branch: str, keys: pa.Table) -> None:
         # An inner join: only the key columns are read, and the target is not shuffled.

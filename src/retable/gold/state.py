@@ -8,7 +8,7 @@ from retable.ledger.rows import TableState
 from retable.model.event import TableName
 from retable.model.schema import GoldType, parse_gold_type
 from retable.model.sequence import Sequence, parse_sequence
-from retable.replay.history import Hold
+from retable.replay.history import Hold, TableHistory
 from retable.replay.traced import ImplicitColumn
 
 PREFIX = "retable."
@@ -62,6 +62,18 @@ class Floor:
 
 
 @dataclass(frozen=True, slots=True)
+class ShardState:
+    """One of several tables of the source that go into a gold table: its name, and below which sequence it is void.
+
+    `aside` are its columns that stand for another of gold's than that of their name (`retable.replay.history.Shard`).
+    """
+
+    table: TableName
+    void: Sequence | None
+    aside: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class GoldState:
     """The state of one gold table. `applied` gives, per window, the identity of what was replayed.
 
@@ -70,6 +82,7 @@ class GoldState:
     updates whose other half has not come, by sequence, with the window in which each waits. `floor` is what silver
     no longer holds of it; None: it holds all. `implicit` are the columns that only images told of, and `typing` the
     settings (`Settings.typing`) by which they have their types. `keys_are_set`: the settings named the `keys`.
+    `shards` are the source's tables that go into it, by identity, where there are several.
     `is_set_back`, which no property tells: main lacks rows that were written to it, as somebody rolled it back.
     """
 
@@ -90,7 +103,23 @@ class GoldState:
     floor: Floor | None = None
     typing: str = ""
     keys_are_set: bool = False
+    shards: dict[str, ShardState] = field(default_factory=dict)
     is_set_back: bool = False
+
+    @property
+    def names(self) -> set[TableName]:
+        """Its own name, and those of the source's tables that go into it."""
+        return {self.table, *(shard.table for shard in self.shards.values())}
+
+    def has_shards_of(self, history: TableHistory) -> bool:
+        """Whether all tables that went into it still do, under the same names and with the same columns for its own."""
+        now = {each.history.identity: (each.history.name, each.aside) for each in history.shards}
+        return all(now.get(identity) == (shard.table, shard.aside) for identity, shard in self.shards.items())
+
+    @property
+    def untold_shards(self) -> list[TableName]:
+        """Those of them that no statement made."""
+        return [shard.table for identity, shard in self.shards.items() if identity == f"{shard.table}@base"]
 
     @property
     def missing(self) -> Floor | None:
@@ -136,7 +165,7 @@ def to_properties(state: GoldState) -> dict[str, str]:
         "mark": _json({part: str(sequence) for part, sequence in state.mark.items()}),
         "applied": _json(state.applied),
         "changes": _json(state.changes),
-        "implicit": _json([_implicit_json(column) for column in state.implicit]),
+        "implicit": _json([_implicit_json(column, state.identity) for column in state.implicit]),
         "pending": _json(state.pending),
         "horizon": str(state.horizon),
         "typing": state.typing,
@@ -144,6 +173,8 @@ def to_properties(state: GoldState) -> dict[str, str]:
     }
     if state.void is not None:
         properties["void"] = str(state.void)
+    if state.shards:
+        properties["shards"] = _json({identity: _shard_json(shard) for identity, shard in state.shards.items()})
     if state.hold is not None:
         properties["hold"] = _json(hold_json(state.hold))
     if state.floor is not None:
@@ -175,6 +206,7 @@ def from_properties(properties: dict[str, str]) -> GoldState | None:
         _floor(json.loads(own["floor"])) if "floor" in own else None,
         own.get("typing", ""),
         own.get("keys_are_set") == "true",
+        {identity: _shard(item) for identity, item in json.loads(own.get("shards", "{}")).items()},
     )
 
 
@@ -241,13 +273,25 @@ def _column(item: dict[str, object]) -> GoldColumn:
     )
 
 
-def _implicit_json(column: ImplicitColumn) -> list[str | None]:
+def _shard_json(shard: ShardState) -> dict[str, object]:
+    table, void = shard.table, None if shard.void is None else str(shard.void)
+    return {"table": [table.database, table.schema, table.table], "void": void, "aside": shard.aside}
+
+
+def _shard(facts: dict[str, Any]) -> ShardState:
+    void = facts["void"]
+    return ShardState(TableName(*facts["table"]), None if void is None else parse_sequence(void), facts["aside"])
+
+
+def _implicit_json(column: ImplicitColumn, whole: str) -> list[str | None]:
     start = None if column.epoch_start is None else str(column.epoch_start)
-    return [start, column.name, column.source_type, str(column.type)]
+    of_shard = [] if column.identity == whole else [column.identity]
+    return [start, column.name, column.source_type, str(column.type), *of_shard]
 
 
-def _implicit(identity: str, item: list[str | None]) -> ImplicitColumn:
-    start, name, source_type, kind = item
+def _implicit(whole: str, item: list[str | None]) -> ImplicitColumn:
+    start, name, source_type, kind, *of_shard = item
+    identity = of_shard[0] if of_shard and of_shard[0] else whole
     gold_type = parse_gold_type(kind or "")
     if gold_type is None or name is None:
         raise ValueError(f"the property retable.implicit has an unknown type {kind!r}")

@@ -65,8 +65,8 @@ class RowStore(Protocol):
 
     def delete_all(self, gold: str, branch: str) -> None: ...
 
-    def delete_below(self, gold: str, branch: str, void: Sequence) -> None:
-        """Delete the rows of a lower sequence."""
+    def delete_below(self, gold: str, branch: str, void: Sequence, shard: str | None = None) -> None:
+        """Delete the rows of a lower sequence: all such, or those of a shard."""
 
     def delete_keys(self, gold: str, branch: str, keys: pa.Table) -> None:
         """Delete the rows whose columns of these names equal a row of `keys`, null-safe."""

@@ -1,6 +1,6 @@
 """What a run has before it: statements, rows by the table that owns them, and gold as it stands."""
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -8,13 +8,15 @@ from retable.config import Settings
 from retable.gold.bulk import Bulk, read_events
 from retable.gold.past import Past
 from retable.gold.places import Found, Places
-from retable.gold.plan import Rules, Tables, gold_names
+from retable.gold.plan import Tables, gold_names
+from retable.gold.rules import Rules
 from retable.gold.silver import ROW_COLUMNS, SKETCH_COLUMNS, by_name, system_of, taken, to_event, to_statement
 from retable.gold.store import Halves, Late, Record, RowStore
 from retable.ledger.rows import TableRow
 from retable.model.event import TableName
-from retable.replay.fold import RowEvent
 from retable.replay.history import TableHistory
+from retable.replay.row_event import RowEvent
+from retable.replay.sharded import is_sharded
 from retable.replay.timeline import Statement
 from retable.replay.traced import ImplicitColumn
 from retable.source_settings import SourceSettings
@@ -76,22 +78,24 @@ class Survey:
 
     def table(self, row: TableRow, told: tuple[ImplicitColumn, ...]) -> Seen:
         """See all that was replayed of one table; `told` are the columns of which only images told before."""
-        replayed, names = self._past.replayed, self.tables().names_of(row.identity)
+        state = self._places.find(row.identity, row.gold).state
+        shards = () if state is None else state.untold_shards
+        replayed, names = self._past.replayed, self.tables(shards).names_of(row.identity)
         visible = self._past.visible(max(replayed))
         records = self._rows.table_rows(visible[-1], names or {TableName(row.database, row.schema, row.table)})
         events = self._events([record for record in records if record["window"] in replayed], counted=True)
         return self._trace(self._statements(visible), visible, events, set(), told, replayed)
 
-    def tables(self) -> Tables:
+    def tables(self, shards: Iterable[TableName] = ()) -> Tables:
         """The tables up to the last window that was replayed, as statements alone tell them."""
         statements = self._statements(self._past.visible(max(self._past.replayed)))
-        return Tables.trace([*statements], self.rules, [], self._known())
+        return Tables.trace([*statements], self.rules, [], [*self._known(), *shards])
 
     def older(
         self, tables: Tables, history: TableHistory, until: str, own: Set[str], needed: Late | Halves | None
     ) -> list[RowEvent]:
         """The table's events in windows not its `own`; what those call by its name may be another table."""
-        found = self._rows.table_rows(until, {span.name for span in history.spans}, needed)
+        found = self._rows.table_rows(until, history.names, needed)
         known = self._past.ordinals.keys() - own
         events = self._events([record for record in found if record["window"] in known], counted=False)
         return tables.split(events).get(history.identity, [])
@@ -100,12 +104,19 @@ class Survey:
     def _taken(self) -> dict[str, TableRow]:
         """The tables that gold has and the settings take: those that they leave out stay as they are."""
         tables = self._past.tables.items()
-        return {i: row for i, row in tables if self._source.takes(TableName(row.database, row.schema, row.table))}
+        return {i: row for i, row in tables if self._settings.feeds(self._source, row.name, is_sharded(i))}
 
     def _known(self) -> list[TableName]:
         """The tables that gold has though no statement made them."""
         names = {identity: TableName(r.database, r.schema, r.table) for identity, r in self._past.tables.items()}
         return [name for identity, name in names.items() if identity == f"{name}@base"]
+
+    def _left(self, tables: Tables) -> set[str]:
+        """The gold tables of several of the source's that some of these left, or left the name of."""
+        wholes = [each for each in tables.histories() if each.shards and each.identity in self._past.tables]
+        golds = {each.identity: self._past.tables[each.identity].gold for each in wholes}
+        states = ((each, self._places.find(each.identity, golds[each.identity]).state) for each in wholes)
+        return {each.identity for each, state in states if state is not None and not state.has_shards_of(each)}
 
     def _statements(self, visible: list[str]) -> dict[Statement, str]:
         found: dict[Statement, str] = {}
@@ -143,17 +154,22 @@ class Survey:
         implicit, stored = list(told or ()), told is None
         found: dict[str, Found] = {}
         older: Owned = {}
+        known = self._known()
         while True:
-            tables = Tables.trace([*statements], self.rules, implicit, self._known())
+            tables = Tables.trace([*statements], self.rules, implicit, known)
             owned = tables.split(events)
             names = tables.gold_names()
             touched = set(owned) | tables.touched_by(pending, self._past.tables)
             touched |= counted & names.keys()
             touched |= {i for i, row in self._past.tables.items() if i in names and names[i][0] != row.gold}
+            touched |= self._left(tables) if pending else set()
             fresh = touched - set(found)
             for identity in fresh:
                 former = gold_names(self._settings, tables.history(identity))
                 found[identity] = self._places.find(identity, names[identity][0], former)
+            there = (state for i in fresh if (state := found[i].state) is not None)
+            shards = {name for state in there for name in state.untold_shards}.difference(known)
+            known += shards
             states = {i: each.state for i, each in found.items() if stored and each.state is not None}
             more: list[ImplicitColumn] = []
             for identity in fresh & states.keys():
@@ -164,6 +180,6 @@ class Survey:
             rows = {i: [*owned.get(i, []), *older.get(i, [])] for i in owned.keys() | older.keys()}
             holds = {identity: state.hold for identity, state in states.items()}
             strange = [column for column in tables.strange(rows, holds) if column not in implicit]
-            if not strange and not more:
+            if not strange and not more and not shards:
                 return Seen(statements, visible, tables, owned, implicit, found)
             implicit += more + [column for column in strange if column not in more]

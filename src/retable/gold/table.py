@@ -5,10 +5,19 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from retable.errors import BehindHorizon, Compacted, Fenced, LateChange, MessageError, PartitionUnfit, TableError
+from retable.errors import Compacted, Fenced, MessageError, TableError
 from retable.gold.bulk import to_events
-from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing, plan_evolution
-from retable.gold.holding import above_hold, is_behind, is_newer, late_hold, ordering_hold, schema_hold, standing_hold
+from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing
+from retable.gold.holding import (
+    above_hold,
+    is_behind,
+    is_newer,
+    late_hold,
+    ordering_hold,
+    schema_hold,
+    standing_hold,
+    stop_of,
+)
 from retable.gold.horizon import (
     LeftOut,
     Undecided,
@@ -25,22 +34,33 @@ from retable.gold.horizon import (
 from retable.gold.needed import events_of
 from retable.gold.parted import resolve, wanted_fields
 from retable.gold.plain import fold_plain
-from retable.gold.replace import EventsMissed, replace_bag, replace_keys, replace_newer
-from retable.gold.rewriting import check_findable, check_refused, is_keyed_otherwise
+from retable.gold.replace import EventsMissed, is_below, replace_bag, replace_keys, replace_newer
+from retable.gold.rewriting import check_findable, check_refused, evolution_of, is_keyed_otherwise
 from retable.gold.rows import arrow_type, to_keys, to_table, to_values
 from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
 from retable.gold.store import Catalog, GoldTable, RowStore, Standing
-from retable.gold.work import Change, Decision, Outcome, Work, all_held, counted_of, drop_tag, gold_columns, new_state
-from retable.model.sequence import Sequence
+from retable.gold.work import (
+    Change,
+    Decision,
+    Outcome,
+    Voids,
+    Work,
+    all_held,
+    counted_of,
+    drop_tag,
+    fresh_voids,
+    gold_columns,
+    new_state,
+)
 from retable.replay.exactness import cast_hold
-from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, RowEvent, fold_keys
+from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, fold_keys
 from retable.replay.history import Hold
 from retable.replay.images import TableReader, key_columns
 from retable.replay.policies import keyed_cast
+from retable.replay.row_event import RowEvent
 from retable.replay.stages import fold_stages, stages_of
 
 _ATTEMPTS = 5
-DROP_IT = "drop the gold table in the catalog, which a rebuild then makes anew"
 ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
 
 
@@ -126,7 +146,7 @@ class TableReplay:
             keys = work.keys(history)
             reader = TableReader(history, keys, work.source_format, work.rules)
             wire = reader.wire(history.final, bulk.types)
-            evolution = _evolution(work, table, reader, work.names(history))
+            evolution = evolution_of(work, table, reader, work.names(history))
             resolve(work.partition or (), history)
         except (MessageError, TableError):
             return None
@@ -142,7 +162,7 @@ class TableReplay:
         for verdict, count in plain.verdicts.items():
             folded.verdicts[bulk.ends[0].ordinal, verdict] += count
         defaults = reader.defaults if table.has_defaults() else {}
-        change = Change(evolution, replace_newer(folded), defaults, False, plain)
+        change = Change(evolution, replace_newer(folded), defaults, (), plain)
         return Decision(history, None, folded, keys, change)
 
     def _decide_rewritten(self, work: Work, table: GoldTable) -> tuple[Work, Decision]:
@@ -190,7 +210,7 @@ class TableReplay:
             except TableError as error:
                 hold = schema_hold(history, error)
                 continue
-            bounds = Bounds(history.void, hold, history.skipped | left)
+            bounds = Bounds(history.void, hold, history.skipped | left, history.shard_voids)
             check_findable(work, reader)
             if stages and is_keyed_otherwise(work, events, bounds, stages[-1].end):
                 raise RewriteNeeded("its primary key changed")
@@ -221,7 +241,7 @@ class TableReplay:
             except Undecided as found:
                 hold, left = left_or_held(work, found.events, left, hold)
             except TableError as error:
-                hold = Hold(error.code, error.message, _stop(work, error), None, None, REMEDY_REBUILD)
+                hold = Hold(error.code, error.message, stop_of(work, error), None, None, REMEDY_REBUILD)
 
     def _change(
         self,
@@ -234,11 +254,10 @@ class TableReplay:
         events: list[RowEvent],
         bounds: Bounds,
     ) -> Change:
-        evolution = _evolution(work, table, reader, names)
-        void = reader.history.void
-        voids = void is not None and not table.is_empty and (work.state is None or work.state.void != void)
+        evolution = evolution_of(work, table, reader, names)
+        voids = [] if table.is_empty else fresh_voids(work, reader.history)
         standing = [] if work.rebuilds else self._standing(table, evolution, reader, folded)
-        standing = [row for row in standing if void is None or row.sequence > void]
+        standing = [row for row in standing if not is_below(row, reader.history)]
         defaults = reader.defaults if table.has_defaults() else {}
         if work.state is not None and (floor := floor_of(work, reader.history)) is not None:
             check_key(work.state, reader)
@@ -300,50 +319,21 @@ class TableReplay:
         for _, name, kind in table.fields():
             if name in evolution.drops and kind is not None:
                 rows = rows.append_column(name, pa.nulls(len(rows), arrow_type(kind)))
-        void = history.void if change.voids else None
-        if work.rebuilds or void is not None or not table.replace(gone, rows, self._run_id, self._window):
-            self._write_branch(work, table, void, gone, rows)
+        if work.rebuilds or change.voids or not table.replace(gone, rows, self._run_id, self._window):
+            self._write_branch(work, table, change.voids, gone, rows)
         self._step(f"{work.gold}: written")
         return True
 
-    def _write_branch(
-        self, work: Work, table: GoldTable, void: Sequence | None, gone: pa.Table, rows: pa.Table
-    ) -> None:
+    def _write_branch(self, work: Work, table: GoldTable, voids: Voids, gone: pa.Table, rows: pa.Table) -> None:
         """Delete and append by a commit each, which nobody sees, where one snapshot cannot hold both."""
         branch = table.branch(self._run_id)
         if work.rebuilds:
             self._rows.delete_all(work.gold, branch)
-        elif void is not None:
-            self._rows.delete_below(work.gold, branch, void)
+        else:
+            for shard, void in voids:
+                self._rows.delete_below(work.gold, branch, void, shard)
         if gone.num_rows and not table.is_empty:
             self._rows.delete_keys(work.gold, branch, gone)
             self._step(f"{work.gold}: deleted")
         if rows.num_rows:
             table.append(rows, self._run_id, self._window)
-
-
-def _evolution(work: Work, table: GoldTable, reader: TableReader, names: dict[str, str]) -> Evolution:
-    """The way to the columns of the reader's history."""
-    history = reader.history
-    known = () if work.state is None else work.state.columns
-    by_name = work.rebuilds or work.state is None
-    evolution = plan_evolution(table.fields(), known, history.final.columns, names, by_name)
-    told = tuple(str(change.position) for change in history.changes if change.status == "applied")
-    if work.state is not None and not work.rebuilds and evolution.drops and told == work.state.changes:
-        raise LateChange(f"rows that came late tell columns otherwise; gold would lose {evolution.drops[0]!r}")
-    if parting := table.parting().intersection(evolution.drops):
-        raise PartitionUnfit(f"{min(parting)} parts files of {work.gold}, so Iceberg cannot take it away: {DROP_IT}")
-    written = [name for name, column in evolution.adds if reader.defaults[column.id] is not None]
-    if written and not (work.rebuilds or table.is_empty or table.has_defaults()):
-        raise RewriteNeeded(f"{len(written)} new columns whose default format v2 does not show")
-    return evolution
-
-
-def _stop(work: Work, error: TableError) -> Sequence | None:
-    """Where a failure stops the table: below the window, or, of a rebuild, below the row that failed (None: wholly)."""
-    if isinstance(error, LateChange | BehindHorizon | PartitionUnfit):
-        return None
-    if work.rebuilds and not work.rewrites:
-        at = error.facts.get("at")
-        return at if isinstance(at, Sequence) else None
-    return min((event.sequence for event in work.events if event.counted), default=None)

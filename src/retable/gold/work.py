@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
+from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field, replace
 
 from retable.decode.values import Value, ValueRules
@@ -9,15 +10,18 @@ from retable.gold.bulk import Bulk
 from retable.gold.evolve import Evolution
 from retable.gold.plain import Plain
 from retable.gold.replace import Replacement
-from retable.gold.state import Floor, GoldColumn, GoldState
+from retable.gold.state import Floor, GoldColumn, GoldState, ShardState
 from retable.gold.store import GoldTable, Halves, Late
 from retable.model.partitioning import PartitionField
 from retable.model.sequence import Sequence, parse_sequence
-from retable.replay.fold import Bounds, Folded, Reject, RowEvent
+from retable.replay.fold import Bounds, Folded, Reject
 from retable.replay.history import Hold, TableHistory
+from retable.replay.row_event import RowEvent
 from retable.replay.stages import FormerKey
 from retable.replay.traced import ImplicitColumn
 
+Voids = Seq[tuple[str | None, Sequence]]
+"""Positions below which rows count no more, each of one shard, or, without one, of the whole table."""
 DROP_TAG = "retable_dropped_"
 
 
@@ -30,8 +34,9 @@ class Work:
     is what this run replays, by window, `before` what the ledger says of it and what it counted, and `identities` what
     the windows that were replayed would be applied as now; `clash` holds the table whatever its rows say; `partition`
     is by what the settings part its files; the settings leave a `retired` one out, and did so with a `left_out` one
-    when some windows were decoded. `keys` and `former` are the key that the table has at the end of a history, and
-    those that it had before; `keys_are_set`: the settings name them; `hashed`: silver's key hashes are of the key.
+    when some windows were decoded; it `gathers` what had a gold table of its own. `keys` and `former` are the key that
+    the table has at the end of a history, and those that it had before; `keys_are_set`: the settings name them;
+    `hashed`: silver's key hashes are of the key.
     `names` are the gold names of the final columns, by column identity. `rebuilds`: gold's rows are all replaced; its
     record too, unless the work only `rewrites`. `resumes`: the table's hold is lifted, and the events are all that it
     has.
@@ -63,6 +68,7 @@ class Work:
     clash: Hold | None = None
     retired: bool = False
     left_out: bool = False
+    gathers: bool = False
     rebuilds: bool = False
     rewrites: bool = False
     resumes: bool = False
@@ -78,13 +84,15 @@ class Work:
         """The same with all events of the table, so that every row of gold is written anew.
 
         Windows whose identity is another by now are replayed with it: what their rows come to now, is counted now;
-        `without` those that are left to a run of their own.
+        `without` those that are left to a run of their own. Where tables that went into it do no more, all are.
         """
         done = {} if self.state is None else self.state.applied
         found = self.identities().items()
-        stale = {window: now for window, now in found if done.get(window) != now and window not in without}
+        parted = self.state is not None and not self.state.has_shards_of(self.history)
+        stale = {window: now for window, now in found if (parted or done.get(window) != now) and window not in without}
         older = [event._replace(counted=self.windows[event.ordinal] in stale) for event in self.older(None)]
         mine = {self.windows[event.ordinal] for event in older if event.counted}
+        mine |= self.before.keys() & stale.keys() if parted else set()
         applied = {**{window: stale[window] for window in mine}, **self.applied}
         return replace(self, events=[*self.events, *older], applied=applied, rebuilds=True, rewrites=True)
 
@@ -102,12 +110,12 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The way to gold: columns, and rows. `voids`: rows below the history's void must go first."""
+    """The way to gold: columns, and rows. Rows below `voids` go first: all of them, or those of a shard."""
 
     evolution: Evolution
     replacement: Replacement
     defaults: Mapping[str, Value]
-    voids: bool
+    voids: Voids = ()
     plain: Plain | None = None
 
 
@@ -174,6 +182,24 @@ def _pending(work: Work, folded: Folded, before: Mapping[str, str], void: Sequen
     return {text: window for text, window in waiting.items() if void is None or parse_sequence(text) >= void}
 
 
+def fresh_voids(work: Work, history: TableHistory) -> Voids:
+    """The voids that gold does not know yet."""
+    state = work.state
+    if history.shards:
+        known = {} if state is None else {str(shard.table): shard.void for shard in state.shards.values()}
+        return [(label, void) for label, void in history.shard_voids.items() if known.get(label) != void]
+    if history.void is None or (state is not None and state.void == history.void):
+        return []
+    return [(None, history.void)]
+
+
+def _shard_states(history: TableHistory) -> dict[str, ShardState]:
+    return {
+        shard.history.identity: ShardState(shard.history.name, shard.history.void, dict(shard.aside))
+        for shard in history.shards
+    }
+
+
 def is_late(state: GoldState, part: str | None, sequence: Sequence) -> bool:
     mark = state.mark.get(part or "")
     return mark is not None and sequence <= mark
@@ -213,6 +239,7 @@ def new_state(work: Work, decision: Decision, columns: tuple[GoldColumn, ...]) -
         keys_are_set=work.keys_are_set,
         pending=_pending(work, decision.folded, before.pending, history.void),
         void=history.void,
+        shards=_shard_states(history),
         hold=hold,
         horizon=max(before.horizon, work.horizon),
         is_set_back=False,

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from retable.model.event import TableName
 from retable.model.evidence import Grade
 
 Stage = Literal["land", "decode", "replay"]
@@ -85,6 +86,11 @@ class TableRow:
     state: TableState
     hold: str | None
     recorded_at: datetime
+
+    @property
+    def name(self) -> TableName:
+        """The table as its source spells it, or as the settings name one that several go into."""
+        return TableName(self.database, self.schema, self.table)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from retable.decode.registry import decode_message, source_format
 from retable.errors import MessageError
 from retable.gold.imports import Imports, read_schema_imports
 from retable.gold.names import gold_table
-from retable.gold.plan import Rules
 from retable.gold.read import gold_states
+from retable.gold.rules import Rules
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
 from retable.model.event import ChangeEvent, TableName

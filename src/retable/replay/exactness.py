@@ -5,10 +5,11 @@ from dataclasses import replace
 
 from retable.model.sequence import Sequence
 from retable.replay.casts import Inexact
-from retable.replay.fold import Bounds, Folded, RowEvent, Values
+from retable.replay.fold import Bounds, Folded, Values
 from retable.replay.history import Epoch, Hold, TableHistory
 from retable.replay.images import TableReader
 from retable.replay.policies import casts_of, hold_at, keyed_cast
+from retable.replay.row_event import RowEvent
 from retable.replay.stages import FormerKey, Stage, fold_stages, stages_of
 
 REMEDY_INEXACT = (

@@ -5,15 +5,17 @@ matters. A row that cannot be read falls out before the comparison: the state be
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from retable.errors import MessageError, RowMissing, TableError
 from retable.model.sequence import Sequence
 from retable.replay.history import Hold
+from retable.replay.row_event import Half, Pair, RowEvent, told_row
 from retable.replay.rulings import REMEDY_ROW
+from retable.replay.shard_parts import both_write, follows, source_part
 
 Values = tuple[object, ...]
 Key = tuple[object, ...]
@@ -28,46 +30,6 @@ class Absent(Enum):
 
 
 ABSENT = Absent.ABSENT
-Half = Literal["before", "after"]
-Pair = tuple[int, int, str | None]
-
-
-class RowEvent(NamedTuple):
-    """A row change as silver has it. `counted` is False for rows of other windows that a late key needs.
-
-    `partial`: a column that `after` leaves out is unchanged.
-
-    `half` tells which half of an update this is, where the source writes one as two messages; both have the source
-    epoch and the `hi` of one sequence.
-    """
-
-    op: str
-    before: str | None
-    after: str | None
-    types: dict[str, str] | None
-    keys: tuple[str, ...] | None
-    sequence: Sequence
-    part: str | None
-    ordinal: int
-    topic: str
-    partition: int
-    offset: int
-    row_index: int
-    key_hash: int | None
-    old_key_hash: int | None
-    counted: bool
-    half: Half | None = None
-    partial: bool = False
-
-    @property
-    def pair(self) -> Pair:
-        """What the two halves of an update have in common."""
-        return (self.sequence.epoch, self.sequence.hi, self.part)
-
-    @property
-    def arrival(self) -> tuple[Sequence, int, str, int, int, int]:
-        """Total order: by sequence; the same sequence again (a redelivery) by where it arrived."""
-        return (self.sequence, self.ordinal, self.topic, self.partition, self.offset, self.row_index)
 
 
 class Read(NamedTuple):
@@ -140,18 +102,33 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where a table's rows count: not below `void`, not at or above the position of `hold`, and not where `skipped`."""
+    """Where a table's rows count: not below `void`, not at or above the position of `hold`, and not where `skipped`.
+
+    Rows of a shard do not count below its own among `shard_voids`.
+    """
 
     void: Sequence | None
     hold: Hold | None
     skipped: frozenset[tuple[Sequence, str | None, str | None]] = frozenset()
+    shard_voids: Mapping[str, Sequence] = field(default_factory=dict)
 
     def verdict(self, event: RowEvent) -> str | None:
-        if self.hold is not None and (self.hold.position is None or event.sequence >= self.hold.position):
+        if self.hold is not None and self._is_held(event, self.hold):
             return "held"
         if self.skipped and self._is_skipped(event):
             return "excluded"
-        return "voided" if self.void is not None and event.sequence < self.void else None
+        void = self.void if event.shard is None else self.shard_voids.get(event.shard)
+        return "voided" if void is not None and event.sequence < void else None
+
+    @staticmethod
+    def _is_held(event: RowEvent, hold: Hold) -> bool:
+        """Whether a row waits; where nothing orders it and the hold of another shard, it does not."""
+        if hold.position is None:
+            return True
+        is_apart = event.shard is not None and hold.part is not None
+        if is_apart and source_part(event.part) != source_part(hold.part):
+            return False
+        return event.sequence >= hold.position
 
     def _is_skipped(self, event: RowEvent) -> bool:
         """Whether a person left the row out; of an update in two halves, both.
@@ -161,11 +138,6 @@ class Bounds:
         if event.half is None:
             return (event.sequence, event.part, told_row(event)) in self.skipped
         return any((place.epoch, place.hi, part) == event.pair for place, part, _ in self.skipped)
-
-
-def told_row(event: RowEvent) -> str:
-    """The beginning of a row, as a hold tells it."""
-    return (event.after or event.before or "")[:500]
 
 
 def fold_keys(
@@ -210,8 +182,8 @@ def fold_keys(
             if key is None:
                 continue
             before = folded.winners.get(key)
-            if before is not None and before.part != event.part and before.sequence.epoch == event.sequence.epoch:
-                _stop(folded, event, "ORDER_UNDEFINED", f"partitions {before.part} and {event.part} both write one key")
+            if before is not None and not follows(event.part, event.sequence, before.part, before.sequence):
+                _stop(folded, event, "ORDER_UNDEFINED", both_write(before.part, event.part))
             if touches:
                 folded.touched.add(key)
             if winner is gone and before is not None and action.told and _gave_way(before, action.told):

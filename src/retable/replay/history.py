@@ -4,6 +4,7 @@ Everything here is a value. `trace` (in timeline.py) builds it from the statemen
 over the same statements see the same tables, columns and ids, whatever was replayed before.
 """
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -133,7 +134,9 @@ class TableHistory:
 
     `voids` are the positions below which no row counts (TRUNCATE, DROP, CREATE), each with whether the table is
     dropped from there on. `key_changes` are those at which its primary key came, went or changed. `ended` is where
-    it was dropped and its rows stay. `skipped` are the places of rows that a person decided to leave out.
+    it was dropped and its rows stay. `skipped` are the places of rows that a person decided to leave out. `shards` are
+    the source's tables that go into this one together, if it is made of such (sharded.py), and `cut` gives it as it was
+    where a hold stops it.
     """
 
     identity: str
@@ -146,6 +149,8 @@ class TableHistory:
     ended: Sequence | None = None
     skipped: frozenset[tuple[Sequence, str | None, str | None]] = frozenset()
     untold: frozenset[str] = frozenset()
+    shards: "tuple[Shard, ...]" = ()
+    cut: "Callable[[Hold], TableHistory] | None" = field(default=None, compare=False)
 
     @property
     def name(self) -> TableName:
@@ -186,11 +191,40 @@ class TableHistory:
         """Where the key changed, if rows that count can lie below."""
         return tuple(position for position in self.key_changes if self.void is None or self.void < position)
 
+    @property
+    def names(self) -> set[TableName]:
+        """Every name under which its rows came."""
+        return {span.name for _, history in self.parts() for span in history.spans}
+
+    @property
+    def identities(self) -> set[str]:
+        """The identities of the source's tables that it is, or is made of."""
+        return {history.identity for _, history in self.parts()}
+
+    def parts(self) -> "list[tuple[str | None, TableHistory]]":
+        """The histories under which its rows were written, by shard: of a table that has none, its own."""
+        found: list[tuple[str | None, TableHistory]] = [(shard.label, shard.history) for shard in self.shards]
+        return found or [(None, self)]
+
+    def shard(self, label: str | None) -> "Shard":
+        return next(shard for shard in self.shards if shard.label == label)
+
+    def of(self, label: str | None) -> "TableHistory":
+        """The history under which rows of a shard were written; of a table that has none, its own."""
+        return self.shard(label).history if self.shards else self
+
+    @property
+    def shard_voids(self) -> dict[str, Sequence]:
+        """The positions below which no row of a shard counts."""
+        return {shard.label: shard.history.void for shard in self.shards if shard.history.void is not None}
+
     def until(self, hold: Hold) -> "TableHistory":
         """The history as it was where `hold` stops the table, unless something stopped it before."""
         at = hold.position
         if at is None or (self.hold is not None and self.hold.position is not None and self.hold.position <= at):
             return self
+        if self.cut is not None:
+            return self.cut(hold)
         return replace(
             self,
             epochs=tuple(epoch for epoch in self.epochs if epoch.start is None or epoch.start < at),
@@ -207,3 +241,23 @@ class TableHistory:
             if epoch.start is None or sequence > epoch.start:
                 return epoch
         return self.epochs[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One of several tables of the source that go into one of gold; `label` is its name.
+
+    `columns` are its own for each final column of the whole, in their order; where it has none, the whole's. Those
+    that stand `aside` have, by first name and number, another of the whole than the one of that name.
+    """
+
+    label: str
+    history: TableHistory
+    columns: tuple[Column, ...] = ()
+    aside: Mapping[str, str] = field(default_factory=dict)
+
+    def has_dropped(self, at: int) -> bool:
+        """Whether it had the column at this place of the whole, and has it no more."""
+        own = self.columns[at].id
+        ever = any(column.id == own for epoch in self.history.epochs for column in epoch.columns)
+        return ever and all(column.id != own for column in self.history.final.columns)

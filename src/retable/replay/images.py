@@ -10,11 +10,14 @@ from retable.errors import BadValue, KeyUnknown, MessageError, OrderUndefined, T
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.replay.cells import Cell, Cells, default_of
-from retable.replay.fold import ABSENT, Key, Read, RowEvent, Values
+from retable.replay.fold import ABSENT, Key, Read, Values
 from retable.replay.history import AppliedChange, Column, Epoch, TableHistory
+from retable.replay.row_event import RowEvent
 from retable.replay.traced import ImplicitColumn
 
 _MOST_PLANS = 4096
+SHARD_ID = "shard"
+"""The identity of the column that names the shard of a row."""
 
 _Types = tuple[tuple[str, str | None], ...]
 
@@ -36,6 +39,7 @@ class TableReader:
     key_ids: tuple[str, ...] = ()
     defaults: dict[str, Value] = field(default_factory=dict)
     key_columns: list[int] = field(default_factory=list)
+    _shards: "dict[str | None, TableReader]" = field(default_factory=dict)
     _plans: dict[tuple[Sequence | None, _Types], list[Cell]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -47,9 +51,16 @@ class TableReader:
             self.key_columns = key_columns(self.history, self.keys)
         for column in self.columns:
             self.defaults[column.id] = default_of(column, self.rules)
+        for shard in self.history.shards:
+            key = tuple(shard.columns[at].id for at in self.key_columns)
+            self._shards[shard.label] = TableReader(
+                shard.history, self.keys, self.source_format, self.rules, shard.columns, key
+            )
 
     def read(self, event: RowEvent) -> Read:
         """What the event does. MessageError rejects this row, TableError holds the table here."""
+        if self._shards:
+            return self._shards[event.shard].read(event)
         self._check_order(event)
         after = None
         if event.op != "DELETE" and event.half != "before":
@@ -124,7 +135,7 @@ class TableReader:
             if keys_only and at not in self.key_columns:
                 row.append(None)
                 continue
-            if partial and cell.name not in lexemes:
+            if partial and cell.name not in lexemes and self.columns[at].id != SHARD_ID:
                 row.append(ABSENT)
                 continue
             try:

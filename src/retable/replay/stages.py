@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from retable.model.sequence import Sequence
-from retable.replay.fold import ABSENT, REMEDY_REBUILD, Bounds, Folded, RowEvent, Winner, fold_bag, fold_keys
+from retable.replay.fold import ABSENT, REMEDY_REBUILD, Bounds, Folded, Winner, fold_bag, fold_keys
 from retable.replay.history import Column, Hold, TableHistory
 from retable.replay.images import TableReader
+from retable.replay.row_event import RowEvent
 
 
 class FormerKey(NamedTuple):

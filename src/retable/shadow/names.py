@@ -2,8 +2,8 @@
 
 from retable.gold.baselines import read_whole_baselines
 from retable.gold.imports import read_schema_imports
-from retable.gold.plan import Rules
 from retable.gold.read import find_gold
+from retable.gold.rules import Rules
 from retable.gold.rulings import read_rulings
 from retable.gold.silver import read_statements
 from retable.ledger.catalog import Lake

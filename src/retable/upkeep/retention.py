@@ -80,6 +80,8 @@ def stay_of(state: GoldState, history: TableHistory, is_keyed_by_settings: bool,
         return Stay("its main branch was rolled back, and it is written anew from them")
     if not state.keys:
         return Stay("it has no key: its rows are counted")
+    if history.shards:
+        return Stay("several tables go into it, each with an order of its own")
     rekeyed = (at for at in history.key_changes if state.void is None or state.void < at)
     if any(rekeyed) and not is_keyed_by_settings:
         return Stay("its key changed: its rows are read under the key of their time")
@@ -118,17 +120,17 @@ def owners_of(
     golds = {state.identity: name for name, state in states.items()}
     holders: dict[TableName, set[str]] = defaultdict(set)
     for identity, history in known.items():
-        for span in history.spans:
-            holders[span.name].add(identity)
+        for name in history.names:
+            holders[name].add(identity)
     found: dict[TableName, Owner] = {}
     for identity, history in known.items():
         gold = golds.get(identity)
         state = None if gold is None else states[gold]
-        shares = any(len(holders[span.name]) > 1 for span in history.spans)
+        shares = any(len(holders[name]) > 1 for name in history.names)
         by_settings = bool(settings.rules(history.name).keys)
         stay = Stay("gold has no table of it") if state is None else stay_of(state, history, by_settings, shares)
-        for span in history.spans:
-            found.setdefault(span.name, Owner(identity, gold, state, stay))
+        for name in history.names:
+            found.setdefault(name, Owner(identity, gold, state, stay))
     return found
 
 

@@ -9,8 +9,8 @@ from pyiceberg.table import Table
 from retable.errors import InvalidSetting
 from retable.gold.baselines import read_whole_baselines
 from retable.gold.imports import read_schema_imports
-from retable.gold.plan import Rules
-from retable.gold.read import find_gold
+from retable.gold.read import feeds, find_gold
+from retable.gold.rules import Rules
 from retable.gold.rulings import read_rulings
 from retable.gold.state import SEQUENCE_COLUMN, Floor, GoldState
 from retable.ledger.catalog import Lake
@@ -43,7 +43,7 @@ def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Report:
     # The ledger comes first: what gold says of itself is then never older than the windows that count.
     ledger = read_ledger(lake, source.name)
     table, state = find_gold(lake, name)
-    if not source.takes(state.table):
+    if not feeds(lake.settings, source, state):
         raise InvalidSetting(
             f"{name} is retired: sources.{source.name} leaves {state.table} out, so no message of it is decoded; let "
             f"`include` and `exclude` take it, or verify it with --against ledger",
@@ -100,7 +100,7 @@ def _decode(
     whole = [window for window in visible if window.name in replayed - held]
     stored = frozenset(window.name for window in whole)
     decoder = Decoder(lake, source)
-    found = decoder.decode(visible, {state.table}, stored, events)
+    found = decoder.decode(visible, state.names, stored, events)
     imports = read_schema_imports(lake, source.name)
     older = dropped_statements(lake, source.name, kept)
     statements, system = read_statements([*older, *found.statements], source, imports.dialect)
@@ -108,8 +108,8 @@ def _decode(
     ordinals = {window.name: window.ordinal for window in (*baselines.windows, *visible)}
     rules = Rules(lake.settings, source, system, read_rulings(lake, source.name), imports, baselines)
     told = Told(rules, statements, ordinals, stored, _known(lake, source.name))
-    read_baseline_rows(lake, source.name, baselines.names & replayed, names_of(told, state) | {state.table}, events)
-    if others := names_of(told, state) - {state.table}:
+    read_baseline_rows(lake, source.name, baselines.names & replayed, names_of(told, state) | state.names, events)
+    if others := names_of(told, state) - state.names:
         decoder.decode(whole, others, stored, events)
     return found, told
 

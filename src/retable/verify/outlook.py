@@ -10,7 +10,7 @@ from retable.decode.registry import source_format
 from retable.errors import SettingsError
 from retable.gold.imports import read_schema_imports
 from retable.gold.past import NO_FILES
-from retable.gold.read import gold_states
+from retable.gold.read import feeds, gold_states
 from retable.gold.silver import silver_files
 from retable.gold.state import GoldState
 from retable.land.due import look
@@ -92,7 +92,7 @@ def look_ahead(lake: Lake, source: Source, now: datetime) -> Outlook:
     """Say what is stale, held and behind of a source, and so what a run would do; nothing is written."""
     windows, ledger = read_windows(lake, source.name), read_ledger(lake, source.name)
     mine = {name: state for name, state in gold_states(lake).items() if state.source == source.name}
-    states = {name: state for name, state in mine.items() if source.takes(state.table)}
+    states = {name: state for name, state in mine.items() if feeds(lake.settings, source, state)}
     kept = {layer: found for layer in KEPT_LAYERS if (found := kept_from(lake, layer, source.name))}
     there = [row for row in ledger if not any(is_dropped(row.window, kept.get(layer)) for layer in _NEEDED)]
     left_out = _left_out(source, there)
@@ -119,7 +119,7 @@ def look_ahead(lake: Lake, source: Source, now: datetime) -> Outlook:
 def look_again(lake: Lake, source: Source, windows: Collection[str]) -> Again:
     """Say what running these windows again would change."""
     mine = {name: state for name, state in gold_states(lake).items() if state.source == source.name}
-    states = {name: state for name, state in mine.items() if source.takes(state.table)}
+    states = {name: state for name, state in mine.items() if feeds(lake.settings, source, state)}
     ledger = [row for row in read_ledger(lake, source.name) if row.window in windows]
     return Again(tuple(_stale(lake, source, ledger, states)), frozenset(_left_out(source, ledger)))
 

@@ -15,16 +15,19 @@ import pyarrow as pa
 from retable.decode.image_text import read_image
 from retable.decode.values import ValueRules
 from retable.errors import MessageError, NotKept, TableError
-from retable.gold.plan import Rules, Tables
+from retable.gold.plan import Tables
+from retable.gold.rules import Rules
 from retable.gold.silver import table_name, to_event
 from retable.gold.state import Floor, GoldState
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.replay.exactness import cast_hold
-from retable.replay.fold import Bounds, Folded, Half, Key, Pair, RowEvent, Values
+from retable.replay.fold import Bounds, Folded, Key, Values
 from retable.replay.history import Hold, TableHistory
 from retable.replay.images import TableReader
+from retable.replay.row_event import Half, Pair, RowEvent
+from retable.replay.sharded import of_shard
 from retable.replay.stages import fold_stages, stages_of
 from retable.replay.timeline import Statement
 from retable.replay.traced import ImplicitColumn
@@ -81,8 +84,8 @@ class Links:
 
 def names_of(told: Told, state: GoldState) -> set[TableName]:
     """Every name under which rows of a table may have come."""
-    tables = Tables.trace(list(told.statements), told.rules, [], told.known)
-    return tables.names_of(state.identity) or {state.table}
+    tables = Tables.trace(list(told.statements), told.rules, [], (*told.known, *state.untold_shards))
+    return tables.names_of(state.identity) or state.names
 
 
 class Rebuild:
@@ -98,7 +101,7 @@ class Rebuild:
         self._standing = state.hold if state.hold is not None and state.hold.position is not None else None
         bound = {self._standing.position} if self._standing and self._standing.position else set()
         self._positions = sorted({statement.position for statement in told.statements} | bound)
-        self._mine: set[tuple[TableName, tuple[int, int]]] = set()
+        self._mine: dict[tuple[TableName, tuple[int, int]], str | None] = {}
         self.findings: list[Finding] = []
         self.verdicts: Counter[tuple[int, str]] = Counter()
         self.links = Links()
@@ -114,7 +117,7 @@ class Rebuild:
         self.columns: tuple[tuple[str, GoldType], ...] = tuple(
             (names[column.id], column.type) for column in self.history.final.columns
         )
-        self.bounds = Bounds(self.history.void, self.history.hold, self.history.skipped)
+        self.bounds = Bounds(self.history.void, self.history.hold, self.history.skipped, self.history.shard_voids)
 
     def _check_whole(self) -> None:
         """Without all messages only rows with a key can be folded, and only under one key."""
@@ -135,7 +138,8 @@ class Rebuild:
             by_name.setdefault(shape.name, []).append(event)
         implicit = list(self._told.remembered)
         while True:
-            tables = Tables.trace(list(self._told.statements), self._told.rules, implicit, self._told.known)
+            known = (*self._told.known, *self._state.untold_shards)
+            tables = Tables.trace(list(self._told.statements), self._told.rules, implicit, known)
             owned = tables.split(by_name)
             holds = {self._state.identity: self._standing}
             strange = [column for column in tables.strange(owned, holds) if column not in implicit]
@@ -144,8 +148,9 @@ class Rebuild:
             implicit += strange
         identity = self._identity(tables)
         mine = owned.get(identity, [])
-        chosen = set(map(id, mine))
-        self._mine = {(shape.name, shape.place) for shape, event in shapes.items() if id(event) in chosen}
+        chosen = {_address(event): event.shard for event in mine}
+        places = ((shape, _address(event)) for shape, event in shapes.items())
+        self._mine = {(shape.name, shape.place): chosen[address] for shape, address in places if address in chosen}
         return tables.history(identity), mine
 
     def _identity(self, tables: Tables) -> str:
@@ -184,10 +189,10 @@ class Rebuild:
     def deal(self, parts: int) -> None:
         """Give every event its part: keys that one update joins come into one, and so do the halves of an update."""
         halves: dict[Pair, tuple[Half, Key]] = {}
-        for _, event in self._read(self._events.batches()):
+        for _, event in self._mine_of(self._events.batches()):
             for one, other in self._joined(event, halves):
                 self.links.join(one, other)
-        self._events.deal(lambda batch: [self._part(name, event, parts) for name, event in self._read([batch])])
+        self._events.deal(lambda batch: [self._part(each, parts) for each in self._read([batch])])
 
     def _joined(self, event: RowEvent, halves: dict[Pair, tuple[Half, Key]]) -> Iterator[tuple[Key, Key]]:
         """The pairs of keys that an event joins; of a half it is remembered until the other one comes."""
@@ -202,8 +207,9 @@ class Rebuild:
                 del halves[event.pair]
                 yield other, found[0]
 
-    def _part(self, name: TableName, event: RowEvent, parts: int) -> int:
-        if (name, self._place(event.sequence)) not in self._mine:
+    def _part(self, row: tuple[TableName, RowEvent], parts: int) -> int:
+        event = self._owned(row)
+        if event is None:
             return NOWHERE
         if not self.keys or self.bounds.verdict(event) is not None:
             return part_of(event.pair, parts)
@@ -220,11 +226,7 @@ class Rebuild:
 
     def fold(self, part: int) -> Folded:
         """Fold the events of one part."""
-        mine = [
-            event
-            for name, event in self._read(self._events.part(part))
-            if (name, self._place(event.sequence)) in self._mine
-        ]
+        mine = [event for _, event in self._mine_of(self._events.part(part))]
         if (cast := cast_hold(self.history, self.reader, self.stages, mine)) is not None:
             self.findings.append(_hold_finding(cast))
         if (floor := self._told.floor) is not None:
@@ -246,12 +248,31 @@ class Rebuild:
                 found.append((*winner.row, spell_sequence(winner.sequence, winner.part)))
         return found
 
+    def _mine_of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[TableName, RowEvent]]:
+        for name, event in self._read(batches):
+            mine = self._owned((name, event))
+            if mine is not None:
+                yield name, mine
+
+    def _owned(self, row: tuple[TableName, RowEvent]) -> RowEvent | None:
+        """A row as one of this table, of its shard where it has such; None where it is another's."""
+        name, event = row
+        place = name, self._place(event.sequence)
+        if place not in self._mine:
+            return None
+        label = self._mine[place]
+        return event if label is None else of_shard(event, label)
+
     def _read(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[TableName, RowEvent]]:
         for batch in batches:
             for record in batch.to_pylist():
                 name = table_name(record)
                 if name is not None:
                     yield name, to_event(record, self._told.ordinals, counted=True)
+
+
+def _address(event: RowEvent) -> tuple[str, int, int, int, int]:
+    return (event.topic, event.partition, event.offset, event.row_index, event.ordinal)
 
 
 def spell_sequence(sequence: Sequence, part: str | None) -> str:

@@ -14,6 +14,7 @@ from retable.model.schema import GoldType
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.fold import Folded, Values
 from retable.replay.history import TableHistory
+from retable.replay.shard_parts import source_part
 from retable.replay.timeline import Statement
 from retable.verify.compare import Comparison, RowDifference, comparable, part_of
 from retable.verify.findings import Finding, Report
@@ -98,12 +99,12 @@ def _as_known(told: Told, state: GoldState) -> Told:
     if not _is_held_wholly(state):
         return replace(told, statements=statements)
     changes = [change for history in _histories(told, statements, state) for change in history.changes]
-    refused = {(change.position, change.part) for change in changes if str(change.position) not in taken}
+    refused = {(change.position, source_part(change.part)) for change in changes if str(change.position) not in taken}
     return replace(told, statements={s: w for s, w in statements.items() if (s.position, s.part) not in refused})
 
 
 def _histories(told: Told, statements: Mapping[Statement, str], state: GoldState) -> list[TableHistory]:
-    tables = Tables.trace(list(statements), told.rules, [], told.known)
+    tables = Tables.trace(list(statements), told.rules, [], (*told.known, *state.untold_shards))
     return [history for history in tables.histories() if history.identity == state.identity]
 
 

@@ -1,0 +1,52 @@
+"""A row change as silver has it, and what tells it from others."""
+
+from typing import Literal, NamedTuple
+
+from retable.model.sequence import Sequence
+
+Half = Literal["before", "after"]
+Pair = tuple[int, int, str | None]
+
+
+class RowEvent(NamedTuple):
+    """A row change as silver has it. `counted` is False for rows of other windows that a late key needs.
+
+    `partial`: a column that `after` leaves out is unchanged.
+
+    `half` tells which half of an update this is, where the source writes one as two messages; both have the source
+    epoch and the `hi` of one sequence. `shard` is the source's table that it is of, where several go into one.
+    """
+
+    op: str
+    before: str | None
+    after: str | None
+    types: dict[str, str] | None
+    keys: tuple[str, ...] | None
+    sequence: Sequence
+    part: str | None
+    ordinal: int
+    topic: str
+    partition: int
+    offset: int
+    row_index: int
+    key_hash: int | None
+    old_key_hash: int | None
+    counted: bool
+    half: Half | None = None
+    partial: bool = False
+    shard: str | None = None
+
+    @property
+    def pair(self) -> Pair:
+        """What the two halves of an update have in common."""
+        return (self.sequence.epoch, self.sequence.hi, self.part)
+
+    @property
+    def arrival(self) -> tuple[Sequence, int, str, int, int, int]:
+        """Total order: by sequence; the same sequence again (a redelivery) by where it arrived."""
+        return (self.sequence, self.ordinal, self.topic, self.partition, self.offset, self.row_index)
+
+
+def told_row(event: RowEvent) -> str:
+    """The beginning of a row, as a hold tells it."""
+    return (event.after or event.before or "")[:500]

@@ -1,0 +1,33 @@
+"""Partitions of tables that are made of several: each of a shard is one of its own."""
+
+from retable.model.sequence import Sequence
+
+_BETWEEN = "|"
+
+
+def join_part(shard: str, part: str | None) -> str:
+    """The partition of a shard's rows, as `shop.orders_7|`, or with the partition inside which they compare."""
+    return f"{shard}{_BETWEEN}{part or ''}"
+
+
+def shard_of(part: str | None) -> str | None:
+    """The shard of a partition; None where it is one of no shard."""
+    return part.rpartition(_BETWEEN)[0] or None if part else None
+
+
+def source_part(part: str | None) -> str | None:
+    """The partition as the source has it."""
+    return part if shard_of(part) is None else (part or "").rpartition(_BETWEEN)[2] or None
+
+
+def follows(part: str | None, sequence: Sequence, before: str | None, than: Sequence) -> bool:
+    """Whether two rows of one key compare: those of two partitions in one source epoch do not, nor of two shards."""
+    return part == before or (sequence.epoch != than.epoch and shard_of(part) == shard_of(before))
+
+
+def both_write(one: str | None, other: str | None) -> str:
+    """What stops a table of which a key comes from two sides."""
+    shards = shard_of(one), shard_of(other)
+    if None in shards or shards[0] == shards[1]:
+        return f"partitions {one} and {other} both write one key"
+    return f"{shards[0]} and {shards[1]} both write one key; shard_in_key = true tells them apart"
