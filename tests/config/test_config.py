@@ -326,6 +326,51 @@ def test_policies_change_a_tables_fingerprint(load):
     assert len({load(LAKE + SOURCE + each).fingerprint("erp", table) for each in tables}) == 2
 
 
+SHARDS = '[tables."shop.orders_*"]\nto = "shop.orders"\n[tables."eu.orders_*"]\nto = "shop.orders"\n'
+
+
+def test_tables_that_go_into_one_have_its_rules_and_that_has_them_too(load):
+    settings = load(LAKE + SOURCE + '[tables."shop.orders_*"]\nto = "shop.dbo.orders"\nkeys = ["id"]\n')
+    target, shard = TableName("shop", "dbo", "orders"), TableName("shop", None, "orders_1")
+    assert (settings.target(shard), settings.target(target)) == (target, None)
+    assert settings.rules(target) == settings.rules(shard)
+    assert settings.rules(TableName("shop", None, "orders")).keys == ()
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ('to = "orders"', "to: 'orders' is no table; write one as shop.orders, or shop.dbo.orders"),
+        ('to = "shop..orders"', "to: 'shop..orders' is no table"),
+        ("to = 7", "to: 7 is no table"),
+        ("shard_in_key = true", "shard_in_key says how tables go into one; name that one with `to`"),
+        ('too = "shop.orders"', "did you mean 'to'"),
+    ],
+)
+def test_tables_that_go_nowhere_are_refused(load, rules, words):
+    with pytest.raises(SettingsError) as found:
+        load(f'{LAKE}{SOURCE}[tables."shop.orders_*"]\n{rules}\n')
+    assert words in found.value.message
+
+
+def test_patterns_of_one_target_agree(load):
+    load(LAKE + SOURCE + SHARDS)
+    with pytest.raises(InvalidSetting, match=r"shop.orders_.*eu.orders_.*go to shop.orders, which is one table"):
+        load(LAKE + SOURCE + SHARDS + "shard_in_key = true\n")
+
+
+def test_the_shard_in_the_key_changes_the_fingerprint_of_its_table(load):
+    fingerprints = [
+        load(LAKE + SOURCE + SHARDS.partition('[tables."eu')[0] + each).fingerprint(
+            "erp", TableName("shop", None, name)
+        )
+        for each in ("", "shard_in_key = true\n")
+        for name in ("orders", "other")
+    ]
+    assert fingerprints[0] != fingerprints[2]
+    assert fingerprints[1] == fingerprints[3]
+
+
 def test_the_nearest_setting_of_a_table_is_named(load):
     with pytest.raises(UnknownSetting, match="did you mean 'schema'"):
         load(LAKE + SOURCE + '[tables."shop.orders"]\nschemas = "frozen"\n')

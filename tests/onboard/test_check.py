@@ -70,6 +70,18 @@ def test_messages_that_do_not_decode_are_named_and_end_with_attention(
     assert "shop000.orders" in result.stdout
 
 
+def test_tables_that_go_into_one_are_no_clash_and_say_which(
+    retable: Callable[..., Result], write_settings: SettingsWriter
+) -> None:
+    names = [f"shop000.{name}" for name in sorted(DESIGNS) if name != "stock"]
+    for routed, clash in ((names[:2], None), (names[:1], names[0])):
+        rules = "".join(f'[tables."{name}"]\nto = "{names[1]}"\n' for name in routed)
+        write_settings(SOURCE.partition("[tables")[0] + rules)
+        found = tables(retable("check", "shop", "--json"))
+        assert [found[name]["gold"] for name in names[:2]] == [f"gold_{names[1]}"] * 2
+        assert [found[name]["clashes_with"] for name in names[:2]] == [None, clash]
+
+
 def test_looking_writes_nothing(retable: Callable[..., Result], tmp_path: Path) -> None:
     retable("check", "shop")
     assert not any((tmp_path / "lake").rglob("*.parquet"))

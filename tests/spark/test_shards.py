@@ -1,15 +1,29 @@
 """Several tables of a source as one of gold, on Iceberg: what the pure core says, read alike by all, and verified."""
 
+import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
 from lakes import FreshLake
 from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_shards import ADDED, EMPTIED, KEYED, RENAMED, STORIES, TABLE, apart, ddl, insert, run, world_of
+from laws.world import NOW
 from reading.engines import ENGINES
+from retable.cli.baseline import find_table, part_of, target_of
+from retable.config import load_settings
+from retable.errors import InvalidSetting
+from retable.gold.read import is_retired
+from retable.gold.spark import replay_piece
+from retable.ledger.catalog import open_lake
 from retable.model.message import RawMessage
+from retable.model.sequence import Sequence
+from retable.onboard.baseline import land_baseline
+from retable.onboard.copies import CsvForm, open_copy
+from retable.verify.outlook import look_ahead
 from verify.test_spark import both
 
 
@@ -48,4 +62,45 @@ def test_a_table_that_leaves_and_one_that_swaps_columns_are_written_anew(spark: 
     world = replay(lake(tmp_path / "lake", 'partition = ["bucket(4, id)"]'), swapped[:5], swapped[5:], leaving)
     assert world.gold() == run(world_of(KEYED), [*swapped, *leaving]).gold()
     assert set(world.gold()) == {TABLE, "gold_shop.old_orders"}
+    check(world, tmp_path / "spill")
+
+
+def test_other_settings_bring_rows_there_and_back_and_say_so(spark: SparkSession, tmp_path: Path) -> None:
+    world = replay(lake(tmp_path / "lake"), ADDED[:5], ADDED[5:7])
+    settings = tmp_path / "lake" / "retable.toml"
+    together = settings.read_text(encoding="utf-8")
+    apart_again = together.partition("\n[tables")[0]
+    for text, window in ((apart_again, ADDED[7:8]), (together, ADDED[8:])):
+        settings.write_text(text, encoding="utf-8")
+        world.lake = open_lake(load_settings(settings))
+        moved = [stale for stale in look_ahead(world.lake, world.source, NOW).stale if "moved" in stale.because]
+        assert len(moved) == (2 if text is apart_again else 1)
+        replay(world, window)
+        assert look_ahead(world.lake, world.source, NOW).stale == ()
+        for gold, state in world.states().items():
+            if not is_retired(world.lake, state):
+                bronze, ledger = both(world, gold, tmp_path / "spill")
+                assert (bronze.findings, bronze.is_equal, ledger.findings) == ((), True, ()), gold
+    assert world.gold()[TABLE] == run(world_of(KEYED), ADDED).gold()[TABLE]
+
+
+def test_one_of_them_starts_anew_from_a_copy(spark: SparkSession, tmp_path: Path) -> None:
+    world = replay(lake(tmp_path / "lake"), ADDED)
+    with pytest.raises(InvalidSetting, match=r"name one of them: gold_shop.orders_0, gold_shop.orders_1"):
+        find_table(world.lake, TABLE)
+    known = find_table(world.lake, "gold_shop.orders_0")
+    target = target_of(world.lake, known, Sequence(0, 60, 0), part_of(world.lake, known, None))
+    assert (known.gold, target.keys) == (TABLE, ("id",))
+    pq.write_table(pa.table({"id": [1, 99], "v": [2, 3], "w": [4, 5]}), tmp_path / "copy.parquet")
+    copy = open_copy(str(tmp_path / "copy.parquet"), CsvForm())
+    for piece in land_baseline(world.lake, target, copy, NOW, lambda _: None):
+        replay_piece(world.session, world.lake, world.source, piece.window, "run", NOW)
+    found = {(row["source_table"], row["id"]): row["w"] for row in map(json.loads, world.gold()[TABLE].rows)}
+    assert found == {
+        ("shop.orders_0", 1): 4,
+        ("shop.orders_0", 99): 5,
+        ("shop.orders_1", 2): 7,
+        ("shop.orders_1", 6): 7,
+        ("shop.orders_1", 7): 8,
+    }
     check(world, tmp_path / "spill")

@@ -1,6 +1,7 @@
 """`retable baseline`: a table starts from a full copy that was taken at a position."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -32,6 +33,8 @@ from retable.onboard.key_spelling import spellings
 from retable.onboard.ordering import scope_of
 from retable.onboard.schema import Schema
 from retable.source_settings import SourceSettings
+
+_SHOWN = 3
 
 
 def baseline(
@@ -87,28 +90,41 @@ def baseline(
     reports = replay_pieces(lake, known.source, pieces)
     rejected = sum(report.counts.get("rejected", 0) for report in reports)
     say(f"{table}: {rows:,} rows in {len(pieces)} pieces, {rejected:,} of them do not fit")
-    if rejected or any(table in report.held for report in reports):
-        raise NeedsAttention(f"done, but see `retable quarantine list` and `retable hold list` for {table}")
+    if rejected or any(known.gold in report.held for report in reports):
+        raise NeedsAttention(f"done, but see `retable quarantine list` and `retable hold list` for {known.gold}")
 
 
 @dataclass(frozen=True, slots=True)
 class KnownTable:
-    """A table, of which source, and what gold says of it, where it is there already."""
+    """A table, of which source, and what gold says of it, where it is there already; `gold` is where its rows are."""
 
     source: SourceSettings
     name: TableName
     state: GoldState | None
+    gold: str
 
 
 def find_table(lake: Lake, table: str) -> KnownTable:
-    """Find a table by its gold name: one that is there, or one that a dump of its source's schema told."""
-    state = gold_states(lake).get(table)
+    """Find a table by its gold name: one that is there, or one that a dump of its source's schema told.
+
+    One of several that go into another is found by the name that it would have by itself.
+    """
+    states, called = gold_states(lake), partial(gold_table, lake.settings.lake)
+    for gold, whole in states.items():
+        for shard in whole.shards.values():
+            if called(shard.table) == table:
+                return KnownTable(lake.settings.source(whole.source), shard.table, whole.of_shard(shard.table), gold)
+    state = states.get(table)
+    if state is not None and state.shards:
+        names = ", ".join(sorted(called(shard.table) for shard in state.shards.values())[:_SHOWN])
+        raise InvalidSetting(f"several tables go into {table}; name one of them: {names}", table=table)
     if state is not None:
-        return KnownTable(lake.settings.source(state.source), state.table, state)
+        return KnownTable(lake.settings.source(state.source), state.table, state, table)
     for source in lake.settings.sources.values():
         for each in read_schema_imports(lake, source.name).each:
-            if gold_table(lake.settings.lake, each.table.table) == table:
-                return KnownTable(source, each.table.table, None)
+            name = each.table.table
+            if called(name) == table:
+                return KnownTable(source, name, None, called(lake.settings.target(name) or name))
     raise NotFound(
         f"there is no table {table}; before its first change it is known by `retable schema import SOURCE`", table=table
     )

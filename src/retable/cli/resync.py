@@ -49,8 +49,8 @@ def resync(
     append_rows(lake, [ActionRow(target.source, f"resync from {where}", table, reason, user(), this.now)])
     reports = replay_pieces(lake, known.source, pieces)
     say(f"{table} starts anew at {where}: what its source loads from there on fills it")
-    if any(table in report.held for report in reports):
-        raise NeedsAttention(f"done, but {table} is held: `retable hold list` says why")
+    if any(known.gold in report.held for report in reports):
+        raise NeedsAttention(f"done, but {known.gold} is held: `retable hold list` says why")
 
 
 def _no_rows() -> Iterator[pa.RecordBatch]:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -15,6 +15,7 @@ from pyiceberg.expressions.literals import literal
 from retable.freshness.gate import Blocker, Cause
 from retable.freshness.watermark import Watermarks
 from retable.gold.baselines import read_unfinished
+from retable.gold.claims import Moved
 from retable.gold.state import GoldState
 from retable.ledger.baselines import Unfinished
 from retable.ledger.catalog import Lake
@@ -42,9 +43,17 @@ class Quarantine:
 
 
 def read_blockers(
-    lake: Lake, source: SourceSettings, states: Mapping[str, GoldState], quarantine: Quarantine, before: Before
+    lake: Lake,
+    source: SourceSettings,
+    states: Mapping[str, GoldState],
+    moved: Collection[Moved],
+    quarantine: Quarantine,
+    before: Before,
 ) -> dict[str, list[Blocker]]:
-    """Give what blocks each of these tables of one source, by gold name; no entry is left out."""
+    """Give what blocks each of these tables of one source, by gold name; no entry is left out.
+
+    `moved` are rows that other settings send elsewhere than they are.
+    """
     unfinished = read_unfinished(lake, source.name)
     names = names_ever(lake, source.name) if quarantine.counts else {}
     seen = {name for counts in quarantine.counts.values() for name in counts if name is not None}
@@ -58,6 +67,7 @@ def read_blockers(
         gold: [
             *_begun(gold, state, unfinished),
             *_set_back(source.name, gold, state),
+            *_sent(source.name, gold, moved),
             *_held(lake, source, gold, state, before),
             *_pending(lake, source, gold, state, before),
             *_quarantined(source, gold, {*called(state), *names.get(state.identity, ())}, quarantine, before),
@@ -81,6 +91,17 @@ def _set_back(source: str, gold: str, state: GoldState) -> Iterable[Blocker]:
         reason = "its main branch was rolled back or put elsewhere: it lacks rows that were written to it"
         step = f"`retable plan {source}` shows a window to run again, which writes all of its rows anew"
         yield Blocker(Cause("MAIN_MOVED", reason, step, table=gold))
+
+
+# --- other settings ----------------------------------------------------------------------------------------------
+def _sent(source: str, gold: str, moved: Iterable[Moved]) -> Iterable[Blocker]:
+    """A table lacks rows that the settings send to it, or has rows that they send elsewhere."""
+    for each in moved:
+        if gold in (each.gold, each.to):
+            reason = f"the settings send the rows of {each.table} to {each.to}; they are in {each.gold} as yet"
+            step = f"`retable plan {source}` shows a window to run again, which brings them all there"
+            yield Blocker(Cause("MOVED", reason, step, table=gold))
+            return
 
 
 # --- holds -------------------------------------------------------------------------------------------------------

@@ -11,7 +11,9 @@ from retable.freshness.gaps import read_gaps
 from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge, standing_of
 from retable.freshness.progress import Progress, decoded_anew, read_progress, read_promises, watermarks_before
 from retable.freshness.watermark import Line, Watermarks, to_rows
+from retable.gold.claims import Moved, find_moved
 from retable.gold.described import state_of
+from retable.gold.names import gold_table
 from retable.gold.read import feeds, find_gold
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
@@ -19,6 +21,7 @@ from retable.ledger.read import read_cuts, read_ledger, read_tables, read_waterm
 from retable.ledger.rows import WatermarkRow
 from retable.ledger.write import append_rows
 from retable.model.evidence import GRADES, Grade
+from retable.replay.sharded import is_sharded
 from retable.source_settings import SourceSettings
 
 
@@ -131,7 +134,7 @@ def _facts(
         return watermarks_before(lake, source, progress, window)
 
     quarantine = read_quarantine(lake, source)
-    blockers = read_blockers(lake, source, tables, quarantine, before)
+    blockers = read_blockers(lake, source, tables, _moved(lake, source), quarantine, before)
     taken = {table: state for table, state in tables.items() if feeds(lake.settings, source, state)}
     for table, found in read_gaps(lake, source, taken, progress.free, before).items():
         blockers[table] += found
@@ -155,6 +158,13 @@ def _facts(
     )
 
 
+def _moved(lake: Lake, source: SourceSettings) -> list[Moved]:
+    """What other settings send elsewhere: only a table of several may have rows that another one is thought to have."""
+    if not any(is_sharded(row.identity) for row in read_tables(lake, source.name)):
+        return []
+    return find_moved(lake.settings, source, tables_of(lake, source.name), lambda: read_ledger(lake, source.name))
+
+
 def _progress(lake: Lake, source: SourceSettings, now: datetime) -> Progress:
     return read_progress(lake, source, read_promises(lake, source.name, now))
 
@@ -165,6 +175,10 @@ def _retired(lake: Lake, source: SourceSettings, table: str, state: GoldState) -
     for row in read_watermarks(lake, source.name, table=table):
         if row.watermark is not None:
             promised[row.grade] = max(row.watermark, promised.get(row.grade, row.watermark))
+    if not is_sharded(state.identity) and (target := lake.settings.target(state.table)) is not None:
+        to = gold_table(lake.settings.lake, target)
+        reason = f"the settings send {state.table} to {to}: this table stays as it is"
+        return Blocker(Cause("RETIRED", reason, f"read {to}", table=table), promised)
     cause = Cause(
         "RETIRED",
         f"the settings leave {state.table} out of {source.name}: its changes are counted, and not taken any more",

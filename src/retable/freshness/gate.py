@@ -16,6 +16,7 @@ CauseCode = Literal[
     "LOST",
     "BASELINE",
     "MAIN_MOVED",
+    "MOVED",
     "HELD",
     "PENDING",
     "QUARANTINED",

@@ -23,6 +23,8 @@ def standing_hold(work: Work) -> Hold | None:
         return work.clash
     if work.state.hold is not None and not work.resumes:
         return work.state.hold
+    if work.gathers:
+        return None
     told = {str(change.position): change for change in work.history.changes if change.status == "applied"}
     for position, change in told.items():
         if position not in work.state.changes and is_late(work.state, change.part, change.position):

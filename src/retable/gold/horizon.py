@@ -30,14 +30,16 @@ class Undecided(Exception):
 
 
 def floor_of(work: Work, history: TableHistory) -> Floor | None:
-    """What silver no longer holds of the rows that count, under a history."""
+    """What silver no longer holds of the rows that count, under a history; of a table that gathers, theirs too."""
+    if work.gathers and work.dropped is not None:
+        return work.dropped
     return None if work.state is None or work.state.floor is None else work.state.floor.above(history.void)
 
 
-def check_whole(gold: str, state: GoldState | None, history: TableHistory) -> None:
-    """NotKept where a table cannot be built anew, because rows of it that count were dropped."""
+def check_whole(gold: str, state: GoldState | None, history: TableHistory, dropped: Floor | None) -> None:
+    """NotKept where a table cannot be built anew: rows that count were dropped, of it or of what goes into it now."""
     floor = None if state is None or state.floor is None else state.floor.above(history.void)
-    if floor is not None:
+    if (floor := floor or dropped) is not None:
         raise not_kept(gold, floor, "it cannot be built anew from what is left")
 
 

@@ -106,6 +106,7 @@ class Report:
         ]
         settings = self._lake.settings
         former = {name for o in replayed.outcomes for name in gold_names(settings, o.history) - {o.gold}}
+        former |= {self._tables[i].gold for o in replayed.outcomes for i in o.state.gathered}
         silver, took = replayed.silver, round(seconds, 3)
         whole = LedgerRow(source, replayed.window, "replay", None, {}, {}, {}, None, silver, run_id, took, 0, now)
         append_rows(self._lake, [*counted, *record.window_rows(whole, self._ledger, counted, former, self._retired())])

@@ -12,6 +12,7 @@ from retable.replay.fold import Bounds, Folded
 from retable.replay.history import TableHistory
 from retable.replay.images import TableReader
 from retable.replay.row_event import RowEvent
+from retable.replay.shard_parts import SHARD_ID
 from retable.replay.sharded import differs_by_shard
 
 DROP_IT = "drop the gold table in the catalog, which a rebuild then makes anew"
@@ -47,17 +48,20 @@ def check_findable(work: Work, reader: TableReader) -> None:
     """RewriteNeeded where gold lacks rows, or has some that were read otherwise, and no key tells which they are."""
     if work.rebuilds or work.retired:
         return
+    lost = RowsMissing if work.left_out else RewriteNeeded
     if work.gathers:
-        raise RewriteNeeded("tables go into it that went elsewhere before")
+        raise lost("other tables of gold had rows of it")
     if work.state is None:
         return
-    lost = RowsMissing if work.left_out else RewriteNeeded
     if work.state.is_set_back:
         raise lost("its main branch was set back")
+    if work.is_parted:
+        raise RewriteNeeded("one of the tables that go into it went, or has other names")
+    there, told = ({column.id for column in each} for each in (work.state.columns, reader.history.final.columns))
+    if SHARD_ID in there ^ told:
+        raise RewriteNeeded("its key had the name of the source's table, or has it now")
     if work.resumes:
         return
-    if not work.state.has_shards_of(work.history):
-        raise RewriteNeeded("one of the tables that go into it went, or has other names")
     if work.history.shards and not reader.keys and fresh_voids(work, reader.history):
         raise RewriteNeeded("one of the tables that go into it was emptied, and no key tells its rows")
     if work.state.keys_are_set and not work.keys_are_set and _is_rekeyed(work.state, reader):

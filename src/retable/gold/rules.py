@@ -23,10 +23,11 @@ from retable.model.schema_change import SchemaChange, Unsupported
 from retable.replay.columns import Dialect
 from retable.replay.fold import Bounds
 from retable.replay.history import Column, Epoch, Hold, TableHistory
-from retable.replay.images import SHARD_ID, key_columns
+from retable.replay.images import key_columns
 from retable.replay.policies import source_ids
 from retable.replay.row_event import RowEvent
 from retable.replay.rulings import Ruling
+from retable.replay.shard_parts import SHARD_ID
 from retable.replay.sharded import SHARD_COLUMN
 from retable.replay.stages import FormerKey
 from retable.replay.timeline import Statement

@@ -10,7 +10,6 @@ from retable.config import Settings
 from retable.decode.values import ValueRules
 from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.gold.horizon import check_whole, remembered
-from retable.gold.names import gold_table
 from retable.gold.past import NO_FILES, Past
 from retable.gold.places import Places
 from retable.gold.plan import Tables, gold_names
@@ -95,7 +94,9 @@ class Run:
             raise NotFound(f"the source {self._source.name} has no table {gold}", table=gold)
         state = self._places.find(row.identity, gold).state
         seen = self._survey.table(row, remembered(state) if resumes else ())
-        check_whole(gold, None if resumes else state, seen.tables.history(row.identity))
+        history = seen.tables.history(row.identity)
+        if not resumes:
+            check_whole(gold, state, history, self._survey.claims.dropped(history))
         content = self._past.replayed_content()
         applied = {name: content[name] for name in seen.visible if name in content}
         seen.found.setdefault(row.identity, self._places.find(row.identity, gold))
@@ -168,7 +169,9 @@ class Run:
             clash=hold,
             retired=not self._settings.feeds(self._source, history.name, bool(history.shards)),
             left_out=any(str(name) in self._past.left_out for name in history.names),
+            claims=self._survey.claims.of(history),
             gathers=self._gathers(history, state),
+            dropped=self._survey.claims.dropped(history),
             rebuilds=way == "rebuild",
             resumes=way == "resume",
         )
@@ -187,8 +190,9 @@ class Run:
         return {where[0]: (past.counted[where], past.counts.get(where, {})) for where in places}
 
     def _counted_anew(self, history: TableHistory, state: GoldState | None, silver: Mapping[str, str]) -> Iterable[str]:
-        """The windows that a run counts anew: all, where tables that went into this one do no more."""
-        return silver if state is None or state.has_shards_of(history) else {*self._past.replayed, *silver}
+        """The windows that a run counts anew: all, where other tables go into this one than before."""
+        alike = state is None or (state.has_shards_of(history) and not self._gathers(history, state))
+        return silver if alike else {*self._past.replayed, *silver}
 
     def _all_of(self, seen: Seen, history: TableHistory, silver: Mapping[str, str]) -> list[RowEvent]:
         """All rows of a table that goes on, those of the windows that were replayed as well."""
@@ -201,12 +205,9 @@ class Run:
 
     def _gathers(self, history: TableHistory, state: GoldState | None) -> bool:
         """Whether rows of other tables of gold are this one's from now on."""
-        if state is None and not history.shards:
-            return any(self._settings.target(span.name) is not None for span in history.spans)
-        known = {} if state is None else state.shards
-        fresh = [shard.history for shard in history.shards if shard.history.identity not in known]
-        names = {gold_table(self._settings.lake, span.name) for each in fresh for span in each.spans}
-        return any(table in names for _, table in self._past.counted)
+        fresh = state is None and not history.shards
+        left = fresh and any(self._settings.target(span.name) is not None for span in history.spans)
+        return left or self._survey.claims.are_due(history)
 
     def _identities(self, history: TableHistory, silver: Mapping[str, str]) -> dict[str, str]:
         """What a window of this content of silver is applied as, under the settings and imports of a table."""
@@ -264,7 +265,7 @@ class Run:
             return False
         if state is None or self._is_gone(history, state):
             return state is None and self._is_gone(history, state) and self._is_counted(history, gold, applied)
-        if not state.has_shards_of(history) or waits_no_more(state.hold, history):
+        if self._gathers(history, state) or not state.has_shards_of(history) or waits_no_more(state.hold, history):
             return False
         told = {str(change.position) for change in history.changes if change.status == "applied"}
         if state.hold is None and (history.hold is not None or told != set(state.changes)):

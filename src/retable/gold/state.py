@@ -9,6 +9,7 @@ from retable.model.event import TableName
 from retable.model.schema import GoldType, parse_gold_type
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.history import Hold, TableHistory
+from retable.replay.shard_parts import SHARD_ID, shard_of, source_part
 from retable.replay.traced import ImplicitColumn
 
 PREFIX = "retable."
@@ -82,7 +83,8 @@ class GoldState:
     updates whose other half has not come, by sequence, with the window in which each waits. `floor` is what silver
     no longer holds of it; None: it holds all. `implicit` are the columns that only images told of, and `typing` the
     settings (`Settings.typing`) by which they have their types. `keys_are_set`: the settings named the `keys`.
-    `shards` are the source's tables that go into it, by identity, where there are several.
+    `shards` are the source's tables that go into it, by identity, where there are several; `gathered` the tables of
+    gold that had rows of it, by identity, with what was replayed into them by then (`retable.gold.claims`).
     `is_set_back`, which no property tells: main lacks rows that were written to it, as somebody rolled it back.
     """
 
@@ -104,6 +106,7 @@ class GoldState:
     typing: str = ""
     keys_are_set: bool = False
     shards: dict[str, ShardState] = field(default_factory=dict)
+    gathered: dict[str, str] = field(default_factory=dict)
     is_set_back: bool = False
 
     @property
@@ -120,6 +123,12 @@ class GoldState:
     def untold_shards(self) -> list[TableName]:
         """Those of them that no statement made."""
         return [shard.table for identity, shard in self.shards.items() if identity == f"{shard.table}@base"]
+
+    def of_shard(self, table: TableName) -> "GoldState":
+        """What it says of one of the tables that go into it."""
+        marks = {source_part(part) or "": mark for part, mark in self.mark.items() if shard_of(part) == str(table)}
+        own = {column.name for column in self.columns if column.id == SHARD_ID}
+        return replace(self, table=table, mark=marks, keys=tuple(key for key in self.keys if key not in own))
 
     @property
     def missing(self) -> Floor | None:
@@ -175,6 +184,8 @@ def to_properties(state: GoldState) -> dict[str, str]:
         properties["void"] = str(state.void)
     if state.shards:
         properties["shards"] = _json({identity: _shard_json(shard) for identity, shard in state.shards.items()})
+    if state.gathered:
+        properties["gathered"] = _json(state.gathered)
     if state.hold is not None:
         properties["hold"] = _json(hold_json(state.hold))
     if state.floor is not None:
@@ -207,6 +218,7 @@ def from_properties(properties: dict[str, str]) -> GoldState | None:
         own.get("typing", ""),
         own.get("keys_are_set") == "true",
         {identity: _shard(item) for identity, item in json.loads(own.get("shards", "{}")).items()},
+        json.loads(own.get("gathered", "{}")),
     )
 
 

@@ -1,11 +1,12 @@
 """What a run has before it: statements, rows by the table that owns them, and gold as it stands."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Set
 from dataclasses import dataclass, field, replace
 from typing import cast
 
 from retable.config import Settings
 from retable.gold.bulk import Bulk, read_events
+from retable.gold.claims import Claims
 from retable.gold.past import Past
 from retable.gold.places import Found, Places
 from retable.gold.plan import Tables, gold_names
@@ -54,6 +55,7 @@ class Survey:
         self._settings = settings
         self._source = source
         self._system = system
+        self.claims = Claims(past, places)
         self.rules = Rules(settings, source, system or "mysql", past.rulings, past.imports, past.baselines)
 
     # --- entrances -----------------------------------------------------------------------------------------------
@@ -78,18 +80,16 @@ class Survey:
 
     def table(self, row: TableRow, told: tuple[ImplicitColumn, ...]) -> Seen:
         """See all that was replayed of one table; `told` are the columns of which only images told before."""
-        state = self._places.find(row.identity, row.gold).state
-        shards = () if state is None else state.untold_shards
-        replayed, names = self._past.replayed, self.tables(shards).names_of(row.identity)
+        replayed, names = self._past.replayed, self.tables().names_of(row.identity)
         visible = self._past.visible(max(replayed))
         records = self._rows.table_rows(visible[-1], names or {TableName(row.database, row.schema, row.table)})
         events = self._events([record for record in records if record["window"] in replayed], counted=True)
         return self._trace(self._statements(visible), visible, events, set(), told, replayed)
 
-    def tables(self, shards: Iterable[TableName] = ()) -> Tables:
+    def tables(self) -> Tables:
         """The tables up to the last window that was replayed, as statements alone tell them."""
         statements = self._statements(self._past.visible(max(self._past.replayed)))
-        return Tables.trace([*statements], self.rules, [], [*self._known(), *shards])
+        return Tables.trace([*statements], self.rules, [], self._known())
 
     def older(
         self, tables: Tables, history: TableHistory, until: str, own: Set[str], needed: Late | Halves | None
@@ -109,7 +109,8 @@ class Survey:
     def _known(self) -> list[TableName]:
         """The tables that gold has though no statement made them."""
         names = {identity: TableName(r.database, r.schema, r.table) for identity, r in self._past.tables.items()}
-        return [name for identity, name in names.items() if identity == f"{name}@base"]
+        own = {name for identity, name in names.items() if identity == f"{name}@base"}
+        return sorted(own | self.claims.untold, key=str)
 
     def _left(self, tables: Tables) -> set[str]:
         """The gold tables of several of the source's that some of these left, or left the name of."""
@@ -162,24 +163,23 @@ class Survey:
             touched = set(owned) | tables.touched_by(pending, self._past.tables)
             touched |= counted & names.keys()
             touched |= {i for i, row in self._past.tables.items() if i in names and names[i][0] != row.gold}
-            touched |= self._left(tables) if pending else set()
+            touched |= self._left(tables)
+            touched |= (due := {each.identity for each in tables.histories() if self.claims.are_due(each)})
             fresh = touched - set(found)
             for identity in fresh:
                 former = gold_names(self._settings, tables.history(identity))
                 found[identity] = self._places.find(identity, names[identity][0], former)
-            there = (state for i in fresh if (state := found[i].state) is not None)
-            shards = {name for state in there for name in state.untold_shards}.difference(known)
-            known += shards
             states = {i: each.state for i, each in found.items() if stored and each.state is not None}
             more: list[ImplicitColumn] = []
-            for identity in fresh & states.keys():
-                if self.rules.are_typed_otherwise(states[identity]):
+            for identity in fresh & states.keys() | fresh & due:
+                state = states.get(identity)
+                if state is None or identity in due or self.rules.are_typed_otherwise(state):
                     older[identity] = self.older(tables, tables.history(identity), visible[-1], own, None)
                 else:
-                    more += states[identity].implicit
+                    more += state.implicit
             rows = {i: [*owned.get(i, []), *older.get(i, [])] for i in owned.keys() | older.keys()}
             holds = {identity: state.hold for identity, state in states.items()}
             strange = [column for column in tables.strange(rows, holds) if column not in implicit]
-            if not strange and not more and not shards:
+            if not strange and not more:
                 return Seen(statements, visible, tables, owned, implicit, found)
             implicit += more + [column for column in strange if column not in more]

@@ -34,12 +34,12 @@ class Work:
     is what this run replays, by window, `before` what the ledger says of it and what it counted, and `identities` what
     the windows that were replayed would be applied as now; `clash` holds the table whatever its rows say; `partition`
     is by what the settings part its files; the settings leave a `retired` one out, and did so with a `left_out` one
-    when some windows were decoded; it `gathers` what had a gold table of its own. `keys` and `former` are the key that
-    the table has at the end of a history, and those that it had before; `keys_are_set`: the settings name them;
-    `hashed`: silver's key hashes are of the key.
-    `names` are the gold names of the final columns, by column identity. `rebuilds`: gold's rows are all replaced; its
-    record too, unless the work only `rewrites`. `resumes`: the table's hold is lifted, and the events are all that it
-    has.
+    when some windows were decoded; `claims` are the gold tables that have rows of it, which it `gathers` now, and
+    `dropped` what silver no longer holds of those. `keys` and `former` are the key that the table has at the end of a
+    history, and those that it had before; `keys_are_set`: the settings name them; `hashed`: silver's key hashes are of
+    the key. `names` are the gold names of the final columns, by column identity. `rebuilds`: gold's rows are all
+    replaced; its record too, unless the work only `rewrites`. `resumes`: the table's hold is lifted, and the events are
+    all that it has.
     """
 
     source: str
@@ -68,10 +68,17 @@ class Work:
     clash: Hold | None = None
     retired: bool = False
     left_out: bool = False
+    claims: Mapping[str, str] = field(default_factory=dict)
     gathers: bool = False
+    dropped: Floor | None = None
     rebuilds: bool = False
     rewrites: bool = False
     resumes: bool = False
+
+    @property
+    def is_parted(self) -> bool:
+        """Whether tables that went into it do no more, or under other names."""
+        return self.state is not None and not self.state.has_shards_of(self.history)
 
     def one_by_one(self) -> "Work":
         """The same with every row as an event of its own."""
@@ -84,15 +91,15 @@ class Work:
         """The same with all events of the table, so that every row of gold is written anew.
 
         Windows whose identity is another by now are replayed with it: what their rows come to now, is counted now;
-        `without` those that are left to a run of their own. Where tables that went into it do no more, all are.
+        `without` those that are left to a run of their own. Where other tables go into it than before, all are.
         """
         done = {} if self.state is None else self.state.applied
         found = self.identities().items()
-        parted = self.state is not None and not self.state.has_shards_of(self.history)
-        stale = {window: now for window, now in found if (parted or done.get(window) != now) and window not in without}
+        anew = self.gathers or self.is_parted
+        stale = {window: now for window, now in found if (anew or done.get(window) != now) and window not in without}
         older = [event._replace(counted=self.windows[event.ordinal] in stale) for event in self.older(None)]
         mine = {self.windows[event.ordinal] for event in older if event.counted}
-        mine |= self.before.keys() & stale.keys() if parted else set()
+        mine |= self.before.keys() & stale.keys() if anew else set()
         applied = {**{window: stale[window] for window in mine}, **self.applied}
         return replace(self, events=[*self.events, *older], applied=applied, rebuilds=True, rewrites=True)
 
@@ -151,7 +158,7 @@ def counted_of(work: Work) -> dict[int, Counted]:
             found.setdefault(event.ordinal, Counted()).add(event.part, event.sequence)
     if work.bulk is not None:
         found[work.events[0].ordinal].rows = work.bulk.rows.num_rows
-    if work.resumes or (work.rebuilds and not work.rewrites):
+    if (work.resumes and not work.is_parted) or (work.rebuilds and not work.rewrites):
         return found
     for ordinal, window in work.windows.items():
         if window in work.before and work.before[window][1].get("rows"):
@@ -225,7 +232,9 @@ def new_state(work: Work, decision: Decision, columns: tuple[GoldColumn, ...]) -
         before = before.with_applied(window, identity)
     if decision.change is None:
         floor = _floor_below(before.floor, work)
-        return replace(before, state="held", hold=hold, horizon=max(before.horizon, work.horizon), floor=floor)
+        shards = _shard_states(work.history) | before.shards
+        horizon = max(before.horizon, work.horizon)
+        return replace(before, state="held", hold=hold, horizon=horizon, floor=floor, shards=shards)
     applied = [change for change in history.changes if change.status == "applied"]
     state = replace(
         before,
@@ -240,6 +249,7 @@ def new_state(work: Work, decision: Decision, columns: tuple[GoldColumn, ...]) -
         pending=_pending(work, decision.folded, before.pending, history.void),
         void=history.void,
         shards=_shard_states(history),
+        gathered=dict(work.claims),
         hold=hold,
         horizon=max(before.horizon, work.horizon),
         is_set_back=False,

@@ -78,9 +78,7 @@ def check(lake: Lake, source: Source) -> Checked:
     states = {str(s.table): s for s in gold_states(lake).values() if s.source == source.name}
     rules = Rules(lake.settings, source, source.source_system or imports.dialect or "mysql", (), imports)
     clashes = _clashes(lake.settings, [name for name in names if source.takes(name)])
-    tables = [
-        _table(rules, name, mine, imports, states.get(str(name)), clashes.get(name)) for name, mine in seen.items()
-    ]
+    tables = [_table(rules, name, mine, imports, states, clashes.get(name)) for name, mine in seen.items()]
     silent = tuple(sorted((name for name in names if name not in seen), key=str))
     ordered = tuple(sorted(tables, key=lambda table: str(table.name)))
     return Checked(found.places, counts["messages"], refused, counts["statements"], ordered, silent)
@@ -117,9 +115,11 @@ def _see(mine: _Seen, event: ChangeEvent) -> None:
 
 
 def _table(
-    rules: Rules, name: TableName, mine: _Seen, imports: Imports, state: GoldState | None, clash: str | None
+    rules: Rules, name: TableName, mine: _Seen, imports: Imports, states: Mapping[str, GoldState], clash: str | None
 ) -> FoundTable:
     told, imported = rules.settings.rules(name), imports.newest(name)
+    shown = rules.settings.target(name) or name
+    state = states.get(str(shown))
     keys, origin = told.keys, "settings"
     if not keys and imported is not None:
         keys, origin = imported.table.keys, "import"
@@ -133,7 +133,7 @@ def _table(
     )
     return FoundTable(
         name,
-        gold_table(rules.settings.lake, name),
+        gold_table(rules.settings.lake, shown),
         rules.source.takes(name),
         mine.count,
         keys,
@@ -152,11 +152,12 @@ def _is_open(rules: Rules, name: TableName, column: str, wire: str | None) -> bo
 
 
 def _clashes(settings: Settings, names: list[TableName]) -> dict[TableName, str]:
-    """Tables that would have one gold name, each with another one of them."""
-    taken: dict[str, TableName] = {}
+    """Tables that would have one gold name though nothing says that they go into one, each with another one."""
+    taken: dict[str, tuple[TableName, TableName | None]] = {}
     found: dict[TableName, str] = {}
     for name in sorted(names, key=str):
-        other = taken.setdefault(gold_table(settings.lake, name).lower(), name)
-        if other != name:
+        target = settings.target(name)
+        other, with_it = taken.setdefault(gold_table(settings.lake, target or name).lower(), (name, target))
+        if other != name and (target is None or target != with_it):
             found[name] = str(other)
     return found

@@ -13,11 +13,10 @@ from retable.replay.cells import Cell, Cells, default_of
 from retable.replay.fold import ABSENT, Key, Read, Values
 from retable.replay.history import AppliedChange, Column, Epoch, TableHistory
 from retable.replay.row_event import RowEvent
+from retable.replay.shard_parts import SHARD_ID
 from retable.replay.traced import ImplicitColumn
 
 _MOST_PLANS = 4096
-SHARD_ID = "shard"
-"""The identity of the column that names the shard of a row."""
 
 _Types = tuple[tuple[str, str | None], ...]
 

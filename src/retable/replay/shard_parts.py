@@ -3,6 +3,8 @@
 from retable.model.sequence import Sequence
 
 _BETWEEN = "|"
+SHARD_ID = "shard"
+"""The identity of the column that names the shard of a row."""
 
 
 def join_part(shard: str, part: str | None) -> str:

@@ -14,11 +14,10 @@ from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.replay.history import Column, Epoch, Hold, NameSpan, Shard, TableHistory
-from retable.replay.images import SHARD_ID
 from retable.replay.policies import casts_of
 from retable.replay.row_event import RowEvent
 from retable.replay.rulings import Ruling
-from retable.replay.shard_parts import join_part, shard_of, source_part
+from retable.replay.shard_parts import SHARD_ID, join_part, shard_of, source_part
 
 SHARD_COLUMN = Column(SHARD_ID, "source_table", None, GoldType("string"))
 """The column that names the shard, where the settings say that it joins the key."""

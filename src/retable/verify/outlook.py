@@ -1,13 +1,14 @@
 """What waits and what is stale: which windows and tables a run, or a run again, would touch."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from retable.decode.registry import source_format
 from retable.errors import SettingsError
+from retable.gold.claims import find_moved
 from retable.gold.imports import read_schema_imports
 from retable.gold.past import NO_FILES
 from retable.gold.read import feeds, gold_states
@@ -25,9 +26,10 @@ from retable.model.window import Window
 from retable.replay.history import Hold
 from retable.source_settings import Source
 
-Cause = Literal["main", "settings", "schema", "silver", "decoder"]
+Cause = Literal["main", "moved", "settings", "schema", "silver", "decoder"]
 CAUSES: dict[Cause, str] = {
     "main": "gold's main branch was rolled back: all rows of the table are written anew",
+    "moved": "rows go to it that another gold table has, as the settings are now: they are brought all at once",
     "settings": "the settings that decide how the table is decoded and typed have changed since",
     "schema": "another schema of the table was imported since",
     "silver": "the window was decoded anew, and not replayed since",
@@ -96,7 +98,7 @@ def look_ahead(lake: Lake, source: Source, now: datetime) -> Outlook:
     kept = {layer: found for layer in KEPT_LAYERS if (found := kept_from(lake, layer, source.name))}
     there = [row for row in ledger if not any(is_dropped(row.window, kept.get(layer)) for layer in _NEEDED)]
     left_out = _left_out(source, there)
-    stale = _stale(lake, source, there, states)
+    stale = [*_stale(lake, source, there, states), *_moved(lake, source, ledger, there, mine)]
     again = {each.window for each in stale}.union(*left_out.values())
     touched = [window for window in windows if window.name in again]
     arrived, unlisted = _arrived(source, windows, now)
@@ -150,6 +152,22 @@ def _left_out(source: Source, ledger: Sequence[LedgerRow]) -> dict[str, tuple[st
         if row.table is not None and is_left_out(row, source.takes_named):
             windows[row.table].append(row.window)
     return {table: (min(found), max(found)) for table, found in sorted(windows.items())}
+
+
+def _moved(
+    lake: Lake,
+    source: Source,
+    ledger: Sequence[LedgerRow],
+    there: Sequence[LedgerRow],
+    states: Mapping[str, GoldState],
+) -> Iterator[Stale]:
+    """A window for each table that gets rows of others: of those `there`, the last one that those had rows in."""
+    latest = {row.table: row.window for row in there if row.stage == "replay" and row.counts.get("rows")}
+    moved = find_moved(lake.settings, source, states, lambda: ledger)
+    for table in sorted({each.to for each in moved}):
+        windows = [latest[each.gold] for each in moved if each.to == table and each.gold in latest]
+        if windows:
+            yield Stale(max(windows), table, ("moved",))
 
 
 def _stale(lake: Lake, source: Source, ledger: Sequence[LedgerRow], states: Mapping[str, GoldState]) -> list[Stale]:

@@ -1,0 +1,64 @@
+"""Other settings send tables of a source elsewhere: into one, out of it, into another one."""
+
+from itertools import pairwise, product
+
+import pytest
+
+from laws.test_shards import ADDED, FIRST, SWAPPED, change, ddl, insert, make_settings, update
+from laws.world import World
+from retable.model.event import TableName
+from retable.model.message import RawMessage
+
+APART: dict[str, dict[str, object]] = {}
+CHOICES: dict[str, dict[str, dict[str, object]]] = {
+    "apart": APART,
+    "one": {"shop.orders_*": {"to": "shop.orders"}},
+    "keyed": {"shop.orders_*": {"to": "shop.orders", "shard_in_key": True}},
+    "other": {"shop.orders_*": {"to": "shop.sales"}},
+    "narrow": {"shop.orders_0": {"to": "shop.orders"}},
+}
+STORIES: dict[str, list[list[RawMessage]]] = {
+    "told": [FIRST, [update(5, 1, id="2", v="21", old_v="20")], [insert(6, 0, id="3", v="30")]],
+    "untold": [
+        [insert(3, 0, id="1", v="10"), insert(4, 1, id="2", v="20")],
+        [insert(5, 1, id="4", v="40", w="1")],
+        [insert(6, 0, id="3", v="30"), change("DELETE", 7, 1, id="2", v="20")],
+    ],
+    "altered": [ADDED[:5], ADDED[5:8], ADDED[8:]],
+    "swapped": [SWAPPED[:5], SWAPPED[5:6], SWAPPED[6:]],
+    "differing": [
+        [*FIRST, ddl(5, "alter table orders_1 modify v varchar(9)", "orders_1")],
+        [insert(6, 1, id="4", v="40")],
+        [insert(7, 0, id="3", v="30")],
+    ],
+}
+
+
+def fed(world: World) -> dict[str, object]:
+    """The tables that the settings feed now."""
+    tables = [TableName("shop", None, name) for name in ("orders_0", "orders_1")]
+    names = {str(world.settings.target(each) or each) for each in tables}
+    return {gold: found for gold, found in world.gold().items() if gold.removeprefix("gold_") in names}
+
+
+@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize("way", [each for each in product(CHOICES, repeat=3) if any(a != b for a, b in pairwise(each))])
+def test_rows_are_where_the_settings_send_them(way: tuple[str, ...], story: str) -> None:
+    world = World(make_settings("canal_json", CHOICES[way[0]]))
+    for choice, window in zip(way, STORIES[story], strict=True):
+        world.settings = make_settings("canal_json", CHOICES[choice])
+        world.replay(world.deliver(window))
+    right = World(make_settings("canal_json", CHOICES[way[-1]]))
+    for window in STORIES[story]:
+        right.replay(right.deliver(window))
+    holds = [
+        {name: state.hold for name, state in each.states().items() if name in fed(each)} for each in (world, right)
+    ]
+    assert (holds[0], fed(world)) == (holds[1], fed(right))
+    for name in world.names:
+        counted = [world.counts_of_gold[name, gold] for gold in fed(world) if (name, gold) in world.counts_of_gold]
+        rows = [record for record in world.rows.silver[name] if record["kind"] == "row"]
+        assert sum(counts.get("rows", 0) for counts in counted) == len(rows), name
+    before = world.digest()
+    world.replay(world.names[-1])
+    assert world.digest() == before
