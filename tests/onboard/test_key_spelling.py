@@ -91,10 +91,10 @@ def test_what_gold_knows_of_a_key_is_newer_than_what_a_dump_told(write_settings:
     told = read_mysql(["CREATE TABLE t (id int, code varchar(9), PRIMARY KEY (id, code));\n"], "shop")
     source, now = lake.settings.source("shop"), datetime(2026, 3, 1, tzinfo=UTC)
     append_rows(lake, plan_import(lake, source, told, LOWEST, "dump", now).rows)
-    assert target_of(lake, KnownTable(source, TABLE, None), LOWEST, None).spellings == ("digits", "text")
+    assert target_of(lake, KnownTable(source, TABLE, None, "gold_shop.t"), LOWEST, None).spellings == ("digits", "text")
     column = GoldColumn("1", 1, "ID", "id", "decimal(10,0)", GoldType("decimal", 10, 0), None)
     state = GoldState("shop", "shop.t@base", TABLE, columns=(column,), keys=("id",))
-    assert target_of(lake, KnownTable(source, TABLE, state), LOWEST, None).spellings == (None, "text")
+    assert target_of(lake, KnownTable(source, TABLE, state, "gold_shop.t"), LOWEST, None).spellings == (None, "text")
 
 
 def test_a_column_whose_type_the_settings_set_may_be_written_in_any_way() -> None:
