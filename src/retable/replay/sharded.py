@@ -21,7 +21,7 @@ from retable.replay.shard_parts import SHARD_ID, join_part, shard_of, source_par
 
 SHARD_COLUMN = Column(SHARD_ID, "source_table", None, GoldType("string"))
 """The column that names the shard, where the settings say that it joins the key."""
-REMEDY = "it goes on by itself once all of its tables have that; a table that stays as it is needs another `to`"
+REMEDY = "it goes on by itself once its tables are alike there; one that stays as it is needs another `to`, or none"
 _CODE = "SHARDS_DIFFER"
 _OWN = "/"
 
