@@ -224,6 +224,51 @@ def test_types_that_no_column_holds_both_of_stop_the_table_until_all_have_one() 
     assert world.gold() == before
 
 
+def in_partition(number: int, *messages: RawMessage) -> list[RawMessage]:
+    return [msgspec.structs.replace(message, partition=number) for message in messages]
+
+
+def test_holds_that_nothing_orders_stop_all_of_it_until_one_has_ended() -> None:
+    first = [*in_partition(0, create(1, 0), insert(3, 0, id="1", v="10")), *in_partition(1, create(1, 1))]
+    odd = [
+        *in_partition(0, alter(10, 0, "modify v varchar(20)"), insert(11, 0, id="3", v="30")),
+        *in_partition(1, alter(5, 1, "frobnicate"), insert(6, 1, id="4", v="40")),
+    ]
+    world = run(world_of(), first, odd)
+    assert "SHARDS_DIFFER at None" in str(held(world)) or "UNSUPPORTED_CHANGE at None" in str(held(world))
+    assert rows(world) == [{"id": 1, "v": 10}]
+    hold = world.states()[TABLE].hold
+    assert hold is not None and hold.place is not None and "another partition of it is held too" in hold.reason
+
+
+def test_statements_of_two_that_are_not_understood_are_settled_one_by_one() -> None:
+    first = [*in_partition(0, create(1, 0)), *in_partition(1, create(1, 1))]
+    odd = [
+        *in_partition(0, alter(10, 0, "frobnicate"), insert(11, 0, id="3", v="30")),
+        *in_partition(1, alter(5, 1, "frobnicate"), insert(6, 1, id="4", v="40")),
+    ]
+    world = run(world_of(), first, odd)
+    assert rows(world) == []
+    for shard, there in ((0, {3}), (1, {3, 4})):
+        hold = world.states()[TABLE].hold
+        assert hold is not None and str(hold.part).startswith(f"shop.orders_{shard}|")
+        world.release(TABLE, "skip")
+        assert {each["id"] for each in rows(world)} == there
+    assert held(world) is None
+
+
+def test_a_row_that_stops_one_partition_and_a_type_that_stops_another_do_not_wait_for_each_other_for_ever() -> None:
+    world = run(world_of(KEYED), [create(1, 0), create(2, 1), create(3, 2)])
+    window = [
+        *in_partition(0, update(11, 0, id="2", v="1")),
+        *in_partition(1, insert(12, 2, id="1", v="1"), alter(13, 1, "add column w int default 5")),
+        *in_partition(0, alter(14, 0, "modify v varchar(9)")),
+    ]
+    run(world, window)
+    assert "SHARDS_DIFFER at None" in str(held(world))
+    assert rows(world) == []
+
+
 @pytest.mark.parametrize("kind", ["skip", "replace"])
 def test_what_stops_one_of_them_is_decided_for_it_alone(kind: RulingKind) -> None:
     odd = ddl(10, "alter table orders_1 frobnicate", "orders_1")

@@ -123,9 +123,9 @@ class World:
         state = self.states()[gold]
         if kind is not None:
             assert state.hold is not None
-            assert state.hold.position is not None
+            assert state.hold.place is not None
             said = state.hold.statement if kind == "skip" else statement
-            self.rulings.append(Ruling(state.identity, state.hold.position, state.hold.part, kind, said))
+            self.rulings.append(Ruling(state.identity, state.hold.place, state.hold.part, kind, said))
         self._record(self._run(f"release of {gold}", lambda _: None).rebuild(gold, resumes=True))
 
     def gold(self) -> dict[str, Gold]:

@@ -54,7 +54,7 @@ def _rows(outlook: Outlook) -> list[list[object]]:
         for each in outlook.stale
     ]
     held: list[list[object]] = [
-        [outlook.source, "held", None, table, f"{hold.code} at {hold.position or 'its first row'}: {hold.reason}"]
+        [outlook.source, "held", None, table, f"{hold.code} at {hold.place or 'its first row'}: {hold.reason}"]
         for table, hold in outlook.held.items()
     ]
     left_out: list[list[object]] = [

@@ -1,8 +1,8 @@
 """Rows of silver by table, and those of a table that are all of one kind, for which the two at the ends can stand."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from retable.gold.silver import to_event
 from retable.model.event import TableName
 from retable.replay.row_event import RowEvent
+from retable.replay.sharded import of_shard
 
 _NAME = ["database", "schema", "table"]
 _SEQUENCE = ("epoch", "hi", "lo")
@@ -21,15 +22,33 @@ _OPS = pa.array(["INSERT", "UPDATE", "DELETE", "READ"])
 
 @dataclass(frozen=True, slots=True)
 class Bulk:
-    """Whole rows of one table, all in one order, with one set of wire types and one key; `ends` are first and last."""
+    """Whole rows of one table, all in one order, with one set of wire types and one key; `ends` are first and last.
+
+    Where several tables go into one, `shard` is the label of the one that they are of.
+    """
 
     rows: pa.Table
     types: Mapping[str, str | None]
     ends: list[RowEvent]
+    shard: str | None = None
 
     def events(self, ordinals: Mapping[str, int]) -> list[RowEvent]:
         """Every row as an event of its own."""
-        return to_events(self.rows, ordinals)
+        return self.labelled(to_events(self.rows, ordinals))
+
+    def labelled(self, events: list[RowEvent]) -> list[RowEvent]:
+        """Events as those of the bulk's table."""
+        return events if self.shard is None else [of_shard(event, self.shard) for event in events]
+
+    def of(self, shard: str | None) -> "Bulk":
+        """The same rows as those of one of several tables."""
+        bulk = replace(self, shard=shard)
+        return replace(bulk, ends=bulk.labelled(self.ends))
+
+
+def events_of_all(bulks: Iterable[Bulk], ordinals: Mapping[str, int]) -> list[RowEvent]:
+    """The rows of several bulks as events, in their order."""
+    return [event for bulk in bulks for event in bulk.events(ordinals)]
 
 
 def by_table(rows: pa.Table) -> Iterator[tuple[TableName, pa.Table]]:

@@ -2,7 +2,7 @@
 
 from retable.errors import BehindHorizon, LateChange, PartitionUnfit, TableError
 from retable.gold.bulk import Bulk
-from retable.gold.work import Work, is_late
+from retable.gold.work import Work, fresh_voids, is_late
 from retable.model.sequence import Sequence
 from retable.replay.fold import REMEDY_REBUILD, Folded
 from retable.replay.history import AppliedChange, Hold, TableHistory
@@ -39,8 +39,9 @@ def standing_hold(work: Work) -> Hold | None:
 
 def is_newer(work: Work, bulk: Bulk, window: str, empty: bool) -> bool:
     """Whether all rows of a bulk are of the last epoch, and newer than all that gold has or will void."""
-    history, state, first = work.history, work.state, bulk.ends[0].sequence
-    starts = (history.final.start, history.void, *history.rekeyed)
+    history, state, first, part = work.history, work.state, bulk.ends[0].sequence, bulk.ends[0].part
+    own = history.of(bulk.shard)
+    starts = (own.final.start, own.void, *own.rekeyed)
     if any(start is not None and first <= start for start in starts) or history.hold is not None:
         return False
     if any(place >= first for place, _, _ in history.skipped):
@@ -58,11 +59,13 @@ def is_newer(work: Work, bulk: Bulk, window: str, empty: bool) -> bool:
         return empty
     if state.is_set_back or (state.keys_are_set and not work.keys_are_set):
         return False
+    if work.is_parted or work.is_keyed_by_shard_otherwise:
+        return False
     keyed = all(str(position) in state.changes for position in history.rekeyed)
-    voided = empty or state.void == history.void
-    part = bulk.ends[0].part
+    voided = empty or (state.void == history.void and not fresh_voids(work, history))
     again = window in state.applied or bool(state.pending) or is_late(state, part, first)
-    return keyed and voided and not again and state.mark.keys() <= {part or ""}
+    marks = {mark for mark in state.mark if shard_of(mark) == bulk.shard}
+    return keyed and voided and not again and marks <= {part or ""}
 
 
 def above_hold(work: Work, folded: Folded) -> set[tuple[object, ...]]:

@@ -20,6 +20,7 @@ from retable.gold.lexemes import column_reader, number_type
 from retable.gold.rows import arrow_type, sequence_type
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.replay.images import TableReader
+from retable.replay.shard_parts import SHARD_ID, join_part
 
 _ARRIVAL = ("topic", "partition", "offset", "row_index")
 
@@ -38,12 +39,16 @@ class Plain:
 
 
 def fold_plain(
-    silver: pa.Table, reader: TableReader, wire: Mapping[str, tuple[str, str | None]], with_part: bool
+    silver: pa.Table,
+    reader: TableReader,
+    wire: Mapping[str, tuple[str, str | None]],
+    with_part: bool,
+    shard: str | None = None,
 ) -> Plain:
     """Reduce rows of silver, all whole and of the last epoch, to the last state of every key.
 
     `wire` gives, by identity, what the images call a column, and its type there. The columns of the result are in the
-    reader's order, by position.
+    reader's order, by position. They may be all of one `shard`.
     """
     silver = silver.combine_chunks()
     deletes = np.asarray(pc.equal(silver["op"], "DELETE"))
@@ -61,7 +66,8 @@ def fold_plain(
     columns = []
     for at, (column, name) in enumerate(zip(reader.columns, names, strict=True)):
         if name is None:
-            columns.append(pa.nulls(silver.num_rows, arrow_type(column.type)))
+            constant = pa.scalar(shard if column.id == SHARD_ID else None, arrow_type(column.type))
+            columns.append(pa.repeat(constant, silver.num_rows))
             continue
         lexemes = found[name]
         if at not in reader.key_columns:
@@ -80,15 +86,27 @@ def fold_plain(
     living = last[~deletes[last]]
     names_of = [str(at) for at in range(len(columns))]
     rows = pa.Table.from_arrays(columns, names=names_of).take(pa.array(living))
-    rows = rows.append_column(SEQUENCE_COLUMN, _sequences(silver, with_part).take(pa.array(living)))
+    rows = rows.append_column(SEQUENCE_COLUMN, _sequences(silver, with_part, shard).take(pa.array(living)))
     spoken = pa.Table.from_arrays(keys, names=[str(at) for at in reader.key_columns]).take(pa.array(last))
     return Plain(spoken, rows, verdicts, silver.filter(pa.array(rest)))
 
 
-def _sequences(silver: pa.Table, with_part: bool) -> pa.StructArray:
+def join_plains(plains: Sequence[Plain]) -> Plain:
+    """One of several, whose keys are not the same ones."""
+    return Plain(
+        pa.concat_tables(plain.keys for plain in plains),
+        pa.concat_tables(plain.rows for plain in plains),
+        sum((plain.verdicts for plain in plains), Counter()),
+        pa.concat_tables(plain.rest for plain in plains),
+    )
+
+
+def _sequences(silver: pa.Table, with_part: bool, shard: str | None) -> pa.StructArray:
     kind = sequence_type(with_part)
-    told = silver["sequence"].combine_chunks()
-    members = [silver["part"] if member.name == "part" else pc.struct_field(told, member.name) for member in kind]
+    told, part = silver["sequence"].combine_chunks(), silver["part"]
+    if shard is not None:
+        part = pa.repeat(pa.scalar(join_part(shard, part[0].as_py()), pa.string()), silver.num_rows)
+    members = [part if member.name == "part" else pc.struct_field(told, member.name) for member in kind]
     members = [_whole(column).cast(member.type) for column, member in zip(members, kind, strict=True)]
     return pa.StructArray.from_arrays(members, fields=list(kind))
 

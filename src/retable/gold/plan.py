@@ -17,7 +17,7 @@ from retable.replay.history import ChangeStatus, Hold, NameSpan, TableHistory
 from retable.replay.images import strange_columns
 from retable.replay.row_event import RowEvent
 from retable.replay.shard_parts import source_part
-from retable.replay.sharded import is_sharded, join, of_shard, of_shards
+from retable.replay.sharded import SHARD_COLUMN, join, of_shard, of_shards
 from retable.replay.timeline import Statement, Timeline, trace
 from retable.replay.traced import ImplicitColumn
 
@@ -109,15 +109,33 @@ class Tables:
                 owned[history.identity].append(event if label is None else of_shard(event, label))
         return dict(owned)
 
-    def is_divided(self, name: TableName, ends: list[RowEvent], owned: Mapping[str, list[RowEvent]]) -> bool:
-        """Whether a statement about a table or its name stands between the ends of its rows, or it owns others too."""
+    def divided(self, ends: Mapping[TableName, list[RowEvent]], owned: Mapping[str, list[RowEvent]]) -> list[TableName]:
+        """Of tables whose rows go from end to end, those where a statement stands between, or that own others too.
+
+        Of several that go into one, their names in its key, all or none are.
+        """
+        told = self.split(dict(ends))
+        return [name for name, mine in ends.items() if self._is_divided(name, mine, owned, told)]
+
+    def _is_divided(
+        self,
+        name: TableName,
+        ends: list[RowEvent],
+        owned: Mapping[str, list[RowEvent]],
+        told: Mapping[str, list[RowEvent]],
+    ) -> bool:
         first, last = ends[0].sequence, ends[-1].sequence
-        identity = next(iter(self.split({name: ends})))
-        if owned[identity] != ends or is_sharded(identity):
+        identity, mine = next(iter(self.split({name: ends}).items()))
+        history, label = self._histories[identity], mine[0].shard
+        if len(mine) < len(ends) or len(told[identity]) < len(owned[identity]):
+            return True
+        if mine != [event for event in owned[identity] if event.shard == label]:
+            return True
+        if history.shards and SHARD_COLUMN not in history.final.columns:
             return True
         ends_of_name = [at for span, _, _ in self._spans(name) for at in (span.start, span.end) if at is not None]
-        told = [change.position for change in self._histories[identity].changes]
-        return any(first <= at <= last for at in (*told, *ends_of_name))
+        changes = [change.position for change in history.of(label).changes]
+        return any(first <= at <= last for at in (*changes, *ends_of_name))
 
     def strange(self, owned: dict[str, list[RowEvent]], holds: Mapping[str, Hold | None]) -> list[ImplicitColumn]:
         """The columns that rows below a hold bring though no statement told of them."""

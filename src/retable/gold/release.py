@@ -68,21 +68,21 @@ def plan_release(
     meaning = "" if text is None else _meaning(text, state.table, dialect())
     kind = _RULINGS.get(way)
     ruling = None
-    if kind is not None and hold.position is not None:
+    if kind is not None and hold.place is not None:
         said = hold.statement if kind == "skip" else text
-        ruling = Ruling(state.identity, hold.position, hold.part, kind, said)
+        ruling = Ruling(state.identity, hold.place, hold.part, kind, said)
     elif kind == "skip":
         ruling = Ruling(state.identity, LOWEST, None, kind, f"{BEHIND}{waiting.last}")
-    lines = [f"{table} is held at {hold.position or 'its first row'}: {hold.reason}"]
+    lines = [f"{table} is held at {hold.place or 'its first row'}: {hold.reason}"]
     lines += [f"  {hold.statement}"] if hold.statement else []
     return Release(way, ruling, (*lines, *_deed(way, hold, text, meaning), _cost(way, waiting)))
 
 
 def fitting_ways(hold: Hold) -> tuple[Way, ...]:
     """The releases that can settle a hold, the first ones the likeliest."""
-    if hold.position is None and hold.remedy == REMEDY_BEHIND:
+    if hold.place is None and hold.remedy == REMEDY_BEHIND:
         return ("skip", "rebuild")
-    if hold.position is None:
+    if hold.place is None:
         return ("rebuild",) if hold.code == "LATE_CHANGE" else ("retry", "rebuild")
     if hold.remedy == REMEDY_DATABASE:
         return ("approve", "reject", "skip", "retry", "rebuild")
@@ -117,7 +117,7 @@ def _deed(way: Way, hold: Hold, text: str | None, meaning: str) -> list[str]:
             return ["It will be tried again there, under the settings as they are now."]
         case "skip" | "reject":
             what = "This row will be left out, and counted as excluded" if hold.is_of_row else "It counts for nothing"
-            if hold.position is None:
+            if hold.place is None:
                 what = "Rows behind the horizon that came until now and that gold does not tell will be left out"
             return [f"{what}: {always}."]
         case "as":

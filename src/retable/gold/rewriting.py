@@ -12,7 +12,6 @@ from retable.replay.fold import Bounds, Folded
 from retable.replay.history import TableHistory
 from retable.replay.images import TableReader
 from retable.replay.row_event import RowEvent
-from retable.replay.shard_parts import SHARD_ID
 from retable.replay.sharded import differs_by_shard
 
 DROP_IT = "drop the gold table in the catalog, which a rebuild then makes anew"
@@ -57,8 +56,7 @@ def check_findable(work: Work, reader: TableReader) -> None:
         raise lost("its main branch was set back")
     if work.is_parted:
         raise RewriteNeeded("one of the tables that go into it went, or has other names")
-    there, told = ({column.id for column in each} for each in (work.state.columns, reader.history.final.columns))
-    if SHARD_ID in there ^ told:
+    if work.is_keyed_by_shard_otherwise:
         raise RewriteNeeded("its key had the name of the source's table, or has it now")
     if work.resumes:
         return

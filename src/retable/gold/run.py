@@ -9,6 +9,7 @@ from typing import Literal
 from retable.config import Settings
 from retable.decode.values import ValueRules
 from retable.errors import KeyUnknown, NotFound, NotReady
+from retable.gold.bulk import events_of_all
 from retable.gold.horizon import check_whole, remembered
 from retable.gold.past import NO_FILES, Past
 from retable.gold.places import Places
@@ -161,7 +162,7 @@ class Run:
             ),
             applied=self._identities(history, silver),
             before=self._before(history, gold, self._counted_anew(history, state, silver)),
-            bulk=next((bulk for bulk in seen.bulks if bulk.ends == events), None),
+            bulks=tuple(seen.bulks.get(identity, ())) if way == "replay" else (),
             identities=lambda: self._identities(history, self._past.replayed_content()),
             horizon=max(self._past.ordinals[window] for window in seen.visible),
             format_version=rules.format_version,
@@ -198,8 +199,9 @@ class Run:
         """All rows of a table that goes on, those of the windows that were replayed as well."""
         older = self._survey.older(seen.tables, history, seen.visible[-1], set(silver), None)
         names, done = self._past.windows, self._past.replayed
+        bulks = seen.bulks.get(history.identity)
         return [
-            *seen.owned.get(history.identity, []),
+            *(events_of_all(bulks, self._past.ordinals) if bulks else seen.owned.get(history.identity, [])),
             *(event._replace(counted=True) for event in older if names[event.ordinal] in done),
         ]
 

@@ -231,6 +231,7 @@ def hold_json(hold: Hold) -> dict[str, str | None]:
         "part": hold.part,
         "statement": hold.statement,
         "remedy": hold.remedy,
+        **({} if hold.at is None else {"at": str(hold.at)}),
     }
 
 
@@ -246,7 +247,7 @@ def _floor(facts: dict[str, Any]) -> Floor:
 
 
 def _hold(facts: dict[str, str | None]) -> Hold:
-    position = facts["position"]
+    position, at = facts["position"], facts.get("at")
     return Hold(
         facts["code"] or "",
         facts["reason"] or "",
@@ -254,6 +255,7 @@ def _hold(facts: dict[str, str | None]) -> Hold:
         facts["part"],
         facts["statement"],
         facts["remedy"] or "",
+        parse_sequence(at) if at else None,
     )
 
 

@@ -1,6 +1,7 @@
 """What a run has before it: statements, rows by the table that owns them, and gold as it stands."""
 
-from collections.abc import Set
+from collections import defaultdict
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -40,7 +41,7 @@ class Seen:
     owned: Owned
     implicit: list[ImplicitColumn]
     found: dict[str, Found]
-    bulks: list[Bulk] = field(default_factory=list)
+    bulks: dict[str, list[Bulk]] = field(default_factory=dict)
 
 
 class Survey:
@@ -70,13 +71,13 @@ class Survey:
             pending = {s for s, where in statements.items() if where == name or where not in self._past.replayed}
             pending |= self.rules.started_by(name)
             seen = self._trace(statements, visible, events, pending, None, {name}, counted)
-            if divided := [table for table in bulks if seen.tables.is_divided(table, events[table], seen.owned)]:
+            if divided := seen.tables.divided({table: bulk.ends for table, bulk in bulks.items()}, seen.owned):
                 events |= {table: bulks.pop(table).events(self._past.ordinals) for table in divided}
                 continue
             # A run that died before its record may have brought gold to a later window than the record tells.
             visible = self._past.visible(max(name, self._past.windows.get(self._places.horizon, name)))
             if visible == seen.visible:
-                return replace(seen, bulks=list(bulks.values()))
+                return replace(seen, bulks=_by_identity(seen.tables, bulks))
 
     def table(self, row: TableRow, told: tuple[ImplicitColumn, ...]) -> Seen:
         """See all that was replayed of one table; `told` are the columns of which only images told before."""
@@ -183,3 +184,11 @@ class Survey:
             if not strange and not more:
                 return Seen(statements, visible, tables, owned, implicit, found)
             implicit += more + [column for column in strange if column not in more]
+
+
+def _by_identity(tables: Tables, bulks: Mapping[TableName, Bulk]) -> dict[str, list[Bulk]]:
+    found: dict[str, list[Bulk]] = defaultdict(list)
+    for name, bulk in bulks.items():
+        identity, ends = next(iter(tables.split({name: bulk.ends}).items()))
+        found[identity].append(bulk.of(ends[0].shard))
+    return dict(found)

@@ -33,7 +33,7 @@ from retable.gold.horizon import (
 )
 from retable.gold.needed import events_of
 from retable.gold.parted import resolve, wanted_fields
-from retable.gold.plain import fold_plain
+from retable.gold.plain import fold_plain, join_plains
 from retable.gold.replace import EventsMissed, is_below, replace_bag, replace_keys, replace_newer
 from retable.gold.rewriting import check_findable, check_refused, evolution_of, is_keyed_otherwise
 from retable.gold.rows import arrow_type, to_keys, to_table, to_values
@@ -138,29 +138,33 @@ class TableReplay:
 
     # --- deciding ------------------------------------------------------------------------------------------------
     def _decide_plainly(self, work: Work, table: GoldTable) -> Decision | None:
-        """Fold a bulk of rows that are newer than all that gold has; None: each has to be looked at by itself."""
-        history, bulk = work.history, work.bulk
-        if bulk is None or not is_newer(work, bulk, self._window, table.is_empty):
+        """Fold bulks of rows that are newer than all that gold has; None: each has to be looked at by itself."""
+        history, bulks = work.history, work.bulks
+        if not bulks or not all(is_newer(work, bulk, self._window, table.is_empty) for bulk in bulks):
             return None
         try:
             keys = work.keys(history)
             reader = TableReader(history, keys, work.source_format, work.rules)
-            wire = reader.wire(history.final, bulk.types)
+            wires = [reader.of(bulk.shard).plain_wire(bulk.types) for bulk in bulks]
             evolution = evolution_of(work, table, reader, work.names(history))
             resolve(work.partition or (), history)
         except (MessageError, TableError):
             return None
-        if not keys or keyed_cast(history, keys, ()) is not None:
+        if not keys or None in wires or keyed_cast(history, keys, ()) is not None:
             return None
-        plain = fold_plain(bulk.rows, reader, wire, table.has_part())
         ordinals = {window: ordinal for ordinal, window in work.windows.items()}
-        folded = fold_keys(to_events(plain.rest, ordinals), reader.read, Bounds(history.void, None))
+        plains, rest = [], []
+        for bulk, wire in zip(bulks, wires, strict=True):
+            plains.append(fold_plain(bulk.rows, reader.of(bulk.shard), wire or {}, table.has_part(), bulk.shard))
+            rest += bulk.labelled(to_events(plains[-1].rest, ordinals))
+        plain = join_plains(plains)
+        folded = fold_keys(rest, reader.read, Bounds(history.void, None))
         if folded.hold is not None or not folded.touched.isdisjoint(to_values(plain.keys) if folded.touched else ()):
             return None
         if self._has_others(table, evolution, reader, folded):
             return None
         for verdict, count in plain.verdicts.items():
-            folded.verdicts[bulk.ends[0].ordinal, verdict] += count
+            folded.verdicts[bulks[0].ends[0].ordinal, verdict] += count
         defaults = reader.defaults if table.has_defaults() else {}
         change = Change(evolution, replace_newer(folded), defaults, (), plain)
         return Decision(history, None, folded, keys, change)

@@ -6,7 +6,7 @@ from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field, replace
 
 from retable.decode.values import Value, ValueRules
-from retable.gold.bulk import Bulk
+from retable.gold.bulk import Bulk, events_of_all
 from retable.gold.evolve import Evolution
 from retable.gold.plain import Plain
 from retable.gold.replace import Replacement
@@ -17,6 +17,7 @@ from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.fold import Bounds, Folded, Reject
 from retable.replay.history import Hold, TableHistory
 from retable.replay.row_event import RowEvent
+from retable.replay.shard_parts import SHARD_ID
 from retable.replay.stages import FormerKey
 from retable.replay.traced import ImplicitColumn
 
@@ -62,7 +63,7 @@ class Work:
     before: Mapping[str, tuple[str | None, Mapping[str, int]]]
     identities: Callable[[], Mapping[str, str]]
     horizon: int
-    bulk: Bulk | None = None
+    bulks: tuple[Bulk, ...] = ()
     format_version: int = 3
     partition: tuple[PartitionField, ...] | None = None
     clash: Hold | None = None
@@ -80,12 +81,19 @@ class Work:
         """Whether tables that went into it do no more, or under other names."""
         return self.state is not None and not self.state.has_shards_of(self.history)
 
+    @property
+    def is_keyed_by_shard_otherwise(self) -> bool:
+        """Whether the name of the source's table joined the key, or left it, since."""
+        columns = () if self.state is None else self.state.columns
+        there, told = ({column.id for column in each} for each in (columns, self.history.final.columns))
+        return self.state is not None and SHARD_ID in there ^ told
+
     def one_by_one(self) -> "Work":
         """The same with every row as an event of its own."""
-        if self.bulk is None:
+        if not self.bulks:
             return self
         ordinals = {window: ordinal for ordinal, window in self.windows.items()}
-        return replace(self, events=self.bulk.events(ordinals), bulk=None)
+        return replace(self, events=events_of_all(self.bulks, ordinals), bulks=())
 
     def rewritten(self, without: Collection[str] = ()) -> "Work":
         """The same with all events of the table, so that every row of gold is written anew.
@@ -156,8 +164,8 @@ def counted_of(work: Work) -> dict[int, Counted]:
     for event in work.events:
         if event.counted:
             found.setdefault(event.ordinal, Counted()).add(event.part, event.sequence)
-    if work.bulk is not None:
-        found[work.events[0].ordinal].rows = work.bulk.rows.num_rows
+    if work.bulks:
+        found[work.events[0].ordinal].rows = sum(bulk.rows.num_rows for bulk in work.bulks)
     if (work.resumes and not work.is_parted) or (work.rebuilds and not work.rewrites):
         return found
     for ordinal, window in work.windows.items():

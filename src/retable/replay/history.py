@@ -100,7 +100,10 @@ class NameSpan:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A table stopped at a position. Rows above it wait; `remedy` says what a person can do."""
+    """A table stopped at a position. Rows above it wait; `remedy` says what a person can do.
+
+    Without a position all of the table stops; `at` is where that which stops it stands, if that is known.
+    """
 
     code: str
     reason: str
@@ -108,6 +111,12 @@ class Hold:
     part: str | None
     statement: str | None
     remedy: str
+    at: Sequence | None = None
+
+    @property
+    def place(self) -> Sequence | None:
+        """Where that which stops the table stands."""
+        return self.position or self.at
 
     @property
     def is_of_row(self) -> bool:
@@ -221,10 +230,10 @@ class TableHistory:
     def until(self, hold: Hold) -> "TableHistory":
         """The history as it was where `hold` stops the table, unless something stopped it before."""
         at = hold.position
+        if at is not None and self.cut is not None:
+            return self.cut(hold)
         if at is None or (self.hold is not None and self.hold.position is not None and self.hold.position <= at):
             return self
-        if self.cut is not None:
-            return self.cut(hold)
         return replace(
             self,
             epochs=tuple(epoch for epoch in self.epochs if epoch.start is None or epoch.start < at),

@@ -80,6 +80,23 @@ class TableReader:
             return Read(None, key, after)
         return Read(old, key, after, partial_of(self._told, event))
 
+    def of(self, shard: str | None) -> "TableReader":
+        """The reader of the rows of a shard; of a table that has none, itself."""
+        return self._shards[shard] if self._shards else self
+
+    def plain_wire(self, types: Mapping[str, str | None]) -> dict[str, tuple[str, str | None]] | None:
+        """What images of the last epoch call each column; None where the table of the shard has one otherwise.
+
+        Then it shows a default in every row, or a value that is widened.
+        """
+        wire = self.wire(self.history.final, types)
+        kinds = {column.id: column.type for column in self.history.final.columns}
+        for column in self.columns:
+            shows = column.id not in kinds and self.defaults[column.id] is not None
+            if kinds.get(column.id, column.type) != column.type or (shows and column.id != SHARD_ID):
+                return None
+        return wire
+
     def _told(self, event: RowEvent) -> Values | None:
         """The row that leaves its key; None where more than its key cannot be read, which counts for nothing."""
         try:

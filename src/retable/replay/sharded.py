@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterable
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field, replace
+from functools import reduce
 
 from retable.model.event import TableName
 from retable.model.schema import GoldType
@@ -111,9 +112,23 @@ def join(name: TableName, histories: Iterable[TableHistory], in_key: bool) -> Ta
     It is held where a shard is, and, for all, at the statement from which on they differ.
     """
     shards = [_labelled(history) for history in sorted(histories, key=_age)]
-    stops = [shard.hold for shard in shards if shard.hold is not None]
-    first = min(stops, key=lambda hold: (hold.position is not None, hold.position or ()), default=None)
-    return _held(name, shards, in_key, first)
+    return _held(name, shards, in_key, reduce(together, (shard.hold for shard in shards), None))
+
+
+def together(one: Hold | None, other: Hold | None) -> Hold | None:
+    """What stops a table that two holds stop: the lower one; where nothing orders them, one that stops all of it.
+
+    Of these the one is told that ends by itself, so that it does.
+    """
+    if one is None or other is None:
+        return one or other
+    if one.position is None or other.position is None:
+        return one if one.position is None else other
+    if source_part(one.part) == source_part(other.part):
+        return one if one.position <= other.position else other
+    told, also = (other, one) if other.code == _CODE else (one, other)
+    reason = f"{told.reason}; another partition of it is held too ({also.code}: {also.reason})"
+    return replace(told, reason=reason, position=None, at=told.position)
 
 
 def waits_no_more(hold: Hold | None, history: TableHistory) -> bool:
@@ -162,11 +177,13 @@ def _held(name: TableName, shards: Seq[TableHistory], in_key: bool, hold: Hold |
         return _whole(name, shards, cut, in_key, hold)
     except _Differ as differ:
         reason = str(differ)
+    if hold is not None and hold.position is None:
+        return _whole(name, shards, [], in_key, hold)
     found = [change for shard in cut for change in shard.changes if change.status == "applied"]
     for change in sorted(found, key=lambda each: (each.position, each.part or ""), reverse=True):
         stop = Hold(_CODE, reason, change.position, change.part, change.statement, REMEDY)
         try:
-            whole = _whole(name, shards, [_until(shard, stop) for shard in shards], in_key, stop)
+            whole = _whole(name, shards, [_until(shard, stop) for shard in cut], in_key, together(hold, stop))
             return replace(whole, changes=(*whole.changes, replace(change, status="refused", reason=reason)))
         except _Differ:
             continue
@@ -203,7 +220,7 @@ def _whole(
         changes=tuple(sorted(changes, key=lambda change: (change.position, change.part or ""))),
         skipped=frozenset().union(*(shard.skipped for shard in shards)),
         shards=tuple(_shard(shard, groups, columns) for shard in cut or shards),
-        cut=lambda stop: _held(name, shards, in_key, stop),
+        cut=lambda stop: _held(name, shards, in_key, together(hold, stop)),
     )
 
 

@@ -62,7 +62,7 @@ def compare_shadow(lake: Lake, shadow: Shadow, table: str, folder: Path) -> Shad
         tuple(names[at] for at in on),
         tuple(ColumnChange(one, other) for one, other in sides if one != other),
         rows,
-        None if state.hold is None else f"{state.hold.code} at {state.hold.position or 'its first row'}",
+        None if state.hold is None else f"{state.hold.code} at {state.hold.place or 'its first row'}",
         shadow.snapshots.get(table) != gold.metadata.current_snapshot_id,
         _rejected(lake, shadow, state.table),
     )
