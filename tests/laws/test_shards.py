@@ -235,10 +235,12 @@ def test_holds_that_nothing_orders_stop_all_of_it_until_one_has_ended() -> None:
         *in_partition(1, alter(5, 1, "frobnicate"), insert(6, 1, id="4", v="40")),
     ]
     world = run(world_of(), first, odd)
-    assert "SHARDS_DIFFER at None" in str(held(world)) or "UNSUPPORTED_CHANGE at None" in str(held(world))
+    assert "SHARDS_DIFFER at None" in str(held(world))
     assert rows(world) == [{"id": 1, "v": 10}]
     hold = world.states()[TABLE].hold
-    assert hold is not None and hold.place is not None and "another partition of it is held too" in hold.reason
+    assert hold is not None
+    assert hold.place is not None
+    assert "another partition of it is held too" in hold.reason
 
 
 def test_statements_of_two_that_are_not_understood_are_settled_one_by_one() -> None:
@@ -251,7 +253,8 @@ def test_statements_of_two_that_are_not_understood_are_settled_one_by_one() -> N
     assert rows(world) == []
     for shard, there in ((0, {3}), (1, {3, 4})):
         hold = world.states()[TABLE].hold
-        assert hold is not None and str(hold.part).startswith(f"shop.orders_{shard}|")
+        assert hold is not None
+        assert str(hold.part).startswith(f"shop.orders_{shard}|")
         world.release(TABLE, "skip")
         assert {each["id"] for each in rows(world)} == there
     assert held(world) is None

@@ -10,15 +10,33 @@ from pyspark.sql import SparkSession
 
 from lakes import FreshLake
 from laws.spark_world import SparkWorld, open_lake_in
-from laws.test_shards import ADDED, EMPTIED, KEYED, RENAMED, STORIES, TABLE, apart, ddl, insert, run, world_of
+from laws.test_shards import (
+    ADDED,
+    EMPTIED,
+    KEYED,
+    RENAMED,
+    STORIES,
+    TABLE,
+    alter,
+    apart,
+    create,
+    ddl,
+    in_partition,
+    insert,
+    run,
+    world_of,
+)
 from laws.world import NOW
 from reading.engines import ENGINES
 from retable.cli.baseline import find_table, part_of, target_of
 from retable.config import load_settings
 from retable.errors import InvalidSetting
 from retable.gold.read import is_retired
-from retable.gold.spark import replay_piece
+from retable.gold.release import Way, count_waiting, plan_release
+from retable.gold.rulings import ruling_row
+from retable.gold.spark import rebuild, replay_piece
 from retable.ledger.catalog import open_lake
+from retable.ledger.write import append_rows
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 from retable.onboard.baseline import land_baseline
@@ -36,6 +54,14 @@ def replay(world: SparkWorld, *windows: list[RawMessage]) -> SparkWorld:
     for window in windows:
         world.replay(world.deliver(window))
     return world
+
+
+def release(world: SparkWorld, way: Way) -> None:
+    state, waiting = world.states()[TABLE], count_waiting(world.lake, "shop", TABLE)
+    assert state.hold is not None
+    ruling = plan_release(TABLE, state, state.hold, way, None, waiting, lambda: "mysql").ruling
+    append_rows(world.lake, [ruling_row("shop", ruling, NOW)] if ruling is not None else [])
+    rebuild(world.session, world.lake, world.source, TABLE, "run", NOW, resumes=True)
 
 
 def check(world: SparkWorld, folder: Path) -> None:
@@ -63,6 +89,26 @@ def test_a_table_that_leaves_and_one_that_swaps_columns_are_written_anew(spark: 
     assert world.gold() == run(world_of(KEYED), [*swapped, *leaving]).gold()
     assert set(world.gold()) == {TABLE, "gold_shop.old_orders"}
     check(world, tmp_path / "spill")
+
+
+def test_holds_of_two_partitions_stop_all_of_it_and_gold_is_right_up_to_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    first = [*in_partition(0, create(1, 0), insert(3, 0, id="1", v="10")), *in_partition(1, create(1, 1))]
+    odd = [
+        *in_partition(0, alter(10, 0, "modify v varchar(20)"), insert(11, 0, id="3", v="30")),
+        *in_partition(1, alter(5, 1, "frobnicate"), insert(6, 1, id="4", v="40")),
+    ]
+    world = replay(lake(tmp_path / "lake"), first, odd)
+    hold = world.states()[TABLE].hold
+    assert hold is not None
+    assert (hold.position, hold.place is None) == (None, False)
+    check(world, tmp_path / "spill")
+    for there in ({1, 3}, {1, 3, 4}):
+        release(world, "skip")
+        assert {row["id"] for row in map(json.loads, world.gold()[TABLE].rows)} == there
+        check(world, tmp_path / "spill")
+    assert world.states()[TABLE].hold is None
 
 
 def test_other_settings_bring_rows_there_and_back_and_say_so(spark: SparkSession, tmp_path: Path) -> None:
