@@ -339,3 +339,45 @@ def test_formats_without_statements_are_gathered_too() -> None:
     before = world.gold()
     world.rebuild(TABLE)
     assert world.gold() == before
+
+
+@pytest.mark.parametrize("cut", range(1, 7))
+def test_a_table_that_is_held_at_a_row_may_be_renamed_behind_it(cut: int) -> None:
+    story = [
+        create(1, 0),
+        create(2, 1),
+        insert(3, 0, id="1", v="10"),
+        insert(4, 1, id="1", v="20"),
+        ddl(5, "rename table orders_0 to orders_9", "orders_0"),
+        insert(6, 9, id="9", v="90"),
+    ]
+    world = run(world_of(), story[:cut], story[cut:])
+    assert "shop.orders_1 both write one key" in str(held(world))
+    assert rows(world) == [{"id": 1, "v": 10}]
+    world.release(TABLE, "skip")
+    assert (held(world), [each["id"] for each in rows(world)]) == (None, [1, 9])
+
+
+@pytest.mark.parametrize("rules", [RULES, KEYED], ids=["plain", "keyed"])
+@pytest.mark.parametrize("new", ["orders_1_new", "elsewhere"])
+@pytest.mark.parametrize("cut", range(1, 9))
+def test_a_name_may_go_from_a_dropped_table_to_another(cut: int, new: str, rules: dict[str, object]) -> None:
+    story = [
+        *FIRST,
+        ddl(10, f"create table {new} (id int primary key, v int)", new),
+        row(11, "INSERT", {"id": "int", "v": "int"}, table=new, id="2", v="7"),
+        ddl(12, "drop table orders_1", "orders_1"),
+        ddl(13, f"rename table {new} to orders_1", new),
+        insert(14, 1, id="3", v="30"),
+    ]
+    if new != "elsewhere" and rules is RULES:
+        story[5] = row(11, "INSERT", {"id": "int", "v": "int"}, table=new, id="5", v="7")
+    world = run(world_of(rules), story[:cut], story[cut:])
+    copied = "5" if new != "elsewhere" and rules is RULES else "2"
+    assert (held(world), {(str(each["id"]), each["v"]) for each in rows(world)}) == (
+        None,
+        {("1", 10), (copied, 7), ("3", 30)},
+    )
+    before = world.digest()
+    world.replay(world.names[-1])
+    assert world.digest() == before

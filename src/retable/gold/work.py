@@ -201,8 +201,9 @@ def fresh_voids(work: Work, history: TableHistory) -> Voids:
     """The voids that gold does not know yet."""
     state = work.state
     if history.shards:
-        known = {} if state is None else {str(shard.table): shard.void for shard in state.shards.values()}
-        return [(label, void) for label, void in history.shard_voids.items() if known.get(label) != void]
+        known = {} if state is None else {identity: shard.void for identity, shard in state.shards.items()}
+        now = [(shard.label, shard.history.void, known.get(shard.history.identity)) for shard in history.shards]
+        return [(label, void) for label, void, before in now if void is not None and void != before]
     if history.void is None or (state is not None and state.void == history.void):
         return []
     return [(None, history.void)]

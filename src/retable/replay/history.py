@@ -143,7 +143,9 @@ class TableHistory:
 
     `voids` are the positions below which no row counts (TRUNCATE, DROP, CREATE), each with whether the table is
     dropped from there on. `key_changes` are those at which its primary key came, went or changed. `ended` is where
-    it was dropped and its rows stay. `skipped` are the places of rows that a person decided to leave out. `shards` are
+    it was dropped and its rows stay. `skipped` are the places of rows that a person decided to leave out. One of
+    several that go into one is `called` as it was at its end wherever a hold stops it, and its rows have its `label`.
+    `shards` are
     the source's tables that go into this one together, if it is made of such (sharded.py), and `cut` gives it as it was
     where a hold stops it.
     """
@@ -158,13 +160,15 @@ class TableHistory:
     ended: Sequence | None = None
     skipped: frozenset[tuple[Sequence, str | None, str | None]] = frozenset()
     untold: frozenset[str] = frozenset()
+    called: TableName | None = None
+    label: str = ""
     shards: "tuple[Shard, ...]" = ()
     cut: "Callable[[Hold], TableHistory] | None" = field(default=None, compare=False)
 
     @property
     def name(self) -> TableName:
         """The table's name at the end of the history, or where it is held."""
-        return self._last.name
+        return self.called or self._last.name
 
     @property
     def shown(self) -> TableName:
@@ -254,7 +258,7 @@ class TableHistory:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of several tables of the source that go into one of gold; `label` is its name.
+    """One of several tables of the source that go into one of gold; `label` is its name, or tells it from one before.
 
     `columns` are its own for each final column of the whole, in their order; where it has none, the whole's. Those
     that stand `aside` have, by first name and number, another of the whole than the one of that name.

@@ -111,7 +111,9 @@ def join(name: TableName, histories: Iterable[TableHistory], in_key: bool) -> Ta
 
     It is held where a shard is, and, for all, at the statement from which on they differ.
     """
-    shards = [_labelled(history) for history in sorted(histories, key=_age)]
+    histories = sorted(histories, key=_age)
+    labels = _labels(histories)
+    shards = [_labelled(history, labels[history.identity]) for history in histories]
     return _held(name, shards, in_key, reduce(together, (shard.hold for shard in shards), None))
 
 
@@ -145,7 +147,7 @@ def of_shards(rulings: tuple[Ruling, ...], histories: Iterable[TableHistory]) ->
     """Rulings on the whole as rulings on the shard that each is about."""
     if not any(is_sharded(ruling.identity) for ruling in rulings):
         return rulings
-    known = {str(history.name): history.identity for history in histories}
+    known = {label: identity for identity, label in _labels(histories).items()}
     return tuple(
         replace(ruling, identity=known[label], part=source_part(ruling.part))
         if is_sharded(ruling.identity) and (label := shard_of(ruling.part)) in known
@@ -158,12 +160,23 @@ def _age(history: TableHistory) -> tuple[bool, Sequence | tuple[()], str]:
     return *_at(history.spans[0].start), str(history.name)
 
 
-def _labelled(history: TableHistory) -> TableHistory:
+def _labels(histories: Iterable[TableHistory]) -> dict[str, str]:
+    """The name of each table, by identity; of those that had one name only the last one, or the living, has it."""
+    latest = sorted(histories, key=lambda history: _at(history.spans[-1].start), reverse=True)
+    found: dict[str, str] = {}
+    for history in sorted(latest, key=lambda history: history.dropped):
+        name = str(history.name)
+        found[history.identity] = f"{name} ({history.identity})" if name in found.values() else name
+    return found
+
+
+def _labelled(history: TableHistory, label: str) -> TableHistory:
     """The history with the parts that rows and statements of this shard have."""
-    label = str(history.name)
     hold = history.hold
     return replace(
         history,
+        called=history.name,
+        label=label,
         hold=None if hold is None else replace(hold, part=join_part(label, hold.part)),
         changes=tuple(replace(change, part=join_part(label, change.part)) for change in history.changes),
         skipped=frozenset((position, join_part(label, part), text) for position, part, text in history.skipped),
@@ -200,7 +213,7 @@ def _whole(
     name: TableName, shards: Seq[TableHistory], cut: Seq[TableHistory], in_key: bool, hold: Hold | None
 ) -> TableHistory:
     """The whole of shards as they are `cut`; `_Differ` says why they are none."""
-    living = {str(shard.name) for shard in cut if not shard.dropped} or {str(shard.name) for shard in cut}
+    living = {shard.label for shard in cut if not shard.dropped} or {shard.label for shard in cut}
     groups = _group(cut, living)
     columns = [group.column() for group in groups]
     called: dict[str, Column] = {}
@@ -231,7 +244,7 @@ def differs_by_shard(column: Column) -> bool:
 
 def _shard(history: TableHistory, groups: Seq[_Group], columns: Seq[Column]) -> Shard:
     """A shard with its own columns for those of the whole, which tell their types and defaults."""
-    label = str(history.name)
+    label = history.label
     own: list[Column] = []
     for column in columns:
         group = next((each for each in groups if column.id.partition(_OWN)[0] == each.identity), None)
@@ -248,7 +261,7 @@ def _keys(cut: Seq[TableHistory], living: set[str], groups: Seq[_Group]) -> tupl
     """The key that all shards have; None where statements tell none."""
     found: dict[tuple[str, ...], str] = {}
     for shard in cut:
-        label = str(shard.name)
+        label = shard.label
         if shard.rekeyed:
             raise _Differ(f"the primary key of {label} changed over its rows")
         if label in living and shard.final.keys is not None:
@@ -272,7 +285,7 @@ def _group(cut: Seq[TableHistory], living: set[str]) -> list[_Group]:
     groups: dict[tuple[str, int], _Group] = {}
     found = [
         (label, place, key, line)
-        for label, shard in ((str(shard.name), shard) for shard in cut)
+        for label, shard in ((shard.label, shard) for shard in cut)
         for place, (key, line) in enumerate(_lines(shard, label in living).items())
     ]
     for label, _, key, line in sorted(found, key=lambda each: (*_at(each[3].born), each[0], each[1])):
