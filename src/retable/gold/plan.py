@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 
 from retable.config import Settings
@@ -17,7 +17,7 @@ from retable.replay.history import ChangeStatus, Hold, NameSpan, TableHistory
 from retable.replay.images import strange_columns
 from retable.replay.row_event import RowEvent
 from retable.replay.shard_parts import source_part
-from retable.replay.sharded import SHARD_COLUMN, join, of_shard, of_shards
+from retable.replay.sharded import SHARD_COLUMN, is_sharded, join, of_shard, of_shards
 from retable.replay.timeline import Statement, Timeline, trace
 from retable.replay.traced import ImplicitColumn
 
@@ -29,8 +29,9 @@ REMEDY_CLASH = (
 class Tables:
     """The tables of a source at one horizon, and to which of them each row belongs."""
 
-    def __init__(self, timeline: Timeline, rules: Rules) -> None:
+    def __init__(self, timeline: Timeline, rules: Rules, holder: Callable[[str], str | None]) -> None:
         self.rules = rules
+        self._holder = holder
         self._timeline = timeline
         self._histories = self._gather()
 
@@ -61,9 +62,17 @@ class Tables:
 
     @classmethod
     def trace(
-        cls, statements: list[Statement], rules: Rules, implicit: Iterable[ImplicitColumn], known: Iterable[TableName]
+        cls,
+        statements: list[Statement],
+        rules: Rules,
+        implicit: Iterable[ImplicitColumn],
+        known: Iterable[TableName],
+        holder: Callable[[str], str | None] = lambda _: None,
     ) -> "Tables":
-        """Trace the statements; of the `known` tables those that no statement made or changed are there before all."""
+        """Trace the statements; of the `known` tables those that no statement made or changed are there before all.
+
+        `holder` gives the identity of the table that has a gold name now.
+        """
         implicit = list(implicit)
         takes = rules.source.takes
         starts = start_statements(rules.baselines, takes)
@@ -76,7 +85,11 @@ class Tables:
         rulings = of_shards(rules.rulings, timeline.histories())
         if rulings != rules.rulings:
             timeline = trace(statements, rules.dialect(), implicit, untold, rulings)
-        return cls(timeline, rules)
+        return cls(timeline, rules, holder)
+
+    def has(self, identity: str) -> bool:
+        """Whether rows go into a table of gold."""
+        return identity in self._histories
 
     def history(self, identity: str) -> TableHistory:
         return self._histories[identity]
@@ -152,17 +165,20 @@ class Tables:
     def gold_names(self) -> dict[str, tuple[str, Hold | None]]:
         """The gold name of each table; of two that meet the later one is held, under a name of its own.
 
-        A dropped table makes room for a live one that took its name.
+        A dropped table makes room for a live one that took its name; one whose rows are in another by now keeps it.
         """
         names: dict[str, tuple[str, Hold | None]] = {}
+        elsewhere = {each for history in self._histories.values() if history.shards for each in history.identities}
         taken: dict[str, TableHistory] = {}
         for history in sorted(self._histories.values(), key=lambda history: history.dropped):
             name = gold_table(self.rules.settings.lake, history.shown)
             other = taken.setdefault(name.lower(), history)
-            if other is history:
-                names[history.identity] = (name, None)
-                continue
             apart = f"{name}__{hashlib.sha256(history.identity.encode()).hexdigest()[:8]}"
+            if other is history:
+                left = self._holder(name)
+                gone = left is not None and is_sharded(left) and left not in self._histories
+                names[history.identity] = (apart if left in elsewhere or gone else name, None)
+                continue
             reason = f"{other.name} and {history.name} both become {name}"
             hold = None if history.dropped else Hold("NAME_CLASH", reason, None, None, None, REMEDY_CLASH)
             names[history.identity] = (apart, hold)

@@ -95,6 +95,8 @@ class Run:
             raise NotFound(f"the source {self._source.name} has no table {gold}", table=gold)
         state = self._places.find(row.identity, gold).state
         seen = self._survey.table(row, remembered(state) if resumes else ())
+        if not seen.tables.has(row.identity):
+            raise NotFound(f"nothing goes into {gold} any more, and its rows are in other tables: drop it", table=gold)
         history = seen.tables.history(row.identity)
         if not resumes:
             check_whole(gold, state, history, self._survey.claims.dropped(history))

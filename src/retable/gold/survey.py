@@ -56,6 +56,7 @@ class Survey:
         self._settings = settings
         self._source = source
         self._system = system
+        self._holders: dict[str, str | None] = {}
         self.claims = Claims(past, places)
         self.rules = Rules(settings, source, system or "mysql", past.rulings, past.imports, past.baselines)
 
@@ -90,7 +91,7 @@ class Survey:
     def tables(self) -> Tables:
         """The tables up to the last window that was replayed, as statements alone tell them."""
         statements = self._statements(self._past.visible(max(self._past.replayed)))
-        return Tables.trace([*statements], self.rules, [], self._known())
+        return Tables.trace([*statements], self.rules, [], self._known(), self._holder)
 
     def older(
         self, tables: Tables, history: TableHistory, until: str, own: Set[str], needed: Late | Halves | None
@@ -106,6 +107,14 @@ class Survey:
         """The tables that gold has and the settings take: those that they leave out stay as they are."""
         tables = self._past.tables.items()
         return {i: row for i, row in tables if self._settings.feeds(self._source, row.name, is_sharded(i))}
+
+    def _holder(self, gold: str) -> str | None:
+        """The identity of the table that has a gold name, as far as it is recorded."""
+        if gold not in self._holders:
+            known = (identity for identity, row in self._past.tables.items() if row.gold == gold)
+            there = (each for each in known if self._places.find(each, gold).state is not None)
+            self._holders[gold] = next(there, None)
+        return self._holders[gold]
 
     def _known(self) -> list[TableName]:
         """The tables that gold has though no statement made them."""
@@ -158,7 +167,7 @@ class Survey:
         older: Owned = {}
         known = self._known()
         while True:
-            tables = Tables.trace([*statements], self.rules, implicit, known)
+            tables = Tables.trace([*statements], self.rules, implicit, known, self._holder)
             owned = tables.split(events)
             names = tables.gold_names()
             touched = set(owned) | tables.touched_by(pending, self._past.tables)
