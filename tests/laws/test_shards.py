@@ -10,6 +10,7 @@ import pytest
 
 from laws.test_replays_found import NUMBERS, ddl, row
 from laws.world import World, make_settings
+from retable.gold.release import Waiting, plan_release
 from retable.model.message import RawMessage
 from retable.replay.rulings import RulingKind
 
@@ -381,3 +382,24 @@ def test_a_name_may_go_from_a_dropped_table_to_another(cut: int, new: str, rules
     before = world.digest()
     world.replay(world.names[-1])
     assert world.digest() == before
+
+
+@pytest.mark.parametrize("what", ["modify v varchar(9)", "drop primary key, add primary key (v)"])
+def test_what_tables_that_go_into_one_do_not_take_is_a_person_s_to_decide(what: str) -> None:
+    world = run(world_of(), FIRST, [alter(10, 0, what), alter(11, 1, what), insert(12, 0, id="5", v="5")])
+    assert "UNSUPPORTED_CHANGE at 0.10.0" in str(held(world))
+    world.release(TABLE, "skip")
+    assert " at 0.11.0" in str(held(world))
+    world.release(TABLE, "skip")
+    assert (held(world), [each["id"] for each in rows(world)]) == (None, [1, 2, 5])
+
+
+def test_a_statement_in_another_s_place_is_about_the_table_that_stands_still() -> None:
+    world = run(world_of(), FIRST, [alter(10, 1, "frobnicate"), insert(12, 1, id="5", v="5", w="6")])
+    state = world.states()[TABLE]
+    assert state.hold is not None
+    text = "alter table orders_1 add column w int"
+    release = plan_release(TABLE, state, state.hold, "as", text, Waiting(1, 1), lambda: "mysql")
+    assert release.ruling is not None
+    world.release(TABLE, "replace", release.ruling.statement)
+    assert (held(world), rows(world)[-1]) == (None, {"id": 5, "v": 5, "w": 6})

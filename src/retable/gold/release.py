@@ -15,6 +15,7 @@ from retable.model.schema_change import NoChange, SchemaChange, Unsupported
 from retable.model.sequence import LOWEST
 from retable.replay.history import Hold
 from retable.replay.rulings import BEHIND, REMEDY_BEHIND, REMEDY_DATABASE, Ruling, RulingKind
+from retable.replay.shard_parts import shard_of
 from retable.source_settings import SourceSettings
 
 Way = Literal["retry", "skip", "as", "approve", "reject", "rebuild"]
@@ -65,7 +66,8 @@ def plan_release(
             f"--{way} does not fit what holds {table}; there are {', '.join(f'--{each}' for each in fitting)}",
             table=table,
         )
-    meaning = "" if text is None else _meaning(text, state.table, dialect())
+    held = (shard.table for shard in state.shards.values() if str(shard.table) == shard_of(hold.part))
+    meaning = "" if text is None else _meaning(text, next(held, state.table), dialect())
     kind = _RULINGS.get(way)
     ruling = None
     if kind is not None and hold.place is not None:

@@ -17,7 +17,7 @@ from retable.model.sequence import Sequence
 from retable.replay.history import Column, Epoch, Hold, NameSpan, Shard, TableHistory
 from retable.replay.policies import casts_of
 from retable.replay.row_event import RowEvent
-from retable.replay.rulings import Ruling
+from retable.replay.rulings import REMEDY_STATEMENT, Ruling
 from retable.replay.shard_parts import SHARD_ID, join_part, shard_of, source_part
 
 SHARD_COLUMN = Column(SHARD_ID, "source_table", None, GoldType("string"))
@@ -29,6 +29,14 @@ _OWN = "/"
 
 class _Differ(Exception):
     """The shards are not alike enough to be one table."""
+
+    code, remedy = _CODE, REMEDY
+
+
+class _Refused(_Differ):
+    """A statement that tables that go into one do not take, though all have it."""
+
+    code, remedy = "UNSUPPORTED_CHANGE", REMEDY_STATEMENT
 
 
 @dataclass(slots=True)
@@ -189,18 +197,18 @@ def _held(name: TableName, shards: Seq[TableHistory], in_key: bool, hold: Hold |
     try:
         return _whole(name, shards, cut, in_key, hold)
     except _Differ as differ:
-        reason = str(differ)
+        code, reason, remedy = differ.code, str(differ), differ.remedy
     if hold is not None and hold.position is None:
         return _whole(name, shards, [], in_key, hold)
     found = [change for shard in cut for change in shard.changes if change.status == "applied"]
     for change in sorted(found, key=lambda each: (each.position, each.part or ""), reverse=True):
-        stop = Hold(_CODE, reason, change.position, change.part, change.statement, REMEDY)
+        stop = Hold(code, reason, change.position, change.part, change.statement, remedy)
         try:
             whole = _whole(name, shards, [_until(shard, stop) for shard in cut], in_key, together(hold, stop))
             return replace(whole, changes=(*whole.changes, replace(change, status="refused", reason=reason)))
         except _Differ:
             continue
-    return _whole(name, shards, [], in_key, Hold(_CODE, reason, None, None, None, REMEDY))
+    return _whole(name, shards, [], in_key, Hold(code, reason, None, None, None, remedy))
 
 
 def _until(shard: TableHistory, hold: Hold) -> TableHistory:
@@ -220,7 +228,7 @@ def _whole(
     for column in columns:
         if called.setdefault(column.name.lower(), column) is not column:
             raise _Differ(f"column {column.name!r} of some is another one than that of others")
-    keys = _keys(cut, living, groups)
+    keys = _keys(name, cut, living, groups)
     if in_key:
         columns.insert(0, SHARD_COLUMN)
         keys = (SHARD_COLUMN.name, *keys) if keys else keys
@@ -257,20 +265,21 @@ def _shard(history: TableHistory, groups: Seq[_Group], columns: Seq[Column]) -> 
     return Shard(label, history, tuple(own), aside)
 
 
-def _keys(cut: Seq[TableHistory], living: set[str], groups: Seq[_Group]) -> tuple[str, ...] | None:
+def _keys(whole: TableName, cut: Seq[TableHistory], living: set[str], groups: Seq[_Group]) -> tuple[str, ...] | None:
     """The key that all shards have; None where statements tell none."""
     found: dict[tuple[str, ...], str] = {}
     for shard in cut:
         label = shard.label
         if shard.rekeyed:
-            raise _Differ(f"the primary key of {label} changed over its rows")
+            raise _Refused(f"the primary key of {label}, which goes into {whole}, changed over its rows")
         if label in living and shard.final.keys is not None:
             named = {
                 line.names[-1].lower(): each.name for each in groups if (line := each.lines.get(label)) is not None
             }
             found.setdefault(tuple(named.get(key.lower(), key) for key in shard.final.keys), label)
         if casts := casts_of(shard.final.columns):
-            raise _Differ(f"column {casts[0][1].name!r} of {label} changed to a type that may change its values")
+            column = casts[0][1].name
+            raise _Refused(f"column {column!r} of {label}, which goes into {whole}, took a type that may change values")
     if len(found) > 1:
         one, other = list(found.items())[:2]
         raise _Differ(f"the key of {one[1]} is {one[0]}, and that of {other[1]} is {other[0]}")
