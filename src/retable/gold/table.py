@@ -58,6 +58,7 @@ from retable.replay.history import Hold
 from retable.replay.images import TableReader, key_columns
 from retable.replay.policies import keyed_cast
 from retable.replay.row_event import RowEvent
+from retable.replay.sharded import together
 from retable.replay.stages import fold_stages, stages_of
 
 _ATTEMPTS = 5
@@ -184,7 +185,10 @@ class TableReplay:
         in_gold: list[RowEvent] = []
         left: LeftOut = frozenset()
         complete = False
+        known: Hold | None = None
         while True:
+            if work.history.shards:
+                hold = known = together(known, hold)
             if hold is not None and hold.position is None:
                 return Decision(work.history, hold, all_held(work.events))
             history = work.history if hold is None else work.history.until(hold)
