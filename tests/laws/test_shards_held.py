@@ -142,3 +142,36 @@ def test_rows_that_stop_two_partitions_are_settled_one_by_one(cut: int) -> None:
         assert "both write one key" in str(held(world))
         world.release(TABLE, "skip")
     assert (held(world), rows(world)) == (None, [{"id": 1, "v": 1}, {"id": 2, "v": 1}])
+
+
+def test_a_decision_about_a_table_counts_under_the_name_that_it_has_behind_another_decision() -> None:
+    first = [create(1, 0), create(2, 1), alter(3, 1, "frobnicate")]
+    world = run(world_of(), first)
+    world.release(TABLE, "skip")
+    run(world, [ddl(4, "rename table orders_1 to orders_5", "orders_1"), alter(8, 5, "frobnicate")])
+    world.release(TABLE, "skip")
+    run(world, [insert(9, 5, id="1", v="1")])
+    assert (held(world), rows(world)) == (None, [{"id": 1, "v": 1}])
+
+
+@pytest.mark.parametrize("cut", range(1, 7))
+def test_a_change_of_all_in_two_partitions_is_decided_for_one_after_the_other(cut: int) -> None:
+    story = [
+        *in_partition(0, create(1, 0), insert(2, 0, id="1", v="1"), alter(11, 0, "modify v varchar(9)")),
+        *in_partition(1, create(1, 1), insert(2, 1, id="2", v="2"), alter(12, 1, "modify v varchar(9)")),
+    ]
+    world = run(world_of(), story[:cut], story[cut:])
+    for _ in range(2):
+        assert held(world) is not None
+        world.release(TABLE, "skip")
+    assert (held(world), rows(world)) == (None, [{"id": 1, "v": 1}, {"id": 2, "v": 2}])
+
+
+def test_tables_in_two_partitions_go_on_by_themselves_once_they_are_alike() -> None:
+    wide = "modify v varchar(20)"
+    world = run(world_of(), [*in_partition(0, create(1, 0)), *in_partition(1, create(1, 1), create(2, 2))])
+    there = in_partition(0, alter(11, 0, wide), insert(12, 0, id="1", v="7"))
+    run(world, [*in_partition(1, alter(5, 2, wide)), *there])
+    assert "SHARDS_DIFFER" in str(held(world))
+    run(world, in_partition(1, alter(7, 1, wide), insert(8, 1, id="2", v="8")))
+    assert (held(world), rows(world)) == (None, [{"id": 1, "v": "7"}, {"id": 2, "v": "8"}])

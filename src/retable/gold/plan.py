@@ -82,8 +82,13 @@ class Tables:
         untold = [name for name in known if f"{name}@base" not in told]
         if untold:
             timeline = trace(statements, rules.dialect(), implicit, untold, rules.rulings)
-        rulings = of_shards(rules.rulings, timeline.histories())
-        if rulings != rules.rulings:
+        rulings = rules.rulings
+        for _ in rules.rulings:
+            # What is decided about a table may be what gives it the name by which the next decision calls it.
+            found = of_shards(rulings, timeline.histories())
+            if found == rulings:
+                break
+            rulings = found
             timeline = trace(statements, rules.dialect(), implicit, untold, rulings)
         return cls(timeline, rules, holder)
 

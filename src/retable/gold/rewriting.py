@@ -12,7 +12,7 @@ from retable.replay.fold import Bounds, Folded
 from retable.replay.history import TableHistory
 from retable.replay.images import TableReader
 from retable.replay.row_event import RowEvent
-from retable.replay.sharded import differs_by_shard
+from retable.replay.shard_columns import differs_by_shard
 
 DROP_IT = "drop the gold table in the catalog, which a rebuild then makes anew"
 _READ_ONE_WAY = frozenset({"boolean", "int", "long"})
