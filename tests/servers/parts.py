@@ -6,6 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from queue import SimpleQueue
 from typing import Any
 
 from servers.clusters import Cluster
@@ -18,6 +19,7 @@ from servers.stores import USER, Postgres
 BUCKET = "cluster-lake"
 LAYERS = {"land": "bronze", "decode": "silver", "replay": "gold"}
 """The stages, and where each commits."""
+_DYING_SECONDS = 60
 
 
 class Moment(Enum):
@@ -52,11 +54,11 @@ class Parts:
     def killing(self, name: str, moment: Moment, stage: str) -> Iterator[None]:
         """Kill one of them at a moment of a stage, and start it again at once."""
         victim, layer = self.process(name), LAYERS[stage].encode()
-        starting: list[Future[None]] = []
+        starting: SimpleQueue[Future[None]] = SimpleQueue()
 
         def kill() -> None:
             victim.kill()
-            starting.append(threads.submit(victim.start))
+            starting.put(threads.submit(victim.start))
 
         match moment:
             case Moment.A_FILE:
@@ -66,10 +68,12 @@ class Parts:
             case Moment.COMMITTED:
                 told = {**commit(layer), "answered": kill, "lose": name == "catalog"}
         proxy = self.before_catalog if moment is Moment.COMMITTED else self.before_store
-        with ThreadPoolExecutor() as threads, proxy.doing(**told) as fault:
-            yield
-        assert fault.done == 1, f"the stage {stage} did not come to where {moment.value}"
-        starting[0].result()
+        with ThreadPoolExecutor() as threads:
+            with proxy.doing(**told) as fault:
+                yield
+            assert fault.done == 1, f"the stage {stage} did not come to where {moment.value}"
+            # The stage may be done before the one that was killed has died.
+            starting.get(timeout=_DYING_SECONDS).result()
 
 
 def place_in(database: Postgres, name: str, catalog: int, store: int) -> Place:
