@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from laws.test_laws import LAW
 from laws.test_shards import FIRST, KEYED, alter, change, create, ddl, insert, rows, update, world_of
 from laws.world import World
+from retable.gold.store import GoldTable
 from retable.gold.table import TableReplay
+from retable.gold.work import Decision, Work
 from retable.model.message import RawMessage
 
 SHARDS = st.integers(0, 2)
@@ -56,7 +58,7 @@ def replayed(parts: list[list[RawMessage]], order: list[int], plainly: bool) -> 
     """The world after all windows in this order, and how often rows were taken many at a time."""
     taken, real = 0, TableReplay._decide_plainly
 
-    def decide(self, work, table):  # type: ignore[no-untyped-def]
+    def decide(self: TableReplay, work: Work, table: GoldTable) -> Decision | None:
         nonlocal taken
         decision = real(self, work, table) if plainly else None
         taken += decision is not None
