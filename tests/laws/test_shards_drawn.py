@@ -40,7 +40,7 @@ class Story:
     def say(self, op: str, shard: Shard, key: int, values: dict[str, str | None]) -> None:
         types = {"id": "int", **shard.columns}
         name, place = f"orders_{shard.number}", len(self.said) + 1
-        self.said.append(row(place, op, types, table=name, id=str(key), **values))  # type: ignore[arg-type]
+        self.said.append(row(place, op, types, table=name, id=str(key), **values))
 
     def act(self, word: str, shard: Shard, pick: int) -> None:
         """Do one thing, where it can be done; `pick` chooses what is left open."""
