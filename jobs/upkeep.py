@@ -10,21 +10,20 @@ from retable.config import load_settings
 from retable.exits import exiting
 from retable.job import hold_lifeline
 from retable.ledger.catalog import open_lake
+from retable.ledger.runs import counted
 from retable.session import build_session
 from retable.upkeep.look import choose, places
 from retable.upkeep.spark import keep
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Compaction, expiry and orphan files.")
-    parser.add_argument("--settings", required=True)
-    parser.add_argument("--run-id", required=True)
+    for option in ("--settings", "--run-id"):
+        parser.add_argument(option, required=True)
     parser.add_argument("--source")
     parser.add_argument("tables", nargs="*")
     args = parser.parse_args()
     hold_lifeline()
-    with exiting():
-        settings = load_settings(args.settings)
-        lake = open_lake(settings)
-        chosen = choose(places(lake), args.tables)
-        kept = keep(build_session(settings, "retable upkeep"), lake, chosen, args.run_id, lambda: datetime.now(UTC))
+    with exiting(), counted(open_lake(settings := load_settings(args.settings))) as lake:
+        spark, chosen = build_session(settings, "retable upkeep"), choose(places(lake), args.tables)
+        kept = keep(spark, lake, chosen, args.run_id, lambda: datetime.now(UTC))
         sys.stdout.write(json.dumps([asdict(each) for each in kept]) + "\n")

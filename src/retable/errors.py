@@ -31,6 +31,7 @@
     │  ├─ PositionsLost        a recorded range that the source no longer has
     │  ├─ NotReady             an earlier stage has not run for this window
     │  ├─ NotKept              messages or rows that retention has dropped
+    │  ├─ CatalogMismatch      the catalog and the warehouse do not belong together, or one is older than the other
     │  └─ EnvironmentFault     Java, a jar or the disk: what is missing and how to get it
     └─ Unbalanced          BUG         the ledger's equations do not hold: a bug of ours
 
@@ -202,6 +203,12 @@ class NotKept(SettingsError):
     """What retention has dropped: it was landed, decoded and replayed, and cannot be read again."""
 
     code = "NOT_KEPT"
+
+
+class CatalogMismatch(SettingsError):
+    """The catalog is lost, restored from an old copy, or another lake's; or the warehouse was copied or moved."""
+
+    code = "CATALOG_MISMATCH"
 
 
 class EnvironmentFault(SettingsError):

@@ -18,6 +18,7 @@ from retable.exits import exiting
 from retable.ledger.catalog import open_lake
 from retable.ledger.faults import spark_explained
 from retable.ledger.rows import StageReport
+from retable.ledger.runs import begin_run, end_run
 from retable.session import build_session
 
 LIFELINE = "RETABLE_LIFELINE"
@@ -46,9 +47,13 @@ def run_stages(name: str, stages: Sequence[Callable[..., StageReport]]) -> None:
         lake, source = open_lake(settings), settings.source(args.source)
         with spark_explained(settings.lake):
             spark = build_session(settings, f"retable {name} {args.source} {args.window}")
-        for stage in stages:
-            report = stage(spark, lake, source, args.window, args.run_id, datetime.now(UTC))
-            sys.stdout.write(json.dumps(asdict(report)) + "\n")
+        try:
+            for stage in stages:
+                begin_run(lake)
+                report = stage(spark, lake, source, args.window, args.run_id, datetime.now(UTC))
+                sys.stdout.write(json.dumps(asdict(report)) + "\n")
+        finally:
+            end_run(lake)
 
 
 def hold_lifeline() -> None:

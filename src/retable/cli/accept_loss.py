@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from retable.cli.arguments import lake_of
+from retable.cli.arguments import lake_to_write
 from retable.cli.clock import now, user
 from retable.cli.output import say
 from retable.freshness.catalog import record, source_of
@@ -23,7 +23,7 @@ def accept_loss(
 
     Nothing of gold changes. Where it may have had one, `retable baseline` or `retable resync` makes it right.
     """
-    lake, moment, who = lake_of(ctx), now(), user()
+    lake, moment, who = lake_to_write(ctx), now(), user()
     found = {table: (source_of(lake, table), find_gold(lake, table)[1]) for table in tables}
     actions = []
     for table, (source, state) in found.items():

@@ -19,6 +19,7 @@ from retable.cli.init import init
 from retable.cli.look import history, rows, schema, tables
 from retable.cli.plan import plan
 from retable.cli.quarantine import accept_quarantined, list_quarantine, redecode_quarantined, show_quarantined
+from retable.cli.recover import recover
 from retable.cli.resync import resync
 from retable.cli.run import decode, land, replay, run
 from retable.cli.schema_import import import_schema
@@ -85,7 +86,7 @@ _COMMANDS: dict[str, list[Callable[..., None]]] = {
     "Run": [init, check, baseline, resync, run, land, decode, replay],
     "Look": [rows, tables, schema, history, status, why, fresh, plan],
     "Verify": [verify, diff],
-    "Look after": [upkeep, accept_loss],
+    "Look after": [upkeep, recover, accept_loss],
     "Try out, without Spark": [show_message, show_ddl, simulate],
 }
 for panel, commands in _COMMANDS.items():

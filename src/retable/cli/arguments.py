@@ -5,8 +5,11 @@ from typing import Annotated
 
 import typer
 
+from retable.cli.output import say
 from retable.config import Settings, load_settings
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.catalog import Lake, open_lake, open_lake_to_read, runs_behind
+from retable.ledger.identity import older
+from retable.ledger.runs import begin_run, end_run
 from retable.model.evidence import Grade
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -29,8 +32,19 @@ def settings_of(ctx: typer.Context) -> Settings:
 
 
 def lake_of(ctx: typer.Context) -> Lake:
-    """Open the lake of these settings."""
-    return open_lake(settings_of(ctx))
+    """Open the lake of these settings to read; a catalog that is older than the warehouse is told, and read."""
+    lake = open_lake_to_read(settings_of(ctx))
+    if behind := runs_behind(lake):
+        say(f"warning: {older(lake.settings.lake, behind)}")
+    return lake
+
+
+def lake_to_write(ctx: typer.Context) -> Lake:
+    """Open the lake of these settings to write, as a run of its own, and close it when the command ends."""
+    lake = open_lake(settings_of(ctx))
+    begin_run(lake)
+    ctx.call_on_close(lambda: end_run(lake))
+    return lake
 
 
 def instant(text: str) -> datetime:

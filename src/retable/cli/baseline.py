@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from retable.cli.arguments import TableArgument, lake_of
+from retable.cli.arguments import TableArgument, lake_to_write
 from retable.cli.clock import new_run, user
 from retable.cli.output import NeedsAttention, say
 from retable.cli.progress import Progress
@@ -72,7 +72,7 @@ def baseline(
     nothing. Other tables, and other runs, go on meanwhile. Of a database the table is read by ranges of its key while
     others write to it: P must be a position that was reached before.
     """
-    lake = lake_of(ctx)
+    lake = lake_to_write(ctx)
     known = find_table(lake, table)
     if is_address(origin):
         password = read_variable(password_env) if password_env else None

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from retable.cli.arguments import Json, lake_of
+from retable.cli.arguments import Json, lake_of, lake_to_write
 from retable.cli.clock import new_run, user
 from retable.cli.output import NeedsAttention, print_facts, print_json, say
 from retable.cli.progress import Progress
@@ -73,7 +73,7 @@ def release_hold(
     (way,) = ways
     if way == "as" and len(tables) > 1:
         raise typer.BadParameter("--as gives one statement of one table: name that one alone")
-    lake = lake_of(ctx)
+    lake = lake_to_write(ctx)
     releases = {table: _plan(lake, table, way, statement) for table in tables}
     for release in releases.values():
         for line in release.words:

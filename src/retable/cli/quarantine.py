@@ -8,7 +8,7 @@ import typer
 from pyiceberg.expressions import And, EqualTo, NotNull, Reference
 from pyiceberg.expressions.literals import literal
 
-from retable.cli.arguments import Json, lake_of
+from retable.cli.arguments import Json, lake_of, lake_to_write
 from retable.cli.clock import new_run, now, user
 from retable.cli.output import (
     NeedsAttention,
@@ -84,7 +84,7 @@ def accept_quarantined(
 
     It is accepted for good: when its window is decoded anew and it still cannot be read, it counts no more than before.
     """
-    lake = lake_of(ctx)
+    lake = lake_to_write(ctx)
     row = _find(lake, [address])[0]
     known = read_accepted(lake, row.source).get(row.id)
     if known is not None:
@@ -110,7 +110,7 @@ def redecode_quarantined(
     Without options: all windows with something that nobody accepted. A window that was not replayed yet is only
     decoded. Where landing cut a line, the objects are read again, if the source still has them.
     """
-    lake = lake_of(ctx)
+    lake = lake_to_write(ctx)
     wanted = _find(lake, ids) if ids else []
     chosen = [
         row

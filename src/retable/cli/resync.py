@@ -6,7 +6,7 @@ from typing import Annotated
 import pyarrow as pa
 import typer
 
-from retable.cli.arguments import TableArgument, lake_of
+from retable.cli.arguments import TableArgument, lake_to_write
 from retable.cli.baseline import find_table, part_of, replay_pieces, target_of
 from retable.cli.clock import new_run, user
 from retable.cli.output import NeedsAttention, say
@@ -36,7 +36,7 @@ def resync(
     For a table that lost track of its source, whose producer loads it again whole. Where a full copy is at hand,
     `retable baseline` starts it from that. Running it again changes nothing.
     """
-    lake = lake_of(ctx)
+    lake = lake_to_write(ctx)
     known = find_table(lake, table)
     if at is None:
         # A source epoch begins above all changes before it and below all in it, in every partition.

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from retable.cli.arguments import SourceName, WindowName, instant, lake_of
+from retable.cli.arguments import SourceName, WindowName, instant, lake_to_write
 from retable.cli.clock import new_run, now
 from retable.cli.output import NeedsAttention, say
 from retable.cli.progress import Progress
@@ -24,6 +24,7 @@ from retable.ledger.faults import spark_explained
 from retable.ledger.quarantine import list_quarantined, read_accepted
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import Stage, StageReport
+from retable.ledger.runs import begin_run
 from retable.ledger.windows import record_windows
 from retable.model.window import Window, window_start
 from retable.source_settings import Source
@@ -49,7 +50,7 @@ def run(
     """
     if start is not None and end is not None and start >= end:
         raise typer.BadParameter("--from is not before --to")
-    lake = lake_of(ctx)
+    lake = lake_to_write(ctx)
     found = lake.settings.source(source)
     windows = _due(lake, found, start, end)
     if found.paused is not None:
@@ -62,7 +63,7 @@ def run(
 
 def land(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
     """Record the windows that are due, and keep the messages of one as bytes in bronze."""
-    lake = lake_of(ctx)
+    lake = lake_to_write(ctx)
     found = lake.settings.source(source)
     check_paused(lake, found, window)
     _record(lake, found, window_start(window) + found.every)
@@ -71,13 +72,13 @@ def land(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
 
 def decode(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
     """Decode one landed window into the change events of silver."""
-    lake = lake_of(ctx)
+    lake = lake_to_write(ctx)
     _run_stages(lake, lake.settings.source(source), window, ("decode",))
 
 
 def replay(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
     """Replay one decoded window into gold."""
-    lake = lake_of(ctx)
+    lake = lake_to_write(ctx)
     _run_stages(lake, lake.settings.source(source), window, ("replay",))
 
 
@@ -154,6 +155,7 @@ def run_window(
     for stage in stages:
         progress.begin(number, window, stage)
         this = new_run()
+        begin_run(lake)
         reports.append(doors[stage](spark, lake, source, window, this.id, this.now))
         progress.done(reports[-1])
     if "replay" in stages:

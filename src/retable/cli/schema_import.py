@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from retable.cli.arguments import Json, SourceName, lake_of
+from retable.cli.arguments import Json, SourceName, lake_to_write
 from retable.cli.clock import new_run, user
 from retable.cli.output import NeedsAttention, print_json, print_line, printable, say
 from retable.config import read_variable
@@ -50,7 +50,7 @@ def import_schema(
 
     What statements of the source and settings tell of a table wins over it. Run again it shows the difference.
     """
-    lake = lake_of(ctx)
+    lake = lake_to_write(ctx)
     found = lake.settings.source(source)
     schema = _read(origin, database or found.database, password_env)
     this = new_run()

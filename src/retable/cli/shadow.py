@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from retable.cli.arguments import Json, SourceName, lake_of
+from retable.cli.arguments import Json, SourceName, lake_of, lake_to_write
 from retable.cli.clock import new_run, user
 from retable.cli.differences import print_rows, rows_json
 from retable.cli.output import print_json, print_table, say
@@ -33,7 +33,7 @@ def build(
     reason: Reason,
 ) -> None:
     """Rebuild tables beside gold, with these windows decoded anew from bronze; gold is not touched."""
-    lake = lake_of(ctx)
+    lake = lake_to_write(ctx)
     ask = check_ask(lake, source, tables, start, end)
     this = new_run()
     with Progress(1) as progress, running_spark(lake.settings) as spark:
@@ -61,7 +61,7 @@ def diff(ctx: typer.Context, source: SourceName, as_json: Json = False) -> None:
 
 def promote(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
     """Give gold what the shadow shows: each table changes in one visible step and keeps its identity."""
-    lake = lake_of(ctx)
+    lake = lake_to_write(ctx)
     shadow = the_shadow(lake, source)
     this = new_run()
     with Progress(1) as progress, running_spark(lake.settings) as spark:
@@ -74,7 +74,7 @@ def promote(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
 
 def drop(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
     """Remove a source's shadow with its files, also one that a killed build left; gold is not touched."""
-    lake = lake_of(ctx)
+    lake = lake_to_write(ctx)
     name, this = lake.settings.source(source).name, new_run()
     end_builds(lake, name, this.now)
     gone = drop_shadow(lake, name)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from retable.cli.arguments import Json, lake_of
+from retable.cli.arguments import Json, lake_of, lake_to_write
 from retable.cli.clock import new_run, now
 from retable.cli.output import print_json, print_table, say
 from retable.cli.progress import Progress
@@ -38,7 +38,7 @@ def upkeep(
     The snapshots that the cuts of the last `keep_cuts` windows name stay, and so do tags and all that is younger than a
     day. A table that a replay is at is left for the next time.
     """
-    lake = lake_of(ctx)
+    lake = lake_of(ctx) if dry_run else lake_to_write(ctx)
     chosen = choose(places(lake), tables or ())
     if dry_run:
         _print_plans(lake, chosen, as_json)

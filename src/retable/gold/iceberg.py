@@ -23,6 +23,8 @@ from retable.gold.parted import Reparting
 from retable.gold.row_delta import Prepared, RowWriter, literal, members, repart, type_of
 from retable.gold.state import HEAD_PROPERTY, PREFIX, RUN_PROPERTY, first_schema_json
 from retable.ledger.catalog import Lake
+from retable.ledger.identity import LEFT_PROPERTY
+from retable.ledger.warehouse import NAME_PROPERTY
 from retable.model.partitioning import PartitionField
 
 if TYPE_CHECKING:
@@ -89,7 +91,7 @@ class Catalog:
         """Create an empty table at `location`, never at a path made of its name; one that is there is loaded."""
         schema = self.java("org.apache.iceberg.SchemaParser.fromJson")(first_schema_json(with_part))
         properties = self.java("java.util.HashMap")()
-        for key, value in {**_FORMAT, "format-version": str(format_version)}.items():
+        for key, value in {**_FORMAT, "format-version": str(format_version), NAME_PROPERTY: name}.items():
             properties.put(key, value)
         identifier = self._identifier(name)
         try:
@@ -107,10 +109,16 @@ class Catalog:
         with self.conflicts(name):
             self._ensure_namespace(to.rsplit(".", 1)[0])
             self._catalog.renameTable(self._identifier(name), self._identifier(to))
+            self._say(to, NAME_PROPERTY, to)
 
     def drop(self, name: str) -> None:
         with self.conflicts(name):
+            self._say(name, LEFT_PROPERTY, "true")
             self._catalog.dropTable(self._identifier(name), False)
+
+    def _say(self, name: str, key: str, value: str) -> None:
+        """Let a table say of itself what a catalog that is made again from the warehouse must know."""
+        self._catalog.loadTable(self._identifier(name)).updateProperties().set(key, value).commit()
 
     def names(self, namespace: str) -> list[str]:
         """The tables of a namespace, as `namespace.table`."""
@@ -260,7 +268,7 @@ class GoldTable(Described):
         with self.catalog.conflicts(self.name):
             transaction = self._transaction(evolution, properties[RUN_PROPERTY], window, tag)
             head = transaction.table().currentSnapshot()
-            properties = {**properties, HEAD_PROPERTY: self._told_of(head)}
+            properties = {**properties, HEAD_PROPERTY: self._told_of(head), NAME_PROPERTY: self.name}
             self._tell(transaction, properties)
         step(f"{self.name}: before publishing")
         try:

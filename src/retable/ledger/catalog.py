@@ -1,14 +1,15 @@
 """The lake: its catalog, which Spark reads too, and its system tables."""
 
 import re
-import sqlite3
-import time
 import uuid
-from contextlib import closing, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog.noop import NoopCatalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import (
     CommitFailedException,
@@ -19,22 +20,26 @@ from pyiceberg.exceptions import (
 )
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadataV1, TableMetadataV2, TableMetadataV3
+from pyiceberg.typedef import Identifier
 from sqlalchemy import event
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 
 from retable.config import CATALOG, Settings, read_variable
-from retable.errors import EnvironmentFault, NotFound
-from retable.lake_catalogs import BUSY_SECONDS, PostgresCatalog
+from retable.errors import CatalogMismatch, EnvironmentFault, NotFound
+from retable.lake_catalogs import PostgresCatalog
 from retable.lake_settings import LakeSettings
 from retable.ledger.faults import explained
+from retable.ledger.identity import compare, older, read_record, record_of
+from retable.ledger.sqlite_file import address_to_read, empty_write_ahead_log, use_write_ahead_log
 from retable.ledger.tables import SystemTable, system_table
+from retable.ledger.warehouse import LAKE_TABLE, NAME_PROPERTY, Warehouse, has_tables
 
 # pyiceberg copies all that a table says of itself, its snapshots too, some twenty times a commit, which then costs what
 # the history weighs (apache/iceberg-python#3784). It is frozen: a copy may share it.
 for _metadata in (TableMetadataV1, TableMetadataV2, TableMetadataV3):
     _metadata.__deepcopy__ = lambda self, memo=None: self.__copy__()  # type: ignore[method-assign]  # set from outside
 
-_SWITCHES, _BETWEEN_SECONDS = 100, 0.05
+_NONE: Mapping[str, str] = MappingProxyType({})
 _PROPERTIES = {"format-version": "2", "write.metadata.delete-after-commit.enabled": "true"}
 
 
@@ -60,27 +65,36 @@ class Lake:
             raise NotFound(f"the lake has no table {name}", table=name)
         return table
 
-    def ensure(self, name: str) -> Table:
+    def ensure(self, name: str, properties: Mapping[str, str] = _NONE) -> Table:
         """Load a system table, and make it first where it is missing; two processes may do so at once."""
         table = self.find(name)
         if table is None:
             shape = system_table(name)
             with explained(self.settings.lake), suppress(TableAlreadyExistsError, CommitFailedException):
-                self._create(name, shape)
+                self._create(name, shape, properties)
             table = self.load(name)
         return table
+
+    def names(self) -> list[str]:
+        """Every table of the catalog, as `namespace.table`."""
+        with explained(self.settings.lake):
+            namespaces = self.catalog.list_namespaces()
+            return sorted(".".join(name) for levels in namespaces for name in self.catalog.list_tables(levels))
 
     def new_location(self, layer: str) -> str:
         """Give a new table its folder; no name is part of it, and no two tables ever share one."""
         return f"{self.settings.lake.warehouse}/{layer}/{uuid.uuid4()}"
 
-    def _create(self, name: str, shape: SystemTable) -> None:
+    def _create(self, name: str, shape: SystemTable, properties: Mapping[str, str]) -> None:
         layer = name.partition(".")[0]
         with suppress(NamespaceAlreadyExistsError, IntegrityError):
             self.catalog.create_namespace(layer)
         with (
             self.catalog.create_table_transaction(
-                name, shape.columns, self.new_location(layer), properties={**_PROPERTIES, **shape.properties}
+                name,
+                shape.columns,
+                self.new_location(layer),
+                properties={**_PROPERTIES, **shape.properties, NAME_PROPERTY: name, **properties},
             ) as transaction,
             transaction.update_spec() as spec,
         ):
@@ -88,11 +102,77 @@ class Lake:
                 spec.add_identity(column)
 
 
+class NoCatalog(NoopCatalog):
+    """A catalog without tables: what a reader sees where there is none yet."""
+
+    def load_table(self, identifier: str | Identifier) -> Table:
+        raise NoSuchTableError(f"there is no catalog yet, and no table {identifier}")
+
+    def list_namespaces(self, namespace: str | Identifier = ()) -> list[Identifier]:
+        return []
+
+    def list_tables(self, namespace: str | Identifier) -> list[Identifier]:
+        return []
+
+    def close(self) -> None:
+        pass
+
+
 def open_lake(settings: Settings) -> Lake:
-    """Open the lake of these settings; an empty catalog and the folders are made where they are missing."""
+    """Open the lake of these settings to write; an empty catalog and the folders are made where they are missing.
+
+    CatalogMismatch where its catalog is lost, older than the warehouse, or of another lake: nothing is made then.
+    """
+    lake = open_lake_to_read(settings)
+    if behind := runs_behind(lake):
+        raise CatalogMismatch(older(settings.lake, behind), runs=behind)
+    if not _is_here(settings.lake):
+        return lake
+    lake.catalog.close()
     with explained(settings.lake):
         _prepare(settings.lake)
-        return Lake(settings, _connect(settings.lake))
+        return Lake(settings, connect(settings.lake))
+
+
+def open_lake_to_read(settings: Settings) -> Lake:
+    """Open the lake of these settings to read; nothing is made, and a catalog that is not there counts as empty."""
+    with explained(settings.lake):
+        file = settings.lake.catalog_file
+        if file is None:
+            return Lake(settings, connect(settings.lake))
+        address = address_to_read(file)
+        if address is None:
+            return Lake(settings, NoCatalog(CATALOG, **settings.lake.pyiceberg(read_variable)))
+        return Lake(settings, connect(settings.lake, {"uri": address}))
+
+
+def runs_behind(lake: Lake) -> int:
+    """Give by how many runs the catalog of a lake is older than its warehouse; CatalogMismatch as `compare` says."""
+    settings = lake.settings.lake
+    with explained(settings):
+        warehouse = Warehouse(settings)
+        # A run that begins now tells the catalog first: what is read last is never older.
+        told = read_record(warehouse)
+        table = lake.find(LAKE_TABLE)
+        return compare(
+            settings,
+            told,
+            None if table is None else record_of(table),
+            lambda: not lake.names(),
+            lambda: has_tables(warehouse),
+        )
+
+
+def close_lake(lake: Lake) -> None:
+    """Close a lake that was written to: all of a SQLite catalog is in its file then, and a copy of that is whole."""
+    lake.catalog.close()
+    if lake.settings.lake.catalog_file is not None:
+        empty_write_ahead_log(lake.settings.lake.catalog_file)
+
+
+def _is_here(lake: LakeSettings) -> bool:
+    """Whether a part of the lake is a file or a folder of this machine, which may have to be made."""
+    return lake.catalog_file is not None or isinstance(lake.warehouse, Path)
 
 
 def _prepare(lake: LakeSettings) -> None:
@@ -101,31 +181,12 @@ def _prepare(lake: LakeSettings) -> None:
         lake.warehouse.mkdir(parents=True, exist_ok=True)
     if lake.catalog_file:
         lake.catalog_file.parent.mkdir(parents=True, exist_ok=True)
-        _use_write_ahead_log(lake.catalog_file)
+        use_write_ahead_log(lake.catalog_file)
 
 
-def _use_write_ahead_log(file: Path) -> None:
-    """Switch the catalog to WAL, in which readers do not block a writer."""
-    with closing(sqlite3.connect(file, timeout=BUSY_SECONDS)) as connection:
-        mode = _switch_to_wal(connection)
-    if mode != "wal":
-        raise EnvironmentFault(
-            f"the catalog {file} cannot use a write-ahead log (SQLite says {mode!r}); "
-            f"put it on a local disk, not on a network one"
-        )
-
-
-def _switch_to_wal(connection: sqlite3.Connection) -> str:
-    """Switch, and give the mode that is now; SQLite does not wait where another process switches at this moment."""
-    for _ in range(_SWITCHES):
-        with suppress(sqlite3.OperationalError):
-            return str(connection.execute("PRAGMA journal_mode=WAL").fetchone()[0])
-        time.sleep(_BETWEEN_SECONDS)
-    return str(connection.execute("PRAGMA journal_mode=WAL").fetchone()[0])
-
-
-def _connect(lake: LakeSettings) -> Catalog:
-    properties = lake.pyiceberg(read_variable)
+def connect(lake: LakeSettings, other: Mapping[str, str] = _NONE) -> Catalog:
+    """Connect to a catalog, whatever it holds; `open_lake` checks that it is the lake's."""
+    properties = {**lake.pyiceberg(read_variable), **other}
     try:
         return _load(lake, properties)
     except (OperationalError, ProgrammingError, IntegrityError) as error:

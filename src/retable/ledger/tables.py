@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from retable.errors import NotFound
+from retable.ledger.warehouse import LAKE_TABLE
 
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXTS = pa.list_(pa.string())
@@ -243,13 +244,16 @@ OPS = {
     ),
 }
 
+# The lake's record (retable.ledger.identity) are properties; a table has a column.
+LAKE = SystemTable(pa.schema({"run": pa.int64()}), (), {"write.metadata.previous-versions-max": "10"})
+
 _LAYERS = {"bronze": BRONZE, "silver": SILVER, "quarantine": QUARANTINE}
 
 
 def system_table(name: str) -> SystemTable:
     """Give the shape of `bronze.<source>`, `silver.<source>`, `quarantine.<source>` or a table of `ops`."""
     layer = name.partition(".")[0]
-    shape = _LAYERS.get(layer) or OPS.get(name)
+    shape = LAKE if name == LAKE_TABLE else _LAYERS.get(layer) or OPS.get(name)
     if shape is None:
         raise NotFound(
             f"{name!r} is no system table; there are {', '.join([*(f'{k}.<source>' for k in _LAYERS), *OPS])}"

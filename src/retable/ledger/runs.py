@@ -1,0 +1,73 @@
+"""A run that is about to write: it gets its number, first in the catalog and then in the warehouse."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+from retable.errors import CatalogMismatch, RetableError
+from retable.ledger.catalog import Lake, close_lake, runs_behind
+from retable.ledger.faults import explained
+from retable.ledger.identity import count_run, first_properties, older, write_record
+from retable.ledger.warehouse import LAKE_TABLE, LAYERS, NAME_PROPERTY, Warehouse
+
+_SYSTEM = frozenset(LAYERS) - {"gold"}
+
+
+def begin_run(lake: Lake) -> int:
+    """Give the run that is about to write its number; whoever writes calls this before its first commit.
+
+    A new lake gets its identity, and so does one of an older Retable if its catalog is the newest of its warehouse.
+    CatalogMismatch where the catalog is not the one that belongs to this warehouse now.
+    """
+    settings = lake.settings.lake
+    if behind := runs_behind(lake):
+        raise CatalogMismatch(older(settings, behind), runs=behind)
+    with explained(settings):
+        warehouse = Warehouse(settings)
+        if lake.find(LAKE_TABLE) is None:
+            _adopt(lake, warehouse)
+        record = count_run(lambda: lake.load(LAKE_TABLE))
+        write_record(warehouse, replace(record, place=str(settings.warehouse)))
+    return record.run
+
+
+@contextmanager
+def counted(lake: Lake) -> Iterator[Lake]:
+    """Count what is written meanwhile as a run, and close the lake at its end."""
+    begin_run(lake)
+    try:
+        yield lake
+    finally:
+        end_run(lake)
+
+
+def end_run(lake: Lake) -> None:
+    """Count what was written since the run began, and close the lake; a run that failed ends like one that did not.
+
+    Whatever fails here has no bearing on what the run did: it is counted by the next one.
+    """
+    with suppress(RetableError):
+        begin_run(lake)
+    with suppress(RetableError), explained(lake.settings.lake):
+        close_lake(lake)
+
+
+def _adopt(lake: Lake, warehouse: Warehouse) -> None:
+    """Give a lake its identity, and its tables their names; those of gold get theirs with their next commit."""
+    names = lake.names()
+    for name in names:
+        table = lake.load(name)
+        folder = warehouse.table(table.location())
+        known = table.metadata_location.rpartition("/")[2]
+        if folder is not None and known not in (file.address.rpartition("/")[2] for file in folder.newest):
+            raise CatalogMismatch(
+                f"the catalog {lake.settings.lake.catalog} is older than the warehouse: {name} has the metadata "
+                f"{folder.newest[0].address}, the catalog names {known}; restore the newest catalog, or "
+                f"`retable recover` makes it again from the warehouse",
+                table=name,
+            )
+    for name in names:
+        if name.partition(".")[0] in _SYSTEM:
+            with lake.load(name).transaction() as change:
+                change.set_properties({NAME_PROPERTY: name})
+    lake.ensure(LAKE_TABLE, first_properties(str(lake.settings.lake.warehouse)))

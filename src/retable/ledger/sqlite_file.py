@@ -1,0 +1,63 @@
+"""The file of a SQLite catalog: how it is opened to read and to write, and what makes it whole."""
+
+import os
+import sqlite3
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from retable.errors import EnvironmentFault
+from retable.lake_catalogs import BUSY_SECONDS
+
+_SWITCHES, _BETWEEN_SECONDS, _CLOSING_SECONDS = 100, 0.05, 1
+
+
+def address_to_read(file: Path) -> str | None:
+    """Give the address by which pyiceberg reads a catalog's file, None where it holds no catalog; nothing is made.
+
+    EnvironmentFault where a read-only disk keeps SQLite from finishing what a killed run left in its write-ahead log.
+    """
+    if not file.exists():
+        return None
+    if file.is_dir():
+        raise EnvironmentFault(f"the catalog {file} cannot be opened: it is a folder; correct `[lake] catalog`")
+    address = f"file:{quote(str(file))}?mode=ro"
+    if not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
+        log = Path(f"{file}-wal")
+        if log.exists() and log.stat().st_size:
+            raise EnvironmentFault(
+                f"the catalog {file} cannot be read on this read-only disk: {log} has commits that SQLite must first "
+                f"write into the file; copy both files to another folder, and name the copy in `[lake] catalog`"
+            )
+        address += "&immutable=1"
+    with closing(sqlite3.connect(address, timeout=BUSY_SECONDS, uri=True)) as connection:
+        is_made = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'iceberg_tables'").fetchone()
+    return f"sqlite:///{address}&timeout={BUSY_SECONDS}&uri=true" if is_made else None
+
+
+def use_write_ahead_log(file: Path) -> None:
+    """Switch a catalog to WAL, in which readers do not block a writer."""
+    with closing(sqlite3.connect(file, timeout=BUSY_SECONDS)) as connection:
+        mode = _switch_to_wal(connection)
+    if mode != "wal":
+        raise EnvironmentFault(
+            f"the catalog {file} cannot use a write-ahead log (SQLite says {mode!r}); "
+            f"put it on a local disk, not on a network one"
+        )
+
+
+def empty_write_ahead_log(file: Path) -> None:
+    """Write what stands in the write-ahead log into the file, unless somebody else is at it."""
+    if file.exists():
+        with suppress(sqlite3.Error), closing(sqlite3.connect(file, timeout=_CLOSING_SECONDS)) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> str:
+    """Switch, and give the mode that is now; SQLite does not wait where another process switches at this moment."""
+    for _ in range(_SWITCHES):
+        with suppress(sqlite3.OperationalError):
+            return str(connection.execute("PRAGMA journal_mode=WAL").fetchone()[0])
+        time.sleep(_BETWEEN_SECONDS)
+    return str(connection.execute("PRAGMA journal_mode=WAL").fetchone()[0])

@@ -1,0 +1,123 @@
+"""The files of a warehouse as they are stored, without the help of a catalog: in a local folder or in a bucket."""
+
+import os
+import re
+import uuid
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from pyarrow.fs import FileInfo, FileSelector, FileType
+from pyiceberg.io import load_file_io
+from pyiceberg.io.pyarrow import PyArrowFileIO
+from pyiceberg.serializers import FromInputFile
+
+from retable.config import read_variable
+from retable.lake_settings import LakeSettings
+
+NAME_PROPERTY = "retable.name"
+"""What each table says it is called: a catalog can be made again from that."""
+
+LAKE_TABLE = "ops.lake"
+"""The catalog's record of the lake: a table without rows, whose properties tell."""
+
+LAYERS = ("ops", "bronze", "silver", "quarantine", "gold")
+"""The folders of a warehouse: each holds one folder a table, whose name is no name of the table."""
+
+_METADATA = re.compile(r"v?(\d+)(-[^/]*)?\.metadata\.json(\.gz)?|v?(\d+)(-[^/]*)?\.gz\.metadata\.json")
+
+
+@dataclass(frozen=True, slots=True)
+class MetadataFile:
+    """One metadata file of a table: `version` is the number in its name, which every commit raises by one."""
+
+    address: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class TableFolder:
+    """The folder of one table: its address, and its metadata files, the newest version first."""
+
+    address: str
+    metadata: tuple[MetadataFile, ...]
+
+    @property
+    def newest(self) -> tuple[MetadataFile, ...]:
+        """The metadata files of the highest version: two where two writers met, of which one lost."""
+        return tuple(file for file in self.metadata if file.version == self.metadata[0].version)
+
+
+class Warehouse:
+    """The warehouse of these settings; nothing is made before something is written."""
+
+    def __init__(self, lake: LakeSettings) -> None:
+        self.address = str(lake.warehouse)
+        self.io = cast(PyArrowFileIO, load_file_io(lake.pyiceberg(read_variable), self.address))
+        scheme, host, self._root = PyArrowFileIO.parse_location(self.address)
+        self._is_local = isinstance(lake.warehouse, Path)
+        self._files = self.io.fs_by_scheme(scheme, host)
+
+    def read(self, name: str) -> bytes | None:
+        """Read a file that stands directly in the warehouse; None where there is none."""
+        path = f"{self._root}/{name}"
+        if self._files.get_file_info(path).type != FileType.File:
+            return None
+        with self._files.open_input_stream(path) as stream:
+            return bytes(stream.read())
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file directly into the warehouse, whole or not at all."""
+        path = f"{self._root}/{name}"
+        if not self._is_local:
+            with self._files.open_output_stream(path) as stream:
+                stream.write(content)
+            return
+        Path(self._root).mkdir(parents=True, exist_ok=True)
+        beside = Path(f"{path}.{uuid.uuid4().hex}")
+        try:
+            with beside.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            beside.replace(path)
+        finally:
+            beside.unlink(missing_ok=True)
+
+    def tables(self) -> Iterator[TableFolder]:
+        """Give the folder of every table that has metadata, layer by layer."""
+        for layer in LAYERS:
+            for folder in self._list(f"{self._root}/{layer}"):
+                if folder.type == FileType.Directory:
+                    found = self.table(f"{self.address}/{layer}/{folder.base_name}")
+                    if found is not None:
+                        yield found
+
+    def table(self, address: str) -> TableFolder | None:
+        """Give the folder of one table by its address; None where it has no metadata."""
+        files = self._metadata_of(address)
+        return TableFolder(address, files) if files else None
+
+    def _metadata_of(self, address: str) -> tuple[MetadataFile, ...]:
+        _, _, path = PyArrowFileIO.parse_location(address)
+        by_version: dict[int, list[MetadataFile]] = defaultdict(list)
+        for file in self._list(f"{path}/metadata"):
+            if (match := _METADATA.fullmatch(file.base_name)) is not None:
+                version = int(match[1] or match[4])
+                by_version[version].append(MetadataFile(f"{address}/metadata/{file.base_name}", version))
+        return tuple(file for version in sorted(by_version, reverse=True) for file in by_version[version])
+
+    def _list(self, path: str) -> list[FileInfo]:
+        found = self._files.get_file_info(FileSelector(path, allow_not_found=True))
+        return sorted(found, key=lambda each: str(each.base_name))
+
+
+def has_tables(warehouse: Warehouse) -> bool:
+    """Whether a warehouse has a table besides the lake's record, which the very first run makes before all others."""
+    for folder in warehouse.tables():
+        metadata = FromInputFile.table_metadata(warehouse.io.new_input(folder.newest[0].address))
+        if metadata.properties.get(NAME_PROPERTY) != LAKE_TABLE:
+            return True
+    return False

@@ -1,0 +1,118 @@
+"""A catalog that is made again from the tables of its warehouse."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
+from pyiceberg.exceptions import NamespaceAlreadyExistsError, NoSuchTableError
+from sqlalchemy import select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from retable.config import Settings
+from retable.errors import RetableError
+from retable.lake_catalogs import SqliteCatalog
+from retable.ledger.catalog import Lake, close_lake, connect, open_lake_to_read
+from retable.ledger.faults import explained
+from retable.ledger.identity import LakeRecord, count_run, record_of, to_properties, write_record
+from retable.ledger.sqlite_file import use_write_ahead_log
+from retable.ledger.warehouse import LAKE_TABLE, Warehouse
+
+
+def known_tables(settings: Settings) -> dict[str, str]:
+    """The metadata file of each table that the present catalog names; empty where it is lost or damaged."""
+    try:
+        lake = open_lake_to_read(settings)
+        with explained(settings.lake):
+            if isinstance(lake.catalog, SqlCatalog):
+                return _rows_of(lake.catalog)
+            return {name: lake.load(name).metadata_location for name in lake.names()}
+    except RetableError:
+        return {}
+
+
+def _rows_of(catalog: SqlCatalog) -> dict[str, str]:
+    """The same from the catalog's own rows: a table whose metadata file cannot be read is there, too."""
+    with Session(catalog.engine) as session:
+        rows = session.scalars(select(IcebergTables).where(IcebergTables.catalog_name == catalog.name))
+        return {f"{row.table_namespace}.{row.table_name}": str(row.metadata_location) for row in rows}
+
+
+def adopt(
+    settings: Settings,
+    tables: Mapping[str, str],
+    record: LakeRecord | None,
+    now: datetime,
+    step: Callable[[str], None] = lambda _: None,
+) -> Path | None:
+    """Let the catalog name exactly these metadata files, by table, and give the lake its next number.
+
+    `record` is the warehouse's own, if it has one. A SQLite catalog is made as a new file; gives where the former one
+    is kept. In any other catalog one table after the other is registered: where that ends halfway, run it again.
+    """
+    if isinstance(settings.lake.catalog, SqliteCatalog):
+        kept = _adopt_in_new_file(settings, settings.lake.catalog.file, tables, now, step)
+    else:
+        kept = None
+        _register(Lake(settings, connect(settings.lake)), tables, step)
+    _count(settings, record)
+    return kept
+
+
+def _adopt_in_new_file(
+    settings: Settings, file: Path, tables: Mapping[str, str], now: datetime, step: Callable[[str], None]
+) -> Path | None:
+    beside = file.with_name(f"{file.name}.recovered")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    _files(beside, lambda path: path.unlink())
+    use_write_ahead_log(beside)
+    in_file = settings.lake.model_copy(update={"catalog": SqliteCatalog(beside)})
+    lake = Lake(settings.model_copy(update={"lake": in_file}), connect(in_file))
+    _register(lake, tables, step)
+    close_lake(lake)
+    kept = file.with_name(f"{file.name}.before-{now:%Y%m%dT%H%M%SZ}")
+    has_former = file.exists()
+    _files(file, lambda path: path.rename(f"{kept}{str(path).removeprefix(str(file))}"))
+    _files(beside, lambda path: path.rename(f"{file}{str(path).removeprefix(str(beside))}"))
+    return kept if has_former else None
+
+
+def _files(file: Path, act: Callable[[Path], object]) -> None:
+    """Do something to the files of a SQLite catalog: its log belongs to it."""
+    for suffix in ("-wal", "-shm", ""):
+        if (path := Path(f"{file}{suffix}")).exists():
+            act(path)
+
+
+def _register(lake: Lake, tables: Mapping[str, str], step: Callable[[str], None]) -> None:
+    with explained(lake.settings.lake):
+        for name, address in tables.items():
+            step(name)
+            with suppress(NamespaceAlreadyExistsError, IntegrityError):
+                lake.catalog.create_namespace(name.partition(".")[0])
+            with suppress(NoSuchTableError):
+                lake.catalog.drop_table(name)
+            lake.catalog.register_table(name, address)
+
+
+def _count(settings: Settings, record: LakeRecord | None) -> None:
+    """Let both places agree on this lake again: its id and place are the warehouse's, its number is a new one.
+
+    A lake of an older Retable has no identity: its next run gives it one.
+    """
+    lake = Lake(settings, connect(settings.lake))
+    with explained(settings.lake):
+        table = lake.find(LAKE_TABLE)
+        told = None if table is None else record_of(table)
+        right = record or told
+        if right is None:
+            return
+        newest = max(right.run, told.run if told else 0)
+        right = replace(right, place=str(settings.lake.warehouse), run=newest)
+        with lake.ensure(LAKE_TABLE, to_properties(right)).transaction() as change:
+            change.set_properties(to_properties(right))
+        write_record(Warehouse(settings.lake), count_run(lambda: lake.load(LAKE_TABLE), above=newest))
+    close_lake(lake)

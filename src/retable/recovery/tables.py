@@ -1,0 +1,173 @@
+"""The tables that a warehouse has, found by their metadata files alone."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pyiceberg.io import FileIO
+from pyiceberg.serializers import FromInputFile
+from pyiceberg.table import StaticTable
+from pyiceberg.table.metadata import TableMetadata
+
+from retable.gold.state import from_properties
+from retable.ledger.identity import LEFT_PROPERTY
+from retable.ledger.warehouse import NAME_PROPERTY, MetadataFile, TableFolder, Warehouse
+
+_TABLES = "ops.tables"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTable:
+    """A table of the warehouse: its name, its folder, and the metadata file that counts."""
+
+    name: str
+    folder: str
+    metadata: MetadataFile
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """What a person must decide: one of these metadata files is the table's, and nothing tells which."""
+
+    what: str
+    choices: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Findings:
+    """All that was found: tables by name, what is not clear, and folders of which nothing is taken."""
+
+    tables: dict[str, FoundTable] = field(default_factory=dict)
+    unclear: list[Unclear] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    unnamed: list[str] = field(default_factory=list)
+
+
+def find_tables(
+    warehouse: Warehouse,
+    known: Mapping[str, str],
+    taken: Collection[str],
+    step: Callable[[str], None] = lambda _: None,
+) -> Findings:
+    """Find every table of a warehouse, and the newest metadata file of each.
+
+    `known` gives, by name, the metadata file that the present catalog names, `taken` the metadata files that a person
+    chose. Of several files of the highest version the one that either of them names counts.
+    """
+    findings, read = Findings(), []
+    chosen_by_hand, named = set(map(plain, taken)), set(map(plain, known.values()))
+    for folder in warehouse.tables():
+        step(folder.address)
+        by_hand = [file for file in folder.metadata if plain(file.address) in chosen_by_hand]
+        by_catalog = [file for file in folder.newest if plain(file.address) in named]
+        chosen = _choose(warehouse.io, folder, by_hand or by_catalog or list(folder.newest), findings)
+        if chosen is not None:
+            read.append((folder, *chosen))
+    golds = _gold_names(warehouse.io, read)
+    by_name: dict[str, list[FoundTable]] = defaultdict(list)
+    for folder, file, metadata in read:
+        name = metadata.properties.get(NAME_PROPERTY) or golds.get(_identity(metadata))
+        if LEFT_PROPERTY in metadata.properties:
+            findings.left.append(folder.address)
+        elif name is None:
+            findings.unnamed.append(folder.address)
+        else:
+            by_name[name].append(FoundTable(name, folder.address, file))
+    for name, tables in sorted(by_name.items()):
+        wanted = [table for table in tables if plain(table.metadata.address) in chosen_by_hand] or tables
+        if len(wanted) == 1:
+            findings.tables[name] = wanted[0]
+        else:
+            choices = tuple(table.metadata.address for table in tables)
+            findings.unclear.append(Unclear(f"{len(tables)} folders are called {name}", choices))
+    return findings
+
+
+def _choose(
+    io: FileIO, folder: TableFolder, candidates: list[MetadataFile], findings: Findings
+) -> tuple[MetadataFile, TableMetadata] | None:
+    """The metadata file of a folder that counts, and what it says; None where a person must choose."""
+    readable = [(file, metadata) for file in candidates if (metadata := _read(io, file)) is not None]
+    if len(readable) == 1:
+        return readable[0]
+    if readable:
+        what = f"{len(readable)} metadata files have the version {readable[0][0].version}"
+        findings.unclear.append(Unclear(what, tuple(file.address for file, _ in readable)))
+        return None
+    older = next((file for file in folder.metadata if file not in candidates and _read(io, file) is not None), None)
+    what = f"the newest metadata file {candidates[0].address} is damaged; the one before lacks its last commit"
+    findings.unclear.append(Unclear(what, () if older is None else (older.address,)))
+    return None
+
+
+def _read(io: FileIO, file: MetadataFile) -> TableMetadata | None:
+    try:
+        return FromInputFile.table_metadata(io.new_input(file.address))
+    except (ValueError, OSError):
+        return None
+
+
+def _gold_names(
+    io: FileIO, read: Iterable[tuple[TableFolder, MetadataFile, TableMetadata]]
+) -> dict[tuple[str, str] | None, str]:
+    """The names of gold tables that do not say theirs, by source and identity, as ops.tables has them."""
+    for _, file, metadata in read:
+        if metadata.properties.get(NAME_PROPERTY) == _TABLES:
+            rows = StaticTable.from_metadata(file.address, io.properties).scan().to_arrow().sort_by("recorded_at")
+            return {(row["source"], row["identity"]): row["gold"] for row in rows.to_pylist()}
+    return {}
+
+
+def _identity(metadata: TableMetadata) -> tuple[str, str] | None:
+    state = from_properties(metadata.properties)
+    return None if state is None else (state.source, state.identity)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What a catalog says of a table, against what the warehouse has: `behind` counts commits; None: not comparable."""
+
+    name: str
+    catalog: str | None
+    warehouse: str | None
+    behind: int | None = None
+
+    @property
+    def words(self) -> str:
+        match self.catalog, self.warehouse, self.behind:
+            case None, _, _:
+                return "not in the catalog"
+            case _, None, _:
+                return "in the catalog alone: the warehouse has no such table"
+            case _, _, int(behind) if behind > 0:
+                return f"the catalog is {behind:,} commits older"
+            case _, _, int(behind) if behind < 0:
+                return f"the catalog is {-behind:,} commits newer: these files are gone"
+        return "the catalog names another file"
+
+
+def differences(findings: Findings, known: Mapping[str, str]) -> list[Difference]:
+    """How the present catalog, with the metadata file of each table by name, differs from what was found."""
+    found = []
+    for name in sorted({*findings.tables, *known}):
+        table = findings.tables.get(name)
+        here, there = known.get(name), None if table is None else table.metadata.address
+        if here is not None and there is not None:
+            if plain(here) == plain(there):
+                continue
+            behind = None
+            if table is not None and _folder(here) == _folder(there):
+                behind = table.metadata.version - int(here.rpartition("/")[2].partition("-")[0].lstrip("v"))
+            found.append(Difference(name, here, there, behind))
+        else:
+            found.append(Difference(name, here, there))
+    return found
+
+
+def plain(address: str) -> str:
+    """An address without the scheme that a local path may have."""
+    return address.removeprefix("file://").removeprefix("file:")
+
+
+def _folder(address: str) -> str:
+    return plain(address).rpartition("/metadata/")[0]
