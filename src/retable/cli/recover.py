@@ -42,6 +42,8 @@ def recover(
     say(f"{warehouse.address} has {len(findings.tables):,} tables, the catalog {settings.lake.catalog} {len(known):,}")
     for folder in findings.unnamed:
         say(f"left out: {folder} does not say which table it is; an older Retable wrote it")
+    for folder in findings.damaged:
+        say(f"left out: every metadata file of {folder} is damaged; what was in that table must be made again")
     if changes:
         print_table(["TABLE", "DIFFERENCE"], [[each.name, each.words] for each in changes])
     elif record is not None and not runs_behind(open_lake_to_read(settings)):

@@ -27,8 +27,8 @@ _SQLITE = {
     "SQLITE_READONLY": "it cannot be written; check who owns it and its folder, and that the disk is not read-only",
     "SQLITE_CANTOPEN": "it cannot be opened; check that its folder exists and that this user may read and write there",
     "SQLITE_IOERR": "its disk reports an error; check the disk, then run again",
-    "SQLITE_CORRUPT": "it is damaged; restore the file from a backup",
-    "SQLITE_NOTADB": "it is no SQLite file; check `[lake] catalog`, or restore the file from a backup",
+    "SQLITE_CORRUPT": "it is damaged; `retable recover` makes it again from the warehouse",
+    "SQLITE_NOTADB": "it is no SQLite file; correct `[lake] catalog`, or `retable recover` makes it again",
 }
 _POSTGRES = {
     r"password authentication failed|no password supplied|no password was provided": (

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import cast
 
 from pyarrow.fs import FileInfo, FileSelector, FileType
+from pyiceberg.exceptions import ValidationError
 from pyiceberg.io import load_file_io
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.serializers import FromInputFile
+from pyiceberg.table.metadata import TableMetadata
 
 from retable.config import read_variable
 from retable.lake_settings import LakeSettings
@@ -100,6 +102,13 @@ class Warehouse:
         files = self._metadata_of(address)
         return TableFolder(address, files) if files else None
 
+    def metadata(self, file: MetadataFile) -> TableMetadata | None:
+        """Read a metadata file; None where it is damaged or gone."""
+        try:
+            return FromInputFile.table_metadata(self.io.new_input(file.address))
+        except (ValidationError, ValueError, OSError):
+            return None
+
     def _metadata_of(self, address: str) -> tuple[MetadataFile, ...]:
         _, _, path = PyArrowFileIO.parse_location(address)
         by_version: dict[int, list[MetadataFile]] = defaultdict(list)
@@ -117,7 +126,7 @@ class Warehouse:
 def has_tables(warehouse: Warehouse) -> bool:
     """Whether a warehouse has a table besides the lake's record, which the very first run makes before all others."""
     for folder in warehouse.tables():
-        metadata = FromInputFile.table_metadata(warehouse.io.new_input(folder.newest[0].address))
-        if metadata.properties.get(NAME_PROPERTY) != LAKE_TABLE:
+        metadata = warehouse.metadata(folder.newest[0])
+        if metadata is None or metadata.properties.get(NAME_PROPERTY) != LAKE_TABLE:
             return True
     return False

@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pyiceberg.io import FileIO
-from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import StaticTable
 from pyiceberg.table.metadata import TableMetadata
 
@@ -35,12 +34,17 @@ class Unclear:
 
 @dataclass(slots=True)
 class Findings:
-    """All that was found: tables by name, what is not clear, and folders of which nothing is taken."""
+    """All that was found: tables by name, what is not clear, and folders of which nothing is taken.
+
+    Those are of tables that were `left` out of the catalog on purpose, that do not say their name, or whose metadata
+    files are all damaged.
+    """
 
     tables: dict[str, FoundTable] = field(default_factory=dict)
     unclear: list[Unclear] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     unnamed: list[str] = field(default_factory=list)
+    damaged: list[str] = field(default_factory=list)
 
 
 def find_tables(
@@ -60,7 +64,7 @@ def find_tables(
         step(folder.address)
         by_hand = [file for file in folder.metadata if plain(file.address) in chosen_by_hand]
         by_catalog = [file for file in folder.newest if plain(file.address) in named]
-        chosen = _choose(warehouse.io, folder, by_hand or by_catalog or list(folder.newest), findings)
+        chosen = _choose(warehouse, folder, by_hand or by_catalog or list(folder.newest), findings)
         if chosen is not None:
             read.append((folder, *chosen))
     golds = _gold_names(warehouse.io, read)
@@ -84,27 +88,25 @@ def find_tables(
 
 
 def _choose(
-    io: FileIO, folder: TableFolder, candidates: list[MetadataFile], findings: Findings
+    warehouse: Warehouse, folder: TableFolder, candidates: list[MetadataFile], findings: Findings
 ) -> tuple[MetadataFile, TableMetadata] | None:
     """The metadata file of a folder that counts, and what it says; None where a person must choose."""
-    readable = [(file, metadata) for file in candidates if (metadata := _read(io, file)) is not None]
+    readable = [(file, metadata) for file in candidates if (metadata := warehouse.metadata(file)) is not None]
     if len(readable) == 1:
         return readable[0]
     if readable:
         what = f"{len(readable)} metadata files have the version {readable[0][0].version}"
         findings.unclear.append(Unclear(what, tuple(file.address for file, _ in readable)))
         return None
-    older = next((file for file in folder.metadata if file not in candidates and _read(io, file) is not None), None)
-    what = f"the newest metadata file {candidates[0].address} is damaged; the one before lacks its last commit"
-    findings.unclear.append(Unclear(what, () if older is None else (older.address,)))
+    older = next(
+        (file for file in folder.metadata if file not in candidates and warehouse.metadata(file) is not None), None
+    )
+    if older is None:
+        findings.damaged.append(folder.address)
+    else:
+        what = f"the newest metadata file {candidates[0].address} is damaged; the one before lacks its last commit"
+        findings.unclear.append(Unclear(what, (older.address,)))
     return None
-
-
-def _read(io: FileIO, file: MetadataFile) -> TableMetadata | None:
-    try:
-        return FromInputFile.table_metadata(io.new_input(file.address))
-    except (ValueError, OSError):
-        return None
 
 
 def _gold_names(
