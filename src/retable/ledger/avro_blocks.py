@@ -1,0 +1,119 @@
+"""Records of an Avro file, changed where they are: its header, and each block that stays, are the same byte for byte.
+
+Values are read as Avro stores them, without logical types: what a library makes of a date or a decimal could come
+back otherwise, and a timestamp after the year 9999 not at all.
+"""
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import fastavro
+from pyiceberg.avro.codecs import KNOWN_CODECS
+
+Record = dict[str, Any]
+
+_MAGIC, _SYNC = b"Obj\x01", 16
+_HEADER = fastavro.parse_schema({"type": "map", "values": "bytes"})
+_END = b"\x00"
+
+
+class _Container:
+    """An Avro file: what stands before its first block, and how blocks are read and written."""
+
+    def __init__(self, data: bytes) -> None:
+        if not data.startswith(_MAGIC):
+            raise ValueError("it is no Avro file")
+        self._stream = io.BytesIO(data)
+        self._stream.seek(len(_MAGIC))
+        facts = fastavro.schemaless_reader(self._stream, _HEADER, None)
+        assert isinstance(facts, dict)
+        self.mark = self._take(_SYNC)
+        self.header = data[: self._stream.tell()]
+        self._codec = KNOWN_CODECS[facts.get("avro.codec", b"null").decode()]
+        # A block is what Avro calls a block of an array, so a library reads all of its records at once.
+        self._records = fastavro.parse_schema({"type": "array", "items": _stored(json.loads(facts["avro.schema"]))})
+
+    def blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Give how many records each block has, and its bytes as they are stored."""
+        end = len(self._stream.getbuffer())
+        while self._stream.tell() < end:
+            count, size = _read_long(self._stream), _read_long(self._stream)
+            yield count, self._take(size)
+            if self._take(_SYNC) != self.mark:
+                raise ValueError("a block does not end where it says")
+
+    def read(self, count: int, stored: bytes) -> list[Record]:
+        stream = io.BytesIO(_long(count) + self._plain(stored) + _END)
+        records = fastavro.schemaless_reader(stream, self._records, None)
+        if stream.tell() != len(stream.getbuffer()) or not isinstance(records, list):
+            raise ValueError("a block has other records than it says")
+        return records
+
+    def write(self, records: list[Record], before: bytes) -> bytes:
+        """Give the bytes of a block; those before where its records are the same."""
+        stream = io.BytesIO()
+        fastavro.schemaless_writer(stream, self._records, records)
+        data = stream.getvalue()[len(_long(len(records))) : -len(_END)]
+        if data == self._plain(before):
+            return before
+        return self._codec.compress(data)[0] if self._codec else data
+
+    def _plain(self, stored: bytes) -> bytes:
+        return self._codec.decompress(stored) if self._codec else stored
+
+    def _take(self, size: int) -> bytes:
+        data = self._stream.read(size)
+        if size < 0 or len(data) != size:
+            raise ValueError("it ends too early")
+        return data
+
+
+def read_records(data: bytes) -> Iterator[Record]:
+    """Give the records of an Avro file."""
+    file = _Container(data)
+    for count, stored in file.blocks():
+        yield from file.read(count, stored)
+
+
+def change_records(data: bytes, change: Callable[[Record], None]) -> bytes:
+    """Change every record of an Avro file; the same change of the same file gives the same bytes."""
+    file = _Container(data)
+    parts = [file.header]
+    for count, stored in file.blocks():
+        records = file.read(count, stored)
+        for record in records:
+            change(record)
+        new = file.write(records, stored)
+        parts += [_long(count), _long(len(new)), new, file.mark]
+    return b"".join(parts)
+
+
+def _stored(schema: Any) -> Any:
+    """A schema without logical types: each value is what its bytes say."""
+    if isinstance(schema, list):
+        return [_stored(part) for part in schema]
+    if isinstance(schema, dict):
+        return {name: _stored(part) for name, part in schema.items() if name not in ("logicalType", "default")}
+    return schema
+
+
+def _read_long(stream: io.BytesIO) -> int:
+    number = shift = 0
+    while True:
+        (byte,) = stream.read(1) or (0,)
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return (number >> 1) ^ -(number & 1)
+
+
+def _long(number: int) -> bytes:
+    number = (number << 1) ^ (number >> 63)
+    parts = bytearray()
+    while number > 0x7F:
+        parts.append((number & 0x7F) | 0x80)
+        number >>= 7
+    parts.append(number)
+    return bytes(parts)

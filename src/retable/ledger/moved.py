@@ -1,0 +1,129 @@
+"""Addresses of a lake that lies elsewhere now, and its files as one whole write each."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from pyiceberg.io import FileIO
+
+from retable.errors import EnvironmentFault, InvalidSetting, RetableError
+
+_LOCAL = ("file://", "file:")
+_BESIDE = ".relocating"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """From where to where the folder of a lake went: `old/x` became `new/x`."""
+
+    old: str
+    new: str
+
+    @classmethod
+    def of(cls, old: str, new: str, inside: str) -> Self:
+        """Check a move by a file that lies under the new folder.
+
+        Of a folder that was moved into itself, or out of itself, an address can be read in two ways where the tables'
+        own folders repeat the name between the two: such a move is refused.
+        """
+        move = cls(old.rstrip("/"), new.rstrip("/"))
+        if not move.has_arrived(inside):
+            raise InvalidSetting(f"{inside} does not lie under {new}; name the folder in which the lake lies now")
+        rest = _rest(inside, move.new) or ""
+        between = _rest(move.old, move.new) or _rest(move.new, move.old) or ""
+        if between and (rest + "/").startswith(between + "/"):
+            raise InvalidSetting(
+                f"what lies under {new}{between} could belong to {old} or to {new}; move the lake to another folder"
+            )
+        return move
+
+    def __call__(self, address: str) -> str:
+        """Give the address at which a file lies now; what is not of the old folder stays."""
+        rest = _rest(address, self.old)
+        if rest is None or (_rest(self.new, self.old) and self.has_arrived(address)):
+            return address
+        scheme, _ = _split(address)
+        return f"{scheme if self.new.startswith('/') else ''}{self.new}{rest}"
+
+    def has_arrived(self, address: str) -> bool:
+        """Whether an address lies under the new folder."""
+        return _rest(address, self.new) is not None
+
+
+def plain(address: str) -> str:
+    """Spell a path of this machine without `file:`; what lies in a store has one spelling."""
+    return _split(address)[1]
+
+
+def _rest(address: str, folder: str) -> str | None:
+    """What an address has after its folder, from the slash on; None where it does not lie there."""
+    path, start = plain(address), plain(folder)
+    if path == start:
+        return ""
+    return path[len(start) :] if path.startswith(start + "/") else None
+
+
+def _split(address: str) -> tuple[str, str]:
+    """Split off how a path of this machine may be spelled as an address."""
+    for scheme in _LOCAL:
+        if address.startswith(scheme + "/"):
+            return scheme, address[len(scheme) :]
+    return "", address
+
+
+def read_whole(io: FileIO, address: str) -> bytes | None:
+    """Read a file; None where it is missing."""
+    try:
+        with io.new_input(address).open() as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None
+
+
+def write_whole(io: FileIO, address: str, data: bytes) -> None:
+    """Put a file in the place of another: a reader, or a machine that lost its power, sees the one or the other.
+
+    The checksum that Hadoop keeps beside a file of this machine would be wrong; without one it reads the file too.
+    """
+    path = plain(address)
+    if not path.startswith("/"):
+        _write(io, address, data)
+        return
+    _write(io, address + _BESIDE, data)
+    beside = Path(path + _BESIDE)
+    shutil.copymode(path, beside)
+    _sync(beside)
+    beside.with_name(f".{Path(path).name}.crc").unlink(missing_ok=True)
+    beside.replace(path)
+    _sync(beside.parent)
+
+
+def _write(io: FileIO, address: str, data: bytes) -> None:
+    with io.new_output(address).create(overwrite=True) as stream:
+        stream.write(data)
+
+
+def _sync(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+@contextmanager
+def understood(address: str) -> Iterator[None]:
+    """Name the file whose bytes are not what they should be."""
+    try:
+        yield
+    except RetableError:
+        raise
+    except Exception as error:
+        raise EnvironmentFault(
+            f"{address} cannot be understood ({type(error).__name__}: {error}); restore it from a backup of the lake",
+            path=address,
+        ) from error
