@@ -32,7 +32,8 @@
     │  ├─ NotReady             an earlier stage has not run for this window
     │  ├─ NotKept              messages or rows that retention has dropped
     │  ├─ CatalogMismatch      the catalog and the warehouse do not belong together, or one is older than the other
-    │  └─ EnvironmentFault     Java, a jar or the disk: what is missing and how to get it
+    │  ├─ EnvironmentFault     Java, a jar or the disk: what is missing and how to get it
+    │  └─ DamagedFile          a data file of the lake that is missing, cut short or changed
     └─ Unbalanced          BUG         the ledger's equations do not hold: a bug of ours
 
 A message says what, where, and what to do next. `code` is stored in tables, so it never changes.
@@ -213,6 +214,12 @@ class CatalogMismatch(SettingsError):
 
 class EnvironmentFault(SettingsError):
     code = "ENVIRONMENT"
+
+
+class DamagedFile(SettingsError):
+    """A data file of the lake that is missing, cut short or not what was written; the fact `path` names it."""
+
+    code = "DAMAGED_FILE"
 
 
 class Unbalanced(RetableError):
