@@ -11,7 +11,7 @@ import pytest
 from lakes import FreshLake
 from published import publish
 from retable.config import Settings
-from retable.errors import EnvironmentFault, NotFound, NotReady
+from retable.errors import DamagedFile, NotFound, NotReady
 from retable.gold.read import (
     PublishedColumn,
     columns,
@@ -199,12 +199,13 @@ def test_a_window_that_was_replayed_after_later_ones_is_in_the_cut_of_the_next(l
     assert read_cut(lake, "dump", "20260301T0500Z") == {"gold_shop.orders": 2}
 
 
-def test_a_file_that_is_gone_is_explained(lake: Lake) -> None:
+def test_a_file_that_is_gone_is_named(lake: Lake) -> None:
     name = publish(lake, ORDERS, {"id": "int"}, [(1,)])
-    for file in Path(lake.load(name).location()).rglob("*.parquet"):
-        file.unlink()
-    with pytest.raises(EnvironmentFault, match="cannot be read or written"):
+    (file,) = Path(lake.load(name).location()).rglob("*.parquet")
+    file.unlink()
+    with pytest.raises(DamagedFile, match="is missing") as caught:
         list(read_rows(lake, name))
+    assert caught.value.facts == {"path": str(file)}
 
 
 def test_what_spark_deleted_defaulted_and_widened_is_read_right_without_a_jvm(fresh_lake: FreshLake) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy.exc import OperationalError
 
-from retable.errors import ConflictError, EnvironmentFault, NotFound, Unavailable
+from retable.errors import ConflictError, DamagedFile, EnvironmentFault, NotFound, Unavailable
 from retable.lake_catalogs import PostgresCatalog
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.faults import explained, spark_explained
@@ -153,6 +153,13 @@ def test_what_spark_says_of_the_lake_is_explained_too(lake_settings, said, kind,
     assert type(caught.value) is kind
     assert message in str(caught.value)
     assert str(caught.value.__cause__) == said
+
+
+def test_a_damaged_file_that_a_worker_of_spark_met_is_named(lake_settings):
+    said = "Traceback …\nretable.errors.DamagedFile: the file /a lake/1.parquet is damaged: it is short; copy\n\tat x"
+    with pytest.raises(DamagedFile, match="it is short; copy$") as caught, spark_explained(lake_settings.lake):
+        raise RuntimeError(said)
+    assert caught.value.facts == {"path": "/a lake/1.parquet"}
 
 
 def test_what_spark_says_of_something_else_stays_as_it_is(lake_settings):

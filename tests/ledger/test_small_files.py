@@ -8,6 +8,7 @@ import pytest
 from pyiceberg.expressions import AlwaysTrue, And, EqualTo, GreaterThanOrEqual, Reference
 from pyiceberg.expressions.literals import literal
 
+from retable.errors import DamagedFile
 from retable.ledger import small_files
 from retable.ledger.catalog import open_lake
 from retable.ledger.small_files import read_rows
@@ -101,5 +102,5 @@ def test_a_file_is_opened_once(table):
     for task in table.scan().plan_files():
         Path(task.file.file_path.removeprefix("file://")).unlink()
     assert read_rows(table, equal("source", "erp")) == rows
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(DamagedFile, match="is missing"):
         read_rows(table, equal("source", "crm"))

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 from pyiceberg.io import FileIO
-from pyiceberg.io.pyarrow import write_file
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import WriteTask
 from pyiceberg.table.metadata import TableMetadata
 
 from retable.gold.parted import Parted, Values
+from retable.ledger.checksums import write_file
 
 _BYTES = 512 << 20
 

@@ -8,6 +8,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyiceberg.io import FileIO
 
+from retable.ledger.checksums import open_parquet
+
 _ROW = "_retable_row"
 _CLOSE = 8
 """A table of flags has at most so many places for each value that is looked up in it: a byte each."""
@@ -21,8 +23,7 @@ def can_find(keys: pa.Table) -> bool:
 
 def find_rows(io: FileIO, path: str, ids: list[int], keys: pa.Table) -> pa.Array | None:
     """Give the positions, from 0, of the rows whose fields `ids` equal a row of `keys`; None where one is missing."""
-    with io.new_input(path).open() as stream:
-        file = pq.ParquetFile(stream)
+    with open_parquet(io, path) as file:
         places = [_place(file.schema_arrow, field_id) for field_id in ids]
         if None in places:
             return None

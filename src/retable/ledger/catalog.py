@@ -28,6 +28,7 @@ from retable.config import CATALOG, Settings, read_variable
 from retable.errors import CatalogMismatch, EnvironmentFault, NotFound
 from retable.lake_catalogs import PostgresCatalog
 from retable.lake_settings import LakeSettings
+from retable.ledger import checksums  # noqa: F401  # it changes how pyiceberg reads and writes, in every process
 from retable.ledger.faults import explained
 from retable.ledger.identity import compare, older, read_record, record_of
 from retable.ledger.sqlite_file import address_to_read, empty_write_ahead_log, use_write_ahead_log

@@ -12,17 +12,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, Reference
 from pyiceberg.expressions.literals import literal
 from pyiceberg.io import FileIO, load_file_io
-from pyiceberg.io.pyarrow import ArrowScan, write_file
+from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.manifest import DataFile
 from pyiceberg.partitioning import PartitionFieldValue, PartitionKey
 from pyiceberg.table import FileScanTask, Table, WriteTask
 from pyiceberg.table.metadata import TableMetadata
 
 from retable.ledger.catalog import Lake
+from retable.ledger.checksums import open_parquet, write_file
 from retable.ledger.faults import explained
 
 _BATCH_BYTES, _BATCH_ROWS = 16 << 20, 10_000
@@ -44,8 +44,7 @@ class FileReader:
             schema = self.metadata.schema().select(*self.columns)
             yield from ArrowScan(self.metadata, self.io, schema, AlwaysTrue()).to_record_batches([task])
             return
-        with self.io.new_input(task.file.file_path).open() as stream:
-            file = pq.ParquetFile(stream)
+        with open_parquet(self.io, task.file.file_path) as file:
             groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
             row_bytes = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=1)
             size = min(_BATCH_ROWS, max(1, _BATCH_BYTES // max(row_bytes, 1)))

@@ -17,7 +17,7 @@ from requests.exceptions import RequestException
 from sqlalchemy.exc import DBAPIError
 
 from retable import errors
-from retable.errors import ConflictError, EnvironmentFault, RetableError, Unavailable
+from retable.errors import ConflictError, DamagedFile, EnvironmentFault, RetableError, Unavailable
 from retable.lake_catalogs import BUSY_SECONDS, GlueCatalog, PostgresCatalog, RestCatalog, SqliteCatalog
 from retable.lake_settings import LakeSettings
 from retable.places import Bucket
@@ -86,6 +86,7 @@ _MISSING_JAR = re.compile(
 )
 _JARS = "`spark-submit --jars` takes it (infra/jars.sha256 names all)"
 _OURS = re.compile(r"retable\.errors\.(\w+): (.*)")
+_FILE = re.compile(r"the file (.+?) is (?:damaged|missing)")
 _DISK = re.compile(
     r"No space left on device|Read-only file system|Permission denied|Mkdirs failed|Input/output error"
     r"|Too many open files|Disk quota exceeded|[Nn]ot a directory|FileNotFoundException|NotFoundException: File"
@@ -156,7 +157,10 @@ def _told_by_text(lake: LakeSettings, text: str) -> RetableError | None:
 def _worker_said(name: str, message: str) -> RetableError | None:
     """The error of ours that a worker of Spark raised, of which only the text comes here."""
     kind = getattr(errors, name, None)
-    return kind(message) if isinstance(kind, type) and issubclass(kind, RetableError) else None
+    if not (isinstance(kind, type) and issubclass(kind, RetableError)):
+        return None
+    file = _FILE.match(message) if kind is DamagedFile else None
+    return kind(message, path=file[1]) if file else kind(message)
 
 
 def _places(lake: LakeSettings) -> Iterator[tuple[str, object, dict[str, str]]]:

@@ -1,0 +1,117 @@
+"""Data files with a checksum of every page, and readers that compare it: a damaged file is an error, never other rows.
+
+pyiceberg has an option for neither, so both are put into it here, for all that reads or writes through it
+(docs/decisions/2026-11-24-checksums-of-pages.md). The footer of a file has no checksum.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache, wraps
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyiceberg.io import FileIO, OutputFile
+from pyiceberg.io import pyarrow as iceberg
+from pyiceberg.io.fileformat import FileFormatFactory
+from pyiceberg.io.pyarrow import ParquetFormatModel, ParquetFormatWriter, write_file
+from pyiceberg.manifest import DataFile, FileFormat
+from pyiceberg.schema import Schema
+from pyiceberg.table import FileScanTask
+from pyiceberg.table.deletion_vector import DeletionVector, deletion_vectors_from_puffin_file
+from pyiceberg.table.puffin import PuffinFile
+from pyiceberg.typedef import Properties
+
+from retable.errors import DamagedFile
+
+__all__ = ["open_parquet", "write_file"]
+
+_REMEDY = "put it back from a copy of the lake: docs/operations.md (DAMAGED_FILE)"
+_STORE = "AWS Error"
+"""What Arrow says where a bucket did not give a file: that tells nothing of the file."""
+
+_AROUND = 4
+"""Bytes before and behind what the checksum of a deletion vector covers: its length, the checksum."""
+
+_Deletes = dict[str, pa.ChunkedArray]
+
+
+@contextmanager
+def open_parquet(io: FileIO, path: str) -> Iterator[pq.ParquetFile]:
+    """Open a data file whose pages are checked as they are read; DamagedFile names one that cannot be read."""
+    with _reading(path), io.new_input(path).open() as stream:
+        yield pq.ParquetFile(stream, page_checksum_verification=True)
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Take what goes wrong for damage of this file, but for what the disk, the network or the memory says."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise DamagedFile(f"the file {path} is missing; {_REMEDY}", path=path) from error
+    except (OSError, ValueError, pa.ArrowException) as error:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None or _STORE in str(error):
+            raise
+        said = " ".join(str(error).split())
+        raise DamagedFile(f"the file {path} is damaged: {said}; {_REMEDY}", path=path) from error
+
+
+class _Writer(ParquetFormatWriter):
+    def __init__(self, output_file: OutputFile, file_schema: Schema, properties: Properties) -> None:
+        super().__init__(output_file, file_schema, properties)
+        self._parquet_writer_kwargs["write_page_checksum"] = True
+
+
+class _Parquet(ParquetFormatModel):
+    def create_writer(self, output_file: OutputFile, file_schema: Schema, properties: Properties) -> _Writer:
+        return _Writer(output_file, file_schema, properties)
+
+
+def _checked(make: Callable[..., ds.FileFormat]) -> Callable[..., ds.FileFormat]:
+    def make_checked(file_format: FileFormat, **options: Any) -> ds.FileFormat:
+        check = {"page_checksum_verification": True} if file_format == FileFormat.PARQUET else {}
+        return make(file_format, **options, **check)
+
+    return make_checked
+
+
+def _rows_named(read: Callable[..., Iterator[pa.RecordBatch]]) -> Callable[..., Iterator[pa.RecordBatch]]:
+    @wraps(read)
+    def read_named(io: FileIO, task: FileScanTask, *args: Any, **told: Any) -> Iterator[pa.RecordBatch]:
+        with _reading(task.file.file_path):
+            yield from read(io, task, *args, **told)
+
+    return read_named
+
+
+def _deletes_named(read: Callable[..., _Deletes]) -> Callable[..., _Deletes]:
+    @wraps(read)
+    def read_named(io: FileIO, data_file: DataFile) -> _Deletes:
+        with _reading(data_file.file_path):
+            return read(io, data_file)
+
+    return read_named
+
+
+def _vectors_checked(read: Callable[..., list[DeletionVector]]) -> Callable[..., list[DeletionVector]]:
+    @wraps(read)
+    def read_checked(puffin_file: PuffinFile) -> list[DeletionVector]:
+        for blob in puffin_file.footer.blobs:
+            vector = puffin_file.get_blob_payload(blob)
+            if zlib.crc32(vector[_AROUND:-_AROUND]) != int.from_bytes(vector[-_AROUND:], "big"):
+                raise ValueError("the checksum of a deletion vector does not match")
+        return read(puffin_file)
+
+    return read_checked
+
+
+FileFormatFactory._registry[FileFormat.PARQUET] = _Parquet()
+iceberg._get_file_format = lru_cache(_checked(iceberg._get_file_format))
+iceberg._task_to_record_batches = _rows_named(iceberg._task_to_record_batches)
+iceberg._read_deletes = _deletes_named(iceberg._read_deletes)
+iceberg.deletion_vectors_from_puffin_file = _vectors_checked(  # type: ignore[attr-defined]  # it imported the name
+    deletion_vectors_from_puffin_file
+)
