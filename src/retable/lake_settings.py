@@ -75,8 +75,14 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstri
 
     def spark(self) -> dict[str, str]:
         """What Spark's catalog is told; nothing of it is secret."""
-        # A cached table hides what other sessions have committed since.
-        told = {"warehouse": str(self.warehouse), "cache-enabled": "false", **self.catalog.spark()}
+        told = {
+            "warehouse": str(self.warehouse),
+            # A cached table hides what other sessions have committed since.
+            "cache-enabled": "false",
+            # Of Hadoop's files only: Iceberg's own reader of buckets has no such option.
+            "hadoop.parquet.page.verify-checksum.enabled": "true",
+            **self.catalog.spark(),
+        }
         if isinstance(self.warehouse, Bucket):
             told |= {
                 "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",

@@ -145,6 +145,40 @@ def test_a_read_only_catalog_says_to_check_who_may_write(lake_settings):
             EnvironmentFault,
             "No space left on device;",
         ),
+        (
+            "x\nCaused by: o.a.i.exceptions.NotFoundException: Failed to open input stream for file: /a/1.parquet\n"
+            "Caused by: java.io.FileNotFoundException: File /a/1.parquet does not exist",
+            DamagedFile,
+            "the file /a/1.parquet is missing; ",
+        ),
+        (
+            "o.a.i.exceptions.NotFoundException: Location does not exist: s3://b/1.parquet",
+            DamagedFile,
+            "the file s3://b/1.parquet is missing; ",
+        ),
+        (
+            "x\nCaused by: o.a.i.exceptions.NotFoundException: Failed to open input stream for file: /a/1.parquet\n"
+            "Caused by: java.io.FileNotFoundException: /a/1.parquet (Permission denied)",
+            EnvironmentFault,
+            "Permission denied",
+        ),
+        (
+            "o.a.i.exceptions.RuntimeIOException: Failed to fetch file: /a/1.parquet\n"
+            "Caused by: java.io.IOException: Input/output error",
+            EnvironmentFault,
+            "Input/output error",
+        ),
+        (
+            "o.a.i.exceptions.RuntimeIOException: Failed to fetch file: /a/1.parquet\n"
+            "Caused by: java.io.EOFException: Reached the end of stream with 15520 bytes left to read",
+            DamagedFile,
+            "the file /a/1.parquet is damaged: it is too short; ",
+        ),
+        (
+            "o.a.i.shaded.ParquetDecodingException: could not verify page integrity, CRC checksum verification failed",
+            DamagedFile,
+            "a file of the lake is damaged: ParquetDecodingException: could not verify page integrity, CRC",
+        ),
     ],
 )
 def test_what_spark_says_of_the_lake_is_explained_too(lake_settings, said, kind, message):

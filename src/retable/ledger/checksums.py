@@ -1,7 +1,7 @@
 """Data files with a checksum of every page, and readers that compare it: a damaged file is an error, never other rows.
 
 pyiceberg has an option for neither, so both are put into it here, for all that reads or writes through it
-(docs/decisions/2026-11-24-checksums-of-pages.md). The footer of a file has no checksum.
+(docs/decisions/2026-11-24-checksums-of-pages.md). The footer of a file and what stands before each page have no checksum.
 """
 
 import zlib
@@ -24,11 +24,10 @@ from pyiceberg.table.deletion_vector import DeletionVector, deletion_vectors_fro
 from pyiceberg.table.puffin import PuffinFile
 from pyiceberg.typedef import Properties
 
-from retable.errors import DamagedFile
+from retable.ledger.damage import damaged_file, missing_file
 
 __all__ = ["open_parquet", "write_file"]
 
-_REMEDY = "put it back from a copy of the lake: docs/operations.md (DAMAGED_FILE)"
 _STORE = "AWS Error"
 """What Arrow says where a bucket did not give a file: that tells nothing of the file."""
 
@@ -51,12 +50,11 @@ def _reading(path: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError as error:
-        raise DamagedFile(f"the file {path} is missing; {_REMEDY}", path=path) from error
+        raise missing_file(path) from error
     except (OSError, ValueError, pa.ArrowException) as error:
         if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None or _STORE in str(error):
             raise
-        said = " ".join(str(error).split())
-        raise DamagedFile(f"the file {path} is damaged: {said}; {_REMEDY}", path=path) from error
+        raise damaged_file(path, str(error)) from error
 
 
 class _Writer(ParquetFormatWriter):

@@ -20,6 +20,7 @@ from retable import errors
 from retable.errors import ConflictError, DamagedFile, EnvironmentFault, RetableError, Unavailable
 from retable.lake_catalogs import BUSY_SECONDS, GlueCatalog, PostgresCatalog, RestCatalog, SqliteCatalog
 from retable.lake_settings import LakeSettings
+from retable.ledger.damage import RESTORE, damaged_file, missing_file
 from retable.places import Bucket
 
 _SQLITE = {
@@ -87,6 +88,11 @@ _MISSING_JAR = re.compile(
 _JARS = "`spark-submit --jars` takes it (infra/jars.sha256 names all)"
 _OURS = re.compile(r"retable\.errors\.(\w+): (.*)")
 _FILE = re.compile(r"the file (.+?) is (?:damaged|missing)")
+_GONE = re.compile(r"NotFoundException: (?:Failed to open input stream for file|Location does not exist): (.+)")
+_SHORT = re.compile(r"RuntimeIOException: Failed to fetch file: (.+)")
+_DAMAGED = re.compile(
+    r"ParquetDecodingException: .*|can not read class \S+PageHeader.*|ZstdIOException: .*|.* is not a Parquet file.*"
+)
 _DISK = re.compile(
     r"No space left on device|Read-only file system|Permission denied|Mkdirs failed|Input/output error"
     r"|Too many open files|Disk quota exceeded|[Nn]ot a directory|FileNotFoundException|NotFoundException: File"
@@ -151,7 +157,24 @@ def _told_by_text(lake: LakeSettings, text: str) -> RetableError | None:
             return ConflictError(f"{why}: {_line_with(pattern, text)}; try again")
     if _is_remote(lake) and _AWAY.search(text):
         return _away(lake, _line_with(_AWAY.pattern, text))
+    if damaged := _damaged(text):
+        return damaged
     return _disk_fault(lake, _line_with(_DISK.pattern, text)) if _DISK.search(text) else None
+
+
+def _damaged(text: str) -> DamagedFile | None:
+    """What Spark says of a data file that it cannot read; of one whose pages are damaged only its log has the name."""
+    # Java calls a file "not found", and a reading failed, for reasons of the disk as well.
+    if "does not exist" in text and (gone := _GONE.search(text)):
+        return missing_file(gone[1].strip())
+    if "EOFException" in text and (short := _SHORT.search(text)):
+        return damaged_file(short[1].strip(), "it is too short")
+    if damaged := _DAMAGED.search(text):
+        return DamagedFile(
+            f'a file of the lake is damaged: {damaged[0].strip()}; Spark names it above, behind "Error reading '
+            f'file(s)"; {RESTORE}'
+        )
+    return None
 
 
 def _worker_said(name: str, message: str) -> RetableError | None:
