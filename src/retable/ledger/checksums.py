@@ -1,7 +1,7 @@
 """Data files with a checksum of every page, and readers that compare it: a damaged file is an error, never other rows.
 
 pyiceberg has an option for neither, so both are put into it here, for all that reads or writes through it
-(docs/decisions/2026-11-24-checksums-of-pages.md). The footer of a file and what stands before each page have no checksum.
+(docs/decisions/2026-11-24-checksums-of-pages.md). Footers and headers of pages have no checksum.
 """
 
 import zlib

@@ -23,6 +23,7 @@ from pyiceberg.table.metadata import TableMetadata
 
 from retable.ledger.catalog import Lake
 from retable.ledger.checksums import open_parquet, write_file
+from retable.ledger.damage import damaged_file
 from retable.ledger.faults import explained
 
 _BATCH_BYTES, _BATCH_ROWS = 16 << 20, 10_000
@@ -48,7 +49,13 @@ class FileReader:
             groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
             row_bytes = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=1)
             size = min(_BATCH_ROWS, max(1, _BATCH_BYTES // max(row_bytes, 1)))
-            yield from file.iter_batches(batch_size=size, columns=list(self.columns))
+            rows = 0
+            for batch in file.iter_batches(batch_size=size, columns=list(self.columns)):
+                rows += batch.num_rows
+                yield batch
+        # A page whose header changed may be passed over.
+        if rows != task.file.record_count:
+            raise damaged_file(task.file.file_path, f"it has {rows} of its {task.file.record_count} rows")
 
 
 @dataclass(frozen=True, slots=True)
