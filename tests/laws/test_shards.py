@@ -74,7 +74,7 @@ def test_the_table_tells_them_apart_where_its_name_is_in_the_key() -> None:
 def test_a_key_of_two_tables_holds(cut: int) -> None:
     same = [create(1, 0), create(2, 1), insert(3, 0, id="1", v="10"), insert(4, 1, id="1", v="20")]
     world = run(world_of(), same[:cut], same[cut:])
-    assert "shop.orders_0 and shop.orders_1 both write one key" in str(held(world))
+    assert "shop.orders_0 and shop.orders_1 both have a row of the key" in str(held(world))
     assert rows(world) == [{"id": 1, "v": 10}]
 
 
@@ -280,14 +280,8 @@ def test_a_name_may_go_from_a_dropped_table_to_another(cut: int, new: str, rules
         ddl(13, f"rename table {new} to orders_1", new),
         insert(14, 1, id="3", v="30"),
     ]
-    if new != "elsewhere" and rules is RULES:
-        story[5] = row(11, "INSERT", {"id": "int", "v": "int"}, table=new, id="5", v="7")
     world = run(world_of(rules), story[:cut], story[cut:])
-    copied = "5" if new != "elsewhere" and rules is RULES else "2"
-    assert (held(world), {(str(each["id"]), each["v"]) for each in rows(world)}) == (
-        None,
-        {("1", 10), (copied, 7), ("3", 30)},
-    )
+    assert (held(world), {(each["id"], each["v"]) for each in rows(world)}) == (None, {(1, 10), (2, 7), (3, 30)})
     before = world.digest()
     world.replay(world.names[-1])
     assert world.digest() == before

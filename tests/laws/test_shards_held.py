@@ -9,6 +9,7 @@ from laws.test_shards import (
     alter,
     create,
     ddl,
+    delete,
     held,
     in_partition,
     insert,
@@ -104,7 +105,7 @@ def test_a_table_that_is_held_at_a_row_may_be_renamed_behind_it(cut: int) -> Non
         insert(6, 9, id="9", v="90"),
     ]
     world = run(world_of(), story[:cut], story[cut:])
-    assert "shop.orders_1 both write one key" in str(held(world))
+    assert "shop.orders_1 and shop.orders_9 both have a row of the key 1" in str(held(world))
     assert rows(world) == [{"id": 1, "v": 10}]
     world.release(TABLE, "skip")
     assert (held(world), [each["id"] for each in rows(world)]) == (None, [1, 9])
@@ -139,7 +140,7 @@ def test_rows_that_stop_two_partitions_are_settled_one_by_one(cut: int) -> None:
     ]
     world = run(world_of(), story[:cut], story[cut:])
     for _ in range(2):
-        assert "both write one key" in str(held(world))
+        assert "both have a row of the key" in str(held(world))
         world.release(TABLE, "skip")
     assert (held(world), rows(world)) == (None, [{"id": 1, "v": 1}, {"id": 2, "v": 1}])
 
@@ -175,3 +176,88 @@ def test_tables_in_two_partitions_go_on_by_themselves_once_they_are_alike() -> N
     assert "SHARDS_DIFFER" in str(held(world))
     run(world, in_partition(1, alter(7, 1, wide), insert(8, 1, id="2", v="8")))
     assert (held(world), rows(world)) == (None, [{"id": 1, "v": "7"}, {"id": 2, "v": "8"}])
+
+
+# --- keys that two of them have ----------------------------------------------------------------------------------
+@pytest.mark.parametrize("number", [0, 1], ids=["one partition", "two partitions"])
+@pytest.mark.parametrize("cut", range(2, 8))
+def test_what_stops_a_key_half_way_from_one_to_another_is_what_a_person_is_told(cut: int, number: int) -> None:
+    story = [
+        create(1, 0),
+        create(2, 1),
+        insert(3, 0, id="1", v="10"),
+        *in_partition(number, insert(4, 1, id="1", v="11"), insert(5, 1, id="2", v="20")),
+        alter(6, 0, "frobnicate"),
+        delete(7, 0, id="1", v="10"),
+        insert(8, 0, id="3", v="30"),
+    ]
+    world = run(world_of(), story[:cut], story[cut:])
+    assert "UNSUPPORTED_CHANGE" in str(held(world))
+    world.release(TABLE, "skip")
+    right = [{"id": 1, "v": 11}, {"id": 2, "v": 20}, {"id": 3, "v": 30}]
+    assert (held(world), rows(world)) == (None, right)
+    world.rebuild(TABLE)
+    assert (held(world), rows(world)) == (None, right)
+
+
+@pytest.mark.parametrize("cut", range(2, 6))
+def test_columns_that_only_rows_tell_of_are_known_once_a_shared_key_is_one_s(cut: int) -> None:
+    story = [
+        insert(1, 0, id="1", v="10"),
+        insert(2, 1, id="1", v="11"),
+        insert(3, 1, id="2", v="20", w="21"),
+        insert(4, 0, id="3", v="30", x="31"),
+        insert(5, 0, id="4", v="40"),
+    ]
+    world = run(world_of(), story[:cut], story[cut:])
+    assert "SHARED_KEY" in str(held(world))
+    run(world, [delete(6, 0, id="1", v="10")], [insert(7, 0, id="5", v="50")])
+    assert held(world) is None
+    assert rows(world)[:2] == [{"id": 1, "v": 11, "w": None, "x": None}, {"id": 2, "v": 20, "w": 21, "x": None}]
+    assert world.gold() == run(world_of(), [*story, delete(6, 0, id="1", v="10"), insert(7, 0, id="5", v="50")]).gold()
+
+
+@pytest.mark.parametrize("cut", range(2, 6))
+def test_the_row_of_a_shared_key_that_is_left_out_stays_out(cut: int) -> None:
+    story = [*FIRST, insert(5, 1, id="1", v="11"), insert(6, 0, id="3", v="30")]
+    world = run(world_of(), story[:cut], story[cut:])
+    world.release(TABLE, "skip")
+    right = [{"id": 1, "v": 10}, {"id": 2, "v": 20}, {"id": 3, "v": 30}]
+    for _ in range(2):
+        assert (held(world), rows(world)) == (None, right)
+        world.rebuild(TABLE)
+    run(world, [insert(7, 1, id="4", v="40")])
+    assert (held(world), rows(world)) == (None, [*right, {"id": 4, "v": 40}])
+
+
+def test_a_row_that_came_late_to_a_key_of_another_is_told_and_may_be_left_out() -> None:
+    world = run(world_of(), [create(1, 0), create(2, 1)])
+    names = [world.deliver([insert(4, 1, id="1", v="11")]), world.deliver([insert(9, 0, id="1", v="10")])]
+    for name in reversed(names):
+        world.replay(name)
+    assert "SHARED_KEY" in str(held(world))
+    assert rows(world) == [{"id": 1, "v": 10}]
+    world.release(TABLE, "skip")
+    assert (held(world), rows(world)) == (None, [{"id": 1, "v": 11}])
+
+
+@pytest.mark.parametrize("cut", range(1, 6))
+def test_a_decision_about_a_table_counts_under_the_name_that_it_takes_later(cut: int) -> None:
+    world = run(world_of(), [*FIRST, insert(5, 1, id="1", v="11"), alter(6, 0, "frobnicate")])
+    world.release(TABLE, "skip")
+    world.release(TABLE, "skip")
+    story = [
+        ddl(7, "rename table orders_0 to orders_8, orders_1 to orders_0", "orders_0"),
+        insert(8, 8, id="3", v="30"),
+        ddl(9, "create table orders_1 (id int primary key, v int)", "orders_1"),
+        insert(10, 1, id="4", v="40"),
+        ddl(11, "rename table orders_0 to orders_7", "orders_0"),
+        insert(12, 7, id="5", v="50"),
+    ]
+    run(world, story[:cut], story[cut:])
+    assert held(world) is None
+    assert [each["id"] for each in rows(world)] == [1, 2, 3, 4, 5]
+    assert rows(world)[0] == {"id": 1, "v": 10}
+    before = world.gold()
+    world.rebuild(TABLE)
+    assert world.gold() == before

@@ -1,19 +1,22 @@
 """Which hold stops a table: one that stands, one that a statement brings, one that nothing orders."""
 
+from dataclasses import replace
+
 from retable.errors import BehindHorizon, LateChange, PartitionUnfit, TableError
 from retable.gold.bulk import Bulk
 from retable.gold.work import Work, fresh_voids, is_late
 from retable.model.sequence import Sequence
 from retable.replay.fold import REMEDY_REBUILD, Folded
-from retable.replay.history import AppliedChange, Hold, TableHistory
+from retable.replay.history import Hold, TableHistory
 from retable.replay.images import ordering_clash
 from retable.replay.policies import hold_at
 from retable.replay.row_event import RowEvent
 from retable.replay.rulings import REMEDY_ROW
-from retable.replay.shard_parts import shard_of
+from retable.replay.shard_parts import SHARED_KEY, shard_of, source_part
 
 REMEDY_PARTITION = "correct `partition` in the settings, then: retable hold release TABLE --retry --reason ..."
 REMEDY_LATE = "retable hold release TABLE --rebuild --reason ..."
+ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
 LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
 
 
@@ -88,7 +91,9 @@ def is_behind(work: Work, hold: Hold) -> bool:
     if work.state is None or (work.rebuilds and not work.rewrites) or hold == work.state.hold or hold.position is None:
         return False
     marks = work.state.mark
-    if shard_of(hold.part) is not None:
+    if hold.code == SHARED_KEY:
+        marks = {part: mark for part, mark in marks.items() if source_part(part) == source_part(hold.part)}
+    elif shard_of(hold.part) is not None:
         marks = {part: mark for part, mark in marks.items() if shard_of(part) == shard_of(hold.part)}
     if hold.remedy == REMEDY_ROW and hold.part is not None:
         marks = {part: mark for part, mark in marks.items() if part == hold.part}
@@ -96,12 +101,14 @@ def is_behind(work: Work, hold: Hold) -> bool:
 
 
 def late_hold(hold: Hold) -> Hold:
-    """A hold below rows that gold has: the table stops as it is."""
+    """A hold below rows that gold has: the table stops as it is. A key that two shards have may still be one's only."""
+    if hold.code == SHARED_KEY:
+        return replace(hold, position=None, at=hold.position)
     return Hold("LATE_CHANGE", f"{LATE_REASON} ({hold.reason})", None, hold.part, hold.statement, REMEDY_LATE)
 
 
-def ordering_hold(work: Work, history: TableHistory, events: list[RowEvent]) -> AppliedChange | None:
-    """A change of the history that nothing orders against rows of another partition, replayed now or before.
+def ordering_hold(work: Work, history: TableHistory, events: list[RowEvent]) -> Hold | None:
+    """The hold at a change of the history that nothing orders against rows of another partition, or of those in gold.
 
     A statement that holds the table is no change of it.
     """
@@ -117,7 +124,10 @@ def ordering_hold(work: Work, history: TableHistory, events: list[RowEvent]) -> 
         for shard in shards
         if shard_of(part) == shard
     )
-    return next((clash for clash in clashes if clash is not None), None)
+    clash = next((clash for clash in clashes if clash is not None), None)
+    if clash is None:
+        return None
+    return Hold("ORDER_UNDEFINED", ORDER_REASON, clash.position, clash.part, clash.statement, REMEDY_REBUILD)
 
 
 def schema_hold(history: TableHistory, error: TableError) -> Hold:

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 from retable.errors import OrderUndefined, RowMissing
 from retable.gold.store import Standing
-from retable.model.sequence import Sequence
 from retable.replay.fold import Folded, Key, Values, Winner
 from retable.replay.history import TableHistory
-from retable.replay.shard_parts import both_write, follows, shard_of
+from retable.replay.shard_parts import follows, shard_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,8 @@ def replace_keys(
     """Replace the touched keys whose last state is not what gold holds.
 
     OrderUndefined where gold's row of a key was written by another partition: their sequences do not compare.
-    EventsMissed, unless the fold had all events of the table (`complete`), where gold has another row than they tell.
+    EventsMissed, unless the fold had all events of the table (`complete`), where gold has another row than they tell,
+    or that of another shard. What deletes the row of one shard leaves that of another.
     """
     present: dict[Key, list[Standing]] = defaultdict(list)
     for row in standing:
@@ -50,12 +50,20 @@ def replace_keys(
         if winner is None:
             continue
         if winner.base is not None:
-            winner = winner.over(_base(winner.base, present, winner.sequence))
-        if clash := [row for row in old if not follows(winner.part, winner.sequence, row.part, row.sequence)]:
-            raise OrderUndefined(both_write(clash[0].part, winner.part))
-        if not complete and any(row.sequence > winner.sequence or winner.took_another(row.values) for row in old):
+            winner = winner.over(_base(winner, winner.base, present))
+        told = {shard_of(each.part): each for each in (winner, *winner.also)}
+        pairs = [(told[shard_of(row.part)], row) for row in old if shard_of(row.part) in told]
+        if not complete and len(pairs) < len(old):
+            if winner.row is None:
+                continue
             raise EventsMissed
-        if winner.row is not None and [(row.values, row.sequence) for row in old] == [(winner.row, winner.sequence)]:
+        for each, row in pairs:
+            if not follows(each.part, each.sequence, row.part, row.sequence):
+                raise OrderUndefined(f"partitions {row.part} and {each.part} both write one key")
+        if not complete and any(row.sequence > each.sequence or each.took_another(row.values) for each, row in pairs):
+            raise EventsMissed
+        same = [(row.values, row.sequence, shard_of(row.part)) for row in old]
+        if winner.row is not None and same == [(winner.row, winner.sequence, shard_of(winner.part))]:
             continue
         if old:
             deletes.append(key)
@@ -64,11 +72,13 @@ def replace_keys(
     return Replacement(deletes, rows)
 
 
-def _base(key: Key, present: dict[Key, list[Standing]], at: Sequence) -> Values:
+def _base(winner: Winner, key: Key, present: dict[Key, list[Standing]]) -> Values:
     """Gold's row from which a partial one takes what it does not tell; RowMissing where gold has none."""
-    if key not in present:
-        raise RowMissing(f"an update tells only some columns of the row {key!r}, which gold does not have", at=at)
-    return present[key][0].values
+    rows = (row.values for row in present.get(key, []) if shard_of(row.part) == shard_of(winner.part))
+    if (found := next(rows, None)) is None:
+        what = f"an update tells only some columns of the row {key!r}, which gold does not have"
+        raise RowMissing(what, at=winner.sequence)
+    return found
 
 
 def replace_newer(folded: Folded) -> Replacement:

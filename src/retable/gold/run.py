@@ -23,7 +23,7 @@ from retable.gold.work import Outcome, Work
 from retable.replay.fold import REMEDY_REBUILD
 from retable.replay.history import Hold, TableHistory
 from retable.replay.row_event import RowEvent
-from retable.replay.sharded import waits_no_more
+from retable.replay.sharded import may_go_on, waits_no_more
 from retable.replay.timeline import Statement
 from retable.source_settings import SourceSettings
 
@@ -116,7 +116,7 @@ class Run:
         gold, state = seen.found[identity].gold, seen.found[identity].state
         if self._is_nothing(seen, identity) or (way == "replay" and self._is_done(seen, identity, silver)):
             return None
-        if way == "replay" and state is not None and waits_no_more(state.hold, history):
+        if way == "replay" and state is not None and may_go_on(state.hold, history):
             events, silver, way = (
                 self._all_of(seen, history, silver),
                 {**self._past.replayed_content(), **silver},

@@ -18,7 +18,7 @@ from retable.ledger.rows import TableRow
 from retable.model.event import TableName
 from retable.replay.history import TableHistory
 from retable.replay.row_event import RowEvent
-from retable.replay.sharded import is_sharded
+from retable.replay.sharded import is_sharded, may_go_on
 from retable.replay.timeline import Statement
 from retable.replay.traced import ImplicitColumn
 from retable.source_settings import SourceSettings
@@ -159,7 +159,8 @@ class Survey:
     ) -> Seen:
         """Trace until every column that rows bring is known: `told`, else remembered by gold, or seen just now.
 
-        What gold remembers by other settings is looked for anew, in all its rows: of `own` windows, and of others.
+        What gold remembers by other settings, or below a hold that may end by itself, is looked for anew, in all its
+        rows: of `own` windows, and of others.
         `counted` are the tables that had rows before, and may have none now.
         """
         implicit, stored = list(told or ()), told is None
@@ -180,15 +181,16 @@ class Survey:
                 former = gold_names(self._settings, tables.history(identity))
                 found[identity] = self._places.find(identity, names[identity][0], former)
             states = {i: each.state for i, each in found.items() if stored and each.state is not None}
+            anew = {i for i, state in states.items() if may_go_on(state.hold, tables.history(i))}
             more: list[ImplicitColumn] = []
             for identity in fresh & states.keys() | fresh & due:
                 state = states.get(identity)
-                if state is None or identity in due or self.rules.are_typed_otherwise(state):
+                if state is None or identity in due | anew or self.rules.are_typed_otherwise(state):
                     older[identity] = self.older(tables, tables.history(identity), visible[-1], own, None)
                 else:
                     more += state.implicit
             rows = {i: [*owned.get(i, []), *older.get(i, [])] for i in owned.keys() | older.keys()}
-            holds = {identity: state.hold for identity, state in states.items()}
+            holds = {identity: None if identity in anew else state.hold for identity, state in states.items()}
             strange = [column for column in tables.strange(rows, holds) if column not in implicit]
             if not strange and not more:
                 return Seen(statements, visible, tables, owned, implicit, found)

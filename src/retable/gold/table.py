@@ -58,11 +58,11 @@ from retable.replay.history import Hold
 from retable.replay.images import TableReader, key_columns
 from retable.replay.policies import keyed_cast
 from retable.replay.row_event import RowEvent
+from retable.replay.shard_parts import SHARED_KEY
 from retable.replay.sharded import together
 from retable.replay.stages import fold_stages, stages_of
 
 _ATTEMPTS = 5
-ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
 
 
 class TableReplay:
@@ -206,12 +206,11 @@ class TableReplay:
                 hold = schema_hold(history, error)
                 continue
             if events is None:
-                events, in_gold = split_accounted(work, events_of(work, self._window))
+                needed = [*work.events, *older(work, None)] if complete else events_of(work, self._window)
+                events, in_gold = split_accounted(work, needed)
             clash = ordering_hold(work, history, events)
             if clash is not None:
-                hold = Hold(
-                    "ORDER_UNDEFINED", ORDER_REASON, clash.position, clash.part, clash.statement, REMEDY_REBUILD
-                )
+                hold = clash
                 continue
             try:
                 stages = stages_of(work.former(history, events), reader)
@@ -230,6 +229,9 @@ class TableReplay:
                 hold = cast
                 continue
             folded = fold_stages(events, stages, reader, bounds)
+            if folded.hold is not None and folded.hold.code == SHARED_KEY and not complete:
+                events, complete = None, True
+                continue
             if folded.hold is not None:
                 late = stopping(floor_of(work, history), folded.hold, events, bounds)
                 hold, left = left_or_held(work, late, left, hold) if late else (folded.hold, left)
@@ -244,8 +246,7 @@ class TableReplay:
                 change = self._change(work, table, folded, reader, names, complete, events, bounds)
                 return Decision(history, hold, folded, keys, change)
             except EventsMissed:
-                events, in_gold = split_accounted(work, [*work.events, *older(work, None)])
-                complete = True
+                events, complete = None, True
             except Undecided as found:
                 hold, left = left_or_held(work, found.events, left, hold)
             except TableError as error:

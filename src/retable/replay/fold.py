@@ -15,7 +15,7 @@ from retable.model.sequence import Sequence
 from retable.replay.history import Hold
 from retable.replay.row_event import Half, Pair, RowEvent, told_row
 from retable.replay.rulings import REMEDY_ROW
-from retable.replay.shard_parts import both_write, follows, source_part
+from retable.replay.shard_parts import follows, source_part
 
 Values = tuple[object, ...]
 Key = tuple[object, ...]
@@ -50,7 +50,8 @@ class Winner:
 
     Columns that are ABSENT have the values of gold's row of the key `base`, which no event tells anew. `told` gives
     the row that a tombstone took away to another key, if that is the first that was folded of its key. `moved`: the
-    row came from another key, and `over_another`: onto one that lived, as rows of one statement may for a moment.
+    row came from another key, and `over_another`: onto one that lived, as rows of one statement may for a moment. Of a
+    shard's row, `since` is where it began to live, and `also` are the last states of the key in the other shards.
     """
 
     sequence: Sequence
@@ -60,6 +61,12 @@ class Winner:
     told: Told | None = field(default=None, compare=False)
     moved: bool = False
     over_another: bool = False
+    since: Sequence | None = field(default=None, compare=False)
+    also: "tuple[Winner, ...]" = ()
+
+    @property
+    def lives_since(self) -> Sequence:
+        return self.since or self.sequence
 
     def took_another(self, row: Values) -> bool:
         """Whether this tombstone is that of another row, of whose key nothing else was folded."""
@@ -183,12 +190,14 @@ def fold_keys(
                 continue
             before = folded.winners.get(key)
             if before is not None and not follows(event.part, event.sequence, before.part, before.sequence):
-                _stop(folded, event, "ORDER_UNDEFINED", both_write(before.part, event.part))
+                _stop(folded, event, "ORDER_UNDEFINED", f"partitions {before.part} and {event.part} both write one key")
             if touches:
                 folded.touched.add(key)
             if winner is gone and before is not None and action.told and _gave_way(before, action.told):
                 folded.winners[key] = replace(before, over_another=False)
                 continue
+            if winner is coming and event.shard and before is not None and before.row is not None:
+                winner = coming = replace(coming, since=before.lives_since)
             if winner is coming and old not in (None, key):
                 # A full load may have the row itself already, as it was later.
                 lives = before is not None and before.row is not None and key in owner and owner[key].op != "READ"

@@ -11,6 +11,7 @@ from typing import Literal
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
+from retable.replay.rulings import is_row
 
 ChangeStatus = Literal["applied", "nothing", "refused"]
 
@@ -102,7 +103,7 @@ class NameSpan:
 class Hold:
     """A table stopped at a position. Rows above it wait; `remedy` says what a person can do.
 
-    Without a position all of the table stops; `at` is where that which stops it stands, if that is known.
+    Without a position all of the table stops; `at` is where that which stops it stands, if that is known and elsewhere.
     """
 
     code: str
@@ -116,12 +117,12 @@ class Hold:
     @property
     def place(self) -> Sequence | None:
         """Where that which stops the table stands."""
-        return self.position or self.at
+        return self.at or self.position
 
     @property
     def is_of_row(self) -> bool:
         """Whether a row stops the table, whose image stands in the place of a statement."""
-        return self.statement is not None and self.statement.startswith("{")
+        return is_row(self.statement)
 
 
 @dataclass(frozen=True, slots=True)

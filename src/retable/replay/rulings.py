@@ -46,6 +46,11 @@ _ASKED: dict[Destructive, str] = {
 }
 
 
+def is_row(stands: str | None) -> bool:
+    """Whether what stands at a place is a row, whose image is told instead of a statement."""
+    return stands is not None and stands.startswith("{")
+
+
 @dataclass(frozen=True, slots=True)
 class Ruling:
     """What a person decided about a statement, or a row, of one table.
@@ -60,6 +65,10 @@ class Ruling:
     part: str | None
     kind: RulingKind
     statement: str | None = None
+
+    @property
+    def is_of_row(self) -> bool:
+        return is_row(self.statement)
 
 
 class Rulings:

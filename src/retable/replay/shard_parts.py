@@ -5,6 +5,8 @@ from retable.model.sequence import Sequence
 _BETWEEN = "|"
 SHARD_ID = "shard"
 """The identity of the column that names the shard of a row."""
+SHARED_KEY = "SHARED_KEY"
+"""The code of what stops a table of which two shards have a row of one key."""
 
 
 def join_part(shard: str, part: str | None) -> str:
@@ -23,13 +25,5 @@ def source_part(part: str | None) -> str | None:
 
 
 def follows(part: str | None, sequence: Sequence, before: str | None, than: Sequence) -> bool:
-    """Whether two rows of one key compare: those of two partitions in one source epoch do not, nor of two shards."""
-    return part == before or (sequence.epoch != than.epoch and shard_of(part) == shard_of(before))
-
-
-def both_write(one: str | None, other: str | None) -> str:
-    """What stops a table of which a key comes from two sides."""
-    shards = shard_of(one), shard_of(other)
-    if None in shards or shards[0] == shards[1]:
-        return f"partitions {one} and {other} both write one key"
-    return f"{shards[0]} and {shards[1]} both write one key; shard_in_key = true tells them apart"
+    """Whether two rows of one key compare: those of two partitions in one source epoch do not."""
+    return part == before or sequence.epoch != than.epoch

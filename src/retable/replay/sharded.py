@@ -5,6 +5,7 @@ column that some have is one of the whole, as wide as the widest; it goes when a
 when all have renamed it. Where shards differ in a way that one column cannot hold, the whole is held.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from collections.abc import Sequence as Seq
 from dataclasses import replace
@@ -27,7 +28,7 @@ from retable.replay.shard_columns import (
     differs_by_shard,
     group_columns,
 )
-from retable.replay.shard_parts import SHARD_ID, join_part, shard_of, source_part
+from retable.replay.shard_parts import SHARD_ID, SHARED_KEY, join_part, shard_of, source_part
 
 SHARD_COLUMN = Column(SHARD_ID, "source_table", None, GoldType("string"))
 """The column that names the shard, where the settings say that it joins the key."""
@@ -57,17 +58,22 @@ def join(name: TableName, histories: Iterable[TableHistory], in_key: bool) -> Ta
 def together(one: Hold | None, other: Hold | None) -> Hold | None:
     """What stops a table that two holds stop: the lower one; where nothing orders them, one that stops all of it.
 
-    Of these the one is told that ends by itself, so that it does.
+    Of these the one is told that ends by itself, so that it does; a key that two shards have only if nothing else
+    stops the rows that may end that.
     """
     if one is None or other is None:
         return one or other
     if one.position is None or other.position is None:
         return one if one.position is None else other
     if source_part(one.part) == source_part(other.part):
-        return one if one.position <= other.position else other
-    told, also = (other, one) if other.code == SHARDS_DIFFER else (one, other)
+        low, high = (one, other) if one.position <= other.position else (other, one)
+        if low.code != SHARED_KEY or high.code == SHARED_KEY:
+            return low
+        reason = high.reason if high.at else f"{high.reason}; below it, from {low.position} on: {low.reason}"
+        return replace(high, reason=reason, position=low.position, at=high.place)
+    told, also = (other, one) if other.code == SHARDS_DIFFER or one.code == SHARED_KEY else (one, other)
     reason = f"{told.reason}; another partition of it is held too ({also.code}: {also.reason})"
-    return replace(told, reason=reason, position=None, at=told.position)
+    return replace(told, reason=reason, position=None, at=told.place)
 
 
 def waits_no_more(hold: Hold | None, history: TableHistory) -> bool:
@@ -77,22 +83,37 @@ def waits_no_more(hold: Hold | None, history: TableHistory) -> bool:
     )
 
 
+def may_go_on(hold: Hold | None, history: TableHistory) -> bool:
+    """Whether a held table is tried again by itself when more comes of it."""
+    return waits_no_more(hold, history) or (hold is not None and hold.code == SHARED_KEY)
+
+
 def of_shard(event: RowEvent, label: str) -> RowEvent:
     """A row as one of a shard."""
     return event._replace(shard=label, part=join_part(label, event.part))
 
 
 def of_shards(rulings: tuple[Ruling, ...], histories: Iterable[TableHistory]) -> tuple[Ruling, ...]:
-    """Rulings on the whole as rulings on the shard that each is about."""
+    """Rulings on the whole as rulings on the shard that each is about.
+
+    One whose shard has another name by now is told to all that had the name: its place is in but one of them.
+    """
     if not any(is_sharded(ruling.identity) for ruling in rulings):
         return rulings
+    histories = list(histories)
     known = {label: identity for identity, label in _labels(histories).items()}
-    return tuple(
-        replace(ruling, identity=known[label], part=source_part(ruling.part))
-        if is_sharded(ruling.identity) and (label := shard_of(ruling.part)) in known
-        else ruling
-        for ruling in rulings
-    )
+    former: dict[str | None, list[str]] = defaultdict(list)
+    for history in histories:
+        for span in history.spans:
+            former[str(span.name)].append(history.identity)
+    found: list[Ruling] = []
+    for ruling in rulings:
+        label = shard_of(ruling.part) if is_sharded(ruling.identity) else None
+        shards = [known[label]] if label in known else []
+        shards += former[label] if not shards or ruling.is_of_row else []
+        found += [replace(ruling, identity=shard, part=source_part(ruling.part)) for shard in shards]
+        found += [] if label in known else [ruling]
+    return tuple(dict.fromkeys(found))
 
 
 def _age(history: TableHistory) -> tuple[bool, Sequence | tuple[()], str]:

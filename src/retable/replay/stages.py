@@ -1,6 +1,6 @@
 """Tables whose primary key changed: rows are folded under the key of their time, and keyed anew where it changed."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from retable.replay.fold import ABSENT, REMEDY_REBUILD, Bounds, Folded, Winner, 
 from retable.replay.history import Column, Hold, TableHistory
 from retable.replay.images import TableReader
 from retable.replay.row_event import RowEvent
+from retable.replay.shard_fold import join_folds
 
 
 class FormerKey(NamedTuple):
@@ -63,8 +64,18 @@ def fold_stages(events: Iterable[RowEvent], former: Seq[Stage], reader: TableRea
     """Reduce events to the last state of every key of the final schema.
 
     Where the key changes, the rows that live get the new one; rows that have none, or one in common, hold the table
-    at the statement that changed it.
+    at the statement that changed it. Of tables that go into one, each is folded by itself.
     """
+    if not reader.history.shards or not reader.keys:
+        return _fold_alone(events, former, reader, bounds)
+    shards: dict[str | None, list[RowEvent]] = defaultdict(list)
+    for event in events:
+        shards[event.shard].append(event)
+    found = [event for mine in shards.values() for event in mine]
+    return join_folds((_fold_alone(mine, former, reader, bounds) for mine in shards.values()), found, reader)
+
+
+def _fold_alone(events: Iterable[RowEvent], former: Seq[Stage], reader: TableReader, bounds: Bounds) -> Folded:
     if not former:
         return _fold(events, reader, bounds, Folded())
     ordered = sorted(events, key=lambda event: event.sequence)
