@@ -10,7 +10,7 @@ from decode.events import canal
 from laws.story import ROW_KINDS
 from laws.test_laws import LAW, orders, stories
 from laws.world import World, make_settings
-from retable.gold.table import TableReplay
+from retable.gold.deciding import Deciding
 from retable.model.message import RawMessage
 
 
@@ -20,9 +20,9 @@ def test_a_bulk_comes_to_what_its_rows_come_to_one_by_one(data: st.DataObject) -
     story = data.draw(stories((*ROW_KINDS, "add_column", "change_primary_key")))
     order = data.draw(orders(story))
     found = []
-    for decide in (TableReplay._decide_plainly, lambda *_: None):
+    for decide in (Deciding._decide_plainly, lambda *_: None):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(TableReplay, "_decide_plainly", decide)
+            patch.setattr(Deciding, "_decide_plainly", decide)
             world = story.world()
             for number in order:
                 world.replay(world.names[number])
@@ -40,8 +40,8 @@ def test_only_the_keys_that_are_not_plain_are_looked_at_one_by_one(monkeypatch: 
     create = canal(1, isDdl=True, type="CREATE", data=None, sql="create table t (id int primary key, v int)")
     world.replay(world.deliver([create, row(2, "INSERT", "1", "1"), row(3, "INSERT", "2", "2")]))
     looked_at = []
-    one_by_one = "retable.gold.table.to_events"
-    real = TableReplay._decide_plainly.__globals__["to_events"]
+    one_by_one = "retable.gold.deciding.to_events"
+    real = Deciding._decide_plainly.__globals__["to_events"]
     monkeypatch.setattr(one_by_one, lambda rows, *rest: looked_at.append(rows.num_rows) or real(rows, *rest))
     rows = [
         row(4, "UPDATE", "1", "10", {"v": "1"}),

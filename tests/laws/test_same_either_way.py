@@ -5,7 +5,7 @@ import pytest
 from decode.events import canal
 from laws.world import Gold, World, make_settings
 from retable.config import Settings
-from retable.gold.table import TableReplay
+from retable.gold.deciding import Deciding
 from retable.model.message import RawMessage
 
 Windows = list[list[RawMessage]]
@@ -27,7 +27,7 @@ def row(offset: int, kind: str, keys: list[str] | None, types: dict[str, str], *
 def run(windows: Windows, settings: Settings | None = None, plainly: bool = True) -> Came:
     with pytest.MonkeyPatch.context() as patch:
         if not plainly:
-            patch.setattr(TableReplay, "_decide_plainly", lambda *_: None)
+            patch.setattr(Deciding, "_decide_plainly", lambda *_: None)
         world = World(settings or make_settings("canal_json"))
         for window in windows:
             world.replay(world.deliver(window))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from laws.test_laws import LAW
 from laws.test_shards import FIRST, KEYED, alter, change, create, ddl, insert, rows, update, world_of
 from laws.world import World
+from retable.gold.deciding import Deciding
 from retable.gold.store import GoldTable
-from retable.gold.table import TableReplay
 from retable.gold.work import Decision, Work
 from retable.model.message import RawMessage
 
@@ -56,16 +56,16 @@ def placed(message: RawMessage, homes: tuple[int, ...] | None, draw: st.DrawFn) 
 
 def replayed(parts: list[list[RawMessage]], order: list[int], plainly: bool) -> tuple[World, int]:
     """The world after all windows in this order, and how often rows were taken many at a time."""
-    taken, real = 0, TableReplay._decide_plainly
+    taken, real = 0, Deciding._decide_plainly
 
-    def decide(self: TableReplay, work: Work, table: GoldTable) -> Decision | None:
+    def decide(self: Deciding, work: Work, table: GoldTable) -> Decision | None:
         nonlocal taken
         decision = real(self, work, table) if plainly else None
         taken += decision is not None
         return decision
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TableReplay, "_decide_plainly", decide)
+        patch.setattr(Deciding, "_decide_plainly", decide)
         world = world_of(KEYED)
         for part in parts:
             world.deliver(part)

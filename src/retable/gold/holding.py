@@ -130,6 +130,15 @@ def ordering_hold(work: Work, history: TableHistory, events: list[RowEvent]) -> 
     return Hold("ORDER_UNDEFINED", ORDER_REASON, clash.position, clash.part, clash.statement, REMEDY_REBUILD)
 
 
+def cut(work: Work, hold: Hold | None) -> tuple[TableHistory, Hold | None]:
+    """The history below a hold, and the one that stops it there: a statement may do so before."""
+    if hold is not None and hold.position is None:
+        return work.history, hold
+    history = work.history if hold is None else work.history.until(hold)
+    hold = history.hold or hold
+    return history, late_hold(hold) if hold is not None and is_behind(work, hold) else hold
+
+
 def schema_hold(history: TableHistory, error: TableError) -> Hold:
     """A schema that gold cannot have holds the table at the statement that made it; without one, wholly.
 

@@ -21,7 +21,7 @@ LeftOut = frozenset[tuple[Sequence, str | None, str | None]]
 _SHOWN = 3
 
 
-class Undecided(Exception):
+class UndecidedRows(Exception):
     """Rows came behind the horizon of which nothing tells what they come to."""
 
     def __init__(self, events: list[RowEvent]) -> None:
@@ -105,7 +105,7 @@ def settle(
     bounds: Bounds,
     waiting: Mapping[str, str],
 ) -> None:
-    """Leave out of a fold what gold knows better. Undecided names the rows that neither silver nor gold decides.
+    """Leave out of a fold what gold knows better. UndecidedRows names the rows that neither silver nor gold decides.
 
     Gold's row of a key stands for all of its dropped rows: an older one is replaced, a newer one stays. Where rows
     may tell only some columns, a newer one decides nothing. `waiting` are the halves that gold knows to wait.
@@ -140,7 +140,7 @@ def settle(
     lone = {event.pair for event in folded.pending if str(event.sequence) not in waiting}
     undecided = [e for e, keys in late if (e.half and e.pair in lone) or not open_ones.isdisjoint(keys)]
     if undecided:
-        raise Undecided(undecided)
+        raise UndecidedRows(undecided)
     _supersede(folded, known_better, late)
 
 

@@ -36,7 +36,10 @@ def events_of(work: Work, window: str) -> list[RowEvent]:
 
 
 def _whole_stories(work: Work, hashes: frozenset[int], keys: tuple[str, ...]) -> list[RowEvent]:
-    """All events of keys of which some tell only a part of the row, and of the keys that such a row had before."""
+    """All events of keys of which some tell only a part of the row, and of the keys that such a row had before.
+
+    Each round knows more of the table's keys than the one before it.
+    """
     while True:
         found = older(work, Late(hashes, keys, LOWEST))
         told = [{event.key_hash, event.old_key_hash} for event in (*work.events, *found)]

@@ -14,6 +14,7 @@ from retable.gold.horizon import check_whole, remembered
 from retable.gold.past import NO_FILES, Past
 from retable.gold.places import Places
 from retable.gold.plan import Tables, gold_names
+from retable.gold.rounds import undecided
 from retable.gold.rules import named_now
 from retable.gold.state import GoldState
 from retable.gold.store import Lane
@@ -122,7 +123,8 @@ class Run:
                 {**self._past.replayed_content(), **silver},
                 "resume",
             )
-        hold = self._blocked.get(identity) or seen.tables.gold_names()[identity][1]
+        endless = next((undecided(seen.endless[each]) for each in history.identities & seen.endless.keys()), None)
+        hold = self._blocked.get(identity) or seen.tables.gold_names()[identity][1] or endless
         keys: tuple[str, ...] = ()
         standing = None if way == "rebuild" else state
         stopped = None if standing is None or way == "resume" else standing.hold

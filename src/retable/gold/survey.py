@@ -11,6 +11,7 @@ from retable.gold.claims import Claims
 from retable.gold.past import Past
 from retable.gold.places import Found, Places
 from retable.gold.plan import Tables, gold_names
+from retable.gold.rounds import Widenings
 from retable.gold.rules import Rules
 from retable.gold.silver import ROW_COLUMNS, SKETCH_COLUMNS, by_name, system_of, taken, to_event, to_statement
 from retable.gold.store import Halves, Late, Record, RowStore
@@ -32,7 +33,8 @@ class Seen:
     """The tables that a run concerns: what was made of them, their rows and bulks, their gold; by identity.
 
     `statements` are those of the `visible` windows, with the window of each; `implicit` the columns that only images
-    told of.
+    told of, and `endless` the tables, by the identity at the source, whose columns came to no end, with what is told
+    of it.
     """
 
     statements: dict[Statement, str]
@@ -41,6 +43,7 @@ class Seen:
     owned: Owned
     implicit: list[ImplicitColumn]
     found: dict[str, Found]
+    endless: Mapping[str, str] = field(default_factory=dict)
     bulks: dict[str, list[Bulk]] = field(default_factory=dict)
 
 
@@ -62,7 +65,10 @@ class Survey:
 
     # --- entrances -----------------------------------------------------------------------------------------------
     def window(self, name: str, sketched: bool = False) -> Seen:
-        """See all tables of a window; `sketched`: of the rows only where they stand, which tells what is done."""
+        """See all tables of a window; `sketched`: of the rows only where they stand, which tells what is done.
+
+        Each round has fewer bulks than the one before it, or sees more of the windows that there are.
+        """
         columns = SKETCH_COLUMNS if sketched else ROW_COLUMNS
         events, bulks = read_events(self._rows.window_rows(name, columns), self._past.ordinals, sketched)
         visible = self._past.visible(name)
@@ -163,7 +169,7 @@ class Survey:
         rows: of `own` windows, and of others.
         `counted` are the tables that had rows before, and may have none now.
         """
-        implicit, stored = list(told or ()), told is None
+        implicit, stored, widenings = list(told or ()), told is None, Widenings()
         found: dict[str, Found] = {}
         older: Owned = {}
         known = self._known()
@@ -191,9 +197,9 @@ class Survey:
                     more += state.implicit
             rows = {i: [*owned.get(i, []), *older.get(i, [])] for i in owned.keys() | older.keys()}
             holds = {identity: None if identity in anew else state.hold for identity, state in states.items()}
-            strange = [column for column in tables.strange(rows, holds) if column not in implicit]
+            strange = widenings.fresh(tables.strange(rows, holds), implicit)
             if not strange and not more:
-                return Seen(statements, visible, tables, owned, implicit, found)
+                return Seen(statements, visible, tables, owned, implicit, found, widenings.endless)
             implicit += more + [column for column in strange if column not in more]
 
 

@@ -16,6 +16,7 @@ from retable.decode.image_text import read_image
 from retable.decode.values import ValueRules
 from retable.errors import MessageError, NotKept, TableError
 from retable.gold.plan import Tables
+from retable.gold.rounds import A_BUG, Widenings
 from retable.gold.rules import Rules
 from retable.gold.silver import table_name, to_event
 from retable.gold.state import Floor, GoldState
@@ -136,17 +137,19 @@ class Rebuild:
         by_name: dict[TableName, list[RowEvent]] = {}
         for shape, event in shapes.items():
             by_name.setdefault(shape.name, []).append(event)
-        implicit = list(self._told.remembered)
+        implicit, widenings = list(self._told.remembered), Widenings()
         while True:
             known = (*self._told.known, *self._state.untold_shards)
             tables = Tables.trace(list(self._told.statements), self._told.rules, implicit, known)
             owned = tables.split(by_name)
             holds = {self._state.identity: self._standing}
-            strange = [column for column in tables.strange(owned, holds) if column not in implicit]
+            strange = widenings.fresh(tables.strange(owned, holds), implicit)
             if not strange:
                 break
             implicit += strange
         identity = self._identity(tables)
+        for each in tables.history(identity).identities & widenings.endless.keys():
+            raise TableError(f"{self._state.table}: {widenings.endless[each]}; {A_BUG}")
         mine = owned.get(identity, [])
         chosen = {_address(event): event.shard for event in mine}
         places = ((shape, _address(event)) for shape, event in shapes.items())
