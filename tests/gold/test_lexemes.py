@@ -57,6 +57,11 @@ def outcome(read: object, lexemes: Sequence[str | None]) -> object:
         return type(error), error.message
 
 
+def stored(column: pa.Array) -> list[object]:
+    """The values of a column; times as numbers, as one in the year 1 may lie before all that Python has."""
+    return (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+
+
 @pytest.mark.parametrize(("source_format", "wire", "kind", "lexemes"), CASES, ids=lambda value: str(value)[:24])
 @given(data=st.data(), zone=st.sampled_from(ZONES), zero_date=st.sampled_from(["hold", "null"]))
 def test_a_column_is_read_as_its_values_are(
@@ -74,5 +79,5 @@ def test_a_column_is_read_as_its_values_are(
     given_ones = data.draw(st.lists(st.none() | lexemes, max_size=4))
     one = value_reader(source_format, wire, gold, rules, None)
     many = column_reader(source_format, wire, gold, rules, None)
-    apart = outcome(lambda each: to_column([one(lexeme) for lexeme in each], gold).to_pylist(), given_ones)
-    assert repr(outcome(lambda each: many(pa.array(each, pa.string())).to_pylist(), given_ones)) == repr(apart)
+    apart = outcome(lambda each: stored(to_column([one(lexeme) for lexeme in each], gold)), given_ones)
+    assert repr(outcome(lambda each: stored(many(pa.array(each, pa.string()))), given_ones)) == repr(apart)
