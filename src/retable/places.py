@@ -62,7 +62,7 @@ def _place(value: object, info: ValidationInfo) -> Path | Bucket:
     if isinstance(value, Bucket):
         return value
     if isinstance(value, str) and value.startswith(S3):
-        return _bucket(value)
+        return bucket(value)
     if not isinstance(value, str | Path) or "://" in str(value):
         raise ValueError(
             f"{value!r} is neither a folder of this machine nor a bucket; write that as s3://bucket/prefix"
@@ -70,7 +70,8 @@ def _place(value: object, info: ValidationInfo) -> Path | Bucket:
     return from_folder(value, info)
 
 
-def _bucket(text: str) -> Bucket:
+def bucket(text: str) -> Bucket:
+    """Read `s3://bucket/prefix`; ValueError says what is wrong with it."""
     name, _, prefix = text.removeprefix(S3).partition("/")
     if not _BUCKET.fullmatch(name) or ".." in name or re.fullmatch(r"[\d.]+", name):
         raise ValueError(

@@ -1,23 +1,29 @@
-"""Making a catalog again from its warehouse."""
+"""Making a catalog again from its warehouse, also where that stands at another place now."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from retable.cli.arguments import settings_of
 from retable.cli.clock import now
 from retable.cli.output import print_table, say
+from retable.cli.progress import Progress
 from retable.errors import CatalogMismatch, NotFound
 from retable.ledger.catalog import open_lake_to_read, runs_behind
 from retable.ledger.faults import explained
 from retable.ledger.identity import LakeRecord, check_place, read_record
 from retable.ledger.warehouse import Warehouse
 from retable.recovery.adopt import adopt, known_tables
-from retable.recovery.tables import Findings, differences, find_tables
+from retable.recovery.moving import check_move, rewrite_addresses
+from retable.recovery.tables import Difference, Findings, differences, find_tables, moved
 
 
 def recover(
     ctx: typer.Context,
+    moved_or_copy: Annotated[
+        Literal["moved", "copy"] | None,
+        typer.Option("--as", help="The lake stands at another place: the only one left, or a copy that lives on."),
+    ] = None,
     take: Annotated[
         list[str] | None,
         typer.Option("--take", metavar="FILE", help="The metadata file that counts, where the command asks which."),
@@ -27,35 +33,56 @@ def recover(
     """Make the catalog again from the tables that the warehouse has.
 
     For a catalog that was lost, emptied, damaged, or restored from an old copy. Every table comes back with its newest
-    metadata file; what differs from the catalog that is there is shown first. No file of a table changes.
+    metadata file; what differs from the catalog that is there is shown first. For a lake that was moved, or copied as
+    files, --as rewrites the addresses that its tables hold; no data file changes.
     """
     settings = settings_of(ctx)
     with explained(settings.lake):
         warehouse = Warehouse(settings.lake)
-        record = _record(warehouse)
-        if record is not None:
+        record, known, former = _record(warehouse), known_tables(settings), None
+        if moved_or_copy is not None:
+            former, record = check_move(settings.lake, record, moved_or_copy == "copy")
+            _rewrite(warehouse, former, yes)
+            known = {name: moved(address, former, warehouse.address) for name, address in known.items()}
+        elif record is not None:
             check_place(record, warehouse.address)
-        known = known_tables(settings)
         findings = find_tables(warehouse, known, take or ())
     _check(findings, warehouse)
     changes = differences(findings, known)
-    say(f"{warehouse.address} has {len(findings.tables):,} tables, the catalog {settings.lake.catalog} {len(known):,}")
+    if moved_or_copy is None and not changes and record is not None and not runs_behind(open_lake_to_read(settings)):
+        say("the catalog names the newest metadata of every table: nothing to do")
+        return
+    _show(findings, changes, f"{warehouse.address} has {len(findings.tables):,} tables, the catalog {len(known):,}")
+    if not yes:
+        typer.confirm(f"Make the catalog {settings.lake.catalog} name these tables?", abort=True, err=True)
+    others = {each.name: each.catalog for each in changes if each.catalog is not None and each.warehouse is None}
+    tables = others | {name: table.metadata.address for name, table in findings.tables.items()}
+    kept = adopt(settings, tables, record, now(), former=former)
+    say(f"recovered {len(findings.tables):,} tables" + ("" if kept is None else f"; the former catalog is {kept}"))
+    say("`retable status` shows the lake; `retable run SOURCE` goes on behind the newest run")
+
+
+def _rewrite(warehouse: Warehouse, former: str, yes: bool) -> None:
+    count = sum(1 for _ in warehouse.tables())
+    say(f"{count:,} tables of {warehouse.address} hold addresses of {former}")
+    if not yes:
+        typer.confirm("Rewrite these addresses, in place?", abort=True, err=True)
+    with Progress(1) as progress:
+        progress.begin(1, warehouse.address, "recover")
+        done = rewrite_addresses(warehouse, former, progress.step)
+    say(f"rewrote the addresses in {done.files:,} files")
+    for path in done.missing:
+        say(f"warning: {path} is named by a table, and is not there")
+
+
+def _show(findings: Findings, changes: list[Difference], counted: str) -> None:
+    say(counted)
     for folder in findings.unnamed:
         say(f"left out: {folder} does not say which table it is; an older Retable wrote it")
     for folder in findings.damaged:
         say(f"left out: every metadata file of {folder} is damaged; what was in that table must be made again")
     if changes:
         print_table(["TABLE", "DIFFERENCE"], [[each.name, each.words] for each in changes])
-    elif record is not None and not runs_behind(open_lake_to_read(settings)):
-        say("the catalog names the newest metadata of every table: nothing to do")
-        return
-    if not yes:
-        typer.confirm("Make the catalog name these tables?", abort=True, err=True)
-    others = {each.name: each.catalog for each in changes if each.catalog is not None and each.warehouse is None}
-    tables = others | {name: table.metadata.address for name, table in findings.tables.items()}
-    kept = adopt(settings, tables, record, now())
-    say(f"recovered {len(findings.tables):,} tables" + ("" if kept is None else f"; the former catalog is {kept}"))
-    say("`retable status` shows the lake; `retable run SOURCE` goes on behind the newest run")
 
 
 def _record(warehouse: Warehouse) -> LakeRecord | None:

@@ -96,7 +96,7 @@ def silver_files(lake: Lake, source: str, window: str | None = None) -> dict[str
     files: dict[str, list[str]] = defaultdict(list)
     for task in table.scan(row_filter=wanted, selected_fields=("window",)).plan_files():
         files[str(task.file.partition[0])].append(task.file.file_path)
-    return {name: digest_files(paths) for name, paths in files.items()}
+    return {name: digest_files(table, paths) for name, paths in files.items()}
 
 
 def window_contents(

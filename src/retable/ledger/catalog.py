@@ -30,7 +30,7 @@ from retable.lake_catalogs import PostgresCatalog
 from retable.lake_settings import LakeSettings
 from retable.ledger import checksums  # noqa: F401  # it changes how pyiceberg reads and writes, in every process
 from retable.ledger.faults import explained
-from retable.ledger.identity import compare, older, read_record, record_of
+from retable.ledger.identity import check_place, compare, older, read_record, record_of
 from retable.ledger.sqlite_file import address_to_read, empty_write_ahead_log, use_write_ahead_log
 from retable.ledger.tables import SystemTable, system_table
 from retable.ledger.warehouse import LAKE_TABLE, NAME_PROPERTY, Warehouse, has_tables
@@ -154,6 +154,8 @@ def runs_behind(lake: Lake) -> int:
         warehouse = Warehouse(settings)
         # A run that begins now tells the catalog first: what is read last is never older.
         told = read_record(warehouse)
+        if told is not None:
+            check_place(told, warehouse.address)
         table = lake.find(LAKE_TABLE)
         return compare(
             settings,

@@ -5,6 +5,7 @@ does (docs/performance.md).
 """
 
 import hashlib
+import json
 import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,9 @@ from retable.ledger.faults import explained
 
 _BATCH_BYTES, _BATCH_ROWS = 16 << 20, 10_000
 _FOR_FILES = ("s3.", "client.", "py-io-impl")
+FORMER_LOCATION = "retable.former-location"
+"""Where the folder of a table was when its lake was made, as JSON: nothing that rewrites addresses takes it for one."""
+
 _SAME = re.compile(r"/same-([0-9a-f]{16})-[^/]*\Z")
 
 
@@ -101,12 +105,15 @@ def stands_for_others(path: str) -> bool:
     return _SAME.search(path) is not None
 
 
-def digest_files(paths: Iterable[str]) -> str:
-    """Digest data files by their names: another digest means another content.
+def digest_files(table: Table, paths: Iterable[str]) -> str:
+    """Digest data files of a table by their names: another digest means another content.
 
-    Files that were merely written anew have the digest of those that they stand for in their names.
+    Files that were merely written anew have the digest of those that they stand for in their names. In a lake that was
+    moved files count under the names that they had before: what was replayed from them stays replayed.
     """
-    names = sorted(paths)
+    here, told = table.location(), table.properties.get(FORMER_LOCATION)
+    former = here if told is None else str(json.loads(told)[0])
+    names = sorted(f"{former}{name.removeprefix(here)}" if name.startswith(f"{here}/") else name for name in paths)
     kept = {found[1] if (found := _SAME.search(name)) else None for name in names}
     if len(kept) == 1 and (same := kept.pop()) is not None:
         return same

@@ -27,7 +27,9 @@ LAYOUT = 1
 LEFT_PROPERTY = "retable.left"
 """Set on a table that is taken out of the catalog on purpose, while its files stay."""
 
-_ID, _LAYOUT, _PLACE, _RUN = (f"retable.lake.{name}" for name in ("id", "layout", "warehouse", "run."))
+_ID, _LAYOUT, _PLACE, _CATALOG, _RUN = (
+    f"retable.lake.{name}" for name in ("id", "layout", "warehouse", "catalog", "run.")
+)
 _KEPT_RUNS, _ATTEMPTS = 10, 20
 _ABOUT = "the record of a Retable lake: neither edit nor remove it; `retable recover` writes it again"
 _RECOVER = "`retable recover` makes the catalog again from the warehouse"
@@ -35,11 +37,16 @@ _RECOVER = "`retable recover` makes the catalog again from the warehouse"
 
 @dataclass(frozen=True, slots=True)
 class LakeRecord:
-    """A lake as one of its two places has it: its id, its layout, where its warehouse is, its newest run's number."""
+    """A lake as one of its two places has it.
+
+    Its id, the version of its layout, the addresses of its warehouse and of its catalog, and the number of its newest
+    run.
+    """
 
     id: str
     layout: int
     place: str
+    catalog: str
     run: int
 
 
@@ -50,7 +57,8 @@ def read_record(warehouse: Warehouse) -> LakeRecord | None:
         return None
     try:
         facts = json.loads(content)
-        return LakeRecord(str(facts["lake"]), int(facts["layout"]), str(facts["warehouse"]), int(facts["run"]))
+        id, place, catalog = (str(facts[name]) for name in ("lake", "warehouse", "catalog"))
+        return LakeRecord(id, int(facts["layout"]), place, catalog, int(facts["run"]))
     except (ValueError, KeyError, TypeError) as error:
         raise CatalogMismatch(
             f"the file {warehouse.address}/{RECORD} is damaged, so nothing tells whether the catalog is the newest of "
@@ -61,7 +69,14 @@ def read_record(warehouse: Warehouse) -> LakeRecord | None:
 
 def write_record(warehouse: Warehouse, record: LakeRecord) -> None:
     """Write the warehouse's record, whole or not at all."""
-    facts = {"lake": record.id, "layout": record.layout, "warehouse": record.place, "run": record.run, "about": _ABOUT}
+    facts = {
+        "lake": record.id,
+        "layout": record.layout,
+        "warehouse": record.place,
+        "catalog": record.catalog,
+        "run": record.run,
+        "about": _ABOUT,
+    }
     warehouse.write(RECORD, (json.dumps(facts, indent=2, ensure_ascii=False) + "\n").encode())
 
 
@@ -69,17 +84,23 @@ def record_of(table: Table) -> LakeRecord:
     """Read the catalog's record from the table that holds it."""
     told = table.properties
     runs = [int(name.removeprefix(_RUN)) for name in told if name.startswith(_RUN)]
-    return LakeRecord(told[_ID], int(told[_LAYOUT]), told[_PLACE], max(runs, default=0))
+    return LakeRecord(told[_ID], int(told[_LAYOUT]), told[_PLACE], told[_CATALOG], max(runs, default=0))
 
 
-def first_properties(place: str) -> dict[str, str]:
-    """What the catalog's record says of a lake that is made now."""
-    return to_properties(LakeRecord(str(uuid.uuid4()), LAYOUT, place, 0))
+def new_record(lake: LakeSettings, run: int = 0) -> LakeRecord:
+    """The record of a lake that begins its own life now, at the addresses of these settings."""
+    return LakeRecord(str(uuid.uuid4()), LAYOUT, str(lake.warehouse), str(lake.catalog), run)
 
 
 def to_properties(record: LakeRecord) -> dict[str, str]:
     """Render the catalog's record."""
-    return {_ID: record.id, _LAYOUT: str(record.layout), _PLACE: record.place, f"{_RUN}{record.run}": "begun"}
+    return {
+        _ID: record.id,
+        _LAYOUT: str(record.layout),
+        _PLACE: record.place,
+        _CATALOG: record.catalog,
+        f"{_RUN}{record.run}": "begun",
+    }
 
 
 def count_run(load: Callable[[], Table], above: int = 0) -> LakeRecord:
@@ -116,7 +137,8 @@ def compare(
 ) -> int:
     """Give by how many runs the catalog is older than the warehouse: 0 in a healthy lake and in one without records.
 
-    CatalogMismatch where the two do not belong together, or one of them is lost.
+    The warehouse is where its record says (`check_place`). CatalogMismatch where the two do not belong together, or one
+    of them is lost.
     """
     here = str(lake.warehouse)
     if warehouse is None:
@@ -133,7 +155,6 @@ def compare(
                 f"`retable recover --as moved`"
             )
         return 0
-    check_place(warehouse, here)
     if catalog is None:
         state = "has no tables" if catalog_is_empty() else "does not know this lake"
         raise CatalogMismatch(

@@ -56,9 +56,10 @@ def relocate_table(io: FileIO, metadata_path: str, old: str, new: str) -> Reloca
     return Relocated(len(work.written), tuple(sorted(work.missing)), tuple(sorted(work.outside)))
 
 
-def addresses(io: FileIO, metadata_path: str) -> Iterator[str]:
-    """Name every file that belongs to a table once; paths of this machine without `file:`, the metadata file last.
+def addresses(io: FileIO, *metadata_paths: str) -> Iterator[str]:
+    """Name every file that metadata files of one table lead to, once, and these files last.
 
+       Paths of this machine come without `file:`.
     A file that is named may be missing: of the older metadata files some often are.
     """
 
@@ -69,9 +70,10 @@ def addresses(io: FileIO, metadata_path: str) -> Iterator[str]:
         entries = _records(path, read_whole(io, path))
         return [plain(entry["data_file"]["file_path"]) for entry in entries if entry["status"] != _DELETED]
 
-    document = _read_document(io, metadata_path)
-    lists = _named(document, _LISTS)
-    yield from (_named(document, _LOG, *_STATISTICS) | lists) - {plain(metadata_path)}
+    documents = [_read_document(io, path) for path in metadata_paths]
+    lists = {path for document in documents for path in _named(document, _LISTS)}
+    others = {path for document in documents for path in _named(document, _LOG, *_STATISTICS)}
+    yield from (others | lists) - set(map(plain, metadata_paths))
     manifests = {path for found in _at_once(read_manifests, lists) for path in found}
     yield from manifests
     seen: set[bytes] = set()
@@ -80,7 +82,7 @@ def addresses(io: FileIO, metadata_path: str) -> Iterator[str]:
         if digest not in seen:
             seen.add(digest)
             yield path
-    yield plain(metadata_path)
+    yield from map(plain, metadata_paths)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
+from pyiceberg.table import Table
+
 from retable.errors import CatalogMismatch, RetableError
 from retable.ledger.catalog import Lake, close_lake, runs_behind
 from retable.ledger.faults import explained
-from retable.ledger.identity import count_run, first_properties, older, write_record
+from retable.ledger.identity import count_run, new_record, older, to_properties, write_record
 from retable.ledger.warehouse import LAKE_TABLE, LAYERS, NAME_PROPERTY, Warehouse
 
 _SYSTEM = frozenset(LAYERS) - {"gold"}
@@ -27,7 +29,7 @@ def begin_run(lake: Lake) -> int:
         if lake.find(LAKE_TABLE) is None:
             _adopt(lake, warehouse)
         record = count_run(lambda: lake.load(LAKE_TABLE))
-        write_record(warehouse, replace(record, place=str(settings.warehouse)))
+        write_record(warehouse, replace(record, place=str(settings.warehouse), catalog=str(settings.catalog)))
     return record.run
 
 
@@ -57,6 +59,15 @@ def _adopt(lake: Lake, warehouse: Warehouse) -> None:
     names = lake.names()
     for name in names:
         table = lake.load(name)
+        if not warehouse.has(table.location()):
+            if _is_own(table, name):
+                raise CatalogMismatch(
+                    f"the catalog {lake.settings.lake.catalog} has {name} at {table.location()}, not in the warehouse "
+                    f"{warehouse.address}: correct `[lake] warehouse`; if the lake was moved or copied, `retable "
+                    f"recover --as moved` or `--as copy`",
+                    table=name,
+                )
+            continue
         folder = warehouse.table(table.location())
         known = table.metadata_location.rpartition("/")[2]
         if folder is not None and known not in (file.address.rpartition("/")[2] for file in folder.newest):
@@ -70,4 +81,9 @@ def _adopt(lake: Lake, warehouse: Warehouse) -> None:
         if name.partition(".")[0] in _SYSTEM:
             with lake.load(name).transaction() as change:
                 change.set_properties({NAME_PROPERTY: name})
-    lake.ensure(LAKE_TABLE, first_properties(str(lake.settings.lake.warehouse)))
+    lake.ensure(LAKE_TABLE, to_properties(new_record(lake.settings.lake)))
+
+
+def _is_own(table: Table, name: str) -> bool:
+    """Whether a table is one of the lake's; others may share its catalog."""
+    return name.partition(".")[0] in _SYSTEM or "retable.identity" in table.properties

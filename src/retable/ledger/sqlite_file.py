@@ -7,7 +7,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import quote
 
-from retable.errors import EnvironmentFault
+from retable.errors import EnvironmentFault, InvalidSetting
 from retable.lake_catalogs import BUSY_SECONDS
 
 _SWITCHES, _BETWEEN_SECONDS, _CLOSING_SECONDS = 100, 0.05, 1
@@ -52,6 +52,21 @@ def empty_write_ahead_log(file: Path) -> None:
     if file.exists():
         with suppress(sqlite3.Error), closing(sqlite3.connect(file, timeout=_CLOSING_SECONDS)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def back_up(file: Path, to: Path) -> None:
+    """Write a whole copy of a catalog's file, whatever others do to it meanwhile; InvalidSetting where one is there."""
+    if to.exists():
+        raise InvalidSetting(f"{to} is there already; name a file that is not")
+    to.parent.mkdir(parents=True, exist_ok=True)
+    beside = to.with_name(f"{to.name}.part")
+    with (
+        closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", timeout=BUSY_SECONDS, uri=True)) as old,
+        closing(sqlite3.connect(beside)) as new,
+    ):
+        old.backup(new)
+        new.execute("PRAGMA journal_mode=DELETE")
+    beside.rename(to)
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> str:

@@ -6,10 +6,11 @@ import uuid
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import cast
 
-from pyarrow.fs import FileInfo, FileSelector, FileType
+from pyarrow.fs import FileInfo, FileSelector, FileType, copy_files
 from pyiceberg.exceptions import ValidationError
 from pyiceberg.io import load_file_io
 from pyiceberg.io.pyarrow import PyArrowFileIO
@@ -55,12 +56,17 @@ class TableFolder:
 class Warehouse:
     """The warehouse of these settings; nothing is made before something is written."""
 
-    def __init__(self, lake: LakeSettings) -> None:
-        self.address = str(lake.warehouse)
+    def __init__(self, lake: LakeSettings, address: str | None = None) -> None:
+        """Open the warehouse of these settings, or one at another address that is reached in the same way."""
+        self.address = address or str(lake.warehouse)
         self.io = cast(PyArrowFileIO, load_file_io(lake.pyiceberg(read_variable), self.address))
         scheme, host, self._root = PyArrowFileIO.parse_location(self.address)
-        self._is_local = isinstance(lake.warehouse, Path)
+        self._is_local = scheme == "file"
         self._files = self.io.fs_by_scheme(scheme, host)
+
+    def has(self, address: str) -> bool:
+        """Whether an address is in this warehouse."""
+        return plain_path(address).startswith(f"{self._root.rstrip('/')}/")
 
     def read(self, name: str) -> bytes | None:
         """Read a file that stands directly in the warehouse; None where there is none."""
@@ -102,6 +108,25 @@ class Warehouse:
         files = self._metadata_of(address)
         return TableFolder(address, files) if files else None
 
+    def files(self, address: str) -> Iterator[tuple[str, datetime]]:
+        """Give every file below a folder: its path as the storage has it, and when it was written."""
+        _, _, path = PyArrowFileIO.parse_location(address)
+        for file in self._files.get_file_info(FileSelector(path, recursive=True, allow_not_found=True)):
+            if file.type == FileType.File:
+                yield str(file.path), file.mtime
+
+    def take(self, other: "Warehouse", path: str, to: str) -> bool:
+        """Copy a file of another warehouse to a path of this one; False where it is not there."""
+        if other._files.get_file_info(path).type != FileType.File:
+            return False
+        self._files.create_dir(to.rpartition("/")[0], recursive=True)
+        copy_files(path, to, source_filesystem=other._files, destination_filesystem=self._files, use_threads=False)
+        return True
+
+    def remove(self, path: str) -> None:
+        """Remove a file by its path as the storage has it."""
+        self._files.delete_file(path)
+
     def metadata(self, file: MetadataFile) -> TableMetadata | None:
         """Read a metadata file; None where it is damaged or gone."""
         try:
@@ -121,6 +146,11 @@ class Warehouse:
     def _list(self, path: str) -> list[FileInfo]:
         found = self._files.get_file_info(FileSelector(path, allow_not_found=True))
         return sorted(found, key=lambda each: str(each.base_name))
+
+
+def plain_path(address: str) -> str:
+    """An address as the storage has it, without what a local one or one in a bucket may begin with."""
+    return str(PyArrowFileIO.parse_location(address)[2]).rstrip("/")
 
 
 def has_tables(warehouse: Warehouse) -> bool:

@@ -1,8 +1,8 @@
 """A catalog that is made again from the tables of its warehouse."""
 
+import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -16,10 +16,12 @@ from retable.config import Settings
 from retable.errors import RetableError
 from retable.lake_catalogs import SqliteCatalog
 from retable.ledger.catalog import Lake, close_lake, connect, open_lake_to_read
+from retable.ledger.data_files import FORMER_LOCATION
 from retable.ledger.faults import explained
 from retable.ledger.identity import LakeRecord, count_run, record_of, to_properties, write_record
 from retable.ledger.sqlite_file import use_write_ahead_log
 from retable.ledger.warehouse import LAKE_TABLE, Warehouse
+from retable.recovery.tables import moved
 
 
 def known_tables(settings: Settings) -> dict[str, str]:
@@ -47,23 +49,30 @@ def adopt(
     record: LakeRecord | None,
     now: datetime,
     step: Callable[[str], None] = lambda _: None,
+    former: str | None = None,
 ) -> Path | None:
     """Let the catalog name exactly these metadata files, by table, and give the lake its next number.
 
-    `record` is the warehouse's own, if it has one. A SQLite catalog is made as a new file; gives where the former one
-    is kept. In any other catalog one table after the other is registered: where that ends halfway, run it again.
+    `record` is the warehouse's own, if it has one, `former` where the warehouse stood before. A SQLite catalog is made
+    as a new file; gives where the former one is kept. In any other catalog one table after the other is registered:
+    where that ends halfway, run it again.
     """
     if isinstance(settings.lake.catalog, SqliteCatalog):
-        kept = _adopt_in_new_file(settings, settings.lake.catalog.file, tables, now, step)
+        kept = _adopt_in_new_file(settings, settings.lake.catalog.file, tables, now, step, former)
     else:
         kept = None
-        _register(Lake(settings, connect(settings.lake)), tables, step)
+        _register(Lake(settings, connect(settings.lake)), tables, step, former)
     _count(settings, record)
     return kept
 
 
 def _adopt_in_new_file(
-    settings: Settings, file: Path, tables: Mapping[str, str], now: datetime, step: Callable[[str], None]
+    settings: Settings,
+    file: Path,
+    tables: Mapping[str, str],
+    now: datetime,
+    step: Callable[[str], None],
+    former: str | None,
 ) -> Path | None:
     beside = file.with_name(f"{file.name}.recovered")
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +80,7 @@ def _adopt_in_new_file(
     use_write_ahead_log(beside)
     in_file = settings.lake.model_copy(update={"catalog": SqliteCatalog(beside)})
     lake = Lake(settings.model_copy(update={"lake": in_file}), connect(in_file))
-    _register(lake, tables, step)
+    _register(lake, tables, step, former)
     close_lake(lake)
     kept = file.with_name(f"{file.name}.before-{now:%Y%m%dT%H%M%SZ}")
     has_former = file.exists()
@@ -87,7 +96,7 @@ def _files(file: Path, act: Callable[[Path], object]) -> None:
             act(path)
 
 
-def _register(lake: Lake, tables: Mapping[str, str], step: Callable[[str], None]) -> None:
+def _register(lake: Lake, tables: Mapping[str, str], step: Callable[[str], None], former: str | None) -> None:
     with explained(lake.settings.lake):
         for name, address in tables.items():
             step(name)
@@ -95,7 +104,11 @@ def _register(lake: Lake, tables: Mapping[str, str], step: Callable[[str], None]
                 lake.catalog.create_namespace(name.partition(".")[0])
             with suppress(NoSuchTableError):
                 lake.catalog.drop_table(name)
-            lake.catalog.register_table(name, address)
+            table = lake.catalog.register_table(name, address)
+            if former is not None and name.startswith("silver.") and FORMER_LOCATION not in table.properties:
+                was = moved(table.location(), str(lake.settings.lake.warehouse), former)
+                with table.transaction() as change:
+                    change.set_properties({FORMER_LOCATION: json.dumps([was])})
 
 
 def _count(settings: Settings, record: LakeRecord | None) -> None:
@@ -111,7 +124,7 @@ def _count(settings: Settings, record: LakeRecord | None) -> None:
         if right is None:
             return
         newest = max(right.run, told.run if told else 0)
-        right = replace(right, place=str(settings.lake.warehouse), run=newest)
+        right = LakeRecord(right.id, right.layout, str(settings.lake.warehouse), str(settings.lake.catalog), newest)
         with lake.ensure(LAKE_TABLE, to_properties(right)).transaction() as change:
             change.set_properties(to_properties(right))
         write_record(Warehouse(settings.lake), count_run(lambda: lake.load(LAKE_TABLE), above=newest))

@@ -10,7 +10,7 @@ from pyiceberg.table.metadata import TableMetadata
 
 from retable.gold.state import from_properties
 from retable.ledger.identity import LEFT_PROPERTY
-from retable.ledger.warehouse import NAME_PROPERTY, MetadataFile, TableFolder, Warehouse
+from retable.ledger.warehouse import NAME_PROPERTY, MetadataFile, TableFolder, Warehouse, plain_path
 
 _TABLES = "ops.tables"
 
@@ -59,11 +59,11 @@ def find_tables(
     chose. Of several files of the highest version the one that either of them names counts.
     """
     findings, read = Findings(), []
-    chosen_by_hand, named = set(map(plain, taken)), set(map(plain, known.values()))
+    chosen_by_hand, named = set(map(plain_path, taken)), set(map(plain_path, known.values()))
     for folder in warehouse.tables():
         step(folder.address)
-        by_hand = [file for file in folder.metadata if plain(file.address) in chosen_by_hand]
-        by_catalog = [file for file in folder.newest if plain(file.address) in named]
+        by_hand = [file for file in folder.metadata if plain_path(file.address) in chosen_by_hand]
+        by_catalog = [file for file in folder.newest if plain_path(file.address) in named]
         chosen = _choose(warehouse, folder, by_hand or by_catalog or list(folder.newest), findings)
         if chosen is not None:
             read.append((folder, *chosen))
@@ -78,7 +78,7 @@ def find_tables(
         else:
             by_name[name].append(FoundTable(name, folder.address, file))
     for name, tables in sorted(by_name.items()):
-        wanted = [table for table in tables if plain(table.metadata.address) in chosen_by_hand] or tables
+        wanted = [table for table in tables if plain_path(table.metadata.address) in chosen_by_hand] or tables
         if len(wanted) == 1:
             findings.tables[name] = wanted[0]
         else:
@@ -155,7 +155,7 @@ def differences(findings: Findings, known: Mapping[str, str]) -> list[Difference
         table = findings.tables.get(name)
         here, there = known.get(name), None if table is None else table.metadata.address
         if here is not None and there is not None:
-            if plain(here) == plain(there):
+            if plain_path(here) == plain_path(there):
                 continue
             behind = None
             if table is not None and _folder(here) == _folder(there):
@@ -166,10 +166,11 @@ def differences(findings: Findings, known: Mapping[str, str]) -> list[Difference
     return found
 
 
-def plain(address: str) -> str:
-    """An address without the scheme that a local path may have."""
-    return address.removeprefix("file://").removeprefix("file:")
+def moved(address: str, old: str, new: str) -> str:
+    """An address of a warehouse that stood at `old`, as it is at `new`."""
+    path = plain_path(address)
+    return f"{new}{path.removeprefix(plain_path(old))}" if path.startswith(f"{plain_path(old)}/") else address
 
 
 def _folder(address: str) -> str:
-    return plain(address).rpartition("/metadata/")[0]
+    return plain_path(address).rpartition("/metadata/")[0]

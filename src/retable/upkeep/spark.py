@@ -12,8 +12,10 @@ from retable.ledger.catalog import Lake
 from retable.ledger.faults import spark_explained
 from retable.ledger.kept import KeptLayer
 from retable.ledger.leases import LENGTH, Lease, leased
+from retable.ledger.warehouse import Warehouse
 from retable.upkeep.dropping import Dropped, drop_silver, drop_whole
 from retable.upkeep.look import Place, facts_of, places
+from retable.upkeep.orphans import foreign, remove_orphans
 from retable.upkeep.outlook import look_at_retention
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import Partition, Plan, Rules, TableFacts, stands_alone
@@ -89,11 +91,6 @@ class Iceberg:
             change = change.expireSnapshotId(snapshot)
         change.commit()
 
-    def remove_orphans(self, name: str, before: datetime) -> int:
-        """Remove files in a table's folder that no snapshot of it knows, older than that; give how many."""
-        action = self._actions.deleteOrphanFiles(self._load(name)).olderThan(int(before.timestamp() * 1000))
-        return sum(1 for _ in action.execute().orphanFileLocations())
-
     def set_property(self, name: str, key: str, value: str) -> None:
         """Let a table say something; a run that decided on what it said before is fenced by that."""
         self._load(name).updateProperties().set(key, value).commit()
@@ -111,6 +108,7 @@ class Keeper:
         self._run_id = run_id
         self._clock = clock
         self._rules = rules
+        self._warehouse = Warehouse(lake.settings.lake)
         self._locations = {each.name: lake.load(each.name).location() for each in places(lake)}
 
     def keep(self, place: Place) -> Kept:
@@ -128,7 +126,10 @@ class Keeper:
         return kept
 
     def _kept(self, place: Place, now: datetime, began: float) -> Kept:
-        before = facts_of(self._lake, place, self._lake.load(place.name))
+        table = self._lake.load(place.name)
+        if (why := foreign(self._warehouse, table)) is not None:
+            return Kept(place.name, place.source, left=why, seconds=perf_counter() - began)
+        before = facts_of(self._lake, place, table)
         dropped = self._drop(place, now)
         _, plan = plan_place(self._lake, place, now, self._rules)
         done = {"files": 0, "manifests": 0, "snapshots": 0, "orphans": 0}
@@ -144,7 +145,8 @@ class Keeper:
             self._iceberg.expire(place.name, expire)
         done["snapshots"] = len(expire)
         if self._may_clean(place, before):
-            done["orphans"] = self._iceberg.remove_orphans(place.name, now - self._rules.orphan_age)
+            newest = self._lake.load(place.name)
+            done["orphans"] = remove_orphans(self._warehouse, newest, now - self._rules.orphan_age)
         after = facts_of(self._lake, place, self._lake.load(place.name))
         took = perf_counter() - began
         return Kept(place.name, place.source, before.counts, after.counts, done, None, took, dropped.notes)

@@ -35,7 +35,7 @@ def compact_silver(lake: Lake, table: Table, windows: Iterable[str], run_id: str
     gone = 0
     for window in windows:
         standing = standing_files(lake, table, {"window": window})
-        digest = digest_files(task.file.file_path for task in standing)
+        digest = digest_files(table, (task.file.file_path for task in standing))
         by_kind: dict[str, list[FileScanTask]] = {}
         for task in standing:
             by_kind.setdefault(str(task.file.partition[1]), []).append(task)

@@ -1,0 +1,106 @@
+"""A lake copied to another place, where it lives on by itself, while the original may be at work."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from retable.config import Settings
+from retable.errors import InvalidSetting, NotFound
+from retable.lake_catalogs import SqliteCatalog
+from retable.lake_settings import LakeSettings
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import explained
+from retable.ledger.identity import new_record, read_record, write_record
+from retable.ledger.relocate import addresses, relocate_table
+from retable.ledger.warehouse import Warehouse, has_tables, plain_path
+from retable.places import Bucket, Place
+from retable.recovery.adopt import adopt
+from retable.recovery.tables import moved
+
+CATALOG_FILE = "catalog.db"
+_THREADS = 8
+_FIRST, _LAST = "ops", "ops.windows"
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """What was copied; `settings` are those of the copy, with a catalog only where one was made."""
+
+    tables: int
+    files: int
+    settings: LakeSettings
+    has_catalog: bool
+
+
+def check_destination(lake: Lake, to: Place) -> Warehouse:
+    """Give the warehouse at a place where a lake may be copied to; InvalidSetting where it is not empty, or inside."""
+    here, there = str(lake.settings.lake.warehouse), str(to)
+    if f"{there}/".startswith(f"{here}/") or f"{here}/".startswith(f"{there}/"):
+        raise InvalidSetting(f"{there} and the lake's own {here} lie in each other; name another place")
+    if isinstance(to, Bucket) != isinstance(lake.settings.lake.warehouse, Bucket):
+        raise InvalidSetting(f"{there} is of another kind than the lake's own {here}; copy a folder to a folder")
+    warehouse = Warehouse(lake.settings.lake, there)
+    if read_record(warehouse) is not None or has_tables(warehouse):
+        raise InvalidSetting(f"{there} has a lake already; name an empty place")
+    return warehouse
+
+
+def copy_lake(lake: Lake, to: Place, now: datetime, step: Callable[[str], None] = lambda _: None) -> Copied:
+    """Copy all tables of a lake, as they are now, with all of their snapshots, and give the copy a new identity.
+
+    The tables are looked at in the order that a run writes them backwards, so what the copy lacks is what a run that
+    died at that moment would lack. A folder gets a SQLite catalog, `catalog.db`; for a bucket the catalog is still to
+    be named, and `retable recover` fills it.
+    """
+    settings = lake.settings.lake
+    source, target = Warehouse(settings), check_destination(lake, to)
+    with explained(settings):
+        metadata = dict(_newest(lake, source))
+        count = 0
+        for name, address in metadata.items():
+            step(name)
+            count += _copy_table(source, target, address)
+            relocate_table(target.io, moved(address, source.address, target.address), source.address, target.address)
+    copy = settings.model_copy(update={"warehouse": to, "catalog": _catalog(to, settings)})
+    told = {name: moved(address, source.address, target.address) for name, address in metadata.items()}
+    record = new_record(copy)
+    if isinstance(copy.catalog, SqliteCatalog) and isinstance(to, Path):
+        adopt(_with(lake.settings, copy), told, record, now, step, source.address)
+    else:
+        write_record(target, record)
+    return Copied(len(metadata), count, copy, isinstance(to, Path))
+
+
+def _newest(lake: Lake, source: Warehouse) -> Iterator[tuple[str, str]]:
+    """The metadata file of every table in the warehouse, in the order in which they are looked at."""
+    for name in sorted(lake.names(), key=_order):
+        table = lake.find(name)
+        if table is not None and source.has(table.location()):
+            yield name, str(table.metadata_location)
+
+
+def _order(name: str) -> tuple[int, str]:
+    """The record first, then what it speaks of; the windows, which tell what was to be landed, last."""
+    layers = (_FIRST, "gold", "quarantine", "silver", "bronze")
+    layer = name.partition(".")[0]
+    return len(layers) if name == _LAST else layers.index(layer if layer in layers else "gold"), name
+
+
+def _copy_table(source: Warehouse, target: Warehouse, metadata: str) -> int:
+    def copy(address: str) -> bool:
+        if not source.has(address):
+            raise NotFound(f"{metadata} names the file {address}, which is not in the warehouse {source.address}")
+        return target.take(source, plain_path(address), plain_path(moved(address, source.address, target.address)))
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return sum(pool.map(copy, addresses(source.io, metadata)))
+
+
+def _catalog(to: Place, settings: LakeSettings) -> object:
+    return SqliteCatalog(to / CATALOG_FILE) if isinstance(to, Path) else settings.catalog
+
+
+def _with(settings: Settings, lake: LakeSettings) -> Settings:
+    return settings.model_copy(update={"lake": lake})

@@ -1,0 +1,56 @@
+"""Files that are provably nobody's: of a table in this lake's warehouse, old, and named by no metadata file there."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from pyiceberg.table import Table
+
+from retable.ledger.relocate import addresses
+from retable.ledger.warehouse import MetadataFile, TableFolder, Warehouse, plain_path
+
+
+def foreign(warehouse: Warehouse, table: Table) -> str | None:
+    """Why a table is to be left alone as it is, by its folder: another lake, or a newer catalog, may know its files."""
+    location = table.location()
+    if not warehouse.has(location):
+        return f"its folder {location} is not in the warehouse {warehouse.address}"
+    folder = warehouse.table(location)
+    if folder is None:
+        return f"its folder {location} has no metadata file"
+    if plain_path(table.metadata_location) not in map(plain_path, _addresses(folder.newest)):
+        return (
+            f"its folder has newer metadata than the catalog names: {folder.newest[0].address}, not "
+            f"{table.metadata_location}"
+        )
+    return None
+
+
+def remove_orphans(warehouse: Warehouse, table: Table, before: datetime) -> int:
+    """Remove the files of a table's folder that no metadata file there names, written before that; give how many.
+
+    A metadata file that lost a race names nothing: one of its version or a later one stands in the log of the newest.
+    """
+    old = {path for path, written in warehouse.files(table.location()) if written < before}
+    folder = warehouse.table(table.location())
+    if not old or folder is None:
+        return 0
+    counting = list(_addresses(_counting(folder, table)))
+    known = {plain_path(address) for address in (*counting, *addresses(warehouse.io, *counting))}
+    orphans = old - known
+    for path in sorted(orphans):
+        warehouse.remove(path)
+    return len(orphans)
+
+
+def _counting(folder: TableFolder, table: Table) -> Iterator[MetadataFile]:
+    """The metadata files that may name a file which somebody needs."""
+    logged = {plain_path(entry.metadata_file) for entry in table.metadata.metadata_log}
+    versions = [file.version for file in folder.metadata if plain_path(file.address) in logged]
+    for file in folder.metadata:
+        lost = file not in folder.newest and versions and file.version >= min(versions)
+        if not lost or plain_path(file.address) in logged:
+            yield file
+
+
+def _addresses(files: "Iterator[MetadataFile] | tuple[MetadataFile, ...]") -> Iterator[str]:
+    return (file.address for file in files)
