@@ -23,6 +23,7 @@
     │  │  └─ Compacted             only its files moved: what was decided stands, and is written again
     │  ├─ Leased               another run is at this table
     │  ├─ Unavailable          the catalog or the storage does not answer
+    │  ├─ SparkDied            Spark's process is gone, or ran out of memory
     │  └─ Late                 a table is not complete through the time that was asked for
     ├─ SettingsError       STOP        nothing was written; a person must change something
     │  ├─ UnknownSetting       a name that no setting has, with the nearest one
@@ -168,6 +169,10 @@ class Leased(ConflictError):
 
 class Unavailable(ConflictError):
     code = "UNAVAILABLE"
+
+
+class SparkDied(ConflictError):
+    code = "SPARK_DIED"
 
 
 class Late(ConflictError):

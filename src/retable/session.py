@@ -1,9 +1,13 @@
 """The only builder of a SparkSession: local by default, or as spark-submit decided."""
 
+import logging
 import os
+import shutil
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from subprocess import Popen, TimeoutExpired
 from threading import Lock
 from typing import Any, cast
 
@@ -25,6 +29,8 @@ CLASS_ARCHIVE = "classes.jsa"
 _CONNECTION_WAS_CLOSED = "08003"
 _OWNER = "retable.session.owner"
 _starting = Lock()
+_folders: list[str] = []
+"""Where the JVM that this process started keeps what it would remove at its end."""
 
 
 def build_session(settings: Settings, app_name: str) -> SparkSession:
@@ -45,9 +51,48 @@ def build_session(settings: Settings, app_name: str) -> SparkSession:
 
 
 def stop_session(session: SparkSession) -> None:
-    """Stop Spark if building this session started it; one that only joined leaves the others running."""
-    if session.conf.get(_OWNER, None):
+    """Stop Spark if building this session started it; one that only joined leaves the others running.
+
+    Of a Spark that died only its folders are left, and they go.
+    """
+    if is_gone():
+        _sweep()
+    elif session.conf.get(_OWNER, None):
         session.stop()
+
+
+def is_gone(patience: float = 0) -> bool:
+    """Whether the JVM that this process started has ended, or does so within so many seconds."""
+    jvm = _jvm()
+    if jvm is None:
+        return False
+    with suppress(TimeoutExpired):
+        jvm.wait(patience)
+    return jvm.poll() is not None
+
+
+def kill() -> None:
+    """End the JVM that this process started at once: whoever waits for its answer, in any thread, waits no longer."""
+    if (jvm := _jvm()) is not None:
+        jvm.kill()
+        jvm.wait()
+
+
+def _jvm() -> "Popen[bytes] | None":
+    return getattr(SparkContext._gateway, "proc", None)
+
+
+def _sweep() -> None:
+    for folder in _folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _find_folders(context: SparkContext) -> list[str]:
+    jvm = cast(Any, context._jvm)
+    hooks = getattr(getattr(jvm.org.apache.spark.util, "ShutdownHookManager$"), "MODULE$")
+    blocks = jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager()
+    paths = _field(hooks, "shutdownDeletePaths").mkString("\n").splitlines()
+    return [*paths, *(folder.getPath() for folder in blocks.localDirs())]
 
 
 def submit_conf(settings: Settings) -> dict[str, str]:
@@ -133,10 +178,25 @@ def _start(app_name: str, settings: Settings) -> SparkContext:
         SparkContext._ensure_initialized()
     else:
         _launch(SparkConf(loadDefaults=False).setAll(list(submit_conf(settings).items())))
+    _silence_py4j()
     conf = SparkConf().setIfMissing("spark.master", "local[*]").setIfMissing("spark.app.name", app_name)
     if _is_local(conf):
         conf.setIfMissing("spark.driver.host", "127.0.0.1").setIfMissing("spark.driver.bindAddress", "127.0.0.1")
-    return SparkContext(conf=conf)
+    context = SparkContext(conf=conf)
+    context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+    if _jvm() is not None:
+        _folders[:] = _find_folders(context)
+    return context
+
+
+def _silence_py4j() -> None:
+    """Leave it to whoever asked a JVM that is gone to say so: Py4J would log it too, partly as the root logger."""
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_py4j)
+
+
+def _is_not_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _launch(conf: SparkConf) -> None:

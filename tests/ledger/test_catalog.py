@@ -7,9 +7,10 @@ from operator import is_
 from pathlib import Path
 
 import pytest
+from py4j.protocol import Py4JError, Py4JNetworkError
 from sqlalchemy.exc import OperationalError
 
-from retable.errors import ConflictError, DamagedFile, EnvironmentFault, NotFound, Unavailable
+from retable.errors import ConflictError, DamagedFile, EnvironmentFault, NotFound, SparkDied, Unavailable
 from retable.lake_catalogs import PostgresCatalog
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.faults import explained, spark_explained
@@ -194,6 +195,34 @@ def test_a_damaged_file_that_a_worker_of_spark_met_is_named(lake_settings):
     with pytest.raises(DamagedFile, match="it is short; copy$") as caught, spark_explained(lake_settings.lake):
         raise RuntimeError(said)
     assert caught.value.facts == {"path": "/a lake/1.parquet"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        Py4JNetworkError("Answer from Java side is empty"),
+        Py4JError("An error occurred while calling o61.sql"),
+        ConnectionRefusedError(111, "Connection refused"),
+        ConnectionResetError(104, "Connection reset by peer"),
+    ],
+)
+def test_a_jvm_that_does_not_answer_has_died_and_the_run_is_tried_again(lake_settings, said):
+    with pytest.raises(SparkDied, match="Spark died.*run the same command again"), spark_explained(lake_settings.lake):
+        raise said
+
+
+def test_a_jvm_without_memory_says_how_to_give_it_more(lake_settings):
+    said = "An error occurred while calling o61.sql.\n: java.lang.OutOfMemoryError: Java heap space\n\tat x"
+    with (
+        pytest.raises(SparkDied, match=r"\(java.lang.OutOfMemoryError: Java heap space\).*--driver-memory"),
+        spark_explained(lake_settings.lake),
+    ):
+        raise RuntimeError(said)
+
+
+def test_an_error_of_py4j_that_says_more_is_no_death(lake_settings):
+    with pytest.raises(Py4JError, match="does not exist"), spark_explained(lake_settings.lake):
+        raise Py4JError("An error occurred while calling o61.sql. Trace:\nMethod sql([]) does not exist")
 
 
 def test_what_spark_says_of_something_else_stays_as_it_is(lake_settings):

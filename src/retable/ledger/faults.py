@@ -17,7 +17,7 @@ from requests.exceptions import RequestException
 from sqlalchemy.exc import DBAPIError
 
 from retable import errors
-from retable.errors import ConflictError, DamagedFile, EnvironmentFault, RetableError, Unavailable
+from retable.errors import ConflictError, DamagedFile, EnvironmentFault, RetableError, SparkDied, Unavailable
 from retable.lake_catalogs import BUSY_SECONDS, GlueCatalog, PostgresCatalog, RestCatalog, SqliteCatalog
 from retable.lake_settings import LakeSettings
 from retable.ledger.damage import RESTORE, damaged_file, missing_file
@@ -86,6 +86,13 @@ _MISSING_JAR = re.compile(
     r"|(ClassNotFoundException|NoClassDefFoundError): (software.amazon|org.(sqlite|postgres|apache.iceberg)).*"
 )
 _JARS = "`spark-submit --jars` takes it (infra/jars.sha256 names all)"
+_GONE = re.compile(r"An error occurred while calling \S+$")
+"""What Py4J says of a JVM that did not answer; of an error inside the JVM it says more."""
+
+_NO_HEAP = re.compile(r"java\.lang\.OutOfMemoryError.*")
+_MEMORY = (
+    '`PYSPARK_SUBMIT_ARGS="--driver-memory 4g pyspark-shell"`, or `spark.driver.memory` where spark-submit starts it'
+)
 _OURS = re.compile(r"retable\.errors\.(\w+): (.*)")
 _FILE = re.compile(r"the file (.+?) is (?:damaged|missing)")
 _GONE = re.compile(r"NotFoundException: (?:Failed to open input stream for file|Location does not exist): (.+)")
@@ -131,7 +138,7 @@ def explained(lake: LakeSettings) -> Iterator[None]:
 def spark_explained(lake: LakeSettings) -> Iterator[None]:
     """Do the same around Spark, whose failures are told by their text; one that says nothing of the lake stays."""
     try:
-        with explained(lake):
+        with explained(lake), _alive():
             yield
     except RetableError:
         raise
@@ -142,9 +149,37 @@ def spark_explained(lake: LakeSettings) -> Iterator[None]:
         raise told from failure
 
 
+@contextmanager
+def _alive() -> Iterator[None]:
+    """Tell what a JVM leaves behind that is gone: to Python it is a network that fails."""
+    try:
+        yield
+    except Exception as failure:  # Py4J's errors have no class in common with sockets; what is not told is raised again
+        if not _is_gone(failure):
+            raise
+        raise spark_died() from failure
+
+
+def spark_died() -> SparkDied:
+    """What to say where Spark's process is gone."""
+    return SparkDied(
+        "Spark died (out of memory? `dmesg` tells); nothing is lost: run the same command again. If it dies again, "
+        f"free memory of the machine, or set how much Spark takes: {_MEMORY}"
+    )
+
+
+def _is_gone(failure: Exception) -> bool:
+    kind = type(failure)
+    if kind.__module__ == "py4j.protocol":
+        return kind.__name__ == "Py4JNetworkError" or _GONE.fullmatch(str(failure).strip()) is not None
+    return isinstance(failure, ConnectionRefusedError | ConnectionResetError | BrokenPipeError)
+
+
 def _told_by_text(lake: LakeSettings, text: str) -> RetableError | None:
     if ours := _OURS.search(text):
         return _worker_said(ours[1], ours[2])
+    if heap := _NO_HEAP.search(text):
+        return SparkDied(f"Spark ran out of memory ({heap[0]}); give it more and run again: {_MEMORY}")
     if sqlite := re.search(r"SQLITE_[A-Z]+", text):
         return _database_fault(lake, sqlite[0], _line_with(sqlite[0], text))
     if missing := _MISSING_JAR.search(text):
