@@ -9,8 +9,9 @@ from typing import Any
 
 from typer.core import TyperGroup
 
+from retable.cli.interrupts import Interrupted, before_interrupts
 from retable.cli.output import NeedsAttention, say
-from retable.errors import EnvironmentFault, RetableError
+from retable.errors import EnvironmentFault, RetableError, SparkDied
 from retable.exits import exit_code
 
 IMPORT = "schema import"
@@ -50,12 +51,16 @@ class CommandLine(TyperGroup):
 
     def main(self, *args: Any, **options: Any) -> Any:
         try:
-            super().main(*args, **options)
+            with before_interrupts():
+                super().main(*args, **options)
         except SystemExit as end:
             raise SystemExit(1 if end.code == _USAGE else end.code) from None
         except NeedsAttention as end:
             say(str(end))
             sys.exit(2)
+        except Interrupted as end:
+            say(f"ended by {end.signal.name}{_place(end)}; nothing is lost: the same command goes on from there")
+            sys.exit(end.code)
         except RetableError as error:
             _explain(error, self.debug)
             sys.exit(exit_code(error))
@@ -82,11 +87,16 @@ def _hoisted(args: list[str]) -> list[str]:
 
 def _explain(error: RetableError, debug: bool) -> None:
     what, _, next_step = error.message.partition("; ")
-    say(f"error: {what}")
+    say(f"error: {what}{_place(error) if isinstance(error, SparkDied) else ''}")
     if next_step := next_step or _NEXT_STEP.get(error.remedy, ""):
         say(f"       {next_step}")
     if debug:
         traceback.print_exception(error)
+
+
+def _place(error: BaseException) -> str:
+    """Where a command was when this happened, as its progress noted."""
+    return "".join(f" {note}" for note in getattr(error, "__notes__", ()))
 
 
 def _confess(error: Exception, debug: bool) -> None:

@@ -21,6 +21,7 @@ class Progress:
     def __init__(self, windows: int) -> None:
         self._windows = windows
         self._where = ""
+        self._at = ""
         console = Console(stderr=True)
         self._live = Status("starting Spark", console=console) if console.is_terminal else None
 
@@ -32,9 +33,12 @@ class Progress:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         if self._live is not None:
             self._live.stop()
+        if error is not None and self._at:
+            error.add_note(self._at)
 
     def begin(self, number: int, window: str, stage: str) -> None:
-        """Say which stage of which window is under way."""
+        """Say which stage of which window is under way; an error notes it."""
+        self._at = f"in {stage} of {window}" if window else f"in {stage}"
         self._where = f"[{number}/{self._windows}] {window} {stage:{_WIDTH}}"
         self.step("")
 

@@ -11,16 +11,18 @@ import typer
 
 from retable.cli.arguments import SourceName, WindowName, instant, lake_to_write
 from retable.cli.clock import new_run, now
+from retable.cli.interrupts import before_interrupts
 from retable.cli.output import NeedsAttention, say
 from retable.cli.progress import Progress
 from retable.config import Settings
+from retable.errors import SparkDied
 from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import ask, record
 from retable.freshness.gate import spell
 from retable.land.due import check_paused, look
 from retable.ledger.catalog import Lake
 from retable.ledger.empty import close_empty
-from retable.ledger.faults import spark_explained
+from retable.ledger.faults import spark_died, spark_explained
 from retable.ledger.quarantine import list_quarantined, read_accepted
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import Stage, StageReport
@@ -30,6 +32,8 @@ from retable.model.window import Window, window_start
 from retable.source_settings import Source
 
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
+_PATIENCE = 5.0
+"""How many seconds a JVM that does not answer has to end, before it is asked to stop."""
 
 
 def run(
@@ -86,12 +90,17 @@ def replay(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
 def running_spark(settings: Settings) -> Iterator[Any]:
     """Start Spark for as long as it is needed, and give its session."""
     # Loading PySpark takes longer than most commands that need none, so no command but these loads it.
-    from retable.session import build_session, stop_session
+    from retable.session import build_session, is_gone, kill, stop_session
 
     with spark_explained(settings.lake):
         spark = build_session(settings, "retable")
     try:
-        yield spark
+        with before_interrupts(kill):
+            yield spark
+    except Exception as error:
+        if not is_gone(_PATIENCE if isinstance(error, SparkDied) else 0):
+            raise
+        raise spark_died() from error
     finally:
         stop_session(spark)
 

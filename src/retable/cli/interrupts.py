@@ -1,0 +1,41 @@
+"""Ctrl-C and SIGTERM: what a command does before it ends, and with which code."""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+from types import FrameType
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class Interrupted(BaseException):
+    """A signal told this process to end; no `except Exception` on the way keeps it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = signal.Signals(number)
+
+    @property
+    def code(self) -> int:
+        """The exit code that shells give to a process that a signal ended."""
+        return 128 + self.signal
+
+
+@contextmanager
+def before_interrupts(act: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """Raise Interrupted where a signal comes, in the main thread, and do this before: nothing may wait any longer."""
+
+    def end(number: int, _: FrameType | None) -> None:
+        act()
+        raise Interrupted(number)
+
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = [(number, signal.signal(number, end)) for number in _SIGNALS]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
