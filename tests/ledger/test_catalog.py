@@ -104,7 +104,7 @@ def test_a_locked_catalog_says_to_try_again(lake_settings, monkeypatch):
     lake = open_lake(lake_settings)
     with closing(sqlite3.connect(lake_settings.lake.catalog_file)) as holder:
         holder.execute("BEGIN IMMEDIATE")
-        with pytest.raises(ConflictError, match=r"busy: another process .* try again"):
+        with pytest.raises(Unavailable, match=r"busy: another process .* try again"):
             lake.ensure("ops.ledger")
 
 
@@ -133,7 +133,7 @@ def test_a_read_only_catalog_says_to_check_who_may_write(lake_settings):
 @pytest.mark.parametrize(
     ("said", "kind", "message"),
     [
-        ("org.sqlite.SQLiteException: [SQLITE_BUSY] The database file is locked", ConflictError, "busy"),
+        ("org.sqlite.SQLiteException: [SQLITE_BUSY] The database file is locked", Unavailable, "busy"),
         ("org.sqlite.SQLiteException: [SQLITE_FULL] Insertion failed", EnvironmentFault, "free some space"),
         (
             "o.a.i.exceptions.CommitFailedException: Cannot commit: stale\n\tat x",

@@ -290,7 +290,7 @@ def _database_fault(lake: LakeSettings, name: str, what: str) -> RetableError:
     if not isinstance(lake.catalog, SqliteCatalog):
         return _postgres_fault(lake, what)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return ConflictError(
+        return Unavailable(
             f"the catalog {lake.catalog} is busy: another process kept it locked for {BUSY_SECONDS} s; try again"
         )
     remedy = next((text for code, text in _SQLITE.items() if name.startswith(code)), f"SQLite says: {what}")

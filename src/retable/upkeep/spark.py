@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 from retable.config import CATALOG
-from retable.errors import ConflictError
+from retable.errors import ConflictError, SparkDied, Unavailable
 from retable.gold.state import RUN_PROPERTY
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import spark_explained
@@ -119,6 +119,9 @@ class Keeper:
         try:
             with leased(self._lake, lease), spark_explained(self._lake.settings.lake):
                 kept = self._kept(place, now, began)
+        except (Unavailable, SparkDied):
+            # No other run, and no other table would fare better.
+            raise
         except ConflictError as error:
             return Kept(place.name, place.source, left=error.message, seconds=perf_counter() - began)
         if any(kept.done.values()):
