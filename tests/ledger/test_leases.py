@@ -1,13 +1,21 @@
 """Leases: who may work on a table now, and until when."""
 
+import os
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
-from retable.errors import Leased
+import retable
+from retable.errors import Leased, Unavailable
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.leases import LENGTH, Lease, Purpose, end_leases, leased, standing_leases
+from retable.ledger.tables import OPS
 
 NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)
 
@@ -65,6 +73,53 @@ def test_what_a_killed_run_held_runs_out(lake):
         pass
     with leased(lake, lease("gold_shop.t", "next", now=NOW + LENGTH)):
         pass
+
+
+def test_what_a_killed_process_held_is_free_at_once(lake):
+    tell = "import sys; from retable.ledger.processes import *; print(this_process(), flush=True); sys.stdin.read()"
+    environment = {**os.environ, "PYTHONPATH": str(Path(retable.__file__).parents[1])}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", tell], env=environment, text=True, **pipes) as process:
+        name = process.stdout.readline().strip()
+        dead = leased(lake, replace(lease("erp", "killed", "replay"), process=name))
+        dead.__enter__()
+        assert [each.holder for each in standing_leases(lake, "erp", NOW)] == ["killed"]
+        process.kill()
+    assert standing_leases(lake, "erp", NOW) == []
+
+
+def test_what_ran_elsewhere_for_a_window_is_free_as_soon_as_another_run_of_that_window_ended_well(lake):
+    killed = replace(lease("erp", "killed", "replay"), window="20260301T0400Z", process="elsewhere:1/2/3")
+    backfill = replace(killed, holder="backfill", window="20260301T0300Z")
+    dead = [leased(lake, each) for each in (killed, backfill)]
+    for each in dead:
+        each.__enter__()
+    again = replace(killed, holder="again", process=None)
+    with pytest.raises(ZeroDivisionError), leased(lake, again):
+        raise ZeroDivisionError
+    assert len(standing_leases(lake, "erp", NOW)) == 2
+    with leased(lake, again):
+        pass
+    assert [each.holder for each in standing_leases(lake, "erp", NOW)] == ["backfill"]
+
+
+def test_a_run_that_ended_because_the_catalog_is_away_does_not_wait_for_it_again(lake):
+    with pytest.raises(Unavailable), leased(lake, lease("erp", "one", "replay")):
+        raise Unavailable("the catalog is busy")
+    assert lake.load("ops.leases").scan().count() == 1
+
+
+def test_leases_of_an_earlier_version_are_read_and_their_table_gets_its_new_columns(lake):
+    columns = OPS["ops.leases"].columns
+    old = pa.schema([field for field in columns if field.name not in ("window", "process")])
+    location = lake.new_location("ops")
+    lake.catalog.create_namespace("ops")
+    table = lake.catalog.create_table("ops.leases", old, location, properties=OPS["ops.leases"].properties)
+    row = {**dict.fromkeys(("source", "target"), "erp"), "purpose": "replay", "holder": "old"}
+    table.append(pa.Table.from_pylist([{**row, "until": NOW + LENGTH, "recorded_at": NOW}], schema=old))
+    with leased(lake, lease("erp", "new", "replay")):
+        assert {each.holder for each in standing_leases(lake, "erp", NOW)} == {"old", "new"}
+    assert lake.load("ops.leases").schema().column_names == columns.names
 
 
 def test_what_a_machine_gave_back_whose_clock_is_ahead_is_free(lake):

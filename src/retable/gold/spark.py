@@ -53,7 +53,7 @@ def replay(
     """
     find_window(lake, source.name, window)
     check_replayable(lake, source.name, window)
-    return _record(spark, lake, source, run_id, now, step, lambda run: run.replay(window))
+    return _record(spark, lake, source, run_id, now, step, lambda run: run.replay(window), window)
 
 
 def replay_piece(
@@ -66,7 +66,7 @@ def replay_piece(
     step: Callable[[str], None] = lambda _: None,
 ) -> StageReport:
     """Replay one piece of a baseline, which stands in silver under the name of a window."""
-    return _record(spark, lake, source, run_id, now, step, lambda run: run.replay(window))
+    return _record(spark, lake, source, run_id, now, step, lambda run: run.replay(window), window)
 
 
 def rebuild(
@@ -94,9 +94,10 @@ def _record(
     now: datetime,
     step: Callable[[str], None],
     act: Callable[[Run], Replayed],
+    window: str | None = None,
 ) -> StageReport:
     began = time.perf_counter()
-    lease = Lease(source.name, source.name, "replay", run_id, now + LENGTH, now)
+    lease = Lease(source.name, source.name, "replay", run_id, now + LENGTH, now, window)
     with spark_explained(lake.settings.lake), leased(lake, lease, PATIENCE_SECONDS):
         report = Report(lake, source.name, run_id, now, step)
         places = lanes(spark, lake, source.name)

@@ -178,6 +178,19 @@ def _is_here(lake: LakeSettings) -> bool:
     return lake.catalog_file is not None or isinstance(lake.warehouse, Path)
 
 
+def widen(lake: Lake, table: Table) -> bool:
+    """Add the columns that a system table of an earlier version does not have; whether there were any to add.
+
+    Another process may do so at once.
+    """
+    columns = system_table(".".join(table.name())).columns
+    if len(table.schema().fields) == len(columns):
+        return False
+    with explained(lake.settings.lake), suppress(CommitFailedException), table.update_schema() as update:
+        update.union_by_name(columns)
+    return True
+
+
 def _prepare(lake: LakeSettings) -> None:
     """Make what is a folder or a file of this machine; a bucket, a database and a server are there already."""
     if isinstance(lake.warehouse, Path):

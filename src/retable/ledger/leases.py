@@ -1,4 +1,4 @@
-"""Who works on which tables: leases, taken by compare-and-set and given back, or run out by themselves.
+"""Who works on which tables: leases, taken by compare-and-set and given back; those of killed runs end by themselves.
 
 A lease saves two writers from work in vain; it protects nothing. What keeps a table right is that a commit succeeds
 only on the state that its writer decided on.
@@ -6,7 +6,7 @@ only on the state that its writer decided on.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from time import perf_counter, sleep
 from typing import Literal
@@ -15,15 +15,16 @@ import pyarrow as pa
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
-from retable.errors import ConflictError, Leased
-from retable.ledger.catalog import Lake
+from retable.errors import ConflictError, Leased, Unavailable
+from retable.ledger.catalog import Lake, widen
 from retable.ledger.faults import explained
+from retable.ledger.processes import is_gone, this_process
 from retable.ledger.read import scan
 from retable.ledger.tables import OPS
 
 Purpose = Literal["replay", "upkeep", "build"]
 LENGTH = timedelta(hours=1)
-"""How long a lease stands that nobody gives back: a killed run keeps upkeep, or a build, away for no longer."""
+"""How long a lease stands that nobody gives back: what was killed elsewhere keeps others away for no longer."""
 
 PATIENCE_SECONDS = 60
 """How long a replay waits for the table that upkeep is at; then it goes on, and upkeep's commit fails."""
@@ -35,7 +36,11 @@ _LOOK_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A claim on `target`: one table by its name, or, by the name of a source, on all of its tables."""
+    """A claim on `target`: one table by its name, or, by the name of a source, on all of its tables.
+
+    It ends when it is given back or runs out, when its process is gone, as far as that can be seen from this machine,
+    or when another run of its `window` ended well.
+    """
 
     source: str
     target: str
@@ -43,10 +48,12 @@ class Lease:
     holder: str
     until: datetime
     recorded_at: datetime
+    window: str | None = None
+    process: str | None = field(default_factory=this_process)
 
 
 def standing_leases(lake: Lake, source: str, now: datetime) -> list[Lease]:
-    """Give the leases of a source's tables that were neither given back nor ran out."""
+    """Give the leases of a source's tables that stand."""
     return _standing(lake, lake.find(_TABLE), source, now)
 
 
@@ -67,14 +74,26 @@ def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[Callable[[
             newest = replace(lease, until=now + length, recorded_at=now)
             _append_anyhow(lake, newest)
 
+    def give_back() -> None:
+        _give_back(lake, newest, lease.recorded_at + timedelta(seconds=perf_counter() - began))
+
     others = _take(lake, lease)
     try:
         # Upkeep that comes behind this lease sees it, and stays away.
         if any(other.purpose == "upkeep" for other in others):
             _wait_for_upkeep(lake, lease, patience)
         yield renew
-    finally:
-        _give_back(lake, newest, lease.recorded_at + timedelta(seconds=perf_counter() - began))
+        for other in others:
+            if lease.window is not None and (other.target, other.window) == (lease.target, lease.window):
+                _give_back(lake, other, lease.recorded_at)
+    except Unavailable:
+        # To give it back would wait for the catalog once more: it ends with its process.
+        raise
+    except BaseException:
+        give_back()
+        raise
+    else:
+        give_back()
 
 
 def end_leases(lake: Lake, source: str, target: str, now: datetime) -> None:
@@ -129,7 +148,9 @@ def _append_anyhow(lake: Lake, lease: Lease) -> None:
 
 
 def _append(lake: Lake, table: Table, lease: Lease) -> bool:
-    """Append to the table as it was loaded; False where somebody else has committed since."""
+    """Append to the table as it was loaded; False where that is out of date: somebody has committed since."""
+    if widen(lake, table):
+        return False
     with explained(lake.settings.lake):
         try:
             table.append(pa.Table.from_pylist([asdict(lease)], schema=OPS[_TABLE].columns))
@@ -149,4 +170,5 @@ def _standing(lake: Lake, table: Table | None, source: str, now: datetime) -> li
     found = [Lease(**{**row, **{name: row[name].astimezone(UTC) for name in ("until", "recorded_at")}}) for row in rows]
     for lease in sorted(found, key=lambda lease: (lease.recorded_at, -lease.until.timestamp())):
         newest[lease.holder, lease.target] = lease
-    return [lease for lease in newest.values() if lease.until > max(now, lease.recorded_at)]
+    standing = [lease for lease in newest.values() if lease.until > max(now, lease.recorded_at)]
+    return [lease for lease in standing if not is_gone(lease.process)]

@@ -175,7 +175,12 @@ OPS = {
         }
     ),
     "ops.leases": _ops(
-        {**_texts("source", "target", "purpose", "holder"), "until": _TIME, "recorded_at": _TIME},
+        {
+            **_texts("source", "target", "purpose", "holder"),
+            "until": _TIME,
+            "recorded_at": _TIME,
+            **_texts("window", "process"),
+        },
         # Compare-and-set, as of windows.
         {"commit.retry.num-retries": "0"},
     ),

@@ -1,7 +1,6 @@
 """The windows of a source: which positions each run takes, recorded once and for ever."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -11,7 +10,7 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from retable.errors import ConflictError, NotFound
-from retable.ledger.catalog import Lake
+from retable.ledger.catalog import Lake, widen
 from retable.ledger.faults import explained
 from retable.ledger.plan import FoundObject, plan_windows
 from retable.ledger.ranges import FoundLog, plan_ranges
@@ -63,7 +62,7 @@ def record_windows(
     the settings pause. Of two processes that record at once one wins, and the other one looks again and finds the
     winner's windows.
     """
-    _widen(lake, lake.ensure(_TABLE))
+    widen(lake, lake.ensure(_TABLE))
     due = min(until, now)
     for _ in range(_ATTEMPTS):
         table = lake.load(_TABLE)
@@ -93,14 +92,6 @@ def _append(lake: Lake, table: Table, windows: list[Window]) -> bool:
         except CommitFailedException:
             return False
     return True
-
-
-def _widen(lake: Lake, table: Table) -> None:
-    """Add the columns that the table of an earlier version does not have; another process may do so at once."""
-    if len(table.schema().fields) == len(OPS[_TABLE].columns):
-        return
-    with explained(lake.settings.lake), suppress(CommitFailedException), table.update_schema() as update:
-        update.union_by_name(OPS[_TABLE].columns)
 
 
 def _windows(lake: Lake, table: Table | None, source: str, since: str | None = None) -> list[Window]:
