@@ -95,7 +95,7 @@ _MEMORY = (
 )
 _OURS = re.compile(r"retable\.errors\.(\w+): (.*)")
 _FILE = re.compile(r"the file (.+?) is (?:damaged|missing)")
-_GONE = re.compile(r"NotFoundException: (?:Failed to open input stream for file|Location does not exist): (.+)")
+_NOT_THERE = re.compile(r"NotFoundException: (?:Failed to open input stream for file|Location does not exist): (.+)")
 _SHORT = re.compile(r"RuntimeIOException: Failed to fetch file: (.+)")
 _DAMAGED = re.compile(
     r"ParquetDecodingException: .*|can not read class \S+PageHeader.*|ZstdIOException: .*|.* is not a Parquet file.*"
@@ -200,7 +200,7 @@ def _told_by_text(lake: LakeSettings, text: str) -> RetableError | None:
 def _damaged(text: str) -> DamagedFile | None:
     """What Spark says of a data file that it cannot read; of one whose pages are damaged only its log has the name."""
     # Java calls a file "not found", and a reading failed, for reasons of the disk as well.
-    if "does not exist" in text and (gone := _GONE.search(text)):
+    if "does not exist" in text and (gone := _NOT_THERE.search(text)):
         return missing_file(gone[1].strip())
     if "EOFException" in text and (short := _SHORT.search(text)):
         return damaged_file(short[1].strip(), "it is too short")
