@@ -92,6 +92,27 @@ def test_missing_java_says_how_to_get_it(tmp_path: Path, write_settings: Setting
     assert "openjdk-17" in result.stderr
 
 
+_PRIVATE = """
+import os, sys
+from pathlib import Path
+from retable.config import load_settings
+from retable.session import build_session
+os.umask(0o077)
+session = build_session(load_settings(Path(sys.argv[1])), "test")
+session.sql("CREATE NAMESPACE lake.gold_shop")
+session.sql("CREATE TABLE lake.gold_shop.t AS SELECT 1 AS id")
+"""
+
+
+def test_what_spark_writes_is_as_private_as_the_umask_says(tmp_path: Path, lake_settings: Settings) -> None:
+    _lake_folder(lake_settings)
+    program = [sys.executable, "-c", _PRIVATE, str(tmp_path / "retable.toml")]
+    subprocess.run(program, capture_output=True, text=True, check=True)
+    written = [path for path in (tmp_path / "lake").rglob("*") if "gold_shop" in str(path)]
+    assert any(path.suffix == ".parquet" for path in written)
+    assert {path for path in written if path.stat().st_mode & 0o077} == set()
+
+
 _SUBMITTED = """
 import json, sys
 from pathlib import Path

@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, parse_qsl, quote, urlencode
 
 from pydantic import PlainValidator, ValidationInfo
 
-from retable.places import check_server, shown, split, web_address
+from retable.places import check_path, check_server, shown, split, web_address
 from retable.setting_values import from_folder, nearest
 
 BUSY_SECONDS = 30
@@ -137,8 +137,7 @@ def _parse(value: object, info: ValidationInfo) -> Catalog:
 
 def _sqlite(text: str, info: ValidationInfo) -> SqliteCatalog:
     file = from_folder(text.removeprefix(_SQLITE), info)
-    if "?" in str(file) or "%" in str(file):
-        raise ValueError(f"{str(file)!r} has a '?' or '%', which an address of SQLite cannot hold; use another folder")
+    check_path(file)
     return SqliteCatalog(file)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from retable.lake_catalogs import CatalogAddress, GlueCatalog, PostgresCatalog, RestCatalog, SqliteCatalog
-from retable.places import Bucket, Place, S3Settings
+from retable.places import Bucket, S3Settings, WarehousePlace
 from retable.setting_values import GoldNamespace, VariableName
 
 ReadVariable = Callable[[str], str]
@@ -29,7 +29,7 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstri
     """REST: the environment variable that holds a bearer token."""
     catalog_credential_env: VariableName | None = None
     """REST: the environment variable that holds `client:secret`, for which OAuth gives tokens."""
-    warehouse: Place
+    warehouse: WarehousePlace
     """The folder, or the `s3://bucket/prefix`, under which all tables keep their files."""
     s3: S3Settings = S3Settings()
     """How object storage is reached."""

@@ -70,6 +70,13 @@ def _place(value: object, info: ValidationInfo) -> Path | Bucket:
     return from_folder(value, info)
 
 
+def check_path(path: Path | Bucket) -> Path | Bucket:
+    """Check a path of this machine that becomes a part of addresses: some signs have a meaning of their own there."""
+    if found := re.search(r"[#?%]", str(path)):
+        raise ValueError(f"{str(path)!r} has a {found[0]!r}, which no address of a file holds; use another folder")
+    return path
+
+
 def bucket(text: str) -> Bucket:
     """Read `s3://bucket/prefix`; ValueError says what is wrong with it."""
     name, _, prefix = text.removeprefix(S3).partition("/")
@@ -84,6 +91,7 @@ def bucket(text: str) -> Bucket:
 
 
 Place = Annotated[Path | Bucket, PlainValidator(_place)]
+WarehousePlace = Annotated[Path | Bucket, PlainValidator(_place), AfterValidator(check_path)]
 WebAddress = Annotated[str, AfterValidator(web_address)]
 
 

@@ -106,9 +106,18 @@ def submit_conf(settings: Settings) -> dict[str, str]:
         "spark.sql.extensions": f"{_ICEBERG}.extensions.IcebergSparkSessionExtensions",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # Hadoop would let everybody read what it writes, whatever this process may.
+        "spark.hadoop.fs.permissions.umask-mode": f"{_umask():03o}",
         # Nothing is ever in it, but Spark makes this folder, by default wherever a program was started.
         "spark.sql.warehouse.dir": (Path(tempfile.gettempdir()) / "retable-spark-warehouse").as_uri(),
     }
+
+
+def _umask() -> int:
+    """The umask of this process, which can only be read by setting it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 def archived_classes() -> list[str]:

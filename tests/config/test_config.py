@@ -94,7 +94,7 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest_one(load, tmp_path, t
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (LAKE.replace("var/catalog", "v%61r/catalog"), "has a '?' or '%'"),
+        (LAKE.replace("var/catalog", "v%61r/catalog"), "has a '%'"),
         (LAKE + 'gold = "all"', "lake.gold: 'all' is no namespace"),
         (LAKE + 'case = "upper"', "lake.case: should be 'lower' or 'source', not 'upper'"),
         ('[lake]\nwarehouse = "x"', "lake.catalog is missing"),

@@ -135,7 +135,8 @@ def test_a_variable_that_is_not_set_is_asked_for_by_its_name(monkeypatch):
     [
         ("mysql://h/db", "'mysql://h/db' is no catalog; write it as sqlite:///var/lake/catalog.db, postgresql://user@"),
         ("sqlite:///", "'sqlite:///' is no catalog"),
-        ("sqlite:///v%61r/c.db", "has a '?' or '%'"),
+        ("sqlite:///v%61r/c.db", "has a '%'"),
+        ("sqlite:///lake#1/c.db", "has a '#'"),
         (
             "postgresql://u:hunter2@h/db",
             "put it into an environment variable, and write that one's name as `catalog_pa",
@@ -161,6 +162,8 @@ def test_an_address_that_is_no_catalogs_says_how_to_write_one(load, catalog, sai
 @pytest.mark.parametrize(
     ("warehouse", "said"),
     [
+        ("la#ke", "la#ke' has a '#', which no address of a file holds; use another folder"),
+        ("la?ke", "has a '?'"),
         ("s3://wh", "'wh' is no name of a bucket; one has 3 to 63 small letters"),
         ("s3://My-Bucket/x", "'My-Bucket' is no name of a bucket"),
         ("s3://10.0.0.1", "'10.0.0.1' is no name of a bucket"),

@@ -23,7 +23,7 @@ def address_to_read(file: Path) -> str | None:
     if file.is_dir():
         raise EnvironmentFault(f"the catalog {file} cannot be opened: it is a folder; correct `[lake] catalog`")
     address = f"file:{quote(str(file))}?mode=ro"
-    if not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)):
+    if not _is_writable(file):
         log = Path(f"{file}-wal")
         if log.exists() and log.stat().st_size:
             raise EnvironmentFault(
@@ -37,7 +37,11 @@ def address_to_read(file: Path) -> str | None:
 
 
 def use_write_ahead_log(file: Path) -> None:
-    """Switch a catalog to WAL, in which readers do not block a writer."""
+    """Switch a catalog to WAL, in which readers do not block a writer; EnvironmentFault where it cannot be written."""
+    if file.exists() and not _is_writable(file):
+        raise EnvironmentFault(
+            f"the catalog {file} cannot be written; check who owns it and its folder, and that the disk is not read-only"
+        )
     with closing(sqlite3.connect(file, timeout=BUSY_SECONDS)) as connection:
         mode = _switch_to_wal(connection)
     if mode != "wal":
@@ -67,6 +71,11 @@ def back_up(file: Path, to: Path) -> None:
         old.backup(new)
         new.execute("PRAGMA journal_mode=DELETE")
     beside.rename(to)
+
+
+def _is_writable(file: Path) -> bool:
+    """Whether SQLite may write a file and its log beside it; nobody may on a read-only disk."""
+    return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> str:
