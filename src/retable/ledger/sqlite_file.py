@@ -40,7 +40,8 @@ def use_write_ahead_log(file: Path) -> None:
     """Switch a catalog to WAL, in which readers do not block a writer; EnvironmentFault where it cannot be written."""
     if file.exists() and not _is_writable(file):
         raise EnvironmentFault(
-            f"the catalog {file} cannot be written; check who owns it and its folder, and that the disk is not read-only"
+            f"the catalog {file} cannot be written; check who owns it and its folder, and that its disk is not mounted "
+            f"read-only"
         )
     with closing(sqlite3.connect(file, timeout=BUSY_SECONDS)) as connection:
         mode = _switch_to_wal(connection)

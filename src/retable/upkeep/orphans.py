@@ -1,6 +1,6 @@
 """Files that are provably nobody's: of a table in this lake's warehouse, old, and named by no metadata file there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from pyiceberg.table import Table
@@ -36,7 +36,7 @@ def remove_orphans(warehouse: Warehouse, table: Table, before: datetime) -> int:
         return 0
     counting = list(_addresses(_counting(folder, table)))
     known = {plain_path(address) for address in (*counting, *addresses(warehouse.io, *counting))}
-    orphans = old - known
+    orphans = {path for path in old if _owner(path) not in known}
     for path in sorted(orphans):
         warehouse.remove(path)
     return len(orphans)
@@ -52,5 +52,11 @@ def _counting(folder: TableFolder, table: Table) -> Iterator[MetadataFile]:
             yield file
 
 
-def _addresses(files: "Iterator[MetadataFile] | tuple[MetadataFile, ...]") -> Iterator[str]:
+def _owner(path: str) -> str:
+    """The file that a checksum of Hadoop's, `.name.crc`, belongs to; any other file is its own."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/{name[1:-4]}" if name.startswith(".") and name.endswith(".crc") else path
+
+
+def _addresses(files: Iterable[MetadataFile]) -> Iterator[str]:
     return (file.address for file in files)
