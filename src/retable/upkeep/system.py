@@ -81,10 +81,15 @@ def _batches(table: Table, tasks: Sequence[FileScanTask]) -> Iterator[pa.Table]:
     for task in tasks:
         batches += _read(table, task)
         if sum(batch.nbytes for batch in batches) >= _BYTES:
-            yield pa.Table.from_batches(batches)
+            yield _joined(batches)
             batches = []
     if any(batch.num_rows for batch in batches):
-        yield pa.Table.from_batches(batches)
+        yield _joined(batches)
+
+
+def _joined(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    """Put rows of files together, of which older ones do not have the columns that their table got since."""
+    return pa.concat_tables([pa.Table.from_batches([each]) for each in batches], promote_options="default")
 
 
 def _read(table: Table, task: FileScanTask) -> Iterator[pa.RecordBatch]:
