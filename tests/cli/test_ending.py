@@ -13,6 +13,7 @@ import pytest
 from typer.testing import Result
 
 from retable.cli import look
+from retable.cli.progress import Progress
 from retable.config import Settings
 from retable.errors import BadValue, ConflictError, Fenced, NotFound, RetableError, Unbalanced
 
@@ -179,3 +180,16 @@ def test_the_version_is_that_of_the_package(retable: Retable) -> None:
 def test_a_command_that_needs_no_jvm_does_not_load_pyspark() -> None:
     program = "import sys, retable.cli; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("window", "stage", "at"), [("20260301T0000Z", "replay", "in replay of 20260301T0000Z"), ("all", "", "in all")]
+)
+def test_what_ends_a_command_notes_where_it_was(window: str, stage: str, at: str) -> None:
+    def fail(progress: Progress) -> Never:
+        progress.begin(1, window, stage)
+        raise ConflictError("busy")
+
+    with pytest.raises(ConflictError) as caught, Progress(1) as progress:
+        fail(progress)
+    assert caught.value.__notes__ == [at]

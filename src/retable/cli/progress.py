@@ -38,7 +38,7 @@ class Progress:
 
     def begin(self, number: int, window: str, stage: str) -> None:
         """Say which stage of which window is under way; an error notes it."""
-        self._at = f"in {stage} of {window}" if window else f"in {stage}"
+        self._at = f"in {' of '.join(filter(None, (stage, window)))}"
         self._where = f"[{number}/{self._windows}] {window} {stage:{_WIDTH}}"
         self.step("")
 
