@@ -113,6 +113,26 @@ def test_what_spark_writes_is_as_private_as_the_umask_says(tmp_path: Path, lake_
     assert {path for path in written if path.stat().st_mode & 0o077} == set()
 
 
+_SAYING = """
+import sys
+from pathlib import Path
+from retable.config import load_settings
+from retable.session import build_session
+session = build_session(load_settings(Path(sys.argv[1])), "test")
+log = session._jvm.org.slf4j.LoggerFactory.getLogger("org.apache.iceberg.spark.source.BaseSparkScanBuilder")
+log.warn("a warning of its own doings")
+log.error("an error")
+"""
+
+
+def test_spark_says_errors_on_the_terminal_and_no_warnings(tmp_path: Path, lake_settings: Settings) -> None:
+    _lake_folder(lake_settings)
+    program = [sys.executable, "-c", _SAYING, str(tmp_path / "retable.toml")]
+    said = subprocess.run(program, capture_output=True, text=True, check=True).stderr
+    assert "ERROR BaseSparkScanBuilder: an error" in said
+    assert " WARN " not in said
+
+
 _SUBMITTED = """
 import json, sys
 from pathlib import Path
