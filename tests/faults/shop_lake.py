@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,13 +90,13 @@ class ShopLake:
         shown = self.call("tables", "--json")
         assert shown.exit_code == 0, shown.output
         names = {table["name"] for table in json.loads(shown.stdout)}
-        return {name: folder for name, folder in self._named() if name in names}
+        return {name: folder for name, folder in self.named() if name in names}
 
     def folder_of(self, table: str) -> Path:
         """The folder of any table of the lake."""
-        return dict(self._named())[table]
+        return dict(self.named())[table]
 
-    def _named(self) -> Iterator[tuple[str, Path]]:
+    def named(self) -> Iterator[tuple[str, Path]]:
         for folder in self.warehouse.glob("*/*"):
             if metadata := sorted(folder.glob("metadata/*.metadata.json")):
                 yield json.loads(metadata[-1].read_text())["properties"]["retable.name"], folder
@@ -107,14 +107,20 @@ def _warm(settings: Settings) -> Iterator[SparkSession]:
     yield build_session(settings, "retable tests")
 
 
-def make_shop(folder: Path, patch: pytest.MonkeyPatch) -> ShopLake:
-    """Make the lake; the commands' Spark is the one that runs already."""
+def make_shop(folder: Path, patch: pytest.MonkeyPatch, hours: Sequence[str] = (HALF,)) -> ShopLake:
+    """Make the lake, run up to each of these hours; the commands' Spark is the one that runs already.
+
+    The catalog as it was after each of them is kept in `states`.
+    """
     use_warm_spark(patch)
     shop = ShopLake(folder / "shop")
     told = ("--hours", "6", "--changes", "300", "--format", "canal_json", "--start", "2026-03-01T00:00:00Z")
     made = shop.call("simulate", "shop", *told, folder=folder)
     assert made.exit_code == 0, made.output
-    shop.run(HALF)
+    for number, hour in enumerate(hours):
+        shop.run(hour)
+        (shop.folder / "states").mkdir(exist_ok=True)
+        shutil.copy2(shop.catalog, shop.folder / "states" / f"{number}.db")
     shutil.copytree(shop.folder, shop.pristine)
     return shop
 

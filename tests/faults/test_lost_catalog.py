@@ -49,7 +49,7 @@ def test_an_older_catalog_is_refused_for_writing_and_its_newer_files_stay(shop: 
     shop.age()
     before = shop.files()
     assert "is older than the warehouse" in shop.call("status").stderr
-    for words in (["upkeep"], ["run", "shop"]):
+    for words in (["upkeep"], ["run", "shop"], ["verify", "gold_shop.stock"], ["status", "--check"]):
         refused = shop.call(*words)
         assert refused.exit_code == 1
         assert "older than the warehouse" in refused.stderr

@@ -201,6 +201,17 @@ def test_a_damaged_record_is_named(lake_settings: Settings, tmp_path: Path) -> N
         open_lake(lake_settings)
 
 
+@pytest.mark.parametrize("damage", [Path.unlink, empty])
+def test_a_catalog_that_names_a_record_which_is_gone_is_told_as_old(
+    lake_settings: Settings, damage: Callable[[Path], None]
+) -> None:
+    act(lake_settings)
+    lake = open_lake(lake_settings)
+    damage(Path(lake.load(LAKE_TABLE).metadata_location))
+    with pytest.raises(CatalogMismatch, match="ops.lake that is damaged or gone.*retable recover"):
+        runs_behind(open_lake_to_read(lake_settings))
+
+
 def test_a_lake_of_an_older_retable_gets_its_identity_and_its_tables_their_names(lake_settings: Settings) -> None:
     lake = open_lake(lake_settings)
     lake.ensure("ops.actions")

@@ -7,6 +7,7 @@ import typer
 
 from retable.cli.output import say
 from retable.config import Settings, load_settings
+from retable.errors import CatalogMismatch
 from retable.ledger.catalog import Lake, open_lake, open_lake_to_read, runs_behind
 from retable.ledger.identity import older
 from retable.ledger.runs import begin_run, end_run
@@ -36,6 +37,14 @@ def lake_of(ctx: typer.Context) -> Lake:
     lake = open_lake_to_read(settings_of(ctx))
     if behind := runs_behind(lake):
         say(f"warning: {older(lake.settings.lake, behind)}")
+    return lake
+
+
+def newest_lake(ctx: typer.Context) -> Lake:
+    """Open the lake of these settings to read; CatalogMismatch where its catalog is not the newest."""
+    lake = open_lake_to_read(settings_of(ctx))
+    if behind := runs_behind(lake):
+        raise CatalogMismatch(older(lake.settings.lake, behind), runs=behind)
     return lake
 
 

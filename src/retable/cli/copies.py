@@ -5,15 +5,13 @@ from typing import Annotated
 
 import typer
 
-from retable.cli.arguments import settings_of
+from retable.cli.arguments import newest_lake
 from retable.cli.clock import now
 from retable.cli.output import print_line, say
 from retable.cli.progress import Progress
-from retable.errors import CatalogMismatch, InvalidSetting
+from retable.errors import InvalidSetting
 from retable.lake_catalogs import GlueCatalog, PostgresCatalog, RestCatalog
-from retable.ledger.catalog import Lake, open_lake_to_read, runs_behind
 from retable.ledger.faults import explained
-from retable.ledger.identity import older
 from retable.ledger.sqlite_file import back_up
 from retable.places import S3, Place, bucket
 from retable.recovery.copying import copy_lake
@@ -34,7 +32,7 @@ def copy(
     All tables come with all of their snapshots; the copy has an identity of its own, and neither lake ever touches a
     file of the other. The lake may be at work meanwhile.
     """
-    lake = _newest(ctx)
+    lake = newest_lake(ctx)
     with Progress(1) as progress:
         progress.begin(1, to, "copy")
         copied = copy_lake(lake, _place(to), now(), progress.step)
@@ -56,7 +54,7 @@ def backup(
     The tables' files are not in it: back them up as files, behind the catalog. A catalog that is restored later is
     older than the warehouse; `retable recover` brings it up to date.
     """
-    lake = _newest(ctx)
+    lake = newest_lake(ctx)
     file = lake.settings.lake.catalog_file
     if file is None:
         tool = _TOOLS[type(lake.settings.lake.catalog)]
@@ -65,13 +63,6 @@ def backup(
     with explained(lake.settings.lake):
         back_up(file, target)
     say(f"the catalog is copied to {target}")
-
-
-def _newest(ctx: typer.Context) -> Lake:
-    lake = open_lake_to_read(settings_of(ctx))
-    if behind := runs_behind(lake):
-        raise CatalogMismatch(older(lake.settings.lake, behind), runs=behind)
-    return lake
 
 
 def _place(to: str) -> Place:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from retable.cli.arguments import GradeOption, Json, SourceOrTable, instant, lake_of
+from retable.cli.arguments import GradeOption, Json, SourceOrTable, instant, newest_lake
 from retable.cli.clock import now
 from retable.cli.output import print_json, say
 from retable.cli.why import verdict_json
@@ -27,7 +27,7 @@ def fresh(
     as_json: Json = False,
 ) -> None:
     """Say whether a table, or every table of a source, is complete through T: ends with 0, or with 3 if not yet."""
-    lake = lake_of(ctx)
+    lake = newest_lake(ctx)
     verdict = ask(lake, [table], through, grade, now())
     told = None
     while wait and verdict.cause is not None:

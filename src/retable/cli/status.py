@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from retable.cli.arguments import Json, lake_of
+from retable.cli.arguments import Json, lake_of, newest_lake
 from retable.cli.clock import now
 from retable.cli.output import NeedsAttention, print_json, print_table, say
 from retable.cli.why import standing_json
@@ -71,7 +71,7 @@ def status(
     where nothing but the end of the messages tells it, its grade is `drained`. A watchdog outside of Airflow runs
     `--check`: where Airflow is dead, no window is recorded any more, and every SLA is missed.
     """
-    lake = lake_of(ctx)
+    lake = newest_lake(ctx) if check else lake_of(ctx)
     states, moment = gold_states(lake), now()
     found = [_status(lake, lake.settings.sources[name], states, moment) for name in sorted(lake.settings.sources)]
     if as_json:

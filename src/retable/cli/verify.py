@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from retable.cli.arguments import Json, TableArgument, lake_of
+from retable.cli.arguments import Json, TableArgument, newest_lake
 from retable.cli.differences import print_rows, rows_json
 from retable.cli.output import print_json, print_table, say
 from retable.ledger.catalog import Lake
@@ -54,7 +54,7 @@ def verify(
     Against bronze: its messages are decoded and folded anew, without silver, and the rows compared by key. Against the
     ledger: windows tile, every message is accounted for, and gold's snapshots are those of the runs.
     """
-    lake = lake_of(ctx)
+    lake = newest_lake(ctx)
     share = part or Share()
     reports = list(_reports(lake, table, against, share))
     if as_json:

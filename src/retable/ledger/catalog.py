@@ -17,6 +17,7 @@ from pyiceberg.exceptions import (
     NoSuchTableError,
     NotInstalledError,
     TableAlreadyExistsError,
+    ValidationError,
 )
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadataV1, TableMetadataV2, TableMetadataV3
@@ -156,7 +157,7 @@ def runs_behind(lake: Lake) -> int:
         told = read_record(warehouse)
         if told is not None:
             check_place(told, warehouse.address)
-        table = lake.find(LAKE_TABLE)
+        table = _load_record(lake)
         return compare(
             settings,
             told,
@@ -164,6 +165,19 @@ def runs_behind(lake: Lake) -> int:
             lambda: not lake.names(),
             lambda: has_tables(warehouse),
         )
+
+
+def _load_record(lake: Lake) -> Table | None:
+    """Load the catalog's record of the lake; a catalog that names a file which is not there any more is an old one."""
+    try:
+        return lake.catalog.load_table(LAKE_TABLE)
+    except NoSuchTableError:
+        return None
+    except (FileNotFoundError, ValidationError) as error:
+        raise CatalogMismatch(
+            f"the catalog {lake.settings.lake.catalog} names a metadata file of {LAKE_TABLE} that is damaged or gone: "
+            f"{error}; it is older than the warehouse, or that file was lost: `retable recover` finds the newest one"
+        ) from error
 
 
 def close_lake(lake: Lake) -> None:

@@ -250,7 +250,7 @@ OPS = {
 }
 
 # The lake's record (retable.ledger.identity) are properties; a table has a column.
-LAKE = SystemTable(pa.schema({"run": pa.int64()}), (), {"write.metadata.previous-versions-max": "10"})
+LAKE = SystemTable(pa.schema({"run": pa.int64()}), ())
 
 _LAYERS = {"bronze": BRONZE, "silver": SILVER, "quarantine": QUARANTINE}
 
