@@ -10,6 +10,7 @@ import typer
 
 from retable.cli.arguments import Json, TableArgument, lake_of
 from retable.cli.output import print_json, print_line, print_table, say
+from retable.errors import DamagedFile
 from retable.gold.read import PublishedTable, columns, find_gold, is_retired, list_gold, read_rows, snapshot_of_cut
 from retable.gold.render import json_rows
 from retable.ledger.catalog import Lake
@@ -54,7 +55,8 @@ def rows(
 def tables(ctx: typer.Context, as_json: Json = False) -> None:
     """List the gold tables; one that the settings no longer take is `retired`, and stays as it is."""
     lake = lake_of(ctx)
-    listed = list_gold(lake)
+    damaged: list[DamagedFile] = []
+    listed = list_gold(lake, damaged.append)
     if as_json:
         print_json(
             [
@@ -69,7 +71,7 @@ def tables(ctx: typer.Context, as_json: Json = False) -> None:
                 for table in listed
             ]
         )
-    elif listed:
+    elif listed or damaged:
         print_table(
             ["TABLE", "SOURCE", "ROWS", "STATE"],
             (
@@ -79,6 +81,10 @@ def tables(ctx: typer.Context, as_json: Json = False) -> None:
         )
     else:
         say("there is no gold table yet; `retable run SOURCE` makes them")
+    for error in damaged:
+        say(f"error: {error.message}")
+    if damaged:
+        raise typer.Exit(1)
 
 
 def _state(lake: Lake, table: PublishedTable) -> str:

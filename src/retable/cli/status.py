@@ -11,6 +11,7 @@ from retable.cli.arguments import Json, lake_of, newest_lake
 from retable.cli.clock import now
 from retable.cli.output import NeedsAttention, print_json, print_table, say
 from retable.cli.why import standing_json
+from retable.errors import DamagedFile
 from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import read_facts
 from retable.freshness.gate import Standing, judge, spell
@@ -72,7 +73,8 @@ def status(
     `--check`: where Airflow is dead, no window is recorded any more, and every SLA is missed.
     """
     lake = newest_lake(ctx) if check else lake_of(ctx)
-    states, moment = gold_states(lake), now()
+    damaged: list[DamagedFile] = []
+    states, moment = gold_states(lake, damaged.append), now()
     found = [_status(lake, lake.settings.sources[name], states, moment) for name in sorted(lake.settings.sources)]
     if as_json:
         print_json([_json(source, moment) for source in found])
@@ -86,8 +88,10 @@ def status(
             if source.kept_from:
                 kept = ", ".join(f"{layer} from {window} on" for layer, window in source.kept_from.items())
                 say(f"{source.name} is kept: {kept}")
+    for error in damaged:
+        say(f"damaged: {error.message}")
     held, quarantined = sum(len(source.held) for source in found), sum(source.excess for source in found)
-    sources = lake.settings.sources.values() if check else ()
+    sources = lake.settings.sources.values() if check and not damaged else ()
     words = [late.verdict.words for source in sources for late in find_late(lake, source, moment)]
     if held or quarantined:
         words.append(
@@ -95,6 +99,7 @@ def status(
             f"`retable quarantine list`"
         )
     words += [line for source in found for line in source.unfinished]
+    words += [f"{error.facts['table']}: a file is damaged" for error in damaged]
     if check and words:
         raise NeedsAttention("\n".join(words))
 

@@ -1,14 +1,14 @@
 """What gold holds, read through pyiceberg: no JVM, so it is fast to start and safe in any process."""
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 from pyiceberg.table import DataScan, Table
 
 from retable.config import Settings
-from retable.errors import NotFound, NotReady
+from retable.errors import DamagedFile, NotFound, NotReady
 from retable.gold.described import state_of
 from retable.gold.state import SEQUENCE_COLUMN, GoldState
 from retable.ledger.catalog import Lake
@@ -22,6 +22,8 @@ from retable.source_settings import SourceSettings
 _OWN = "_retable_"
 SHADOW = "shadow_"
 """How the name of a source begins whose tables are rebuilt beside gold: they are nobody's gold."""
+
+OnDamage = Callable[[DamagedFile], None]
 
 _SYSTEM = frozenset({"bronze", "silver", "quarantine", "ops"})
 
@@ -48,16 +50,25 @@ class PublishedTable:
     state: GoldState
 
 
-def list_gold(lake: Lake) -> list[PublishedTable]:
+def stop(error: DamagedFile) -> None:
+    """What to do about a table of which a file is damaged, where nobody says something else."""
+    raise error
+
+
+def list_gold(lake: Lake, damaged: OnDamage = stop) -> list[PublishedTable]:
     """Give every gold table with its number of rows, by name."""
-    return [
-        PublishedTable(name, _count(lake, table), _columns(table, state), state) for name, table, state in _walk(lake)
-    ]
+    found = []
+    for name, table, state in _walk(lake, damaged):
+        try:
+            found.append(PublishedTable(name, _count(lake, table), _columns(table, state), state))
+        except DamagedFile as error:
+            damaged(error)
+    return found
 
 
-def gold_states(lake: Lake) -> dict[str, GoldState]:
+def gold_states(lake: Lake, damaged: OnDamage = stop) -> dict[str, GoldState]:
     """Give what every gold table says of itself, by name; no data is read."""
-    return {name: state for name, _, state in _walk(lake)}
+    return {name: state for name, _, state in _walk(lake, damaged)}
 
 
 def is_retired(lake: Lake, state: GoldState) -> bool:
@@ -172,13 +183,17 @@ def _scan(
     return scan.select(*(n for n in names if all_columns or not n.startswith(_OWN)))
 
 
-def _walk(lake: Lake) -> Iterator[tuple[str, Table, GoldState]]:
+def _walk(lake: Lake, damaged: OnDamage) -> Iterator[tuple[str, Table, GoldState]]:
     """Every table of Retable's outside the system's namespaces; one that goes meanwhile is left out."""
     with explained(lake.settings.lake):
         namespaces = [levels for levels in lake.catalog.list_namespaces() if levels[0] not in _SYSTEM]
         names = sorted(".".join(name) for levels in namespaces for name in lake.catalog.list_tables(levels))
     for name in names:
-        table = lake.find(name)
+        try:
+            table = lake.find(name)
+        except DamagedFile as error:
+            damaged(error)
+            continue
         state = None if table is None else state_of(table.metadata)
         if table is not None and state is not None and not _is_shadow(lake, state):
             yield name, table, state

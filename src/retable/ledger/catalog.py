@@ -26,10 +26,11 @@ from sqlalchemy import event
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 
 from retable.config import CATALOG, Settings, read_variable
-from retable.errors import CatalogMismatch, EnvironmentFault, NotFound
+from retable.errors import CatalogMismatch, DamagedFile, EnvironmentFault, NotFound
 from retable.lake_catalogs import PostgresCatalog
 from retable.lake_settings import LakeSettings
 from retable.ledger import checksums  # noqa: F401  # it changes how pyiceberg reads and writes, in every process
+from retable.ledger.damage import damaged_metadata
 from retable.ledger.faults import explained
 from retable.ledger.identity import check_place, compare, older, read_record, record_of
 from retable.ledger.sqlite_file import address_to_read, empty_write_ahead_log, use_write_ahead_log
@@ -59,6 +60,8 @@ class Lake:
                 return self.catalog.load_table(name)
             except NoSuchTableError:
                 return None
+            except DamagedFile as error:
+                raise damaged_metadata(error, name) from error
 
     def load(self, name: str) -> Table:
         """Load a table as it is now; NotFound where there is no such table."""

@@ -13,20 +13,23 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
-from pyiceberg.io import FileIO, OutputFile
+from pyiceberg.exceptions import ValidationError
+from pyiceberg.io import FileIO, InputFile, OutputFile
 from pyiceberg.io import pyarrow as iceberg
 from pyiceberg.io.fileformat import FileFormatFactory
 from pyiceberg.io.pyarrow import ParquetFormatModel, ParquetFormatWriter, write_file
 from pyiceberg.manifest import DataFile, FileFormat
 from pyiceberg.schema import Schema
+from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import FileScanTask
 from pyiceberg.table.deletion_vector import DeletionVector, deletion_vectors_from_puffin_file
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.puffin import PuffinFile
 from pyiceberg.typedef import Properties
 
 from retable.ledger.damage import damaged_file, missing_file
 
-__all__ = ["open_parquet", "write_file"]
+__all__ = ["open_parquet", "read_vector", "write_file"]
 
 _STORE = "AWS Error"
 """What Arrow says where a bucket did not give a file: that tells nothing of the file."""
@@ -42,6 +45,14 @@ def open_parquet(io: FileIO, path: str) -> Iterator[pq.ParquetFile]:
     """Open a data file whose pages are checked as they are read; DamagedFile names one that cannot be read."""
     with _reading(path), io.new_input(path).open() as stream:
         yield pq.ParquetFile(stream, page_checksum_verification=True)
+
+
+def read_vector(io: FileIO, path: str, offset: int, size: int) -> bytes:
+    """Read one deletion vector of a file and check it; DamagedFile names a file that cannot be read."""
+    with _reading(path), io.new_input(path).open() as stream:
+        stream.seek(offset)
+        _check_vector(vector := stream.read(size))
+        return vector
 
 
 @contextmanager
@@ -94,16 +105,31 @@ def _deletes_named(read: Callable[..., _Deletes]) -> Callable[..., _Deletes]:
     return read_named
 
 
+def _check_vector(vector: bytes) -> None:
+    if zlib.crc32(vector[_AROUND:-_AROUND]) != int.from_bytes(vector[-_AROUND:], "big"):
+        raise ValueError("the checksum of a deletion vector does not match")
+
+
 def _vectors_checked(read: Callable[..., list[DeletionVector]]) -> Callable[..., list[DeletionVector]]:
     @wraps(read)
     def read_checked(puffin_file: PuffinFile) -> list[DeletionVector]:
         for blob in puffin_file.footer.blobs:
-            vector = puffin_file.get_blob_payload(blob)
-            if zlib.crc32(vector[_AROUND:-_AROUND]) != int.from_bytes(vector[-_AROUND:], "big"):
-                raise ValueError("the checksum of a deletion vector does not match")
+            _check_vector(puffin_file.get_blob_payload(blob))
         return read(puffin_file)
 
     return read_checked
+
+
+def _metadata_named(read: Callable[..., TableMetadata]) -> Callable[..., TableMetadata]:
+    @wraps(read)
+    def read_named(input_file: InputFile, *args: Any, **told: Any) -> TableMetadata:
+        with _reading(path := input_file.location):
+            try:
+                return read(input_file, *args, **told)
+            except (ValueError, ValidationError) as error:
+                raise damaged_file(path, "it is no metadata of a table") from error
+
+    return read_named
 
 
 FileFormatFactory._registry[FileFormat.PARQUET] = _Parquet()
@@ -113,3 +139,4 @@ iceberg._read_deletes = _deletes_named(iceberg._read_deletes)
 iceberg.deletion_vectors_from_puffin_file = _vectors_checked(  # type: ignore[attr-defined]  # it imported the name
     deletion_vectors_from_puffin_file
 )
+FromInputFile.table_metadata = _metadata_named(FromInputFile.table_metadata)  # type: ignore[method-assign]

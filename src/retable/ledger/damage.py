@@ -13,3 +13,28 @@ def damaged_file(path: str, said: str) -> DamagedFile:
 def missing_file(path: str) -> DamagedFile:
     """The error for a file that is not there."""
     return DamagedFile(f"the file {path} is missing; {RESTORE}", path=path)
+
+
+def damaged_bronze(error: DamagedFile, source: str, window: str) -> DamagedFile:
+    """The error for a file of bronze, of which a window is made: the source may still have what was in it."""
+    return DamagedFile(
+        f"{without_remedy(error)} (bronze of {source}, window {window}); where the source still has it, "
+        f"`retable land {source} --window {window}` lands it again; else {RESTORE}",
+        **error.facts,
+        window=window,
+    )
+
+
+def damaged_metadata(error: DamagedFile, table: str) -> DamagedFile:
+    """The error for the metadata file that the catalog names of a table: the one before it may be taken."""
+    then = f", then `retable hold release {table} --rebuild` replays what it lacks" if table.startswith("gold_") else ""
+    return DamagedFile(
+        f"{without_remedy(error)} (metadata of {table}); {RESTORE}; or `retable recover` takes the one before it{then}",
+        **error.facts,
+        table=table,
+    )
+
+
+def without_remedy(error: DamagedFile) -> str:
+    """What such an error says, but for what to do."""
+    return error.message.partition(f"; {RESTORE}")[0]

@@ -18,6 +18,7 @@ from pyiceberg.serializers import FromInputFile
 from pyiceberg.table.metadata import TableMetadata
 
 from retable.config import read_variable
+from retable.errors import DamagedFile
 from retable.lake_settings import LakeSettings
 
 NAME_PROPERTY = "retable.name"
@@ -131,7 +132,7 @@ class Warehouse:
         """Read a metadata file; None where it is damaged or gone."""
         try:
             return FromInputFile.table_metadata(self.io.new_input(file.address))
-        except (ValidationError, ValueError, OSError):
+        except (DamagedFile, ValidationError, ValueError, OSError):
             return None
 
     def _metadata_of(self, address: str) -> tuple[MetadataFile, ...]:
