@@ -54,7 +54,7 @@ def test_where_nothing_is_held_the_list_is_empty(retable: Retable, lake: Lake) -
 
 
 def test_a_table_that_is_not_held_is_not_released(retable: Retable, held: str, lake: Lake) -> None:
-    result = retable("hold", "release", "gold_shop.fine", "--rebuild", "--reason", "x")
+    result = retable("hold", "release", "gold_shop.fine", "--retry", "--reason", "x")
     assert result.exit_code == 1
     assert "gold_shop.fine is not held" in result.stderr
     assert read_actions(lake, "dump") == []

@@ -13,7 +13,7 @@ from retable.cli.progress import Progress
 from retable.cli.run import call_attention_to_rebuilt, running_spark
 from retable.errors import NotFound
 from retable.gold.read import find_gold, gold_states, is_retired
-from retable.gold.release import Release, Way, count_waiting, dialect_of, plan_release
+from retable.gold.release import Release, Way, count_waiting, dialect_of, plan_rebuild, plan_release
 from retable.gold.rulings import ruling_row
 from retable.gold.state import hold_json
 from retable.ledger.catalog import Lake
@@ -54,7 +54,7 @@ def release_hold(
     approve: Annotated[bool, typer.Option("--approve", help="The statement that asked takes effect.")] = False,
     reject: Annotated[bool, typer.Option("--reject", help="The statement that asked counts for nothing.")] = False,
     rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Build the table anew from silver, then swap it in.")
+        bool, typer.Option("--rebuild", help="Build the table anew from silver, held or not, then swap it in.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
@@ -85,10 +85,15 @@ def release_hold(
 
 def _plan(lake: Lake, table: str, way: Way, statement: str | None) -> Release:
     _, state = find_gold(lake, table)
-    if state.hold is None:
-        raise NotFound(f"{table} is not held; `retable hold list` shows what is", table=table)
     source = lake.settings.source(state.source)
     waiting = count_waiting(lake, source.name, table)
+    if state.hold is None and way == "rebuild":
+        return plan_rebuild(table, waiting)
+    if state.hold is None:
+        raise NotFound(
+            f"{table} is not held, so it can only be built anew (--rebuild); `retable hold list` shows what is held",
+            table=table,
+        )
     return plan_release(table, state, state.hold, way, statement, waiting, lambda: dialect_of(lake, source))
 
 

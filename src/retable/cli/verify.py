@@ -1,20 +1,21 @@
 """Whether gold is what its messages make of it, and whether the ledger tells the truth: 0 says yes, 4 no."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from retable.cli.arguments import Json, TableArgument, newest_lake
 from retable.cli.differences import print_rows, rows_json
 from retable.cli.output import print_json, print_table, say
+from retable.errors import DamagedFile
 from retable.ledger.catalog import Lake
 from retable.verify.bronze import against_bronze
-from retable.verify.findings import Report
+from retable.verify.findings import Finding, Report
 from retable.verify.ledger import against_ledger
 from retable.verify.rows import Share
 
@@ -71,9 +72,18 @@ def _reports(lake: Lake, table: str, against: Against | None, part: Share) -> It
     if against != Against.LEDGER:
         say(f"{table}: decoding and folding bronze anew")
         with TemporaryDirectory(prefix="retable-verify-") as folder:
-            yield against_bronze(lake, table, Path(folder), part)
+            yield _or_damaged("bronze", lambda: against_bronze(lake, table, Path(folder), part))
     if against != Against.BRONZE:
-        yield against_ledger(lake, table)
+        yield _or_damaged("ledger", lambda: against_ledger(lake, table))
+
+
+def _or_damaged(against: Literal["bronze", "ledger"], verify: Callable[[], Report]) -> Report:
+    """What a verification finds, or the one file for which it could not go on."""
+    try:
+        return verify()
+    except DamagedFile as error:
+        finding = Finding("DAMAGED", str(error.facts.get("path", "")), error.message)
+        return Report(against, {}, (finding,), ())
 
 
 def _print(table: str, report: Report, part: Share) -> None:

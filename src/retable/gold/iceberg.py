@@ -15,7 +15,8 @@ from pyiceberg.table.refs import SnapshotRefType
 
 from retable.config import CATALOG
 from retable.decode.values import Value
-from retable.errors import Fenced
+from retable.errors import DamagedFile, Fenced
+from retable.gold.damage import find_damage
 from retable.gold.described import Described
 from retable.gold.evolve import Evolution
 from retable.gold.fence import overtaken
@@ -121,7 +122,6 @@ class Catalog:
         self._catalog.loadTable(self._identifier(name)).updateProperties().set(key, value).commit()
 
     def names(self, namespace: str) -> list[str]:
-        """The tables of a namespace, as `namespace.table`."""
         wanted = self._namespace(namespace)
         try:
             found = self._catalog.listTables(wanted)
@@ -131,6 +131,9 @@ class Catalog:
                 return []
             raise
         return [f"{namespace}.{identifier.name()}" for identifier in members(found)]
+
+    def find_damage(self, name: str, failure: Exception) -> DamagedFile | None:
+        return find_damage(self.lake, name, failure)
 
     @contextmanager
     def conflicts(self, name: str) -> Iterator[None]:

@@ -20,6 +20,10 @@ from retable.source_settings import SourceSettings
 
 Way = Literal["retry", "skip", "as", "approve", "reject", "rebuild"]
 WAYS: tuple[Way, ...] = get_args(Way)
+_BUILT_ANEW = (
+    "It will be built anew, beside itself, from all of silver up to the last replayed window, and swapped",
+    "in in one step; readers see the old rows until then.",
+)
 _RULINGS: dict[Way, RulingKind] = {"skip": "skip", "reject": "skip", "as": "replace", "approve": "approve"}
 
 
@@ -80,6 +84,11 @@ def plan_release(
     return Release(way, ruling, (*lines, *_deed(way, hold, text, meaning), _cost(way, waiting)))
 
 
+def plan_rebuild(table: str, waiting: Waiting) -> Release:
+    """Plan how a table that is not held is made again: a file of it may be damaged, and no replay needed that yet."""
+    return Release("rebuild", None, (f"{table} is not held", *_BUILT_ANEW, _cost("rebuild", waiting)))
+
+
 def fitting_ways(hold: Hold) -> tuple[Way, ...]:
     """The releases that can settle a hold, the first ones the likeliest."""
     if hold.place is None and hold.remedy == REMEDY_BEHIND:
@@ -127,10 +136,7 @@ def _deed(way: Way, hold: Hold, text: str | None, meaning: str) -> list[str]:
         case "approve":
             return [f"It takes effect as it is: {always}."]
         case "rebuild":
-            return [
-                "It will be built anew, beside itself, from all of silver up to the last replayed window, and swapped",
-                "in in one step; readers see the old rows until then.",
-            ]
+            return list(_BUILT_ANEW)
 
 
 def _cost(way: Way, waiting: Waiting) -> str:

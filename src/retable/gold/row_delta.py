@@ -21,6 +21,7 @@ from retable.decode.values import Value
 from retable.gold.files import write_parts
 from retable.gold.key_rows import can_find, ends, find_rows
 from retable.gold.parted import Reparting, Values, part
+from retable.ledger.checksums import read_vector
 from retable.model.schema import GoldType
 
 
@@ -209,9 +210,9 @@ class RowWriter:
         return self._iceberg("deletes.Deletes.toPositionIndex")(several)
 
     def _former(self, vector: Any) -> Any:
-        with self._io.new_input(str(vector.location())).open() as stream:
-            stream.seek(int(vector.contentOffset()))
-            content = stream.read(int(vector.contentSizeInBytes()))
+        content = read_vector(
+            self._io, str(vector.location()), int(vector.contentOffset()), int(vector.contentSizeInBytes())
+        )
         return self._iceberg("deletes.PositionDeleteIndex.deserialize")(content, vector)
 
 

@@ -10,6 +10,7 @@ from retable.config import Settings
 from retable.decode.values import ValueRules
 from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.gold.bulk import events_of_all
+from retable.gold.damage import damaged_hold
 from retable.gold.horizon import check_whole, remembered
 from retable.gold.past import NO_FILES, Past
 from retable.gold.places import Places
@@ -230,9 +231,7 @@ class Run:
         def replay(work: Work) -> Outcome:
             lane = lanes.get()
             try:
-                outcome = TableReplay(lane.catalog, lane.rows, self._run_id, window, self._step).replay(
-                    work, self._location
-                )
+                outcome = self._replay_table(lane, window, work)
                 if outcome.state.hold is None and self._is_gone(outcome.history, outcome.state):
                     lane.catalog.drop(work.gold)
                     outcome.snapshot = None
@@ -245,6 +244,17 @@ class Run:
             return list(map(replay, works))
         with ThreadPoolExecutor(THREADS) as pool:
             return list(pool.map(replay, works))
+
+    def _replay_table(self, lane: Lane, window: str, work: Work) -> Outcome:
+        """Replay one table; one of which a file is damaged is held."""
+        table = TableReplay(lane.catalog, lane.rows, self._run_id, window, self._step)
+        try:
+            return table.replay(work, self._location)
+        except Exception as failure:
+            damage = lane.catalog.find_damage(work.gold, failure)
+            if damage is None:
+                raise
+            return table.hold(work, damaged_hold(damage), self._location)
 
     def _is_finished(self, seen: Seen, silver: Mapping[str, str]) -> bool:
         """Whether there is nothing to do for any table, and each has the name that it should have."""

@@ -7,6 +7,7 @@ from typing import Protocol
 import pyarrow as pa
 
 from retable.decode.values import Value
+from retable.errors import DamagedFile
 from retable.gold.evolve import Evolution, Field
 from retable.gold.state import GoldState
 from retable.model.event import TableName
@@ -158,6 +159,9 @@ class Catalog(Protocol):
 
     def names(self, namespace: str) -> list[str]:
         """The tables of a namespace, as `namespace.table`."""
+
+    def find_damage(self, name: str, failure: Exception) -> DamagedFile | None:
+        """The file of a table for which its replay failed so; None where it failed for something else."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,8 @@ from retable.gold.parted import wanted_fields
 from retable.gold.rows import arrow_type, to_keys, to_table
 from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
 from retable.gold.store import Catalog, GoldTable, RowStore
-from retable.gold.work import Decision, Outcome, Voids, Work, counted_of, drop_tag, gold_columns, new_state
+from retable.gold.work import Decision, Outcome, Voids, Work, all_held, counted_of, drop_tag, gold_columns, new_state
+from retable.replay.history import Hold
 from retable.replay.images import key_columns
 
 _ATTEMPTS = 5
@@ -31,6 +32,14 @@ class TableReplay:
         """Decide, expand, write on a branch, publish; nothing is written where gold already says all this."""
         table = self._load(work, location)
         work, decision = self._deciding.decide(work, table)
+        return self._committed(work, table, decision)
+
+    def hold(self, work: Work, hold: Hold, location: Callable[[], str]) -> Outcome:
+        """Let a table stop as it is, without a look at its rows."""
+        table, work = self._load(work, location), work.one_by_one()
+        return self._committed(work, table, Decision(work.history, hold, all_held(work.events)))
+
+    def _committed(self, work: Work, table: GoldTable, decision: Decision) -> Outcome:
         state, wrote = self._commit(work, table, decision)
         folded = decision.folded
         return Outcome(

@@ -1,0 +1,65 @@
+"""A gold table of which a file is missing, cut short or changed: it alone is held, and is made again from silver."""
+
+from pathlib import Path
+
+import pytest
+
+from faults.damaging import WAYS, Damage, damage_all
+from faults.shop_lake import ShopLake
+
+TABLE = "gold_shop.stock"
+REBUILD = ("hold", "release", TABLE, "--rebuild", "--reason", "a file is damaged", "--yes")
+
+
+def data_files(shop: ShopLake) -> list[Path]:
+    return sorted(shop.folder_of(TABLE).glob("data/**/*.parquet"))
+
+
+def vectors(shop: ShopLake) -> list[Path]:
+    return sorted(shop.folder_of(TABLE).glob("data/**/*.puffin"))
+
+
+@pytest.mark.parametrize("files", [data_files, vectors])
+@pytest.mark.parametrize("damage", WAYS.values(), ids=WAYS)
+def test_a_table_with_a_damaged_file_is_held_alone_and_made_again(shop: ShopLake, damage: Damage, files) -> None:
+    names = [path.name for path in files(shop)]
+    damage_all(files(shop), damage)
+    verified = shop.call("verify", TABLE)
+    assert verified.exit_code == 4
+    assert "DAMAGED" in verified.stdout
+    for words in (["rows", TABLE], ["tables"]):
+        refused = shop.call(*words)
+        assert refused.exit_code == 1, refused.output
+        assert any(name in refused.stderr for name in names), refused.stderr
+
+    held = shop.run(code=2)
+    assert f"held: {TABLE};" in held.stderr
+    listed = shop.call("hold", "list")
+    assert "DAMAGED" in listed.stdout
+    assert any(name in listed.stdout for name in names)
+    assert "hold release gold_shop.stock --rebuild" in listed.stdout
+    assert shop.call("status", "--check").exit_code == 2
+
+    released = shop.call(*REBUILD)
+    assert released.exit_code == 0, released.output
+    assert shop.different() == {}
+    assert shop.call("verify", TABLE).exit_code == 0
+
+
+def test_a_damaged_table_that_no_replay_has_held_yet_is_made_again(shop: ShopLake) -> None:
+    damage_all(data_files(shop), WAYS["missing"])
+    released = shop.call(*REBUILD)
+    assert released.exit_code == 0, released.output
+    shop.run()
+    assert shop.different() == {}
+
+
+def test_a_table_goes_on_where_its_file_was_put_back(shop: ShopLake) -> None:
+    whole = {path: path.read_bytes() for path in data_files(shop)}
+    damage_all(list(whole), WAYS["missing"])
+    shop.run(code=2)
+    for path, content in whole.items():
+        path.write_bytes(content)
+    released = shop.call("hold", "release", TABLE, "--retry", "--reason", "put back", "--yes")
+    assert released.exit_code == 0, released.output
+    assert shop.different() == {}
