@@ -27,9 +27,10 @@ from retable.decode.outcome import READ, decode_batches
 from retable.decode.record import record_decode, record_evidence
 from retable.decode.registry import source_format
 from retable.decode.tally import tally_messages, tally_tables
-from retable.errors import NotReady
+from retable.errors import DamagedFile, NotReady
 from retable.ledger.catalog import Lake
 from retable.ledger.counts import check_events, check_messages
+from retable.ledger.damage import damaged_bronze
 from retable.ledger.data_files import (
     FileReader,
     PartitionWriter,
@@ -101,7 +102,11 @@ def decode(
     run = _Run(source.name, window, run_id, now, source_format(source).version)
     with spark_explained(lake.settings.lake):
         layers = _layers(lake, run)
-        share = _decoded(spark, lake, source, found, _shelf(run, layers))
+        try:
+            with spark_explained(lake.settings.lake):
+                share = _decoded(spark, lake, source, found, _shelf(run, layers))
+        except DamagedFile as error:
+            raise damaged_bronze(error, source.name, window) from error
         counts, tables = tally_messages(share.tally, landed.counts["landed"]), tally_tables(share.tally)
         check_messages(counts)
         check_events(counts)
@@ -170,7 +175,7 @@ def _replace(spark: SparkSession, lake: Lake, standing: _Standing, made: Layer, 
     """Put the files that were made in place of the partition, atomically; equal rows write nothing."""
     if standing.rows == made.rows == 0:
         return False
-    if standing.rows == made.rows and _digest(spark, standing) == made.digest:
+    if standing.rows == made.rows and _digest(spark, lake, standing) == made.digest:
         remove_files(standing.table.io, made.files)
         return False
     named = {"retable.window": run.window, "retable.run": run.run_id, "retable.decoder": run.decoder}
@@ -178,11 +183,18 @@ def _replace(spark: SparkSession, lake: Lake, standing: _Standing, made: Layer, 
     return True
 
 
-def _digest(spark: SparkSession, standing: _Standing) -> int:
+def _digest(spark: SparkSession, lake: Lake, standing: _Standing) -> int | None:
+    """Digest the rows that stand; None where a file of them is damaged: whatever comes in its place is different."""
+
     def digest(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             yield pa.RecordBatch.from_pydict({"digest": [str(digest_rows(batch))]}, schema=_DIGEST)
 
     here = reduce(and_, (sf.col(column) == value for column, value in standing.values.items()))
     rows = spark.table(".".join((CATALOG, *standing.table.name()))).where(here)
-    return join_digests(int(row.digest) for row in rows.mapInArrow(digest, from_arrow_schema(_DIGEST)).collect())
+    try:
+        with spark_explained(lake.settings.lake):
+            digests = rows.mapInArrow(digest, from_arrow_schema(_DIGEST)).collect()
+    except DamagedFile:
+        return None
+    return join_digests(int(row.digest) for row in digests)

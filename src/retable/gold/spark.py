@@ -14,6 +14,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from retable.config import CATALOG
+from retable.decode.spark import decode
+from retable.errors import DamagedFile, NotFound, NotKept
+from retable.gold.damage import damaged_window
 from retable.gold.iceberg import Catalog
 from retable.gold.key_rows import ends
 from retable.gold.report import Report
@@ -53,7 +56,11 @@ def replay(
     """
     find_window(lake, source.name, window)
     check_replayable(lake, source.name, window)
-    return _record(spark, lake, source, run_id, now, step, lambda run: run.replay(window), window)
+
+    def replay_once() -> StageReport:
+        return _record(spark, lake, source, run_id, now, step, lambda run: run.replay(window), window)
+
+    return _mending(spark, lake, source, run_id, now, step, replay_once, window)
 
 
 def replay_piece(
@@ -83,7 +90,43 @@ def rebuild(
 
     One that `resumes` keeps its rows: its hold is lifted, and it catches up with what came since.
     """
-    return _record(spark, lake, source, run_id, now, step, lambda run: run.rebuild(table, resumes))
+
+    def rebuild_once() -> StageReport:
+        return _record(spark, lake, source, run_id, now, step, lambda run: run.rebuild(table, resumes))
+
+    return _mending(spark, lake, source, run_id, now, step, rebuild_once)
+
+
+def _mending(
+    spark: SparkSession,
+    lake: Lake,
+    source: SourceSettings,
+    run_id: str,
+    now: datetime,
+    step: Callable[[str], None],
+    act: Callable[[], StageReport],
+    window: str | None = None,
+) -> StageReport:
+    """Act, and where a file of silver is damaged, decode and replay its window anew from bronze, then act again.
+
+    The error stays where bronze does not have the window either.
+    """
+    mended: set[str] = set()
+    while True:
+        try:
+            return act()
+        except DamagedFile as error:
+            damaged = damaged_window(lake, source.name, error)
+            if damaged is None or damaged in mended:
+                raise
+            mended.add(damaged)
+            step(f"{damaged}: a file of silver is damaged, the window is decoded anew")
+            try:
+                decode(spark, lake, source, damaged, run_id, now)
+            except (NotFound, NotKept):
+                raise error from None
+        if damaged != window:
+            replay(spark, lake, source, damaged, run_id, now, step)
 
 
 def _record(

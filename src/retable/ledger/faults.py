@@ -98,7 +98,8 @@ _FILE = re.compile(r"the file (.+?) is (?:damaged|missing)")
 _NOT_THERE = re.compile(r"NotFoundException: (?:Failed to open input stream for file|Location does not exist): (.+)")
 _SHORT = re.compile(r"RuntimeIOException: Failed to fetch file: (.+)")
 _DAMAGED = re.compile(
-    r"ParquetDecodingException: .*|can not read class \S+PageHeader.*|ZstdIOException: .*|.* is not a Parquet file.*"
+    r"ParquetDecodingException: .*|can not read class \S+(?:PageHeader|FileMetaData).*"
+    r"|ZstdIOException: .*|.* is not a Parquet file.*"
 )
 _DISK = re.compile(
     r"No space left on device|Read-only file system|Permission denied|Mkdirs failed|Input/output error"
