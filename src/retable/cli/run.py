@@ -66,7 +66,10 @@ def run(
 
 
 def land(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
-    """Record the windows that are due, and keep the messages of one as bytes in bronze."""
+    """Record the windows that are due, and keep the messages of one as bytes in bronze.
+
+    One that was landed is landed again where a file of it is missing or damaged.
+    """
     lake = lake_to_write(ctx)
     found = lake.settings.source(source)
     check_paused(lake, found, window)
@@ -159,7 +162,7 @@ def run_window(
     progress: Progress,
 ) -> list[StageReport]:
     """Run these stages of one window, each under a run of its own."""
-    doors = _doors(progress.step)
+    doors = _doors(progress.step, checks=stages == ("land",))
     reports = []
     for stage in stages:
         progress.begin(number, window, stage)
@@ -172,13 +175,17 @@ def run_window(
     return reports
 
 
-def _doors(step: Callable[[str], None]) -> dict[Stage, Callable[..., StageReport]]:
+def _doors(step: Callable[[str], None], checks: bool) -> dict[Stage, Callable[..., StageReport]]:
     # The rooms' doors to Spark load PySpark, as above.
     from retable.decode.spark import decode as decode_window
     from retable.gold.spark import replay as replay_window
     from retable.land.spark import land as land_window
 
-    return {"land": land_window, "decode": decode_window, "replay": partial(replay_window, step=step)}
+    return {
+        "land": partial(land_window, checks=checks),
+        "decode": decode_window,
+        "replay": partial(replay_window, step=step),
+    }
 
 
 def _say_how_far(lake: Lake, source: Source) -> None:

@@ -22,6 +22,7 @@ from retable.land.bronze import to_batches
 from retable.land.due import record_due
 from retable.land.landing import Landing, open_landing
 from retable.ledger.catalog import Lake
+from retable.ledger.data_files import is_whole
 from retable.ledger.faults import explained, spark_explained
 from retable.ledger.kept import is_dropped, kept_from
 from retable.ledger.read import read_ledger
@@ -43,18 +44,22 @@ def land(
     now: datetime,
     *,
     anew: bool = False,
+    checks: bool = False,
 ) -> StageReport:
     """Land a recorded window whole, or not at all; bronze never changes, so a landed one is left as it is, or as gone.
 
-    `anew` reads the same positions again, for messages that a former `max_message` cut. PositionsLost names an object
+    `anew` reads the same positions again, for messages that a former `max_message` cut; so does one that `checks` what
+    was landed, where a file of it is damaged. PositionsLost names an object
     that is gone or changed, or positions that the brokers no longer have. `landed_at` is the time at which the window
     was recorded, so landing it anew into an empty lake gives equal rows.
     """
     started = perf_counter()
     recorded = find_window(lake, source.name, window)
-    landed = _landed(lake, lake.ensure(f"bronze.{source.name}"), window)
+    bronze = lake.ensure(f"bronze.{source.name}")
+    landed = _landed(lake, bronze, window)
     row = next((row for row in read_ledger(lake, source.name, window) if row.stage == "land"), None)
     gone = is_dropped(window, kept_from(lake, "bronze", source.name))
+    anew = anew or (checks and not gone and not is_whole(lake, bronze, {"window": window}))
     if row and (gone or (not anew and (landed or row.counts["landed"] == 0))):
         return StageReport(source.name, window, "land", row.counts, wrote=False, seconds=perf_counter() - started)
     written = anew or not landed

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 import uuid
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ from pyiceberg.partitioning import PartitionFieldValue, PartitionKey
 from pyiceberg.table import FileScanTask, Table, WriteTask
 from pyiceberg.table.metadata import TableMetadata
 
+from retable.errors import DamagedFile
 from retable.ledger.catalog import Lake
 from retable.ledger.checksums import open_parquet, write_file
 from retable.ledger.damage import damaged_file
@@ -130,6 +132,18 @@ def standing_files(lake: Lake, table: Table, values: Mapping[str, str]) -> list[
     """The files that hold the rows with these values in the table's partition columns."""
     with explained(lake.settings.lake):
         return list(table.scan(row_filter=_having(values)).plan_files())
+
+
+def is_whole(lake: Lake, table: Table, values: Mapping[str, str]) -> bool:
+    """Whether all files of a partition are there, and have the rows that were written; they are read for it."""
+    reader = FileReader(worker_io(table), table.metadata, tuple(field.name for field in table.schema().fields))
+    try:
+        with explained(lake.settings.lake):
+            for task in standing_files(lake, table, values):
+                deque(reader.read(task), maxlen=0)
+    except DamagedFile:
+        return False
+    return True
 
 
 def replace_files(
