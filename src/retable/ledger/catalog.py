@@ -179,8 +179,8 @@ def _load_record(lake: Lake) -> Table | None:
     except (FileNotFoundError, ValidationError) as error:
         raise CatalogMismatch(
             f"the catalog {lake.settings.lake.catalog} names a metadata file of {LAKE_TABLE} that is damaged or gone "
-            f"({' '.join(str(error).split())}); it is older than the warehouse, or that file was lost: `retable recover` "
-            f"finds the newest one"
+            f"({' '.join(str(error).split())}); it is older than the warehouse, or that file was lost: "
+            f"`retable recover` finds the newest one"
         ) from error
 
 
