@@ -17,7 +17,6 @@ from pyiceberg.exceptions import (
     NoSuchTableError,
     NotInstalledError,
     TableAlreadyExistsError,
-    ValidationError,
 )
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadataV1, TableMetadataV2, TableMetadataV3
@@ -30,7 +29,7 @@ from retable.errors import CatalogMismatch, DamagedFile, EnvironmentFault, NotFo
 from retable.lake_catalogs import PostgresCatalog
 from retable.lake_settings import LakeSettings
 from retable.ledger import checksums  # noqa: F401  # it changes how pyiceberg reads and writes, in every process
-from retable.ledger.damage import damaged_metadata
+from retable.ledger.damage import damaged_metadata, without_remedy
 from retable.ledger.faults import explained
 from retable.ledger.identity import check_place, compare, older, read_record, record_of
 from retable.ledger.sqlite_file import address_to_read, empty_write_ahead_log, use_write_ahead_log
@@ -176,11 +175,12 @@ def _load_record(lake: Lake) -> Table | None:
         return lake.catalog.load_table(LAKE_TABLE)
     except NoSuchTableError:
         return None
-    except (FileNotFoundError, ValidationError) as error:
+    except DamagedFile as error:
         raise CatalogMismatch(
-            f"the catalog {lake.settings.lake.catalog} names a metadata file of {LAKE_TABLE} that is damaged or gone "
-            f"({' '.join(str(error).split())}); it is older than the warehouse, or that file was lost: "
-            f"`retable recover` finds the newest one"
+            f"the catalog {lake.settings.lake.catalog} names a metadata file of {LAKE_TABLE} that is no longer right: "
+            f"{without_remedy(error)}; it is older than the warehouse, or that file was lost: `retable recover` finds "
+            f"the newest one",
+            **error.facts,
         ) from error
 
 

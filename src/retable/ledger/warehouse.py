@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import cast
 
 from pyarrow.fs import FileInfo, FileSelector, FileType, copy_files
-from pyiceberg.exceptions import ValidationError
 from pyiceberg.io import load_file_io
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.serializers import FromInputFile
@@ -132,7 +131,7 @@ class Warehouse:
         """Read a metadata file; None where it is damaged or gone."""
         try:
             return FromInputFile.table_metadata(self.io.new_input(file.address))
-        except (DamagedFile, ValidationError, ValueError, OSError):
+        except DamagedFile:
             return None
 
     def _metadata_of(self, address: str) -> tuple[MetadataFile, ...]:
