@@ -90,8 +90,8 @@ def test_behind_two_dashes_nothing_is_an_option(retable: Retable) -> None:
     assert "--settings" in retable("show-ddl", "--dialect", "mysql", "--", "--settings").stdout
 
 
-def _failing(error: Exception) -> Callable[[object], Never]:
-    def fail(_: object) -> Never:
+def _failing(error: Exception) -> Callable[..., Never]:
+    def fail(*_: object) -> Never:
         raise error
 
     return fail

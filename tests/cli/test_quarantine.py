@@ -192,7 +192,7 @@ def stages(filled: Lake, monkeypatch: pytest.MonkeyPatch) -> Stages:
         yield None
 
     monkeypatch.setattr(quarantine, "running_spark", no_spark)
-    monkeypatch.setattr(run, "_doors", lambda _: {stage: found.door(stage) for stage in ("decode", "replay")})
+    monkeypatch.setattr(run, "_doors", lambda *_, **__: {stage: found.door(stage) for stage in ("decode", "replay")})
     monkeypatch.setattr("retable.land.spark.land", found.door("land"))
     return found
 

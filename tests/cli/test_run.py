@@ -61,7 +61,9 @@ def stages(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage
         yield None
 
     monkeypatch.setattr(run, "running_spark", no_spark)
-    monkeypatch.setattr(run, "_doors", lambda _: {stage: stages.door(stage) for stage in ("land", "decode", "replay")})
+    monkeypatch.setattr(
+        run, "_doors", lambda *_, **__: {stage: stages.door(stage) for stage in ("land", "decode", "replay")}
+    )
     return stages
 
 

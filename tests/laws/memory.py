@@ -178,6 +178,9 @@ class MemoryCatalog:
 
     described = load
 
+    def find_damage(self, name: str, failure: Exception) -> None:
+        """Nothing in memory is ever damaged."""
+
     def create(self, name: str, with_part: bool, location: str, format_version: int) -> LoadedTable:
         return LoadedTable(name, self.tables.setdefault(name, Table(with_part, format_version)))
 

@@ -208,7 +208,9 @@ def test_a_catalog_that_names_a_record_which_is_gone_is_told_as_old(
     act(lake_settings)
     lake = open_lake(lake_settings)
     damage(Path(lake.load(LAKE_TABLE).metadata_location))
-    with pytest.raises(CatalogMismatch, match="ops.lake that is no longer right: the file .*metadata.json .*retable recover"):
+    with pytest.raises(
+        CatalogMismatch, match="ops.lake that is no longer right: the file .*metadata.json .*retable recover"
+    ):
         runs_behind(open_lake_to_read(lake_settings))
 
 

@@ -61,7 +61,7 @@ def test_a_window_whose_bronze_is_damaged_is_not_decoded_and_silver_stays(landed
     change(path, path.stat().st_size // 2)
     with pytest.raises(DamagedFile, match="CRC checksum verification failed") as caught:
         decode(spark, lake, settings.source("erp"), WINDOW, "run-3", NOW)
-    assert caught.value.facts == {"path": task.file.file_path}
+    assert caught.value.facts == {"path": task.file.file_path, "window": WINDOW}
     assert lake.load("silver.erp").scan().to_arrow() == silver
 
 

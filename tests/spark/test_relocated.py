@@ -6,13 +6,15 @@ import pytest
 
 from moved_lakes import files_below, metadata_below, newest, registered, relocate
 from retable.config import load_settings
+from retable.ledger.catalog import Lake, connect
 from retable.ledger.relocate import addresses
+from retable.session import build_session
 
 TOML = '[lake]\ncatalog = "sqlite:///lake/catalog.db"\nwarehouse = "lake"\n'
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_every_snapshot_branch_and_deleted_row_is_as_it_was(fresh_lake, lake_on_spark, tmp_path, version):
+def test_every_snapshot_branch_and_deleted_row_is_as_it_was(fresh_lake, tmp_path, version):
     spark, lake, _ = fresh_lake
     for statement in _life(version, lake.new_location("gold")):
         spark.sql(statement)
@@ -45,7 +47,8 @@ def test_every_snapshot_branch_and_deleted_row_is_as_it_was(fresh_lake, lake_on_
         assert _rows(alone.scan(snapshot_id=shot).to_arrow()) == before[shot]
 
     (tmp_path / "moved" / "retable.toml").write_text(TOML)
-    spark, lake, _ = lake_on_spark(load_settings(tmp_path / "moved" / "retable.toml"))
+    settings = load_settings(tmp_path / "moved" / "retable.toml")
+    lake, spark = Lake(settings, connect(settings.lake)), build_session(settings, "retable tests")
     lake.catalog.create_namespace("gold")
     lake.catalog.register_table("gold.orders", metadata)
     for shot, expected in before.items():

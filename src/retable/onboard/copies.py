@@ -10,12 +10,13 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.csv as csv
 import pyarrow.parquet as pq
-from pyiceberg.exceptions import ValidationError
 from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import StaticTable
 
-from retable.errors import EnvironmentFault, InvalidSetting, NotFound
+from retable.errors import DamagedFile, EnvironmentFault, InvalidSetting, NotFound
+from retable.ledger import checksums  # noqa: F401  # it says which file cannot be read
+from retable.ledger.damage import without_remedy
 from retable.model.schema import GoldType
 
 CopyKind = Literal["parquet", "csv", "iceberg"]
@@ -127,8 +128,10 @@ def _reading(what: object, hint: str = "") -> Iterator[None]:
     """Take what goes wrong while a copy is read for a fault of it, which names it."""
     try:
         yield
-    except ValidationError as error:
-        reason = "it is no metadata of an Iceberg table; give the newest file of the table's folder `metadata`"
+    except DamagedFile as error:
+        reason = without_remedy(error)
+        if str(what).endswith(".json"):
+            reason = "it is no metadata of an Iceberg table; give the newest file of the table's folder `metadata`"
         raise EnvironmentFault(f"{what} cannot be read: {reason}", path=str(what)) from error
     except (OSError, pa.ArrowInvalid, UnicodeError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
