@@ -12,7 +12,18 @@ import pytest
 from servers.kafka_broker import kafka  # noqa: F401  # a fixture
 from servers.lake_shop import Place
 from servers.processes import Process
-from servers.stores import AWS, REGION, USER, VARIABLES, Postgres, client, moto_server, postgres_server, rest_server
+from servers.stores import (
+    AWS,
+    REGION,
+    USER,
+    VARIABLES,
+    Postgres,
+    client,
+    drop_databases,
+    moto_server,
+    postgres_server,
+    rest_server,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -87,6 +98,7 @@ def place(
                     server = stack.enter_context(rest_server(tmp_path, warehouse, store.port))
                     return Place(f"rest+http://127.0.0.1:{server.port}", warehouse, store.port)
                 case _:
+                    drop_databases(client(store.port, "glue"))
                     address = f"glue://{REGION}?endpoint=http://127.0.0.1:{store.port}"
                     return Place(address, warehouse, store.port)
 

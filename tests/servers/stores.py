@@ -54,6 +54,17 @@ def client(port: int, service: str = "s3") -> Any:
     )
 
 
+def drop_databases(glue: Any) -> None:
+    """Empty the one catalog that Glue has for an account: the lakes of earlier tests stand in it too."""
+    for page in glue.get_paginator("get_databases").paginate():
+        for database in page["DatabaseList"]:
+            name = database["Name"]
+            for tables in glue.get_paginator("get_tables").paginate(DatabaseName=name):
+                for table in tables["TableList"]:
+                    glue.delete_table(DatabaseName=name, Name=table["Name"])
+            glue.delete_database(Name=name)
+
+
 @contextmanager
 def moto_server(folder: Path) -> Iterator[Process]:
     """S3 and Glue in the memory of a process."""
