@@ -11,12 +11,14 @@ from retable.cli.clock import new_run, user
 from retable.cli.output import NeedsAttention, print_facts, print_json, say
 from retable.cli.progress import Progress
 from retable.cli.run import call_attention_to_rebuilt, running_spark
-from retable.errors import NotFound
+from retable.errors import DamagedFile, NotFound
+from retable.gold.damage import rows_by_name, unread_state, with_recorded_hold
 from retable.gold.read import find_gold, gold_states, is_retired
 from retable.gold.release import Release, Way, count_waiting, dialect_of, plan_rebuild, plan_release
 from retable.gold.rulings import ruling_row
-from retable.gold.state import hold_json
+from retable.gold.state import GoldState, hold_json
 from retable.ledger.catalog import Lake
+from retable.ledger.read import read_tables
 from retable.ledger.rows import ActionRow, StageReport
 from retable.ledger.write import append_rows
 
@@ -28,7 +30,7 @@ def list_holds(ctx: typer.Context, as_json: Json = False) -> None:
     lake = lake_of(ctx)
     held = [
         {"name": name, "source": state.source, **hold_json(state.hold)}
-        for name, state in gold_states(lake).items()
+        for name, state in _states(lake).items()
         if state.hold is not None and not is_retired(lake, state)
     ]
     if as_json:
@@ -38,6 +40,23 @@ def list_holds(ctx: typer.Context, as_json: Json = False) -> None:
             print_facts({**facts, "remedy": str(facts["remedy"]).replace("TABLE", str(facts["name"]))})
     else:
         say("nothing is held")
+
+
+def _states(lake: Lake) -> dict[str, GoldState]:
+    """What every gold table says of itself, and what ops.tables alone knows of those that lack or cannot say it."""
+    unread: list[DamagedFile] = []
+    rows = read_tables(lake)
+    by_identity, by_name = {(row.source, row.identity): row for row in rows}, rows_by_name(rows)
+    found = {
+        name: with_recorded_hold(state, by_identity.get((state.source, state.identity)))
+        for name, state in gold_states(lake, unread.append).items()
+    }
+    for error in unread:
+        row = by_name.get(str(error.facts["table"]))
+        if row is None:
+            raise error
+        found[row.gold] = unread_state(row, error)
+    return dict(sorted(found.items()))
 
 
 def release_hold(
@@ -85,6 +104,8 @@ def release_hold(
 
 def _plan(lake: Lake, table: str, way: Way, statement: str | None) -> Release:
     _, state = find_gold(lake, table)
+    row = next((row for row in read_tables(lake, state.source) if row.identity == state.identity), None)
+    state = with_recorded_hold(state, row)
     source = lake.settings.source(state.source)
     waiting = count_waiting(lake, source.name, table)
     if state.hold is None and way == "rebuild":

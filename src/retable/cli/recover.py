@@ -57,8 +57,14 @@ def recover(
         typer.confirm(f"Make the catalog {settings.lake.catalog} name these tables?", abort=True, err=True)
     others = {each.name: each.catalog for each in changes if each.catalog is not None and each.warehouse is None}
     tables = others | {name: table.metadata.address for name, table in findings.tables.items()}
-    kept = adopt(settings, tables, record, now(), former=former)
+    golds = {
+        name: each for name, each in findings.tables.items() if each.folder.startswith(f"{warehouse.address}/gold/")
+    }
+    lacking = [name for name, each in golds.items() if each.lacks_commits]
+    kept = adopt(settings, tables, record, now(), former=former, lacking=lacking)
     say(f"recovered {len(findings.tables):,} tables" + ("" if kept is None else f"; the former catalog is {kept}"))
+    for name in lacking:
+        say(f"{name} is held: it lacks its last commits; `retable hold release {name} --rebuild` replays them")
     say("`retable status` shows the lake; `retable run SOURCE` goes on behind the newest run")
 
 

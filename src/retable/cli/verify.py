@@ -20,6 +20,7 @@ from retable.verify.ledger import against_ledger
 from retable.verify.rows import Share
 
 _DIFFERENT = 4
+_DAMAGED = "DAMAGED"
 _SHARE = re.compile(r"([1-9][0-9]{0,4})/([1-9][0-9]{0,3})\Z")
 _MOST_FINDINGS = 40
 
@@ -82,7 +83,7 @@ def _or_damaged(against: Literal["bronze", "ledger"], verify: Callable[[], Repor
     try:
         return verify()
     except DamagedFile as error:
-        finding = Finding("DAMAGED", str(error.facts.get("path", "")), error.message)
+        finding = Finding(_DAMAGED, str(error.facts.get("path", "")), error.message)
         return Report(against, {}, (finding,), ())
 
 
@@ -97,7 +98,11 @@ def _print(table: str, report: Report, part: Share) -> None:
     looked = ", ".join(f"{count:,} {what}" for what, count in report.checked.items())
     compared = "" if report.rows is None else f"; {report.rows.left:,} rows of gold, {report.rows.right:,} rebuilt"
     some = f", part {part.number} of {part.of} of the keys" if report.against == "bronze" and part.of > 1 else ""
-    say(f"{table} against {report.against}{some}: {'equal' if report.is_equal else 'DIFFERENT'} ({looked}{compared})")
+    if any(finding.code == _DAMAGED for finding in report.findings):
+        say(f"{table} against {report.against}{some}: DAMAGED, nothing was compared")
+    else:
+        verdict = "equal" if report.is_equal else "DIFFERENT"
+        say(f"{table} against {report.against}{some}: {verdict} ({looked}{compared})")
     for note in report.notes:
         say(f"    {note}")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from retable.decode.registry import find_format
-from retable.errors import NotFound
+from retable.errors import DamagedFile, NotFound
 from retable.freshness.blockers import read_blockers, read_quarantine, read_unpublished
 from retable.freshness.cuts import first_whole
 from retable.freshness.gaps import read_gaps
@@ -12,13 +12,14 @@ from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge, 
 from retable.freshness.progress import Progress, decoded_anew, read_progress, read_promises, watermarks_before
 from retable.freshness.watermark import Line, Watermarks, to_rows
 from retable.gold.claims import Moved, find_moved
+from retable.gold.damage import rows_by_name, unread_state, with_recorded_hold
 from retable.gold.described import state_of
 from retable.gold.names import gold_table
 from retable.gold.read import feeds, find_gold
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_cuts, read_ledger, read_tables, read_watermarks
-from retable.ledger.rows import WatermarkRow
+from retable.ledger.rows import TableRow, WatermarkRow
 from retable.ledger.write import append_rows
 from retable.model.evidence import GRADES, Grade
 from retable.replay.sharded import is_sharded
@@ -45,7 +46,7 @@ def source_of(lake: Lake, name: str) -> SourceSettings:
     """Give the source that a gold table, or a source's own name, speaks of; NotFound where the settings have it not."""
     if "." not in name:
         return lake.settings.source(name)
-    source = find_gold(lake, name)[1].source
+    source = _fed_by(lake, name)
     if source not in lake.settings.sources:
         raise NotFound(
             f"{name} came from the source {source}, which the settings do not have any more: it stays as it is",
@@ -64,9 +65,8 @@ def tables_of(lake: Lake, source: str) -> dict[str, GoldState]:
     """Give what the gold tables of a source say of themselves, by gold name."""
     states: dict[str, GoldState] = {}
     for row in read_tables(lake, source):
-        table = lake.find(row.gold)
-        state = None if table is None else state_of(table.metadata)
-        if state is not None and state.identity == row.identity:
+        state = _recorded_state(lake, row)
+        if state is not None:
             states[row.gold] = state
     return states
 
@@ -116,8 +116,35 @@ def _asked(lake: Lake, names: Iterable[str]) -> list[tuple[SourceSettings, list[
     return [(lake.settings.source(source), asked) for source, asked in tables.items()]
 
 
+def _fed_by(lake: Lake, name: str) -> str:
+    """The source of a gold table; of one whose metadata cannot be read as ops.tables has it."""
+    try:
+        return find_gold(lake, name)[1].source
+    except DamagedFile:
+        row = rows_by_name(read_tables(lake)).get(name)
+        if row is None:
+            raise
+        return row.source
+
+
 def _states(lake: Lake, source: SourceSettings, tables: Sequence[str]) -> dict[str, GoldState]:
-    return {name: find_gold(lake, name)[1] for name in tables} or _taken(lake, source)
+    recorded = rows_by_name(read_tables(lake, source.name)) if tables else {}
+    found = {}
+    for name in tables:
+        row = recorded.get(name)
+        state = None if row is None else _recorded_state(lake, row)
+        found[name] = find_gold(lake, name)[1] if state is None else state
+    return found or _taken(lake, source)
+
+
+def _recorded_state(lake: Lake, row: TableRow) -> GoldState | None:
+    """What a table that is recorded says of itself, and what only its record knows; None where it is not there."""
+    try:
+        table = lake.find(row.gold)
+    except DamagedFile as error:
+        return unread_state(row, error)
+    state = None if table is None else state_of(table.metadata)
+    return None if state is None or state.identity != row.identity else with_recorded_hold(state, row)
 
 
 def _taken(lake: Lake, source: SourceSettings) -> dict[str, GoldState]:

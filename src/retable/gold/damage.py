@@ -1,22 +1,71 @@
 """A gold table of which a file cannot be read: which file it is, and the hold that says so."""
 
+import json
+from collections.abc import Iterable
+from dataclasses import replace
+
 from retable.errors import DamagedFile, RetableError
+from retable.gold.state import GoldState, parse_hold
 from retable.ledger.catalog import Lake
 from retable.ledger.damage import without_remedy
 from retable.ledger.faults import explained, spark_explained
+from retable.ledger.rows import TableRow
 from retable.ledger.warehouse import plain_path
 from retable.replay.history import Hold
+from retable.replay.sharded import is_sharded
 
 DAMAGED = "DAMAGED"
 REMEDY_DAMAGED = (
     "retable hold release TABLE --rebuild --reason ...; where a copy of the lake has the file, put it back, then: "
     "retable hold release TABLE --retry --reason ..."
 )
+METADATA = "DAMAGED_METADATA"
+"""The code of a hold that stands in ops.tables, as the table itself cannot be written."""
+REMEDY_METADATA = (
+    "retable recover, or put the file back from a copy of the lake; then: "
+    "retable hold release TABLE --rebuild --reason ..."
+)
+LACKS_COMMITS = Hold(
+    METADATA,
+    "its newest metadata was damaged, and the one before it was taken: it lacks its last commits",
+    None,
+    None,
+    None,
+    "retable hold release TABLE --rebuild --reason ...",
+)
 
 
 def damaged_hold(error: DamagedFile) -> Hold:
     """The hold of a table with such a file: it stops as it is."""
     return Hold(DAMAGED, without_remedy(error), None, None, None, REMEDY_DAMAGED)
+
+
+def rows_by_name(rows: Iterable[TableRow]) -> dict[str, TableRow]:
+    """What ops.tables says by gold name: of two tables that had one name, one after the other, the one that lives."""
+    return {row.gold: row for row in sorted(rows, key=lambda row: row.state != "dropped")}
+
+
+def unread_state(row: TableRow, error: DamagedFile) -> GoldState:
+    """What is known of a table whose metadata cannot be read: it is held, whatever it said of itself.
+
+    Which of the source's tables go into one of several, only its metadata tells: there the error is raised again.
+    """
+    if is_sharded(row.identity):
+        raise error
+    hold = Hold(METADATA, without_remedy(error), None, None, None, REMEDY_METADATA)
+    return GoldState(row.source, row.identity, row.name, "held", hold=hold, is_unread=True)
+
+
+def recorded_hold(row: TableRow | None) -> Hold | None:
+    """The hold that ops.tables has for damaged metadata of a table: what came since may lack in the table."""
+    hold = None if row is None or row.hold is None else parse_hold(json.loads(row.hold))
+    return hold if hold is not None and hold.code == METADATA else None
+
+
+def with_recorded_hold(state: GoldState, row: TableRow | None) -> GoldState:
+    """What a table says of itself, held where ops.tables says that it lacks something."""
+    hold = recorded_hold(row)
+    return state if hold is None or state.hold is not None else replace(state, state="held", hold=hold)
 
 
 def find_damage(lake: Lake, name: str, failure: Exception) -> DamagedFile | None:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from retable.errors import DamagedFile
+from retable.gold.damage import recorded_hold, rows_by_name, unread_state
 from retable.gold.state import GoldState
 from retable.gold.store import Catalog
 from retable.ledger.rows import TableRow
@@ -15,10 +17,14 @@ REMEDY = "move or rebuild the table that has the name, then: retable hold releas
 
 @dataclass(slots=True)
 class Found:
-    """A table's gold as it stands: its name and what it says of itself; no state where there is none yet."""
+    """A table's gold as it stands: its name and what it says of itself; no state where there is none yet.
+
+    `hold` is what only ops.tables knows: the metadata was damaged, and what came since may lack.
+    """
 
     gold: str
     state: GoldState | None = None
+    hold: Hold | None = None
 
 
 class Places:
@@ -35,6 +41,7 @@ class Places:
         self._near: dict[str, list[Found]] = {}
         self._catalog = catalog
         self._source = source
+        self._rows = rows_by_name(recorded.values())
         self._step = step
 
     def find(self, identity: str, desired: str, former: Iterable[str] = ()) -> Found:
@@ -60,19 +67,27 @@ class Places:
 
     def _found(self, name: str) -> Found:
         """A table as it stands; without a state where it is not there, or not of this source."""
-        table = self._catalog.described(name)
+        row = self._rows.get(name)
+        try:
+            table = self._catalog.described(name)
+        except DamagedFile as error:
+            if row is None:
+                raise
+            unread = unread_state(row, error)
+            return Found(name, unread, unread.hold)
         state = None if table is None else table.state
         if state is None or state.source != self._source:
             return Found(name)
         self.horizon = max(self.horizon, state.horizon)
-        return Found(name, state)
+        return Found(name, state, recorded_hold(row))
 
     def rename(self, wanted: Mapping[str, str], found: Mapping[str, Found]) -> dict[str, Hold]:
         """Give tables their names; a circle of names is broken by a name in between.
 
         A name that a table keeps which has no reason to move cannot be given: the hold of that table comes back.
         """
-        moves = {i: wanted[i] for i, f in found.items() if f.state is not None and f.gold != wanted[i]}
+        there = {i: f for i, f in found.items() if f.state is not None and not f.state.is_unread}
+        moves = {i: wanted[i] for i, f in there.items() if f.gold != wanted[i]}
         leaving = {found[i].gold for i in moves}
         blocked = {i: to for i, to in moves.items() if to not in leaving and self._catalog.described(to) is not None}
         while moves := {i: to for i, to in moves.items() if i not in blocked}:

@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 from retable.ddl.registry import DIALECTS, parse_statement
 from retable.errors import InvalidSetting
+from retable.gold.damage import METADATA
 from retable.gold.silver import system_of
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
@@ -94,7 +95,7 @@ def fitting_ways(hold: Hold) -> tuple[Way, ...]:
     if hold.place is None and hold.remedy == REMEDY_BEHIND:
         return ("skip", "rebuild")
     if hold.place is None:
-        return ("rebuild",) if hold.code == "LATE_CHANGE" else ("retry", "rebuild")
+        return ("rebuild",) if hold.code in ("LATE_CHANGE", METADATA) else ("retry", "rebuild")
     if hold.remedy == REMEDY_DATABASE:
         return ("approve", "reject", "skip", "retry", "rebuild")
     if "--approve" in hold.remedy:

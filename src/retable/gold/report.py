@@ -59,8 +59,9 @@ class Report:
     def record(self, replayed: Replayed, seconds: float) -> StageReport:
         """Leave the record of the run; the ledger comes last, because it says that all the rest is done."""
         source, now, outcomes = self._source, self._now, replayed.outcomes
+        read = [outcome for outcome in outcomes if not outcome.state.is_unread]
         for ordinal, window in self._windows.items():
-            mine = [o for o in outcomes if ordinal in o.counted or window.name == replayed.window]
+            mine = [o for o in read if ordinal in o.counted or window.name == replayed.window]
             if mine:
                 rejects = [(o.history, [r for r in o.rejects if r.event.ordinal == ordinal]) for o in mine]
                 record.quarantine_rejects(self._lake, source, window, rejects, now)
@@ -69,13 +70,14 @@ class Report:
         rows: list[Row] = list(record.change_rows(self._lake, source, replayed.statements, outcomes, now, told))
         states = [record.table_row(source, o.gold, o.state, now) for o in outcomes]
         rows += [row for row in states if record.facts(row) != record.facts(self._tables.get(row.identity))]
-        snapshots = {o.state.identity: (o.gold, o.snapshot, o.state.state) for o in outcomes}
+        snapshots = {o.state.identity: (o.gold, o.snapshot, o.state.state) for o in read}
         latest = max([replayed.window, *(row.window for row in self._ledger if row.stage == "replay")])
         rows += record.cut_rows(self._lake, source, latest, snapshots, now)
         append_rows(self._lake, rows)
         self._step("recorded but for the ledger")
         counted = self._count(replayed, seconds)
-        held_before = {row.gold for i, row in self._tables.items() if row.state == "held" and i not in snapshots}
+        looked_at = {outcome.state.identity for outcome in outcomes}
+        held_before = {row.gold for i, row in self._tables.items() if row.state == "held" and i not in looked_at}
         total: Counter[str] = Counter()
         for row in counted:
             total.update(row.counts)

@@ -21,7 +21,7 @@ from retable.gold.state import GoldState
 from retable.gold.store import Lane
 from retable.gold.survey import Seen, Survey
 from retable.gold.table import TableReplay
-from retable.gold.work import Outcome, Work
+from retable.gold.work import Outcome, Work, left_unread
 from retable.replay.fold import REMEDY_REBUILD
 from retable.replay.history import Hold, TableHistory
 from retable.replay.row_event import RowEvent
@@ -118,14 +118,15 @@ class Run:
         gold, state = seen.found[identity].gold, seen.found[identity].state
         if self._is_nothing(seen, identity) or (way == "replay" and self._is_done(seen, identity, silver)):
             return None
-        if way == "replay" and state is not None and may_go_on(state.hold, history):
+        damaged = seen.found[identity].hold if way == "replay" else None
+        if way == "replay" and damaged is None and state is not None and may_go_on(state.hold, history):
             events, silver, way = (
                 self._all_of(seen, history, silver),
                 {**self._past.replayed_content(), **silver},
                 "resume",
             )
         endless = next((undecided(seen.endless[each]) for each in history.identities & seen.endless.keys()), None)
-        hold = self._blocked.get(identity) or seen.tables.gold_names()[identity][1] or endless
+        hold = damaged or self._blocked.get(identity) or seen.tables.gold_names()[identity][1] or endless
         keys: tuple[str, ...] = ()
         standing = None if way == "rebuild" else state
         stopped = None if standing is None or way == "resume" else standing.hold
@@ -247,6 +248,8 @@ class Run:
 
     def _replay_table(self, lane: Lane, window: str, work: Work) -> Outcome:
         """Replay one table; one of which a file is damaged is held."""
+        if work.state is not None and work.state.is_unread and not work.rebuilds:
+            return left_unread(work, work.state)
         table = TableReplay(lane.catalog, lane.rows, self._run_id, window, self._step)
         try:
             return table.replay(work, self._location)

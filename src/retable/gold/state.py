@@ -85,7 +85,8 @@ class GoldState:
     settings (`Settings.typing`) by which they have their types. `keys_are_set`: the settings named the `keys`.
     `shards` are the source's tables that go into it, by identity, where there are several; `gathered` the tables of
     gold that had rows of it, by identity, with what was replayed into them by then (`retable.gold.claims`).
-    `is_set_back`, which no property tells: main lacks rows that were written to it, as somebody rolled it back.
+    `is_set_back`, which no property tells: main lacks rows that were written to it, as somebody rolled it back; nor
+    `is_unread`: its metadata cannot be read, and only what ops.tables says of it is known.
     """
 
     source: str
@@ -108,6 +109,7 @@ class GoldState:
     shards: dict[str, ShardState] = field(default_factory=dict)
     gathered: dict[str, str] = field(default_factory=dict)
     is_set_back: bool = False
+    is_unread: bool = False
 
     @property
     def names(self) -> set[TableName]:
@@ -212,7 +214,7 @@ def from_properties(properties: dict[str, str]) -> GoldState | None:
         tuple(_implicit(own["identity"], item) for item in json.loads(own["implicit"])),
         json.loads(own.get("pending", "{}")),
         parse_sequence(own["void"]) if "void" in own else None,
-        _hold(json.loads(own["hold"])) if "hold" in own else None,
+        parse_hold(json.loads(own["hold"])) if "hold" in own else None,
         int(own["horizon"]),
         _floor(json.loads(own["floor"])) if "floor" in own else None,
         own.get("typing", ""),
@@ -246,7 +248,8 @@ def _floor(facts: dict[str, Any]) -> Floor:
     return Floor(dropped, facts["through"], facts["partial"])
 
 
-def _hold(facts: dict[str, str | None]) -> Hold:
+def parse_hold(facts: dict[str, str | None]) -> Hold:
+    """Read a hold from its facts (`hold_json`)."""
     position, at = facts["position"], facts.get("at")
     return Hold(
         facts["code"] or "",

@@ -290,3 +290,11 @@ def all_held(events: list[RowEvent]) -> Folded:
     for event in events:
         folded.verdicts[event.ordinal, "held"] += event.counted
     return folded
+
+
+def left_unread(work: Work, state: GoldState) -> Outcome:
+    """What comes of a table whose metadata cannot be read: all its rows wait, and nothing is committed to it."""
+    work = work.one_by_one()
+    history = replace(work.history, changes=())
+    verdicts = all_held(work.events).verdicts
+    return Outcome(work.gold, state, None, history, counted_of(work), work.applied, verdicts)

@@ -18,15 +18,16 @@ from pyiceberg.io import FileIO, InputFile, OutputFile
 from pyiceberg.io import pyarrow as iceberg
 from pyiceberg.io.fileformat import FileFormatFactory
 from pyiceberg.io.pyarrow import ParquetFormatModel, ParquetFormatWriter, write_file
-from pyiceberg.manifest import DataFile, FileFormat
+from pyiceberg.manifest import DataFile, FileFormat, ManifestEntry, ManifestFile
 from pyiceberg.schema import Schema
 from pyiceberg.serializers import FromInputFile
-from pyiceberg.table import FileScanTask
+from pyiceberg.table import FileScanTask, snapshots
 from pyiceberg.table.deletion_vector import DeletionVector, deletion_vectors_from_puffin_file
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.puffin import PuffinFile
 from pyiceberg.typedef import Properties
 
+from retable.errors import RetableError
 from retable.ledger.damage import damaged_file, missing_file
 
 __all__ = ["open_parquet", "read_vector", "write_file"]
@@ -66,6 +67,18 @@ def _reading(path: str) -> Iterator[None]:
         if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None or _STORE in str(error):
             raise
         raise damaged_file(path, str(error)) from error
+
+
+@contextmanager
+def _reading_avro(path: str) -> Iterator[None]:
+    """The same for a manifest or a list of them: their reader fails with any error where the bytes are not Avro."""
+    try:
+        with _reading(path):
+            yield
+    except (RetableError, OSError):
+        raise
+    except Exception as error:
+        raise damaged_file(path, str(error) or type(error).__name__) from error
 
 
 class _Writer(ParquetFormatWriter):
@@ -132,6 +145,24 @@ def _metadata_named(read: Callable[..., TableMetadata]) -> Callable[..., TableMe
     return read_named
 
 
+def _manifest_named(read: Callable[..., list[ManifestEntry]]) -> Callable[..., list[ManifestEntry]]:
+    @wraps(read)
+    def read_named(manifest: ManifestFile, *args: Any, **told: Any) -> list[ManifestEntry]:
+        with _reading_avro(manifest.manifest_path):
+            return read(manifest, *args, **told)
+
+    return read_named
+
+
+def _list_named(read: Callable[..., tuple[ManifestFile, ...]]) -> Callable[..., tuple[ManifestFile, ...]]:
+    @wraps(read)
+    def read_named(io: FileIO, manifest_list: str) -> tuple[ManifestFile, ...]:
+        with _reading_avro(manifest_list):
+            return read(io, manifest_list)
+
+    return read_named
+
+
 FileFormatFactory._registry[FileFormat.PARQUET] = _Parquet()
 iceberg._get_file_format = lru_cache(_checked(iceberg._get_file_format))
 iceberg._task_to_record_batches = _rows_named(iceberg._task_to_record_batches)
@@ -140,3 +171,5 @@ iceberg.deletion_vectors_from_puffin_file = _vectors_checked(  # type: ignore[at
     deletion_vectors_from_puffin_file
 )
 FromInputFile.table_metadata = _metadata_named(FromInputFile.table_metadata)  # type: ignore[method-assign]
+ManifestFile.fetch_manifest_entry = _manifest_named(ManifestFile.fetch_manifest_entry)  # type: ignore[method-assign]
+snapshots._manifests = _list_named(snapshots._manifests)  # type: ignore[attr-defined]  # it imported the name

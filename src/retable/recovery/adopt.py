@@ -1,8 +1,9 @@
 """A catalog that is made again from the tables of its warehouse."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -14,13 +15,18 @@ from sqlalchemy.orm import Session
 
 from retable.config import Settings
 from retable.errors import RetableError
+from retable.gold.damage import LACKS_COMMITS
+from retable.gold.read import find_gold
+from retable.gold.record import table_row
 from retable.lake_catalogs import SqliteCatalog
 from retable.ledger.catalog import Lake, close_lake, connect, open_lake_to_read
 from retable.ledger.data_files import FORMER_LOCATION
 from retable.ledger.faults import explained
 from retable.ledger.identity import LakeRecord, count_run, record_of, to_properties, write_record
+from retable.ledger.rows import TableRow
 from retable.ledger.sqlite_file import use_write_ahead_log
 from retable.ledger.warehouse import LAKE_TABLE, Warehouse
+from retable.ledger.write import append_rows
 from retable.recovery.tables import moved
 
 
@@ -50,19 +56,20 @@ def adopt(
     now: datetime,
     step: Callable[[str], None] = lambda _: None,
     former: str | None = None,
+    lacking: Collection[str] = (),
 ) -> Path | None:
     """Let the catalog name exactly these metadata files, by table, and give the lake its next number.
 
     `record` is the warehouse's own, if it has one, `former` where the warehouse stood before. A SQLite catalog is made
     as a new file; gives where the former one is kept. In any other catalog one table after the other is registered:
-    where that ends halfway, run it again.
+    where that ends halfway, run it again. Gold tables that are `lacking` their last commits are recorded as held.
     """
     if isinstance(settings.lake.catalog, SqliteCatalog):
         kept = _adopt_in_new_file(settings, settings.lake.catalog.file, tables, now, step, former)
     else:
         kept = None
         _register(Lake(settings, connect(settings.lake)), tables, step, former)
-    _count(settings, record)
+    _count(settings, record, lacking, now)
     return kept
 
 
@@ -111,12 +118,18 @@ def _register(lake: Lake, tables: Mapping[str, str], step: Callable[[str], None]
                     change.set_properties({FORMER_LOCATION: json.dumps([was])})
 
 
-def _count(settings: Settings, record: LakeRecord | None) -> None:
+def _held(lake: Lake, name: str, now: datetime) -> TableRow:
+    _, state = find_gold(lake, name)
+    return table_row(state.source, name, replace(state, state="held", hold=LACKS_COMMITS), now)
+
+
+def _count(settings: Settings, record: LakeRecord | None, lacking: Collection[str], now: datetime) -> None:
     """Let both places agree on this lake again: its id and place are the warehouse's, its number is a new one.
 
     A lake of an older Retable has no identity: its next run gives it one.
     """
     lake = Lake(settings, connect(settings.lake))
+    append_rows(lake, [_held(lake, name, now) for name in lacking])
     with explained(settings.lake):
         table = lake.find(LAKE_TABLE)
         told = None if table is None else record_of(table)

@@ -17,11 +17,15 @@ _TABLES = "ops.tables"
 
 @dataclass(frozen=True, slots=True)
 class FoundTable:
-    """A table of the warehouse: its name, its folder, and the metadata file that counts."""
+    """A table of the warehouse: its name, its folder, and the metadata file that counts.
+
+    `lacks_commits`: there was a newer one, which is damaged or gone.
+    """
 
     name: str
     folder: str
     metadata: MetadataFile
+    lacks_commits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,7 @@ def find_tables(
     """
     findings, read = Findings(), []
     chosen_by_hand, named = set(map(plain_path, taken)), set(map(plain_path, known.values()))
+    versions = {_folder(address): _version(address) for address in known.values()}
     for folder in warehouse.tables():
         step(folder.address)
         by_hand = [file for file in folder.metadata if plain_path(file.address) in chosen_by_hand]
@@ -76,7 +81,8 @@ def find_tables(
         elif name is None:
             findings.unnamed.append(folder.address)
         else:
-            by_name[name].append(FoundTable(name, folder.address, file))
+            lacks = file.version < max(folder.metadata[0].version, versions.get(plain_path(folder.address), 0))
+            by_name[name].append(FoundTable(name, folder.address, file, lacks))
     for name, tables in sorted(by_name.items()):
         wanted = [table for table in tables if plain_path(table.metadata.address) in chosen_by_hand] or tables
         if len(wanted) == 1:
@@ -159,7 +165,7 @@ def differences(findings: Findings, known: Mapping[str, str]) -> list[Difference
                 continue
             behind = None
             if table is not None and _folder(here) == _folder(there):
-                behind = table.metadata.version - int(here.rpartition("/")[2].partition("-")[0].lstrip("v"))
+                behind = table.metadata.version - _version(here)
             found.append(Difference(name, here, there, behind))
         else:
             found.append(Difference(name, here, there))
@@ -174,3 +180,9 @@ def moved(address: str, old: str, new: str) -> str:
 
 def _folder(address: str) -> str:
     return plain_path(address).rpartition("/metadata/")[0]
+
+
+def _version(address: str) -> int:
+    """The version in the name of a metadata file; 0 where its name tells none."""
+    number = address.rpartition("/")[2].partition("-")[0].partition(".")[0].lstrip("v")
+    return int(number) if number.isdigit() else 0
