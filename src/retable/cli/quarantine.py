@@ -219,7 +219,7 @@ def _facts(row: QuarantineRow, accepted: Mapping[str, ActionRow]) -> dict[str, o
         "window": row.window,
         "stage": row.stage,
         "code": row.code,
-        "state": "open" if action is None else "accepted",
+        "state": "open" if action is None else "accepted" if action.action == ACCEPT else "landed",
         "reason": row.reason,
         "place": row.place,
         "table": None if row.table_name is None else str(row.table_name),

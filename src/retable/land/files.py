@@ -53,6 +53,11 @@ def check_object(folder: Path, item: SourceObject) -> None:
         raise _lost(path, f"was changed ({item.size} bytes were recorded, there are {size})")
 
 
+def begins_with(folder: Path, item: SourceObject, earlier: SourceObject) -> bool:
+    """Say whether a file is longer than an earlier object of its name was, and begins with all of it."""
+    return item.size > earlier.size and _digest(folder / item.key, earlier.size) == earlier.etag
+
+
 def _walk(root: Path, folder: Path) -> Iterator[os.DirEntry[str]]:
     with os.scandir(folder) as entries:
         for entry in entries:

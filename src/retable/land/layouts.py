@@ -16,7 +16,8 @@ from retable.model.window import SourceObject
 from retable.source_settings import FilesSource
 
 _BOM = b"\xef\xbb\xbf"
-_LINES_PER_OBJECT = 1 << 40
+LINES_PER_OBJECT = 1 << 40
+"""A line without an address of its own has its number in the object, and so much for every object before it."""
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _Text = str | msgspec.UnsetType | None
@@ -56,10 +57,15 @@ def read_messages(
             yield read(source, item, line)
 
 
+def own_partition(source: FilesSource) -> int:
+    """The partition of lines that have no address but their place in an object: -1 beside those of dumped records."""
+    return -1 if source.layout == "kafka_dump" else 0
+
+
 def _read_line(source: FilesSource, item: SourceObject, line: Line) -> RawMessage:
     problem = line.problem and f"{item.key}: {line.problem}"
-    offset = item.number * _LINES_PER_OBJECT + line.number
-    return RawMessage(source.name, 0, offset, None, None, line.value, container_problem=problem)
+    offset = item.number * LINES_PER_OBJECT + line.number
+    return RawMessage(source.name, own_partition(source), offset, None, None, line.value, container_problem=problem)
 
 
 def _read_dumped(source: FilesSource, item: SourceObject, line: Line) -> RawMessage | None:
@@ -73,9 +79,9 @@ def _read_dumped(source: FilesSource, item: SourceObject, line: Line) -> RawMess
             return _raw_message(_decode(text))
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             problem = f"the line is no dumped record: {error}"
-    offset = item.number * _LINES_PER_OBJECT + line.number
+    offset = item.number * LINES_PER_OBJECT + line.number
     where = f"{item.key}, line {line.number + 1}: {problem}"
-    return RawMessage(source.name, -1, offset, None, None, line.value, container_problem=where)
+    return RawMessage(source.name, own_partition(source), offset, None, None, line.value, container_problem=where)
 
 
 def _check_names(text: bytes) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from retable.land.buckets import bucket_objects
-from retable.land.files import check_object, list_files
+from retable.land.files import begins_with, check_object, list_files
 from retable.ledger.plan import FoundObject
 from retable.model.window import SourceObject
 from retable.places import Bucket
@@ -27,6 +27,10 @@ class Objects(Protocol):
 
     def open(self, item: SourceObject) -> AbstractContextManager[BinaryIO]:
         """Read one, from its first byte; PositionsLost where it is, or has become, another one than was recorded."""
+        ...
+
+    def has_grown(self, item: SourceObject, earlier: SourceObject) -> bool:
+        """Say whether one begins with all that an earlier one of its name had, and has more."""
         ...
 
 
@@ -50,6 +54,9 @@ class FolderObjects:
             yield file
         if item.etag:
             check_object(self.folder, item)
+
+    def has_grown(self, item: SourceObject, earlier: SourceObject) -> bool:
+        return begins_with(self.folder, item, earlier)
 
 
 def objects_of(source: FilesSource) -> Objects:

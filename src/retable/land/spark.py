@@ -20,6 +20,7 @@ from retable.config import CATALOG
 from retable.errors import RetableError, Unbalanced
 from retable.land.bronze import to_batches
 from retable.land.due import record_due
+from retable.land.grown import close_outgrown
 from retable.land.landing import Landing, open_landing
 from retable.ledger.catalog import Lake
 from retable.ledger.data_files import is_whole
@@ -30,7 +31,7 @@ from retable.ledger.rows import LedgerRow, StageReport
 from retable.ledger.windows import find_window, read_windows
 from retable.ledger.write import append_rows
 from retable.model.window import Window
-from retable.source_settings import Source
+from retable.source_settings import FilesSource, Source
 
 _TASKS_PER_CORE = 4
 
@@ -69,6 +70,8 @@ def land(
     else:
         counts = {**_count_landed(spark, source, recorded, landed), "landed": landed}
     _check_positions(recorded, counts)
+    if isinstance(source, FilesSource):
+        close_outgrown(lake, source, recorded, now)
     seconds = perf_counter() - started
     append_rows(lake, [_ledger_row(lake, recorded, counts, run_id, seconds, now)])
     return StageReport(source.name, window, "land", counts, wrote=written, seconds=seconds)

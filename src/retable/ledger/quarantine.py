@@ -8,13 +8,16 @@ import pyarrow as pa
 
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
-from retable.ledger.read import read_actions, scan
+from retable.ledger.read import read_actions, read_ledger, scan
 from retable.ledger.rows import ActionRow, Stage
 from retable.ledger.tables import QUARANTINE
 from retable.model.event import TableName
 
 ACCEPT = "quarantine accept"
 """The action by which a loss is accepted; its target is the row's ID."""
+
+LANDED = "landed whole in "
+"""How the action begins by which lines close that a later window, whose name follows, has again and whole."""
 
 _OF_TABLE = ("window", "database", "schema", "table")
 _OF_ID = ("stage", "window", "topic", "partition", "offset", "row_index")
@@ -70,8 +73,17 @@ def list_quarantined(lake: Lake, source: str, window: str | None = None) -> list
 
 
 def read_accepted(lake: Lake, source: str) -> dict[str, ActionRow]:
-    """Give who accepted what of a source as lost, and why, by the ID of the row."""
-    return {row.target: row for row in read_actions(lake, source) if row.action == ACCEPT}
+    """Give who accepted what of a source as lost, and why, by the ID of the row; and what landed again, whole.
+
+    The latter counts from when the window in which it landed is replayed.
+    """
+    actions = read_actions(lake, source)
+    landed = [row for row in actions if row.action.startswith(LANDED)]
+    windows = [row.action.removeprefix(LANDED) for row in landed]
+    ledger = read_ledger(lake, source, at_least={"window": min(windows)}) if windows else []
+    replayed = {row.window for row in ledger if (row.stage, row.table) == ("replay", None)}
+    whole = [row for row, window in zip(landed, windows, strict=True) if window in replayed]
+    return {row.target: row for row in [*whole, *(row for row in actions if row.action == ACCEPT)]}
 
 
 def read_open(lake: Lake, source: str) -> pa.Table:
