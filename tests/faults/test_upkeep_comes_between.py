@@ -1,0 +1,54 @@
+"""Upkeep while somebody holds the catalog, and after a run that was killed in the middle of its replay."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+
+import psutil
+import pytest
+
+from faults.shop_lake import WHOLE, ShopLake
+from retable import lake_catalogs
+
+RUN = [sys.executable, "-c", "from retable.cli import main; main()", "run", "shop", "--to", WHOLE]
+
+
+def test_a_locked_catalog_costs_upkeep_one_wait_and_then_it_is_to_be_tried_again(
+    shop: ShopLake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lake_catalogs, "BUSY_SECONDS", 2)
+    shop.age()
+    before = shop.files()
+    with closing(sqlite3.connect(shop.catalog)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        kept = shop.call("upkeep")
+    assert kept.exit_code == 3, kept.output
+    assert "catalog.db" in kept.stderr
+    assert "left alone" not in kept.output
+    assert shop.files().items() >= before.items()
+    again = shop.call("upkeep")
+    assert again.exit_code == 0, again.output
+    shop.run()
+    assert shop.different() == {}
+
+
+def test_a_run_that_was_killed_keeps_upkeep_from_nothing(shop: ShopLake) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_GATEWAY")}
+    with subprocess.Popen(RUN, cwd=shop.folder, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        while " decode " not in (line := process.stderr.readline()):
+            assert line, "it ended before it had decoded a window"
+        family = [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]
+        for each in family:
+            each.send_signal(signal.SIGKILL)
+        psutil.wait_procs(family, timeout=10)
+    shop.age()
+    kept = shop.call("upkeep")
+    assert kept.exit_code == 0, kept.output
+    assert "left alone" not in kept.output, kept.output
+    shop.run()
+    assert shop.different() == {}
+    assert shop.call("verify", "gold_shop.stock").exit_code == 0
