@@ -13,6 +13,7 @@ from retable.ledger.catalog import open_lake
 from retable.ledger.runs import counted
 from retable.session import build_session
 from retable.upkeep.look import choose, places
+from retable.upkeep.report import check_damaged
 from retable.upkeep.spark import keep
 
 if __name__ == "__main__":
@@ -27,3 +28,4 @@ if __name__ == "__main__":
         spark, chosen = build_session(settings, "retable upkeep"), choose(places(lake), args.tables)
         kept = keep(spark, lake, chosen, args.run_id, lambda: datetime.now(UTC))
         sys.stdout.write(json.dumps([asdict(each) for each in kept]) + "\n")
+        check_damaged(kept)

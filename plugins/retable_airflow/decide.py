@@ -127,7 +127,8 @@ def held_tables(settings: Reference) -> list[dict[str, Any]]:
     from retable.gold.read import gold_states, is_retired
 
     with lake_of(settings) as lake:
-        states = gold_states(lake)
+        # One whose metadata is damaged is held, and no answer lets it go on.
+        states = gold_states(lake, lambda _: None)
         held = {name: state for name, state in states.items() if state.hold is not None and not is_retired(lake, state)}
         mine = {name: state for name, state in held.items() if state.source in lake.settings.sources}
     return [

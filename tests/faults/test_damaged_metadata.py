@@ -86,6 +86,13 @@ def test_a_gold_table_whose_metadata_is_damaged_stops_alone(
     late = shop.call("fresh", TABLE, "--through", "2026-03-01T04:30:00Z")
     assert late.exit_code == 3
     assert last.name in late.output
+    planned = shop.call("plan")
+    assert planned.exit_code == 0, planned.output
+    assert "DAMAGED_METADATA" in planned.stdout
+    kept = shop.call("upkeep")
+    assert kept.exit_code == 1, kept.output
+    assert f"{TABLE} is left alone" in kept.stderr
+    assert kept.stderr.count("is left alone") == 1
     refused = shop.call("hold", "release", TABLE, "--rebuild", "--reason", "try", "--yes")
     assert refused.exit_code == 1
     assert "retable recover" in refused.stderr

@@ -1,4 +1,4 @@
-"""Upkeep while somebody holds the catalog, and after a run that was killed in the middle of its replay."""
+"""Upkeep while somebody holds the catalog, after a run that was killed in its replay, and beside a damaged file."""
 
 import os
 import signal
@@ -10,6 +10,7 @@ from contextlib import closing
 import psutil
 import pytest
 
+from faults.damaging import WAYS, damage_all
 from faults.shop_lake import WHOLE, ShopLake
 from retable import lake_catalogs
 
@@ -52,3 +53,13 @@ def test_a_run_that_was_killed_keeps_upkeep_from_nothing(shop: ShopLake) -> None
     shop.run()
     assert shop.different() == {}
     assert shop.call("verify", "gold_shop.stock").exit_code == 0
+
+
+def test_a_table_with_a_damaged_file_is_left_alone_by_upkeep(shop: ShopLake) -> None:
+    files = sorted(shop.folder_of("gold_shop.stock").glob("data/**/*.parquet"))
+    damage_all(files, WAYS["missing"])
+    kept = shop.call("upkeep")
+    assert kept.exit_code == 1, kept.output
+    assert "gold_shop.stock is left alone" in kept.stderr
+    assert any(path.name in kept.stderr for path in files)
+    assert kept.stderr.count("is left alone") == 1

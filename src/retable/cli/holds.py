@@ -11,12 +11,12 @@ from retable.cli.clock import new_run, user
 from retable.cli.output import NeedsAttention, print_facts, print_json, say
 from retable.cli.progress import Progress
 from retable.cli.run import call_attention_to_rebuilt, running_spark
-from retable.errors import DamagedFile, NotFound
-from retable.gold.damage import rows_by_name, unread_state, with_recorded_hold
-from retable.gold.read import find_gold, gold_states, is_retired
+from retable.errors import NotFound
+from retable.gold.damage import with_recorded_hold
+from retable.gold.read import find_gold, is_retired, known_states
 from retable.gold.release import Release, Way, count_waiting, dialect_of, plan_rebuild, plan_release
 from retable.gold.rulings import ruling_row
-from retable.gold.state import GoldState, hold_json
+from retable.gold.state import hold_json
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_tables
 from retable.ledger.rows import ActionRow, StageReport
@@ -28,9 +28,13 @@ _HOW = "say how the table goes on: --retry, --skip, --as 'ALTER ...', --approve,
 def list_holds(ctx: typer.Context, as_json: Json = False) -> None:
     """List the held tables, each with its reason, the statement or the row, and the remedy; retired ones are not it."""
     lake = lake_of(ctx)
+    states, unread = known_states(lake)
+    for error in unread:
+        if error.facts.get("table") not in states:
+            raise error
     held = [
         {"name": name, "source": state.source, **hold_json(state.hold)}
-        for name, state in _states(lake).items()
+        for name, state in states.items()
         if state.hold is not None and not is_retired(lake, state)
     ]
     if as_json:
@@ -40,23 +44,6 @@ def list_holds(ctx: typer.Context, as_json: Json = False) -> None:
             print_facts({**facts, "remedy": str(facts["remedy"]).replace("TABLE", str(facts["name"]))})
     else:
         say("nothing is held")
-
-
-def _states(lake: Lake) -> dict[str, GoldState]:
-    """What every gold table says of itself, and what ops.tables alone knows of those that lack or cannot say it."""
-    unread: list[DamagedFile] = []
-    rows = read_tables(lake)
-    by_identity, by_name = {(row.source, row.identity): row for row in rows}, rows_by_name(rows)
-    found = {
-        name: with_recorded_hold(state, by_identity.get((state.source, state.identity)))
-        for name, state in gold_states(lake, unread.append).items()
-    }
-    for error in unread:
-        row = by_name.get(str(error.facts["table"]))
-        if row is None:
-            raise error
-        found[row.gold] = unread_state(row, error)
-    return dict(sorted(found.items()))
 
 
 def release_hold(

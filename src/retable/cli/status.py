@@ -11,14 +11,13 @@ from retable.cli.arguments import Json, lake_of, newest_lake
 from retable.cli.clock import now
 from retable.cli.output import NeedsAttention, print_json, print_table, say
 from retable.cli.why import standing_json
-from retable.errors import DamagedFile
 from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import read_facts
 from retable.freshness.gate import Standing, judge, spell
 from retable.freshness.sla import find_late
 from retable.gold.baselines import read_unfinished
 from retable.gold.names import gold_table
-from retable.gold.read import gold_states, is_retired
+from retable.gold.read import is_retired, known_states
 from retable.gold.state import GoldState
 from retable.ledger.baselines import Unfinished
 from retable.ledger.catalog import Lake
@@ -73,8 +72,7 @@ def status(
     `--check`: where Airflow is dead, no window is recorded any more, and every SLA is missed.
     """
     lake = newest_lake(ctx) if check else lake_of(ctx)
-    damaged: list[DamagedFile] = []
-    states, moment = gold_states(lake, damaged.append), now()
+    (states, damaged), moment = known_states(lake), now()
     found = [_status(lake, lake.settings.sources[name], states, moment) for name in sorted(lake.settings.sources)]
     if as_json:
         print_json([_json(source, moment) for source in found])

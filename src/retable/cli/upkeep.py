@@ -19,7 +19,7 @@ from retable.upkeep.look import Place, choose, places
 from retable.upkeep.outlook import look_at_retention, owners
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import Rules
-from retable.upkeep.report import Kept
+from retable.upkeep.report import Kept, check_damaged
 
 _SIZES = ("files", "bytes", "deleted_rows", "snapshots")
 
@@ -50,11 +50,12 @@ def upkeep(
         progress.begin(1, "upkeep", "")
         kept = _door()(spark, lake, chosen, new_run().id, now, progress.step)
     _print_kept(kept, as_json)
+    check_damaged(kept)
 
 
 def _print_plans(lake: Lake, chosen: Sequence[Place], as_json: bool) -> None:
     at = now()
-    plans = [(place, *plan_place(lake, place, at, Rules())) for place in chosen]
+    plans = [(place, *plan_place(lake, place, at, Rules())) for place in chosen if place.damage is None]
     cuts = _cuts(lake, chosen, at)
     if as_json:
         print_json(
@@ -71,6 +72,9 @@ def _print_plans(lake: Lake, chosen: Sequence[Place], as_json: bool) -> None:
     ]
     if rows:
         print_table(["TABLE", *map(_heading, _SIZES), "TO COMPACT", "TO EXPIRE"], rows)
+    for place in chosen:
+        if place.damage is not None:
+            say(f"{place.name} is left alone: {place.damage.message}")
     for name, cut in cuts.items():
         for line in _cut_lines(name, cut):
             say(line)

@@ -9,11 +9,12 @@ from pyiceberg.table import DataScan, Table
 
 from retable.config import Settings
 from retable.errors import DamagedFile, NotFound, NotReady
+from retable.gold.damage import rows_by_name, unread_state, with_recorded_hold
 from retable.gold.described import state_of
 from retable.gold.state import SEQUENCE_COLUMN, GoldState
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
-from retable.ledger.read import read_cuts, read_ledger
+from retable.ledger.read import read_cuts, read_ledger, read_tables
 from retable.ledger.rows import CutRow
 from retable.ledger.windows import find_window
 from retable.replay.sharded import is_sharded
@@ -69,6 +70,23 @@ def list_gold(lake: Lake, damaged: OnDamage = stop) -> list[PublishedTable]:
 def gold_states(lake: Lake, damaged: OnDamage = stop) -> dict[str, GoldState]:
     """Give what every gold table says of itself, by name; no data is read."""
     return {name: state for name, _, state in _walk(lake, damaged)}
+
+
+def known_states(lake: Lake) -> tuple[dict[str, GoldState], list[DamagedFile]]:
+    """Give the same as far as ops.tables tells it, too: of tables whose metadata cannot be read, and what those lack.
+
+    The second are the errors of all that cannot be read; one that ops.tables does not know either is there alone.
+    """
+    unread: list[DamagedFile] = []
+    found = gold_states(lake, unread.append)
+    rows = read_tables(lake)
+    by_identity, by_name = {(row.source, row.identity): row for row in rows}, rows_by_name(rows)
+    states = {name: with_recorded_hold(s, by_identity.get((s.source, s.identity))) for name, s in found.items()}
+    for error in unread:
+        row = by_name.get(str(error.facts.get("table")))
+        if row is not None and not is_sharded(row.identity):
+            states[row.gold] = unread_state(row, error)
+    return dict(sorted(states.items())), unread
 
 
 def is_retired(lake: Lake, state: GoldState) -> bool:

@@ -7,10 +7,12 @@ from typing import Literal
 
 from pyiceberg.table import FileScanTask, Table
 
-from retable.errors import NotFound
+from retable.errors import DamagedFile, NotFound
+from retable.gold.damage import rows_by_name
 from retable.gold.read import gold_states
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
+from retable.ledger.read import read_tables
 from retable.ledger.tables import OPS
 from retable.setting_values import nearest
 from retable.upkeep.policy import FileFacts, Partition, SnapshotFacts, TableFacts
@@ -22,16 +24,24 @@ _RUN_BRANCH = "retable_"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A table that upkeep looks after; the tables of ops belong to no source."""
+    """A table that upkeep looks after; the tables of ops belong to no source. `damage`: its metadata cannot be read."""
 
     name: str
     layer: Layer
     source: str | None
+    damage: DamagedFile | None = None
 
 
 def places(lake: Lake) -> list[Place]:
     """Every table of the lake: gold first, as its upkeep pays most, then what it is made of, then the record."""
-    found = [Place(name, "gold", state.source) for name, state in gold_states(lake).items()]
+    unread: list[DamagedFile] = []
+    found = [Place(name, "gold", state.source) for name, state in gold_states(lake, unread.append).items()]
+    rows = rows_by_name(read_tables(lake)) if unread else {}
+    for error in unread:
+        name = str(error.facts["table"])
+        if name not in rows:
+            raise error
+        found.append(Place(name, "gold", rows[name].source, error))
     sources = sorted(lake.settings.sources)
     found += [Place(f"{layer}.{source}", layer, source) for source in sources for layer in _OF_SOURCES]
     found += [Place(name, "ops", None) for name in OPS]

@@ -7,7 +7,7 @@ from datetime import datetime
 from retable.gold.baselines import read_whole_baselines
 from retable.gold.histories import trace_tables
 from retable.gold.past import NO_FILES
-from retable.gold.read import gold_states
+from retable.gold.read import known_states
 from retable.gold.silver import silver_files
 from retable.ledger.catalog import Lake
 from retable.ledger.kept import KEPT_LAYERS, KeptLayer, is_dropped, kept_from
@@ -77,5 +77,9 @@ def _waiting_baseline(lake: Lake, source: str) -> str | None:
 
 def owners(lake: Lake, source: SourceSettings) -> dict[TableName, Owner]:
     """The table of each name that statements or gold tell, with why its rows stay; an unknown name has none."""
-    states = {name: state for name, state in gold_states(lake).items() if state.source == source.name}
+    known, unread = known_states(lake)
+    for error in unread:
+        if error.facts.get("table") not in known:
+            raise error
+    states = {name: state for name, state in known.items() if state.source == source.name}
     return owners_of(trace_tables(lake, source).histories(), states, lake.settings)

@@ -1,9 +1,10 @@
 """What upkeep leaves behind: what it did to each table, and the newest cut at the files that stand now."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from retable.errors import DamagedFile
 from retable.gold.read import find_gold
 from retable.gold.record import cut_rows
 from retable.ledger.catalog import Lake
@@ -17,7 +18,7 @@ from retable.upkeep.look import Place
 class Kept:
     """What upkeep did with a table: its size before and after, and what was done; `left` says why it was left alone.
 
-    `notes` say what retention could not let go though it is old, and why.
+    `notes` say what retention could not let go though it is old, and why. `is_damaged`: for a file that cannot be read.
     """
 
     table: str
@@ -28,6 +29,13 @@ class Kept:
     left: str | None = None
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    is_damaged: bool = False
+
+
+def check_damaged(kept: Iterable[Kept]) -> None:
+    """Check what was kept; DamagedFile names the tables that were left alone for a damaged file."""
+    if names := [each.table for each in kept if each.is_damaged]:
+        raise DamagedFile(f"a file is damaged of {', '.join(names)}, left alone: docs/operations.md (DAMAGED_FILE)")
 
 
 def record_kept(lake: Lake, kept: Kept, run_id: str, now: datetime) -> None:

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 from retable.config import CATALOG
-from retable.errors import ConflictError, SparkDied, Unavailable
+from retable.errors import ConflictError, DamagedFile, SparkDied, Unavailable
 from retable.gold.state import RUN_PROPERTY
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import spark_explained
@@ -109,7 +109,7 @@ class Keeper:
         self._clock = clock
         self._rules = rules
         self._warehouse = Warehouse(lake.settings.lake)
-        self._locations = {each.name: lake.load(each.name).location() for each in places(lake)}
+        self._locations = {each.name: _location(lake, each) for each in places(lake)}
 
     def keep(self, place: Place) -> Kept:
         """Do what one table wants; where another run is at it, or committed first, it is left for the next time."""
@@ -117,6 +117,8 @@ class Keeper:
         source = place.source or ""
         lease = Lease(source, place.name, "upkeep", self._run_id, now + LENGTH, now)
         try:
+            if place.damage is not None:
+                raise place.damage
             with leased(self._lake, lease), spark_explained(self._lake.settings.lake):
                 kept = self._kept(place, now, began)
         except (Unavailable, SparkDied):
@@ -124,6 +126,9 @@ class Keeper:
             raise
         except ConflictError as error:
             return Kept(place.name, place.source, left=error.message, seconds=perf_counter() - began)
+        except DamagedFile as error:
+            why, took = error.message, perf_counter() - began
+            return Kept(place.name, place.source, left=why, seconds=took, is_damaged=True)
         if any(kept.done.values()):
             record_kept(self._lake, kept, self._run_id, self._clock())
         return kept
@@ -184,6 +189,12 @@ class Keeper:
         """Whether files that no snapshot knows are nobody's: no run stands on the table, no other has its folder."""
         others = [location for name, location in self._locations.items() if name != place.name]
         return not facts.busy and stands_alone(facts.location, others)
+
+
+def _location(lake: Lake, place: Place) -> str:
+    if place.damage is not None:
+        return str(place.damage.facts["path"]).rpartition("/metadata/")[0]
+    return lake.load(place.name).location()
 
 
 def _first(partition: Partition) -> str:

@@ -11,7 +11,7 @@ from retable.errors import SettingsError
 from retable.gold.claims import find_moved
 from retable.gold.imports import read_schema_imports
 from retable.gold.past import NO_FILES
-from retable.gold.read import feeds, gold_states
+from retable.gold.read import feeds, gold_states, known_states
 from retable.gold.silver import silver_files
 from retable.gold.state import GoldState
 from retable.land.due import look
@@ -93,8 +93,9 @@ class Again:
 def look_ahead(lake: Lake, source: Source, now: datetime) -> Outlook:
     """Say what is stale, held and behind of a source, and so what a run would do; nothing is written."""
     windows, ledger = read_windows(lake, source.name), read_ledger(lake, source.name)
-    mine = {name: state for name, state in gold_states(lake).items() if state.source == source.name}
-    states = {name: state for name, state in mine.items() if feeds(lake.settings, source, state)}
+    known = {name: state for name, state in known_states(lake)[0].items() if state.source == source.name}
+    taken = {name: state for name, state in known.items() if feeds(lake.settings, source, state)}
+    mine, states = ({name: each for name, each in some.items() if not each.is_unread} for some in (known, taken))
     kept = {layer: found for layer in KEPT_LAYERS if (found := kept_from(lake, layer, source.name))}
     there = [row for row in ledger if not any(is_dropped(row.window, kept.get(layer)) for layer in _NEEDED)]
     left_out = _left_out(source, there)
@@ -111,7 +112,7 @@ def look_ahead(lake: Lake, source: Source, now: datetime) -> Outlook:
         _waiting(windows, ledger),
         tuple(stale),
         left_out,
-        {name: state.hold for name, state in states.items() if state.hold is not None},
+        {name: state.hold for name, state in taken.items() if state.hold is not None},
         source.paused,
         (touched[0].start, touched[-1].end) if touched else None,
         kept,
