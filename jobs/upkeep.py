@@ -18,14 +18,13 @@ from retable.upkeep.spark import keep
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Compaction, expiry and orphan files.")
-    for option in ("--settings", "--run-id"):
-        parser.add_argument(option, required=True)
-    parser.add_argument("--source")
+    for option, is_needed in {"--settings": True, "--run-id": True, "--source": False}.items():
+        parser.add_argument(option, required=is_needed)
     parser.add_argument("tables", nargs="*")
     args = parser.parse_args()
     hold_lifeline()
     with exiting(), counted(open_lake(settings := load_settings(args.settings))) as lake:
-        spark, chosen = build_session(settings, "retable upkeep"), choose(places(lake), args.tables)
-        kept = keep(spark, lake, chosen, args.run_id, lambda: datetime.now(UTC))
+        spark = build_session(settings, "retable upkeep")
+        kept = keep(spark, lake, choose(places(lake), args.tables), args.run_id, lambda: datetime.now(UTC))
         sys.stdout.write(json.dumps([asdict(each) for each in kept]) + "\n")
         check_damaged(kept)
