@@ -31,10 +31,10 @@ servers: setup ## get the servers of test-servers that need no root, and say whi
 test-servers: servers ## the same jobs where users have their data: Kafka, S3, PostgreSQL, REST, Glue, a Spark cluster
 	@$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder tests/servers
 
-test-long: setup ## backfill a day in a running Airflow, draw more examples of the laws (MINUTES=60), then faults of a lake
+test-long: setup ## backfill a day in a running Airflow, draw more examples of the laws (MINUTES=60), then 300 faults of a lake
 	@SHOP_HOURS=25 $(BIN)/pytest tests/airflow_running/test_replay.py
 	@$(BIN)/python tests/laws/long.py $(or $(MINUTES),60) $(SEED)
-	@$(BIN)/pytest -s tests/faults/drawn_faults.py
+	@RETABLE_DRAWS=300 $(BIN)/pytest -s tests/faults/test_drawn.py
 
 test-mutants: setup ## plant bugs into a copy of the core, and say which test catches each
 	@$(BIN)/python tests/mutants/run.py
