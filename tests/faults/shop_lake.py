@@ -16,6 +16,7 @@ from typer.testing import CliRunner, Result
 from retable.cli import baseline, holds, quarantine, run, shadow, upkeep
 from retable.cli.app import app
 from retable.config import Settings
+from retable.ledger import small_files
 from retable.session import build_session
 
 HALF, WHOLE = "2026-03-01T04:00:00Z", "2026-03-01T06:00:00Z"
@@ -48,7 +49,8 @@ class ShopLake:
         shutil.copytree(self.pristine, self.folder)
 
     def call(self, *words: str, folder: Path | None = None, input: str | None = None) -> Result:
-        """Call `retable` in this folder, as a person does."""
+        """Call `retable` in this folder, as a person does: each call stands for a process, which keeps nothing."""
+        small_files._kept.clear()
         before = Path.cwd()
         os.chdir(folder or self.folder)
         try:

@@ -180,6 +180,26 @@ def test_a_read_only_catalog_says_to_check_who_may_write(lake_settings):
             DamagedFile,
             "a file of the lake is damaged: ParquetDecodingException: could not verify page integrity, CRC",
         ),
+        (
+            "x\nCaused by: o.a.i.exceptions.RuntimeIOException: Failed to open file: /a/1-m0.avro\n"
+            "\tat org.apache.iceberg.avro.AvroIterable.newFileReader(AvroIterable.java:104)\n"
+            "Caused by: java.io.EOFException",
+            DamagedFile,
+            "the file /a/1-m0.avro is damaged: ",
+        ),
+        (
+            "java.lang.ArrayIndexOutOfBoundsException: 7\n"
+            "\tat org.apache.iceberg.shaded.org.apache.avro.io.BinaryDecoder.readInt(BinaryDecoder.java:1)",
+            DamagedFile,
+            "a list of files of the lake is damaged: java.lang.ArrayIndexOutOfBoundsException: 7; ",
+        ),
+        (
+            "o.a.i.exceptions.RuntimeIOException: Failed to open file: /a/1-m0.avro\n"
+            "\tat org.apache.iceberg.avro.AvroIterable.newFileReader(AvroIterable.java:104)\n"
+            "Caused by: Permission denied",
+            EnvironmentFault,
+            "Permission denied",
+        ),
     ],
 )
 def test_what_spark_says_of_the_lake_is_explained_too(lake_settings, said, kind, message):

@@ -97,6 +97,10 @@ _OURS = re.compile(r"retable\.errors\.(\w+): (.*)")
 _FILE = re.compile(r"the file (.+?) is (?:damaged|missing)")
 _NOT_THERE = re.compile(r"NotFoundException: (?:Failed to open input stream for file|Location does not exist): (.+)")
 _SHORT = re.compile(r"RuntimeIOException: Failed to fetch file: (.+)")
+_UNOPENED = re.compile(r"RuntimeIOException: Failed to open file: (.+)")
+_AVRO = re.compile(r"iceberg\.(?:shaded\.org\.apache\.)?avro\.")
+"""A manifest, or a list of manifests, is read by that; it fails with whatever error its bytes lead it to."""
+
 _DAMAGED = re.compile(
     r"ParquetDecodingException: .*|can not read class \S+(?:PageHeader|FileMetaData).*"
     r"|ZstdIOException: .*|.* is not a Parquet file.*"
@@ -205,6 +209,10 @@ def _damaged(text: str) -> DamagedFile | None:
         return missing_file(gone[1].strip())
     if "EOFException" in text and (short := _SHORT.search(text)):
         return damaged_file(short[1].strip(), "it is too short")
+    if _AVRO.search(text) and not _DISK.search(text):
+        if unopened := _UNOPENED.search(text):
+            return damaged_file(unopened[1].strip(), "it is no list of files")
+        return DamagedFile(f"a list of files of the lake is damaged: {text.splitlines()[0]}; {RESTORE}")
     if damaged := _DAMAGED.search(text):
         return DamagedFile(
             f'a file of the lake is damaged: {damaged[0].strip()}; Spark names it above, behind "Error reading '
