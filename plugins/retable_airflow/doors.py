@@ -129,10 +129,12 @@ def load_door(path: str) -> Door:
 
 
 def run_door(operator: BaseOperator, context: Context) -> None:
-    """Run a door's operator as if it were the task: Airflow warns of one that is run inside another."""
+    """Run a door's operator as if it were the task: Airflow warns of one that is run inside another.
+
+    Its templates are not rendered: among the arguments stand words that a person, a message or a table chose.
+    """
     token = ExecutorSafeguard.tracker.set(operator)
     try:
-        operator.render_template_fields(context)
         operator.execute(context)
     finally:
         ExecutorSafeguard.tracker.reset(token)
