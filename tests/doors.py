@@ -29,6 +29,11 @@ def failing(job: SparkJob) -> BaseOperator:
     return _Failing(task_id=job.stage)
 
 
+def words(job: SparkJob) -> str:
+    """Give what is no operator."""
+    return job.name
+
+
 class _Nothing(BaseOperator):
     def execute(self, context: Context) -> Any:
         return None

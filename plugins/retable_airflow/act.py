@@ -7,7 +7,7 @@ from airflow.sdk import BaseOperator, Context
 from airflow.sdk.exceptions import AirflowFailException
 
 from retable.errors import EnvironmentFault, SettingsError
-from retable_airflow.doors import SparkJob, load_door, run_door
+from retable_airflow.doors import SparkJob, open_door, run_door
 from retable_airflow.lakes import Reference, address_of, lake_of
 from retable_airflow.stage import POOL
 
@@ -53,7 +53,7 @@ class ActOperator(BaseOperator):
         conf = submit_conf(settings)
         address = str(address_of(self.settings))
         job = SparkJob(self.job, source.name, "", context["run_id"], address, conf, tuple(words))
-        self._running = load_door(source.spark_door)(job)
+        self._running = open_door(source.spark_door, job)
         run_door(self._running, context)
         with lake_of(self.settings) as lake:
             return self.report(lake, context)

@@ -10,12 +10,12 @@ import inspect
 import json
 import logging
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from airflow.configuration import conf
 from airflow.sdk import BaseNotifier
@@ -256,10 +256,13 @@ def make_notifier(notify: "Notify") -> BaseNotifier:
         raise InvalidSetting(
             f"notify names {notify.notifier}, and {error}; install the provider that has it, beside Airflow"
         ) from error
+    if not (isinstance(kind, type) and issubclass(kind, BaseNotifier)):
+        raise InvalidSetting(f"notify names {notify.notifier}, which is no subclass of airflow.sdk.BaseNotifier")
     templated = set(getattr(kind, "template_fields", ()))
     wanted = set(_parameters(kind)) & templated - set(notify.arguments)
     given = {name: template for name, template in _GIVEN.items() if name in wanted}
-    return cast(BaseNotifier, kind(**given, **notify.arguments))
+    make: Callable[..., BaseNotifier] = kind
+    return make(**given, **notify.arguments)
 
 
 def _parameters(kind: type) -> Iterable[str]:

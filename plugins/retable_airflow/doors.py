@@ -113,8 +113,18 @@ def spark_application(job: SparkJob, template: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def load_door(path: str) -> Door:
-    """Give the callable that a setting names as `module:callable`; InvalidSetting says what is not there."""
+def open_door(path: str, job: SparkJob) -> BaseOperator:
+    """Give the operator for a job that the callable `module:callable` of the settings makes.
+
+    InvalidSetting says what is not there, or that it is no operator.
+    """
+    made = _load(path)(job)
+    if not isinstance(made, BaseOperator):
+        raise InvalidSetting(f"spark_door is {path!r}, which gives a {type(made).__name__} and no operator of Airflow")
+    return made
+
+
+def _load(path: str) -> Door:
     module, _, name = path.partition(":")
     try:
         found = getattr(import_module(module), name)

@@ -1,10 +1,11 @@
 """Notifiers that need no provider: one that writes to a file, and one that posts to an address of a connection."""
 
 import json
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
-from urllib.request import Request, urlopen
+from urllib.parse import quote, urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from airflow.sdk import BaseHook, BaseNotifier
 
@@ -30,7 +31,8 @@ class WebhookNotifier(BaseNotifier):
     """Posts each alert as JSON to the address of a connection, with its password as a bearer token.
 
     The address is `schema://host:port` and, where the connection has an extra `path`, that; the whole host may also be
-    an URL. What answers with an error, or not within 20 seconds, is told again by the next look.
+    an URL. It is one of https, of this machine, or of http where the connection has the extra `"allow_http": true`.
+    What answers with an error, with another address, or not within 20 seconds, is told again by the next look.
     """
 
     template_fields = ()
@@ -45,8 +47,18 @@ class WebhookNotifier(BaseNotifier):
         if connection.password:
             headers["Authorization"] = f"Bearer {connection.password}"
         body = json.dumps(context["alert"].facts()).encode()
-        with urlopen(Request(_address(connection), body, headers, method="POST"), timeout=_SECONDS) as answer:
+        with _STAYING.open(Request(_address(connection), body, headers, method="POST"), timeout=_SECONDS) as answer:
             answer.read()
+
+
+class _Staying(HTTPRedirectHandler):
+    """Follows no redirect: the token is for the address of the connection alone."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        return None
+
+
+_STAYING = build_opener(_Staying)
 
 
 def _address(connection: Any) -> str:
@@ -54,6 +66,19 @@ def _address(connection: Any) -> str:
     address = host if "://" in host else f"{connection.schema or 'https'}://{host}"
     if not address.startswith(("http://", "https://")):
         raise ValueError(f"the connection {connection.conn_id} has no address of http or https")
+    if address.startswith("http://") and not (_is_here(address) or connection.extra_dejson.get("allow_http") is True):
+        raise ValueError(
+            f"the connection {connection.conn_id} sends alerts, and its password, in the clear: give it https, or the "
+            f'extra {{"allow_http": true}}'
+        )
     port = f":{connection.port}" if connection.port else ""
     path = connection.extra_dejson.get("path", "")
     return f"{address}{port}{quote(path, safe='/?=&%')}"
+
+
+def _is_here(address: str) -> bool:
+    host = urlsplit(address).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -10,7 +10,7 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from retable.errors import EnvironmentFault, InvalidSetting, SettingsError
 from retable.model.window import window_name, window_start
-from retable_airflow.doors import SparkJob, load_door, run_door, runs_here
+from retable_airflow.doors import SparkJob, open_door, run_door, runs_here
 from retable_airflow.lakes import Reference, address_of, lake_of, settings_of
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class _StageOperator(BaseOperator):
                     return self._report(lake, window)
                 conf = submit_conf(lake.settings)
                 job = SparkJob(self.job, self.source, window, context["run_id"], str(address_of(self.settings)), conf)
-                self._running = load_door(source.spark_door)(job)
+                self._running = open_door(source.spark_door, job)
         except EnvironmentFault:
             raise
         except SettingsError as error:

@@ -3,6 +3,7 @@
 import difflib
 import os
 import re
+import sys
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -60,7 +61,7 @@ def _age(value: object) -> object:
 def _callable_path(value: str) -> str:
     if not re.fullmatch(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*", value):
         raise ValueError(f"{value!r} names no callable; write module:callable, as retable_airflow.doors:spark_submit")
-    return value
+    return _not_of_python(value)
 
 
 def _class_path(value: str) -> str:
@@ -69,6 +70,14 @@ def _class_path(value: str) -> str:
             f"{value!r} names no class; write its whole path, as "
             "airflow.providers.slack.notifications.slack_webhook.SlackWebhookNotifier"
         )
+    return _not_of_python(value)
+
+
+def _not_of_python(value: str) -> str:
+    """Refuse what Python itself has, from `os.system` on: settings may stand where anybody writes them."""
+    module = re.split(r"[.:]", value)[0]
+    if module in sys.stdlib_module_names:
+        raise ValueError(f"{value!r} is of Python's own module {module}, which has neither notifiers nor doors")
     return value
 
 

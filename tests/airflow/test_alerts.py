@@ -1,11 +1,15 @@
 """Alerts: what is told, to whom, once, and what a notifier of somebody else's may do to it."""
 
 import json
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import Any, ClassVar
+from urllib.error import HTTPError
 
 import pytest
-from airflow.sdk import BaseNotifier
+from airflow.sdk import BaseHook, BaseNotifier, Connection
 
 from feeding import EACH, Feed, at
 from lakes import SettingsWriter
@@ -18,6 +22,7 @@ from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.setting_values import Notify
 from retable_airflow.alerts import Alert, make_notifier, watch
+from retable_airflow.notify import WebhookNotifier, _address
 
 FILE = 'notify = [{{ notifier = "retable_airflow.notify.FileNotifier", path = "{path}" }}]\n'
 
@@ -142,3 +147,93 @@ def test_words_are_escaped_where_a_notifier_takes_html() -> None:
 def test_a_notifier_that_is_not_installed_is_named() -> None:
     with pytest.raises(InvalidSetting, match="airflow.providers.slack"):
         make_notifier(Notify(notifier="airflow.providers.slack.notifications.slack.SlackNotifier"))
+
+
+class Command:
+    """Takes what a notifier takes, and is none; making one is what must not happen."""
+
+    made = False
+
+    def __init__(self, **_: Any) -> None:
+        Command.made = True
+
+
+def test_a_class_that_is_no_notifier_is_refused_before_it_is_made() -> None:
+    with pytest.raises(InvalidSetting, match="no subclass of airflow.sdk.BaseNotifier"):
+        make_notifier(Notify.model_validate({"notifier": f"{__name__}.Command", "args": ["touch", "/tmp/x"]}))
+    assert not Command.made
+
+
+# --- the webhook -------------------------------------------------------------------------------------------------
+class Told(BaseHTTPRequestHandler):
+    """Answers with the status in the path, and with an address to go on to; keeps whom it heard."""
+
+    heard: ClassVar[list[str | None]] = []
+
+    def do_POST(self) -> None:
+        Told.heard.append(self.headers["Authorization"])
+        self.send_response(int(self.path.strip("/")))
+        self.send_header("Location", f"http://127.0.0.1:{self.server.server_port}/200")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.do_POST()
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def webhook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Post an alert to a server of this machine that answers with a status."""
+    Told.heard.clear()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Told) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+
+        def post(status: int) -> None:
+            connection = Connection(
+                conn_id="hook",
+                host=f"http://127.0.0.1:{server.server_port}",
+                password="token",
+                extra=json.dumps({"path": f"/{status}"}),
+            )
+            monkeypatch.setattr(BaseHook, "get_connection", lambda _: connection)
+            WebhookNotifier("hook").notify({"alert": alert("why")})
+
+        yield post
+        server.shutdown()
+
+
+def test_a_webhook_that_takes_the_alert_has_the_token(webhook: Callable[..., None]) -> None:
+    webhook(200)
+    assert Told.heard == ["Bearer token"]
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 401, 500])
+def test_a_webhook_that_answers_with_another_address_or_an_error_was_not_told(
+    webhook: Callable[..., None], status: int
+) -> None:
+    with pytest.raises(HTTPError):
+        webhook(status)
+    assert len(Told.heard) == 1
+
+
+@pytest.mark.parametrize(
+    ("host", "extra", "is_sent"),
+    [
+        ("http://hooks.example", {}, False),
+        ("http://hooks.example", {"allow_http": True}, True),
+        ("http://127.0.0.1.example", {}, False),
+        ("http://localhost", {}, True),
+        ("hooks.example", {}, True),
+    ],
+)
+def test_an_alert_goes_in_the_clear_only_where_the_connection_says_so(
+    host: str, extra: dict[str, object], is_sent: bool
+) -> None:
+    connection = Connection(conn_id="hook", host=host, password="token", extra=json.dumps(extra))
+    if is_sent:
+        assert _address(connection).endswith(host.rpartition("/")[2])
+    else:
+        with pytest.raises(ValueError, match="in the clear"):
+            _address(connection)

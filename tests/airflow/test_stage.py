@@ -143,11 +143,12 @@ def test_a_job_that_fails_fails_its_task(lake: Lake, path: Path, write_settings:
         ("nowhere:door", "No module named 'nowhere'"),
         ("doors:none", "no attribute 'none'"),
         ("doors:JOBS", "no callable"),
+        ("doors:words", "gives a str and no operator"),
     ],
 )
-def test_a_door_that_is_not_there_fails_at_once_with_its_name(door: str, words: str) -> None:
+def test_a_door_that_is_not_there_fails_at_once_with_its_name(door: str, words: str, job: doors.SparkJob) -> None:
     with pytest.raises(doors.InvalidSetting, match=words):
-        doors.load_door(door)
+        doors.open_door(door, job)
 
 
 # --- the doors ---------------------------------------------------------------------------------------------------

@@ -135,6 +135,9 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest_one(load, tmp_path, t
         (LAKE + SOURCE + "max_message = 1", "sources.erp.max_message: should be greater than or equal to 1024"),
         (LAKE + "sources = 3", "sources"),
         (LAKE + '[tables.x]\ntypes = { a = "decimal(40,2)" }', "tables.x.types.a: 'decimal(40,2)' is no type"),
+        (LAKE + SOURCE + 'spark_door = "subprocess:getoutput"', "is of Python's own module subprocess"),
+        (LAKE + SOURCE + 'spark_door = "os.path:exists"', "is of Python's own module os"),
+        (LAKE + SOURCE + 'notify = [{ notifier = "subprocess.Popen" }]', "is of Python's own module subprocess"),
         ("[lake", "is not TOML"),
     ],
 )
