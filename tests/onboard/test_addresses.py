@@ -1,7 +1,10 @@
 """Addresses of databases, as JDBC spells them and as others do."""
 
+import re
+
 import pytest
 
+from retable.errors import InvalidSetting
 from retable.onboard.databases import read_address
 
 
@@ -16,3 +19,48 @@ from retable.onboard.databases import read_address
 def test_the_service_of_an_oracle_is_read_whole(address: str, service: str) -> None:
     url = read_address(address, None)
     assert (url.get_backend_name(), url.query["service_name"]) == ("oracle", service)
+
+
+POSTGRES, MYSQL = "jdbc:postgresql://h/shop", "jdbc:mysql://h/shop"
+DRIVER_OPTIONS = {
+    f"{POSTGRES}?sslmode=verify-full&sslrootcert=ca.pem": {"sslmode": "verify-full", "sslrootcert": "ca.pem"},
+    f"{POSTGRES}?ssl=true": {"sslmode": "verify-full"},
+    f"{POSTGRES}?ssl=true&sslmode=require": {"sslmode": "require"},
+    f"{POSTGRES}?ssl=false": {},
+    f"{POSTGRES}?connectTimeout=10&ApplicationName=x": {},
+    f"{MYSQL}?useSSL=true": {"ssl_check_hostname": "false"},
+    f"{MYSQL}?sslMode=REQUIRED": {"ssl_check_hostname": "false"},
+    f"{MYSQL}?useSSL=true&verifyServerCertificate=true&ssl_ca=c": {"ssl_ca": "c", "ssl_check_hostname": "false"},
+    f"{MYSQL}?sslMode=VERIFY_IDENTITY&ssl_ca=c": {"ssl_ca": "c", "ssl_check_hostname": "true"},
+    f"{MYSQL}?ssl_ca=c": {"ssl_ca": "c", "ssl_check_hostname": "true"},
+    f"{MYSQL}?useSSL=false": {"ssl_disabled": "true"},
+    f"{MYSQL}?useUnicode=true&characterEncoding=utf8&serverTimezone=UTC": {},
+}
+
+
+@pytest.mark.parametrize(("address", "wanted"), DRIVER_OPTIONS.items())
+def test_tls_that_is_asked_for_reaches_the_driver(address: str, wanted: dict[str, str]) -> None:
+    assert dict(read_address(address, None).query) == wanted
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        (f"{POSTGRES}?sslfactory=org.postgresql.ssl.NonValidatingFactory", "option sslfactory of the address cannot"),
+        (f"{POSTGRES}?sslmode=verify_full", "sslmode is 'verify_full'; there are disable"),
+        (f"{POSTGRES}?ssl=yes", "ssl is 'yes'; write true or false"),
+        (
+            f"{MYSQL}?trustCertificateKeyStoreUrl=file:c.jks",
+            "option trustcertificatekeystoreurl of the address cannot",
+        ),
+        (f"{MYSQL}?enabledTLSProtocols=TLSv1.3", "option enabledtlsprotocols of the address cannot"),
+        (f"{MYSQL}?sslMode=VERIFY_CA", "ssl_ca=ca.pem"),
+        (f"{MYSQL}?sslMode=STRICT", "sslMode is 'STRICT'; there are DISABLED"),
+        (f"{MYSQL}?useSSL=true&useSSL=false", "the option useSSL twice"),
+        ("oracle://u@h/x?protocol=tcps", "option protocol of the address cannot be honoured"),
+        ("oracle://u@h/x?wallet_location=w", "option wallet_location of the address cannot be honoured"),
+    ],
+)
+def test_what_cannot_be_honoured_about_tls_is_refused_by_name(address: str, words: str) -> None:
+    with pytest.raises(InvalidSetting, match=re.escape(words)):
+        read_address(address, None)

@@ -32,8 +32,24 @@ COMMENT ON COLUMN hr."Emp".note IS 'what they say';
 
 
 @pytest.fixture(scope="module")
-def mariadb() -> Iterator[Process]:
-    """A MariaDB whose databases have the genuine tables."""
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A certificate of 127.0.0.1 with the authority that signed it, and another authority."""
+    folder = tmp_path_factory.mktemp("certificates")
+
+    def openssl(words: str) -> None:
+        subprocess.run(["openssl", *words.split()], cwd=folder, check=True, capture_output=True)
+
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1")
+    for name in ("ca", "other"):
+        openssl(f"req -x509 -newkey rsa:2048 -nodes -keyout {name}.key -out {name}.pem -days 2 -subj /CN={name}")
+    openssl("req -newkey rsa:2048 -nodes -keyout server.key -out server.csr -subj /CN=server")
+    openssl("x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -extfile names -out server.pem -days 2")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def mariadb(certificates: Path) -> Iterator[Process]:
+    """A MariaDB with TLS whose databases have the genuine tables."""
     folder = Path(tempfile.mkdtemp(prefix="retable-mariadb-"))
     data, port = folder / "data", free_port()
     as_user = ["--user=root"]
@@ -41,6 +57,8 @@ def mariadb() -> Iterator[Process]:
     subprocess.run(install, check=True, capture_output=True)
     command = ["mariadbd", *as_user, f"--datadir={data}", "--bind-address=127.0.0.1", f"--port={port}"]
     command += [f"--socket={folder}/s", "--log-bin=bin", "--server-id=11", "--sql-mode=", f"--pid-file={folder}/pid"]
+    authority, own, key = (certificates / name for name in ("ca.pem", "server.pem", "server.key"))
+    command += [f"--ssl-ca={authority}", f"--ssl-cert={own}", f"--ssl-key={key}"]
     try:
         with Process(command, port, folder / "mariadb.log").running() as server:
             _load(port)
@@ -120,3 +138,23 @@ def test_a_postgresql_tells_types_keys_defaults_and_comments(postgres: Postgres)
 def test_a_database_that_refuses_is_an_error_to_try_again(postgres: Postgres) -> None:
     with pytest.raises(ConflictError, match="check address, user and password"):
         read_database(f"jdbc:postgresql://127.0.0.1:{postgres.port}/postgres?user={USER}", "wrong")
+
+
+def test_a_server_is_verified_as_its_address_asks(mariadb: Process, certificates: Path) -> None:
+    def read(host: str, options: str) -> Schema:
+        return read_database(f"jdbc:mysql://{host}:{mariadb.port}/?user=root&{options}", None)
+
+    ours, others = certificates / "ca.pem", certificates / "other.pem"
+    for mode in ("REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY"):
+        assert read("127.0.0.1", f"sslMode={mode}&ssl_ca={ours}").tables
+    assert read("localhost", f"sslMode=VERIFY_CA&ssl_ca={ours}").tables
+    with pytest.raises(ConflictError, match="certificate is not valid for 'localhost'|doesn't match|mismatch"):
+        read("localhost", f"sslMode=VERIFY_IDENTITY&ssl_ca={ours}")
+    with pytest.raises(ConflictError, match="certificate verify failed"):
+        read("127.0.0.1", f"sslMode=VERIFY_CA&ssl_ca={others}")
+
+
+def test_a_server_without_tls_is_refused_where_the_address_asks_for_it(postgres: Postgres) -> None:
+    for option in ("sslmode=require", "ssl=true"):
+        with pytest.raises(ConflictError, match="SSL|root certificate|certificate"):
+            read_database(f"jdbc:postgresql://{USER}@127.0.0.1:{postgres.port}/postgres?{option}", PASSWORD)

@@ -15,6 +15,7 @@ from retable.model.schema import ColumnSpec
 from retable.model.schema_change import DeclareTable
 from retable.onboard.dumps import read_oracle
 from retable.onboard.schema import Schema, Told
+from retable.onboard.tls import tls_of
 
 _DRIVERS = {
     "mysql": "mysql+pymysql",
@@ -39,7 +40,8 @@ def is_address(text: str) -> bool:
 def read_database(address: str, password: str | None, database: str | None = None) -> Schema:
     """Read the tables of a database: of MySQL and MariaDB, PostgreSQL or Oracle.
 
-    `address` is as JDBC spells it, or `mysql://user@host:3306/shop`; it never holds a password. `database` is the first
+    `address` is as JDBC spells it, or `mysql://user@host:3306/shop`; it never holds a password. What it asks of TLS is
+    honoured or refused (`retable.onboard.tls`). `database` is the first
     part of the names of Oracle's tables, where messages name one. ConflictError where the database cannot be reached.
     """
     url = read_address(address, password)
@@ -70,7 +72,11 @@ def read_address(address: str, password: str | None) -> sa.URL:
     if backend not in _DRIVERS:
         raise InvalidSetting(f"schemas of {backend!r} are not read; there are {', '.join(_DRIVERS)}")
     user = url.username or url.query.get("user")
-    query = {name: value for name, value in url.query.items() if name == "service_name"}
+    options = {name: value for name, value in url.query.items() if isinstance(value, str)}
+    if twice := sorted(url.query.keys() - options.keys()):
+        raise InvalidSetting(f"the address has the option {twice[0]} twice")
+    service = {name: value for name, value in options.items() if name == "service_name"}
+    query = {**service, **tls_of(backend, options)}
     named_user = user if isinstance(user, str) else None
     return url.set(drivername=_DRIVERS[backend], username=named_user, password=password, query=query)
 

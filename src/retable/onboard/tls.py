@@ -1,0 +1,81 @@
+"""What the address of a database asks of TLS, as its driver takes it: honoured, or refused by name."""
+
+import re
+from collections.abc import Mapping
+
+from retable.errors import InvalidSetting
+
+_ABOUT = re.compile(r"ssl|tls|cert|trust|wallet|encrypt|protocol", re.IGNORECASE)
+_POSTGRES = ("sslmode", "sslrootcert", "sslcert", "sslkey", "ssl")
+_POSTGRES_MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
+_MYSQL = ("sslmode", "usessl", "requiressl", "verifyservercertificate", "ssl_ca", "ssl_cert", "ssl_key")
+_MYSQL_MODES = ("disabled", "preferred", "required", "verify_ca", "verify_identity")
+_SPELLED = "sslMode, useSSL, requireSSL, verifyServerCertificate, ssl_ca, ssl_cert, ssl_key"
+
+
+def tls_of(backend: str, options: Mapping[str, str]) -> dict[str, str]:
+    """Give the options for the driver of a database; InvalidSetting names one about TLS that cannot be honoured.
+
+    PostgreSQL's are libpq's, and JDBC's `ssl=true`, which is `verify-full`; MySQL's and MariaDB's are those of their
+    JDBC drivers, with files of PEM as `ssl_ca`, `ssl_cert`, `ssl_key`.
+    """
+    told = {name.lower(): value for name, value in options.items() if _ABOUT.search(name)}
+    match backend:
+        case "postgresql":
+            _check_known(told, _POSTGRES, ", ".join(_POSTGRES))
+            return _postgres(told)
+        case "mysql" | "mariadb":
+            _check_known(told, _MYSQL, _SPELLED)
+            return _mysql(told)
+    _check_known(told, (), "none for this database")
+    return {}
+
+
+def _check_known(told: Mapping[str, str], known: tuple[str, ...], spelled: str) -> None:
+    for name in told:
+        if name not in known:
+            raise InvalidSetting(f"the option {name} of the address cannot be honoured; about TLS there are: {spelled}")
+
+
+def _postgres(told: Mapping[str, str]) -> dict[str, str]:
+    found = {name: value for name, value in told.items() if name != "ssl"}
+    if _is_true(told, "ssl"):
+        found.setdefault("sslmode", "verify-full")
+    if found.get("sslmode", "prefer") not in _POSTGRES_MODES:
+        raise InvalidSetting(f"sslmode is {found['sslmode']!r}; there are {', '.join(_POSTGRES_MODES)}")
+    return found
+
+
+def _mysql(told: Mapping[str, str]) -> dict[str, str]:
+    mode = told["sslmode"].lower().replace("-", "_") if "sslmode" in told else _old_mode(told)
+    if mode not in _MYSQL_MODES:
+        raise InvalidSetting(f"sslMode is {told['sslmode']!r}; there are {', '.join(_MYSQL_MODES).upper()}")
+    files = {name: told[name] for name in ("ssl_ca", "ssl_cert", "ssl_key") if name in told}
+    if mode.startswith("verify") and "ssl_ca" not in files:
+        raise InvalidSetting("to verify the server, name the file of its authority too: ssl_ca=ca.pem in the address")
+    if mode == "disabled":
+        return {"ssl_disabled": "true"}
+    if mode == "preferred" and not files:
+        return {}
+    # Where any of these is given, the driver refuses a server without TLS.
+    return {**files, "ssl_check_hostname": str(mode == "verify_identity").lower()}
+
+
+def _old_mode(told: Mapping[str, str]) -> str:
+    """What the options say that were before `sslMode`."""
+    if "usessl" in told and not _is_true(told, "usessl"):
+        return "disabled"
+    if _is_true(told, "verifyservercertificate"):
+        return "verify_ca"
+    if _is_true(told, "usessl") or _is_true(told, "requiressl"):
+        return "required"
+    return "verify_identity" if "ssl_ca" in told else "preferred"
+
+
+def _is_true(told: Mapping[str, str], name: str) -> bool:
+    value = told.get(name)
+    if value is None:
+        return False
+    if value.lower() not in ("true", "false"):
+        raise InvalidSetting(f"{name} is {value!r}; write true or false")
+    return value.lower() == "true"
