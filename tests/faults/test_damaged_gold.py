@@ -1,5 +1,6 @@
 """A gold table of which a file is missing, cut short or changed: it alone is held, and is made again from silver."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,24 @@ def test_a_table_with_a_damaged_file_is_held_alone_and_made_again(shop: ShopLake
     assert released.exit_code == 0, released.output
     assert shop.different() == {}
     assert shop.call("verify", TABLE).exit_code == 0
+
+
+@pytest.mark.parametrize("damage", [WAYS["missing"], WAYS["truncated"]], ids=["missing", "truncated"])
+@pytest.mark.parametrize("pattern", ["snap-*.avro", "*-m*.avro"])
+def test_a_table_whose_lists_of_files_are_damaged_is_made_again(shop: ShopLake, damage: Damage, pattern: str) -> None:
+    damage_all(sorted(shop.folder_of(TABLE).glob(f"metadata/{pattern}")), damage)
+    verified = shop.call("verify", TABLE)
+    assert verified.exit_code == 4
+    shop.run(code=2)
+    (hold,) = json.loads(shop.call("hold", "list", "--json").stdout)
+    assert (hold["name"], hold["code"]) == (TABLE, "DAMAGED")
+    assert ".avro" in hold["reason"]
+    released = shop.call(*REBUILD)
+    assert released.exit_code == 0, released.output
+    assert shop.different() == {}
+    assert shop.call("verify", TABLE, "--against", "bronze").exit_code == 0
+    shop.run()
+    assert json.loads(shop.call("hold", "list", "--json").stdout) == []
 
 
 def test_a_damaged_table_that_no_replay_has_held_yet_is_made_again(shop: ShopLake) -> None:

@@ -55,7 +55,7 @@ def test_a_drawn_fault_is_mended_or_named(
     end = "right" if is_right(drawn_shop) else "named" if is_named(fault, said) else "neither"
     # No checksum covers a footer: what becomes of a flip in it is counted.
     ends[f"{end}, in a footer" if fault.in_footer else end] += 1
-    print(f"{seed} {fault.words}: {end}")
+    print(f"{seed} {fault.words}: {end}", *([] if end == "right" else [each.output for each in said]), sep="\n")
     assert end != "neither" or fault.in_footer, (fault, [each.output for each in said])
 
 

@@ -68,6 +68,11 @@ def with_recorded_hold(state: GoldState, row: TableRow | None) -> GoldState:
     return state if hold is None or state.hold is not None else replace(state, state="held", hold=hold)
 
 
+def is_of_lists(error: DamagedFile) -> bool:
+    """Whether the file is a manifest, or a list of them: then none of the table's rows can be found, or removed."""
+    return str(error.facts.get("path", "")).endswith(".avro")
+
+
 def find_damage(lake: Lake, name: str, failure: Exception) -> DamagedFile | None:
     """Find the file of a table for which something failed so; None where it failed for something else.
 

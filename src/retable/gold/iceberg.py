@@ -112,6 +112,16 @@ class Catalog:
             self._catalog.renameTable(self._identifier(name), self._identifier(to))
             self._say(to, NAME_PROPERTY, to)
 
+    def empty(self, name: str) -> None:
+        """Let a table stand without rows, also where its lists of files cannot be read; its former snapshots stay."""
+        identifier = self._identifier(name)
+        table = self._catalog.loadTable(identifier)
+        builder = self._catalog.buildTable(identifier, table.schema()).withPartitionSpec(table.spec())
+        with self.conflicts(name):
+            transaction = builder.withLocation(table.location()).replaceTransaction()
+            transaction.newFastAppend().commit()
+            transaction.commitTransaction()
+
     def drop(self, name: str) -> None:
         with self.conflicts(name):
             self._say(name, LEFT_PROPERTY, "true")

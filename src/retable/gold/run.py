@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Literal
 
@@ -10,7 +10,7 @@ from retable.config import Settings
 from retable.decode.values import ValueRules
 from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.gold.bulk import events_of_all
-from retable.gold.damage import damaged_hold
+from retable.gold.damage import damaged_hold, is_of_lists
 from retable.gold.horizon import check_whole, remembered
 from retable.gold.past import NO_FILES, Past
 from retable.gold.places import Places
@@ -247,7 +247,10 @@ class Run:
             return list(pool.map(replay, works))
 
     def _replay_table(self, lane: Lane, window: str, work: Work) -> Outcome:
-        """Replay one table; one of which a file is damaged is held."""
+        """Replay one table; one of which a file is damaged is held.
+
+        A rebuild that cannot find the rows to replace replaces all: the table is held, and empty, until it is done.
+        """
         if work.state is not None and work.state.is_unread and not work.rebuilds:
             return left_unread(work, work.state)
         table = TableReplay(lane.catalog, lane.rows, self._run_id, window, self._step)
@@ -257,7 +260,11 @@ class Run:
             damage = lane.catalog.find_damage(work.gold, failure)
             if damage is None:
                 raise
-            return table.hold(work, damaged_hold(damage), self._location)
+            held = table.hold(work, damaged_hold(damage), self._location)
+            if not (work.rebuilds and is_of_lists(damage)):
+                return held
+            lane.catalog.empty(work.gold)
+            return table.replay(replace(work, state=held.state), self._location)
 
     def _is_finished(self, seen: Seen, silver: Mapping[str, str]) -> bool:
         """Whether there is nothing to do for any table, and each has the name that it should have."""

@@ -154,6 +154,9 @@ class Catalog(Protocol):
 
     def rename(self, name: str, to: str) -> None: ...
 
+    def empty(self, name: str) -> None:
+        """Let a table stand without rows, also where its lists of files cannot be read."""
+
     def drop(self, name: str) -> None:
         """Take a table out of the catalog; its files stay."""
 
