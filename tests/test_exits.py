@@ -34,3 +34,15 @@ def test_what_nobody_foresaw_is_a_bug_of_ours_and_shows_where(capsys: pytest.Cap
 def test_the_end_of_the_work_ends_nothing() -> None:
     with exiting():
         pass
+
+
+HOSTILE = "\x1b[2J\x9b2J\u202e\x07 {{ 7 }}"
+
+
+def test_words_of_an_error_are_shown_and_not_obeyed(capsys: pytest.CaptureFixture[str]) -> None:
+    for error in (NotFound(HOSTILE), ValueError(HOSTILE)):
+        with pytest.raises(SystemExit), exiting():
+            raise error
+        said = capsys.readouterr().err
+        assert "\\x1b[2J\\x9b2J\\u202e\\x07 {{ 7 }}" in said
+        assert set(said) & set(HOSTILE) <= set(" {}72J[")

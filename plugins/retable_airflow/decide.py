@@ -9,6 +9,7 @@ from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOpe
 from airflow.sdk import DAG, Context, CronTriggerTimetable, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
+from retable.printable import printable
 from retable_airflow.act import ActOperator, check_conf
 from retable_airflow.differences import code, inline
 from retable_airflow.lakes import Reference, lake_of, reference_of, settings_of
@@ -204,5 +205,5 @@ def _outcome(lake: "Lake", context: Context) -> dict[str, Any]:
 
     _, state = find_gold(lake, context["params"]["table"])
     if state.hold is not None:
-        context["ti"].task.log.warning("held again: %s", state.hold.reason)
+        context["ti"].task.log.warning("held again: %s", printable(state.hold.reason))
     return {"state": state.state, "held_again": None if state.hold is None else state.hold.code}

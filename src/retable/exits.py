@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from retable.errors import RetableError
+from retable.printable import printable
 
 _CODES = {"RETRY": 3, "BUG": 70}
 
@@ -20,10 +21,11 @@ def exiting() -> Iterator[None]:
     try:
         yield
     except RetableError as error:
-        sys.stderr.write(f"{error.code}: {error}\n")
+        sys.stderr.write(f"{error.code}: {printable(str(error))}\n")
         sys.exit(exit_code(error))
     except Exception:  # noqa: BLE001  # the outermost door: nothing above it could say more
-        traceback.print_exc()
+        lines = traceback.format_exc().splitlines()
+        sys.stderr.write("\n".join(map(printable, lines)) + "\n")
         sys.exit(70)
 
 

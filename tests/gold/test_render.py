@@ -45,7 +45,7 @@ def _texts(values: list[Any], kind: pa.DataType) -> list[str]:
         (pa.float32(), math.nan, '"NaN"'),
         (pa.float64(), math.inf, '"Infinity"'),
         (pa.float64(), -math.inf, '"-Infinity"'),
-        (pa.string(), 'é"\n\u2028\x1b', '"é\\"\\n\u2028\\u001b"'),
+        (pa.string(), 'é"\n\u2028\x1b', '"é\\"\\n\\u2028\\u001b"'),
         (pa.large_string(), "列", '"列"'),
         (pa.binary(), b"\x00\xff", '"AP8="'),
         (pa.large_binary(), b"", '""'),

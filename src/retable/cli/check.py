@@ -3,9 +3,10 @@
 import typer
 
 from retable.cli.arguments import Json, SourceName, lake_of
-from retable.cli.output import NeedsAttention, print_json, print_table, printable, say
+from retable.cli.output import NeedsAttention, print_json, print_table, say
 from retable.onboard.check import Checked, FoundTable
 from retable.onboard.check import check as look
+from retable.printable import printable
 
 _SHOWN = 5
 

@@ -7,6 +7,8 @@ from typing import Any
 
 from rich.cells import cell_len
 
+from retable.printable import printable, printable_json
+
 _LONGEST_CELL = 100
 
 
@@ -26,8 +28,8 @@ def print_line(line: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """Write a result as JSON, UTF-8 unescaped."""
-    print_line(json.dumps(value, ensure_ascii=False, indent=2))
+    """Write a result as JSON; UTF-8 is unescaped, as far as a terminal shows it."""
+    print_line(printable_json(json.dumps(value, ensure_ascii=False, indent=2)))
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -47,11 +49,6 @@ def print_facts(facts: Mapping[str, object]) -> None:
         if value is not None:
             print_line(f"{name:{width}}  {printable(str(value))}")
     print_line("")
-
-
-def printable(text: str) -> str:
-    """Escape what a terminal would obey or not show: control characters, other line ends, changes of direction."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def shown_bytes(value: bytes, most: int) -> str:

@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.status import Status
 
-from retable.cli.output import printable, say
+from retable.cli.output import say
 from retable.ledger.rows import StageReport
 from retable.model.window import Window
+from retable.printable import printable
 
 _WIDTH = 6
 

@@ -15,6 +15,7 @@ from retable.decode.registry import decode_message, source_format
 from retable.errors import NotFound
 from retable.model.event import ChangeEvent
 from retable.model.message import RawMessage
+from retable.printable import printable_json
 
 _IMAGES = ("before", "after", "table_changes")
 
@@ -32,7 +33,7 @@ def show_message(
     message = RawMessage("message", 0, 0, None, None, _content(file))
     events = decode_message(message, context)
     text = msgspec.json.encode([_shown(event) for event in events])
-    print_line(msgspec.json.format(text, indent=2).decode())
+    print_line(printable_json(msgspec.json.format(text, indent=2).decode()))
 
 
 def show_ddl(

@@ -21,7 +21,7 @@ from retable.gold.described import Described
 from retable.gold.evolve import Evolution
 from retable.gold.fence import overtaken
 from retable.gold.parted import Reparting
-from retable.gold.row_delta import Prepared, RowWriter, literal, members, repart, type_of
+from retable.gold.row_delta import Prepared, RowWriter, empty, literal, members, repart, type_of
 from retable.gold.state import HEAD_PROPERTY, PREFIX, RUN_PROPERTY, first_schema_json
 from retable.ledger.catalog import Lake
 from retable.ledger.identity import LEFT_PROPERTY
@@ -77,8 +77,7 @@ class Catalog:
 
     def described(self, name: str) -> Described | None:
         """What `namespace.table` says of itself, in half of the time of `load`; None when it is not there."""
-        table = self.lake.find(name)
-        return None if table is None else Described(table.metadata)
+        return Described(table.metadata) if (table := self.lake.find(name)) is not None else None
 
     def load(self, name: str) -> "GoldTable | None":
         try:
@@ -114,13 +113,8 @@ class Catalog:
 
     def empty(self, name: str) -> None:
         """Let a table stand without rows, also where its lists of files cannot be read; its former snapshots stay."""
-        identifier = self._identifier(name)
-        table = self._catalog.loadTable(identifier)
-        builder = self._catalog.buildTable(identifier, table.schema()).withPartitionSpec(table.spec())
         with self.conflicts(name):
-            transaction = builder.withLocation(table.location()).replaceTransaction()
-            transaction.newFastAppend().commit()
-            transaction.commitTransaction()
+            empty(self._catalog, self._identifier(name))
 
     def drop(self, name: str) -> None:
         with self.conflicts(name):
@@ -245,9 +239,8 @@ class GoldTable(Described):
     def append(self, rows: pa.Table, run_id: str, window: str) -> None:
         """Append rows, with all columns of the table, to the branch of this run."""
         self._refresh()
-        change = (
-            self._table.newFastAppend().toBranch(self._branch).set(RUN_PROPERTY, run_id).set(WINDOW_SUMMARY, window)
-        )
+        change = self._table.newFastAppend().toBranch(self._branch)
+        change = change.set(RUN_PROPERTY, run_id).set(WINDOW_SUMMARY, window)
         for file in self._writer().data_files(rows):
             change.appendFile(file)
         with self.catalog.conflicts(self.name):
@@ -257,9 +250,8 @@ class GoldTable(Described):
         return RowWriter(self.catalog, self._table, self._metadata, self.catalog.io, self._literal)
 
     def _literal(self, name: str, value: Value) -> Any:
-        return literal(
-            self.catalog, value, next(kind for _, each, kind in self.fields() if kind is not None and each == name)
-        )
+        kind = next(kind for _, each, kind in self.fields() if kind is not None and each == name)
+        return literal(self.catalog, value, kind)
 
     def publish(
         self,
@@ -353,8 +345,6 @@ class GoldTable(Described):
 
 def _is(error: Py4JJavaError, gateway: Any, name: str) -> bool:
     cause = error.java_exception
-    while cause is not None:
-        if is_instance_of(gateway, cause, name):
-            return True
+    while cause is not None and not is_instance_of(gateway, cause, name):
         cause = cause.getCause()
-    return False
+    return cause is not None

@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as arrow
 
+from retable.printable import printable_json
+
 _EPOCH = date(1970, 1, 1)
 _CYCLE_DAYS, _CYCLE_YEARS = 146_097, 400
 _DAY_US = 86_400_000_000
@@ -50,8 +52,8 @@ def _written(column: pa.Array | pa.ChunkedArray, write: Callable[[Any], str]) ->
 
 
 def json_text(value: object) -> str:
-    """Give a value as JSON text, UTF-8 unescaped."""
-    return json.dumps(value, ensure_ascii=False, default=_plain)
+    """Give a value as JSON text; UTF-8 is unescaped, as far as a terminal shows it."""
+    return printable_json(json.dumps(value, ensure_ascii=False, default=_plain))
 
 
 def _plain(value: object) -> str:

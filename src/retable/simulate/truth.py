@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 
+from retable.printable import printable_json
 from retable.simulate.columns import Column, Value
 from retable.simulate.database import Table
 
@@ -57,7 +58,7 @@ def _line(row: dict[str, Json]) -> str:
 
 
 def _text(value: Json) -> str:
-    return _number(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+    return _number(value) if isinstance(value, float) else printable_json(json.dumps(value, ensure_ascii=False))
 
 
 def _number(value: float) -> str:
