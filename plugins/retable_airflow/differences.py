@@ -1,6 +1,8 @@
-"""A difference of two sets of rows as Markdown, in which nothing that a table holds is more than text."""
+"""A difference of two sets of rows, as counts: what Airflow keeps and logs of it holds no value of a row.
 
-import json
+As Markdown nothing that a table is called is more than text.
+"""
+
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -8,9 +10,16 @@ _MOST = 400
 """So much of one value is shown."""
 
 
-def to_markdown(tables: Iterable[Mapping[str, Any]]) -> str:
-    """What differs in each table: columns, counts, samples. The facts are those of `retable shadow diff --json`."""
-    return "\n\n".join(map(_table, tables))
+def without_values(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of `retable shadow diff --json` without values of rows: those are for who asks for them by that."""
+    rows = {name: count for name, count in found["rows"].items() if name != "samples"}
+    rejected = [{name: each[name] for name in ("code", "changes")} for each in found["rejected"]]
+    return {**found, "rows": rows, "rejected": rejected, "held": found["held"] is not None}
+
+
+def to_markdown(tables: Iterable[Mapping[str, Any]], source: str) -> str:
+    """What differs in each table: columns and counts, and the command that shows the rows."""
+    return "\n\n".join([*map(_table, tables), f"`retable shadow diff {source}` shows the rows."])
 
 
 def code(text: str) -> str:
@@ -30,7 +39,7 @@ def _table(found: Mapping[str, Any]) -> str:
     by = ", ".join(map(inline, found["key"])) or "whole rows"
     lines = [f"### {inline(found['table'])}: {'equal' if found['equal'] else 'different'}"]
     if found["held"]:
-        lines.append(f"**The shadow is held**: {inline(found['held'])}")
+        lines.append("**The shadow is held**.")
     if found["moved"]:
         lines.append("Gold has changed since the shadow was built: what came since is only in gold here.")
     lines.append(
@@ -39,15 +48,12 @@ def _table(found: Mapping[str, Any]) -> str:
         f"**{rows['different']:,}** different."
     )
     lines += [
-        f"**{each['changes']:,} changes do not fit the shadow**: {inline(each['code'])}, {inline(each['reason'])}"
-        for each in found["rejected"]
+        f"**{each['changes']:,} changes do not fit the shadow**: {inline(each['code'])}" for each in found["rejected"]
     ]
     lines += _columns(found["columns"])
     if rows["columns"]:
         each = (f"{inline(name)} in {count:,}" for name, count in rows["columns"].items())
         lines.append(f"Different: {', '.join(each)}.")
-    if rows["samples"]:
-        lines.append(code("\n".join(map(_sample, rows["samples"]))))
     return "\n\n".join(lines)
 
 
@@ -58,11 +64,6 @@ def _columns(changes: Iterable[Mapping[str, Any]]) -> list[str]:
 
 def _side(column: Mapping[str, str] | None) -> str:
     return "" if column is None else inline(f"{column['name']} {column['type']}")
-
-
-def _sample(sample: Mapping[str, Any]) -> str:
-    key, gold, shadow = (json.dumps(sample[name], ensure_ascii=True)[:_MOST] for name in ("key", "gold", "shadow"))
-    return f"{key}\n    gold    {gold}\n    shadow  {shadow}"
 
 
 def _ticks(text: str) -> list[str]:

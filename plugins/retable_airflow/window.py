@@ -8,7 +8,7 @@ from airflow.sdk import DAG, Context, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
 
 from retable_airflow.act import ActOperator, check_conf
-from retable_airflow.differences import to_markdown
+from retable_airflow.differences import to_markdown, without_values
 from retable_airflow.lakes import Reference, lake_of, reference_of, settings_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ Replays windows of a source again, by hand.
 at any time; it brings gold to what the settings say now.
 
 **Shadow** rebuilds the named tables beside gold, with these windows decoded anew from bronze, and shows how they
-differ from gold: in the log and the return value of `compare`, and in the question of `approve`. Approved, gold takes
+differ from gold, in counts: in the log and the return value of `compare`, and in the question of `approve`; the rows
+are shown by `retable shadow diff`. Approved, gold takes
 it in one visible step per table, and each table stays the table that it was. Rejected, or not answered within {hours}
 hours, the shadow is dropped and gold is as it was. A promotion that fails leaves the shadow: clear `promote` when its
 cause is gone, or drop it by `retable shadow drop`. Settings: `{settings}`.
@@ -220,8 +221,9 @@ def _compare(settings: Reference, context: Context) -> dict[str, Any]:
     from retable.cli.shadow import difference_json, differences
 
     with lake_of(settings) as lake:
-        found = [difference_json(each) for each in differences(lake, context["params"]["source"])]
-    text = to_markdown(found)
+        source = lake.settings.source(context["params"]["source"]).name
+        found = [without_values(difference_json(each)) for each in differences(lake, source)]
+    text = to_markdown(found, source)
     context["ti"].task.log.info("%s", text)
     return {"markdown": text, "tables": found}
 
