@@ -1,5 +1,6 @@
 """CREATE TABLE of MySQL."""
 
+from collections.abc import Set
 from dataclasses import replace
 
 from retable.ddl.mysql.columns import ColumnDefinition, read_charset
@@ -32,7 +33,8 @@ def read_create_table(cursor: Cursor, names: Names, replacing: bool) -> tuple[Sc
     queried = _skip_options(cursor, columns)
     if not (declared or queried):
         raise UnsupportedChange("the statement declares no column")
-    specs = tuple(_spec(column, keys) for column in columns)
+    in_key = {key.lower() for key in keys}
+    specs = tuple(_spec(column, in_key) for column in columns)
     return *dropped, CreateTable(table, specs, _as_declared(keys, specs), not queried, if_not_exists)
 
 
@@ -42,6 +44,7 @@ def _at_query(cursor: Cursor) -> bool:
 
 def _skip_options(cursor: Cursor, columns: tuple[ColumnDefinition, ...]) -> bool:
     """Step over options, partitions and a query; say whether there is a query."""
+    has_text = any(column.is_text and column.charset is None for column in columns)
     while not (cursor.ended or cursor.sees(";") or cursor.sees(")")):
         if cursor.sees("WITH", "SYSTEM"):
             raise UnsupportedChange("a table with system versioning keeps rows that its events delete")
@@ -51,14 +54,13 @@ def _skip_options(cursor: Cursor, columns: tuple[ColumnDefinition, ...]) -> bool
         charset = read_charset(cursor)
         if charset is None:
             cursor.skip()
-        elif charset == "BINARY" and any(column.is_text and column.charset is None for column in columns):
+        elif charset == "BINARY" and has_text:
             raise UnsupportedChange("the table's character set `binary` makes bytes of its text columns")
     return False
 
 
-def _spec(column: ColumnDefinition, keys: tuple[str, ...]) -> ColumnSpec:
-    in_key = column.name.lower() in {key.lower() for key in keys}
-    return replace(column.spec(), not_null=column.not_null or in_key)
+def _spec(column: ColumnDefinition, in_key: Set[str]) -> ColumnSpec:
+    return replace(column.spec(), not_null=column.not_null or column.name.lower() in in_key)
 
 
 def _as_declared(keys: tuple[str, ...], columns: tuple[ColumnSpec, ...]) -> tuple[str, ...]:

@@ -49,12 +49,14 @@ def _created(table: TableName, elements: Elements, queried: bool, if_not_exists:
     if untyped and not queried:
         raise UnsupportedChange(f"the statement does not tell the type of column {untyped[0]!r}")
     stored = [column for column in elements.columns if column.source_type and not column.generated]
-    if missing := [key for key in elements.primary if key in {c.name for c in elements.columns if c not in stored}]:
+    left_out = {column.name for column in elements.columns if column.generated or not column.source_type}
+    if missing := [key for key in elements.primary if key in left_out]:
         raise UnsupportedChange(f"nothing tells the type of the key column {missing[0]!r}")
     complete = not queried and len(stored) == len(elements.columns) and "period" not in elements.others
-    columns = tuple(_spec(column, elements.primary) for column in stored)
+    keys = frozenset(elements.primary)
+    columns = tuple(_spec(column, keys) for column in stored)
     return CreateTable(table, columns, elements.primary, complete, if_not_exists)
 
 
-def _spec(column: ColumnDefinition, keys: tuple[str, ...]) -> ColumnSpec:
+def _spec(column: ColumnDefinition, keys: frozenset[str]) -> ColumnSpec:
     return replace(column.spec(), not_null=column.not_null or column.name in keys)
