@@ -24,6 +24,7 @@ from retable.errors import EnvironmentFault, InvalidSetting, NotFound, UnknownSe
 from retable.lake_settings import LakeSettings
 from retable.model.event import TableName
 from retable.places import S3Settings
+from retable.printable import without_passwords
 from retable.setting_values import ChangeRules, nearest
 from retable.settings_address import Address, read_texts
 from retable.source_settings import KINDS, CanalDialect, KafkaAccess, Retention, Source, SourceSettings
@@ -246,8 +247,10 @@ def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], str], first:
         case "value_error":
             reason = error["msg"].removeprefix("Value error, ")
         case _:
-            reason = f"{error['msg'].removeprefix('Input ')}, not {error['input']!r}"
-    return InvalidSetting(f"{where}: {reason}", setting=_spell(place), file=file)
+            reason = error["msg"].removeprefix("Input ")
+            if not any(map(_NAMES_A_SECRET.search, place)):
+                reason += f", not {error['input']!r}"
+    return InvalidSetting(f"{where}: {without_passwords(reason)}", setting=_spell(place), file=file)
 
 
 def _place(error: ErrorDetails) -> tuple[tuple[str, ...], type[BaseModel] | None]:
@@ -256,6 +259,10 @@ def _place(error: ErrorDetails) -> tuple[tuple[str, ...], type[BaseModel] | None
     if place[:1] == ("sources",) and len(place) > 2 and place[2] in KINDS:
         return (*place[:2], *place[3:]), KINDS[place[2]]
     return place, None
+
+
+_NAMES_A_SECRET = re.compile(r"_env$|password|secret|token|credential", re.IGNORECASE)
+"""Settings in whose place somebody may have written the secret itself."""
 
 
 def _spell(place: tuple[str, ...]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from retable.errors import RetableError
-from retable.printable import printable
+from retable.printable import printable, without_passwords
 
 _CODES = {"RETRY": 3, "BUG": 70}
 
@@ -21,11 +21,11 @@ def exiting() -> Iterator[None]:
     try:
         yield
     except RetableError as error:
-        sys.stderr.write(f"{error.code}: {printable(str(error))}\n")
+        sys.stderr.write(f"{error.code}: {printable(without_passwords(str(error)))}\n")
         sys.exit(exit_code(error))
     except Exception:  # noqa: BLE001  # the outermost door: nothing above it could say more
         lines = traceback.format_exc().splitlines()
-        sys.stderr.write("\n".join(map(printable, lines)) + "\n")
+        sys.stderr.write("\n".join(map(printable, map(without_passwords, lines))) + "\n")
         sys.exit(70)
 
 

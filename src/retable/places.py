@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BaseModel, PlainValidator, ValidationInfo, model_validator
 
+from retable.printable import without_passwords
 from retable.setting_values import VariableName, from_folder
 
 S3 = "s3://"
@@ -55,12 +56,17 @@ def check_server(server: str, text: str) -> None:
 
 def shown(text: str) -> str:
     """Quote an address for a person, without the password that it may have."""
-    return repr(re.sub(r"(?<=:)[^:@/]+(?=@)", "…", text))
+    return repr(without_passwords(text))
 
 
 def _place(value: object, info: ValidationInfo) -> Path | Bucket:
     if isinstance(value, Bucket):
         return value
+    if isinstance(value, str) and re.search("://[^/]*:.*@", value):
+        raise ValueError(
+            "keys have no place in an address; write s3://bucket/prefix, and name the environment variables that hold "
+            "them as access_key_env and secret_key_env"
+        )
     if isinstance(value, str) and value.startswith(S3):
         return bucket(value)
     if not isinstance(value, str | Path) or "://" in str(value):

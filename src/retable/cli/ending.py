@@ -13,6 +13,7 @@ from retable.cli.interrupts import Interrupted, before_interrupts
 from retable.cli.output import NeedsAttention, say
 from retable.errors import EnvironmentFault, RetableError, SparkDied
 from retable.exits import exit_code
+from retable.printable import without_passwords
 
 IMPORT = "schema import"
 """A command of two words; the first one alone is a command, too."""
@@ -86,12 +87,12 @@ def _hoisted(args: list[str]) -> list[str]:
 
 
 def _explain(error: RetableError, debug: bool) -> None:
-    what, _, next_step = error.message.partition("; ")
+    what, _, next_step = without_passwords(error.message).partition("; ")
     say(f"error: {what}{_place(error) if isinstance(error, SparkDied) else ''}")
     if next_step := next_step or _NEXT_STEP.get(error.remedy, ""):
         say(f"       {next_step}")
     if debug:
-        traceback.print_exception(error)
+        _say_trace(error)
 
 
 def _place(error: BaseException) -> str:
@@ -100,13 +101,23 @@ def _place(error: BaseException) -> str:
 
 
 def _confess(error: Exception, debug: bool) -> None:
-    say(f"error: unexpected {type(error).__name__}: {' '.join(str(error).split())[:_LONGEST_SURPRISE]}")
+    said = without_passwords(" ".join(str(error).split()))
+    say(f"error: unexpected {type(error).__name__}: {said[:_LONGEST_SURPRISE]}")
     try:
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="retable-", suffix=".txt", delete=False) as file:
-            traceback.print_exception(error, file=file)
+            file.writelines(f"{line}\n" for line in _trace(error))
         where = f"is in {file.name} (--debug prints it)"
     except OSError:
         debug, where = True, "follows"
     say(f"       running again is safe; if it stays, please report it: the traceback {where}")
     if debug:
-        traceback.print_exception(error)
+        _say_trace(error)
+
+
+def _say_trace(error: BaseException) -> None:
+    for line in _trace(error):
+        say(line)
+
+
+def _trace(error: BaseException) -> list[str]:
+    return without_passwords("".join(traceback.format_exception(error))).splitlines()

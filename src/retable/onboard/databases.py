@@ -16,6 +16,7 @@ from retable.model.schema_change import DeclareTable
 from retable.onboard.dumps import read_oracle
 from retable.onboard.schema import Schema, Told
 from retable.onboard.tls import tls_of
+from retable.printable import without_passwords
 
 _DRIVERS = {
     "mysql": "mysql+pymysql",
@@ -65,7 +66,8 @@ def read_address(address: str, password: str | None) -> sa.URL:
         try:
             url = sa.make_url(text)
         except (sa.exc.ArgumentError, ValueError):
-            raise InvalidSetting(f"{address!r} is no address of a database, as jdbc:mysql://host:3306/shop") from None
+            told = without_passwords(address)
+            raise InvalidSetting(f"{told!r} is no address of a database, as jdbc:mysql://host:3306/shop") from None
     if url.password is not None or any(_PASSWORD.search(name) for name in url.query):
         raise InvalidSetting("an address holds no password; name an environment variable with --password-env")
     backend = url.get_backend_name()
