@@ -1,13 +1,17 @@
 """Notifiers that need no provider: one that writes to a file, and one that posts to an address of a connection."""
 
 import json
+from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
+from socket import gaierror, getaddrinfo
 from typing import Any
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from airflow.sdk import BaseHook, BaseNotifier
+
+from retable.places import check_host
 
 _SECONDS = 20
 
@@ -71,6 +75,7 @@ def _address(connection: Any) -> str:
             f"the connection {connection.conn_id} sends alerts, and its password, in the clear: give it https, or the "
             f'extra {{"allow_http": true}}'
         )
+    _check_reached(connection, urlsplit(address).hostname or "")
     port = f":{connection.port}" if connection.port else ""
     path = connection.extra_dejson.get("path", "")
     return f"{address}{port}{quote(path, safe='/?=&%')}"
@@ -82,3 +87,13 @@ def _is_here(address: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def _check_reached(connection: Any, host: str) -> None:
+    """Check that neither the host nor what its name stands for is link-local: there clouds answer with keys."""
+    if connection.extra_dejson.get("allow_link_local") is True:
+        return
+    check_host(host)
+    with suppress(gaierror):
+        for found in getaddrinfo(host, None):
+            check_host(str(found[4][0]))

@@ -16,6 +16,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Self
+from urllib.parse import unquote
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
@@ -23,7 +24,7 @@ from pydantic_core import ErrorDetails
 from retable.errors import EnvironmentFault, InvalidSetting, NotFound, UnknownSetting
 from retable.lake_settings import LakeSettings
 from retable.model.event import TableName
-from retable.places import S3Settings
+from retable.places import S3Settings, check_host
 from retable.printable import without_passwords
 from retable.setting_values import ChangeRules, nearest
 from retable.settings_address import Address, read_texts
@@ -169,6 +170,9 @@ def load_settings(address: Address | None = None) -> Settings:
     origins: dict[tuple[str, ...], str] = {}
     for origin, text in texts:
         _merge(merged, _parsed(origin, text), origin, origins, ())
+    lake = merged.get("lake")
+    if not (isinstance(lake, dict) and lake.get("allow_link_local") is True):
+        _check_hosts(merged, origins, ())
     try:
         return Settings.model_validate(merged, context={"folder": folder})
     except ValidationError as error:
@@ -218,9 +222,28 @@ def _merge(
             _merge(old, value, file, origins, here)
 
 
+def _check_hosts(value: object, origins: Mapping[tuple[str, ...], str], place: tuple[str, ...]) -> None:
+    """Check the host of every address that these settings name, in whichever of them it stands."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            _check_hosts(each, origins, (*place, key))
+    elif isinstance(value, list):
+        for each in value:
+            _check_hosts(each, origins, place)
+    elif isinstance(value, str):
+        text = unquote(value)
+        brokers = f",{text}" if place[-1] == "bootstrap" else ""
+        for host in _HOST.findall(text) + _BROKER.findall(brokers):
+            try:
+                check_host(host)
+            except ValueError as error:
+                where = f"{_file_of(place, origins, '')}: {_spell(place)}"
+                raise InvalidSetting(f"{where}: {error}", setting=_spell(place)) from None
+
+
 def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], str], first: str) -> Exception:
     place, kind = _place(error)
-    file = next((origins[place[:end]] for end in range(len(place), 0, -1) if place[:end] in origins), first)
+    file = _file_of(place, origins, first)
     where = f"{file}: {_spell(place)}" if place else file
     match error["type"]:
         case "extra_forbidden":
@@ -253,6 +276,10 @@ def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], str], first:
     return InvalidSetting(f"{where}: {without_passwords(reason)}", setting=_spell(place), file=file)
 
 
+def _file_of(place: tuple[str, ...], origins: Mapping[tuple[str, ...], str], first: str) -> str:
+    return next((origins[place[:end]] for end in range(len(place), 0, -1) if place[:end] in origins), first)
+
+
 def _place(error: ErrorDetails) -> tuple[tuple[str, ...], type[BaseModel] | None]:
     """Give where an error stands, and the settings of the kind of source in which it does."""
     place = tuple(str(part) for part in error["loc"])
@@ -261,6 +288,8 @@ def _place(error: ErrorDetails) -> tuple[tuple[str, ...], type[BaseModel] | None
     return place, None
 
 
+_HOST = re.compile(r"//(?:[^/@\s]*@)?(\[[^\]]*\]|[^/:?#&,\s\[\]]+)")
+_BROKER = re.compile(r",\s*(\[[^\]]*\]|[^/:?#&,\s\[\]]+)")
 _NAMES_A_SECRET = re.compile(r"_env$|password|secret|token|credential", re.IGNORECASE)
 """Settings in whose place somebody may have written the secret itself."""
 

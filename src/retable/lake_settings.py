@@ -40,6 +40,9 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstri
     keep_cuts: Annotated[int, Field(strict=True, ge=1)] = 72
     """Of so many windows upkeep keeps the snapshots that their cuts name, however old they are."""
 
+    allow_link_local: bool = False
+    """Whether addresses may be link-local ones, where clouds hand out a machine's keys."""
+
     @model_validator(mode="after")
     def _check_together(self) -> Self:
         named = {"catalog_password_env": PostgresCatalog, "catalog_token_env": RestCatalog}

@@ -2,7 +2,9 @@
 
 import re
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
+from socket import inet_aton, inet_ntoa
 from typing import Annotated, Self
 from urllib.parse import SplitResult, urlsplit
 
@@ -14,6 +16,10 @@ from retable.setting_values import VariableName, from_folder
 S3 = "s3://"
 
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_METADATA = frozenset({"100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"})
+"""Where Alibaba Cloud, Oracle Cloud, AWS and Google answer beside 169.254.169.254."""
+_METADATA_NAMES = frozenset({"metadata", "metadata.google.internal", "metadata.goog"})
+_LINK_LOCAL = "where that is meant, set `allow_link_local = true` (in [lake], or in the extra of a connection)"
 _HOST = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
 
 
@@ -52,6 +58,23 @@ def check_server(server: str, text: str) -> None:
     """Check that `host` or `host:port` is one, and has neither user nor password."""
     if not _HOST.fullmatch(re.sub(r":\d+$", "", server)):
         raise ValueError(f"{shown(text)} names no server; write one as host, or as host:port, without a user")
+
+
+def check_host(host: str) -> None:
+    """Check that a host is not one that every machine of a cloud answers with its own keys (link-local, metadata)."""
+    try:
+        # A number, and an address with parts left out, are IPv4 too.
+        found = ip_address(inet_ntoa(inet_aton(host)))
+    except OSError:
+        try:
+            found = ip_address(host.strip("[]").partition("%")[0])
+        except ValueError:
+            if host.lower().rstrip(".") in _METADATA_NAMES:
+                raise ValueError(f"{host} is a metadata service of a cloud; {_LINK_LOCAL}") from None
+            return
+    mapped = getattr(found, "ipv4_mapped", None) or found
+    if mapped.is_link_local or str(mapped) in _METADATA:
+        raise ValueError(f"{host} is link-local, or a metadata service of a cloud; {_LINK_LOCAL}")
 
 
 def shown(text: str) -> str:

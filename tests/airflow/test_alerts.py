@@ -237,3 +237,12 @@ def test_an_alert_goes_in_the_clear_only_where_the_connection_says_so(
     else:
         with pytest.raises(ValueError, match="in the clear"):
             _address(connection)
+
+
+def test_a_webhook_at_a_metadata_service_is_refused_also_behind_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("retable_airflow.notify.getaddrinfo", lambda *_: [(2, 1, 6, "", ("169.254.169.254", 0))])
+    for host in ("169.254.169.254", "hooks.example"):
+        with pytest.raises(ValueError, match="allow_link_local"):
+            _address(Connection(conn_id="hook", host=host))
+        allowed = Connection(conn_id="hook", host=host, extra=json.dumps({"allow_link_local": True}))
+        assert _address(allowed) == f"https://{host}"
