@@ -164,7 +164,7 @@ class FilesSource(SourceSettings, frozen=True, use_attribute_docstrings=True):
     layout: Literal["kafka_dump", "lines"]
     """What a line of an object is: a dumped Kafka record with its address, or the message itself."""
     hour: HourPattern | None = None
-    """A regular expression whose first group is the UTC hour in an object's name; else its modification time counts."""
+    """A regular expression (RE2) whose first group is the UTC hour in an object's name; else its modification time."""
     start: Start = None
     """Where to begin: `earliest`, or a time with its zone; objects before the window of that time are left out."""
 

@@ -124,6 +124,8 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest_one(load, tmp_path, t
         (LAKE + SOURCE + 'time_zone = "Asia/Shangai"', "did you mean 'Asia/Shanghai'?"),
         (LAKE + SOURCE + "hour = '(['", "is no regular expression"),
         (LAKE + SOURCE + "hour = 'T'", "'T' has no group"),
+        (LAKE + SOURCE + "hour = '(?=x)(x)'", "is no regular expression of RE2, which never backtracks: invalid perl"),
+        (LAKE + SOURCE + "hour = '(((((x{99}){99}){99}){99}){99})'", "is no regular expression of RE2"),
         (LAKE + SOURCE + 'include = "shop.*"', "sources.erp.include: should be a valid tuple, not 'shop.*'"),
         (LAKE + SOURCE + 'source_epoch = "1"', "sources.erp.source_epoch: should be a valid integer, not '1'"),
         (LAKE + SOURCE + 'database = ""', "sources.erp.database: "),

@@ -117,6 +117,12 @@ def test_the_hour_in_a_name_is_read_in_utc_however_it_is_written(pattern, name, 
     assert windows[0].start == at(hour)
 
 
+def test_a_pattern_that_could_be_tried_in_countless_ways_ends_at_once():
+    name = "a" * 1000
+    windows = plan_windows(source(hour=r"((a|a?)+)+b"), [], [found(name, modified=at(5))], at(6), NOW)
+    assert keys(windows) == {"20260301T0500Z": [name]}
+
+
 @pytest.mark.parametrize("name", ["2026-13-01T05", "2026-02-30T05", "2026-03-01T25"])
 def test_a_name_that_says_no_hour_is_an_error_that_shows_it(name):
     with pytest.raises(InvalidSetting, match=f"sources.erp.hour finds '{name}' in the name"):

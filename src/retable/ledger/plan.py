@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from retable.errors import InvalidSetting
 from retable.model.window import SourceObject, Window
+from retable.setting_values import linear_pattern
 from retable.source_settings import FilesSource, SourceSettings
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -124,7 +125,7 @@ def _because(waiting: Collection[_Waiting]) -> str:
 
 def _hour(source: FilesSource, item: FoundObject) -> datetime:
     """Give the time of an object: what its name says in UTC, else its modification time."""
-    match = re.search(source.hour, item.key) if source.hour else None
+    match = linear_pattern(source.hour).search(item.key) if source.hour else None
     text = match[1] if match else None
     if text is None:
         return item.modified
