@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 STAMP = VENV / "retable-setup"
-JARS_LIST = ROOT / "infra" / "jars.sha256"
+JARS_LIST = ROOT / "src" / "retable" / "jars.sha256"
 BUILD_TOOLS = ROOT / "infra" / "requirements-build.txt"
 PACKAGES = ROOT / "requirements.txt"
 HOUR = ("2026-03-01T00:00:00+00:00", "2026-03-01T01:00:00+00:00")
@@ -34,7 +34,7 @@ NO_VENV = """\
   Debian, Ubuntu   sudo apt install python3-venv"""
 
 WRONG_JAR = """\
-{coordinates} is not the jar that infra/jars.sha256 pins, so none was kept.
+{coordinates} is not the jar that src/retable/jars.sha256 pins, so none was kept.
   pinned {pinned}
   got    {found}
 Run `make setup` again. If it stays so, do not trust the place that the jars come from."""
@@ -71,7 +71,7 @@ def check_venv_module() -> None:
 
 
 def read_pins(text: str) -> dict[str, str]:
-    """Read infra/jars.sha256: the sha256 of every jar by its Maven coordinates."""
+    """Read src/retable/jars.sha256: the sha256 of every jar by its Maven coordinates."""
     return {coordinates: digest for digest, coordinates in (line.split() for line in text.splitlines())}
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,23 @@ def test_missing_jars_name_the_command_that_gets_them(
     monkeypatch.setenv("RETABLE_JARS", str(tmp_path))
     with pytest.raises(EnvironmentFault, match="make setup"):
         submit_conf(lake_settings)
+
+
+def test_a_jar_that_is_not_the_pinned_one_is_refused_by_name(
+    tmp_path: Path, lake_settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = [Path(each) for each in submit_conf(lake_settings)["spark.jars"].split(",")]
+    for jar in right:
+        shutil.copy(jar, tmp_path)
+    monkeypatch.setenv("RETABLE_JARS", str(tmp_path))
+    assert len(submit_conf(lake_settings)["spark.jars"].split(",")) == len(right) == 2
+    for jar in right:
+        other = tmp_path / jar.name
+        other.chmod(0o600)
+        other.write_bytes(b"")
+        with pytest.raises(EnvironmentFault, match=f"{other} is no jar that Retable pins"):
+            submit_conf(lake_settings)
+        shutil.copy(jar, tmp_path)
 
 
 _BUILD = """

@@ -1,11 +1,13 @@
 """The only builder of a SparkSession: local by default, or as spark-submit decided."""
 
+import hashlib
 import logging
 import os
 import shutil
 import sys
 import tempfile
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 from threading import Lock
@@ -234,7 +236,22 @@ def _jars(settings: Settings) -> list[Path]:
         raise EnvironmentFault(
             f"{' and '.join(missing)} of Spark's jars are not in {folder}: run `make setup`", folder=str(folder)
         )
-    return [jar for jars in found.values() for jar in jars]
+    jars = [jar for each in found.values() for jar in each]
+    pinned = {line.split()[0] for line in Path(__file__).with_name("jars.sha256").read_text("ascii").splitlines()}
+    for jar in jars:
+        if (digest := _digest(jar, jar.stat().st_mtime_ns)) not in pinned:
+            raise EnvironmentFault(
+                f"{jar} is no jar that Retable pins (its sha256 is {digest}): run `make setup`, and do not trust the "
+                f"place that this one came from",
+                path=str(jar),
+            )
+    return jars
+
+
+@lru_cache(32)
+def _digest(jar: Path, changed: int) -> str:
+    with jar.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _log_settings() -> Path:

@@ -112,7 +112,7 @@ def test_a_jar_that_is_what_its_pin_says_stays(tmp_path: Path) -> None:
 
 def test_a_jar_that_differs_from_its_pin_is_deleted_and_said(tmp_path: Path) -> None:
     folder = _jar(tmp_path / "jars", b"bad")
-    with pytest.raises(environment.SetupError, match="is not the jar that infra/jars.sha256 pins"):
+    with pytest.raises(environment.SetupError, match="is not the jar that src/retable/jars.sha256 pins"):
         environment.check_jars(folder, {JAR: hashlib.sha256(b"good").hexdigest()})
     assert not folder.exists()
 

@@ -85,7 +85,7 @@ _MISSING_JAR = re.compile(
     r"No suitable driver.*"
     r"|(ClassNotFoundException|NoClassDefFoundError): (software.amazon|org.(sqlite|postgres|apache.iceberg)).*"
 )
-_JARS = "`spark-submit --jars` takes it (infra/jars.sha256 names all)"
+_JARS = "`spark-submit --jars` takes it (src/retable/jars.sha256 names all)"
 _GONE = re.compile(r"An error occurred while calling \S+$")
 """What Py4J says of a JVM that did not answer; of an error inside the JVM it says more."""
 
