@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -58,6 +59,21 @@ def test_a_session_counts_time_in_utc_and_refuses_what_does_not_fit(spark: Spark
 def test_local_spark_listens_on_loopback_only(spark: SparkSession) -> None:
     conf = spark.sparkContext.getConf()
     assert conf.get("spark.driver.host") == conf.get("spark.driver.bindAddress") == "127.0.0.1"
+
+
+def test_local_spark_answers_nobody_without_its_secret(spark: SparkSession) -> None:
+    security: Any = spark.sparkContext._jvm.org.apache.spark.SparkEnv.get().securityManager()
+    assert security.isAuthenticationEnabled()
+    assert len(security.getSecretKey()) >= 32
+    assert spark.conf.get("spark.authenticate.secret", None) is None
+
+
+def test_what_spark_keeps_on_disk_is_open_to_this_user_alone(spark: SparkSession) -> None:
+    jvm: Any = spark.sparkContext._jvm
+    own = Path(jvm.System.getProperty("java.io.tmpdir"))
+    assert own.stat().st_mode & 0o777 == 0o700
+    blocks = jvm.org.apache.spark.SparkEnv.get().blockManager().diskBlockManager().localDirs()
+    assert {Path(folder.getPath()).parent for folder in blocks} == {own}
 
 
 def test_spark_begins_with_the_classes_that_setup_archived(spark: SparkSession) -> None:

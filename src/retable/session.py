@@ -1,5 +1,6 @@
 """The only builder of a SparkSession: local by default, or as spark-submit decided."""
 
+import atexit
 import hashlib
 import logging
 import os
@@ -193,6 +194,8 @@ def _start(app_name: str, settings: Settings) -> SparkContext:
     conf = SparkConf().setIfMissing("spark.master", "local[*]").setIfMissing("spark.app.name", app_name)
     if _is_local(conf):
         conf.setIfMissing("spark.driver.host", "127.0.0.1").setIfMissing("spark.driver.bindAddress", "127.0.0.1")
+        # Other users of this machine reach loopback too: Spark makes a secret of its own, which they do not have.
+        conf.setIfMissing("spark.authenticate", "true")
     context = SparkContext(conf=conf)
     context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     if _jvm() is not None:
@@ -213,6 +216,12 @@ def _is_not_py4j(record: logging.LogRecord) -> bool:
 def _launch(conf: SparkConf) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    # What Spark keeps on disk are rows; this folder is open to this user alone.
+    own = tempfile.mkdtemp(prefix="retable-spark-")
+    atexit.register(shutil.rmtree, own, ignore_errors=True)
+    os.environ.setdefault("SPARK_LOCAL_DIRS", own)
+    options = "spark.driver.extraJavaOptions"
+    conf.set(options, f'{conf.get(options)} "-Djava.io.tmpdir={own}"')
     try:
         SparkContext._ensure_initialized(conf=conf)
     except PySparkRuntimeError as error:
