@@ -23,6 +23,7 @@ from retable.gold.read import PublishedTable, list_gold, read_rows
 from retable.gold.render import json_rows
 from retable.ledger.catalog import Lake
 from retable.model.event import TableName
+from retable.printable import printable_json
 
 MOST_LINES = 20
 _KEPT = re.compile(r"__until_[0-9]+\Z")
@@ -277,7 +278,7 @@ def _objects(path: Path) -> Iterator[Row]:
 
 
 def _text(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
+    text = printable_json(json.dumps(value, ensure_ascii=False))
     return text if len(text) <= 200 else f"{text[:200]}…"
 
 

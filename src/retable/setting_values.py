@@ -159,7 +159,11 @@ def _source_name(value: str) -> str:
 
 @lru_cache(64)
 def linear_pattern(value: str) -> re2._Regexp:
-    """Compile a pattern whose time to match grows as the text, whoever wrote it; re2.error says what is wrong."""
+    r"""Compile a pattern whose time to match grows as the text, whoever wrote it; re2.error says what is wrong.
+
+    RE2 has no look-around. `(?<!\d)` and `(?!\d)` are translated, because an earlier `retable init` wrote them.
+    """
+    value = value.replace(r"(?<!\d)", r"(?:^|\D)").replace(r"(?!\d)", r"(?:\D|$)")
     options = re2.Options()
     options.log_errors = False
     return re2.compile(value, options)

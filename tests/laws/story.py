@@ -18,6 +18,7 @@ from retable.decode.registry import decode_message
 from retable.gold.names import gold_table
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
+from retable.printable import printable_json
 from retable.replay.history import Hold
 from retable.simulate import (
     DDL_KINDS,
@@ -136,7 +137,7 @@ class Story:
         """Where no statement tells the order of columns, they have that in which messages came: it is of no account."""
         if self.known.tells_statements:
             return gold
-        rows = [json.dumps(dict(sorted(json.loads(row).items())), ensure_ascii=False) for row in gold.rows]
+        rows = [line_of(dict(sorted(json.loads(row).items()))) for row in gold.rows]
         return Gold(tuple(sorted(gold.columns)), tuple(sorted(rows)), gold.state, gold.hold)
 
 
@@ -180,12 +181,15 @@ def message(line: str) -> RawMessage:
     )
 
 
+def line_of(row: dict[str, Any]) -> str:
+    """A row as gold's own reader writes it."""
+    return printable_json(json.dumps(row, ensure_ascii=False))
+
+
 def shown(table: Table) -> Gold:
     names = tuple(column.name.lower() for column in table.columns)
-    lines = [
-        json.dumps(dict(zip(names, map(shown_value, table.columns, row), strict=True)), ensure_ascii=False)
-        for row in table.rows.values()
-    ]
+    rows = (dict(zip(names, map(shown_value, table.columns, row), strict=True)) for row in table.rows.values())
+    lines = list(map(line_of, rows))
     return Gold(names, tuple(sorted(lines)), "live", None)
 
 
@@ -194,7 +198,7 @@ def as_the_source_shows(gold: Gold) -> Gold:
     rows = []
     for line in gold.rows:
         row = json.loads(line)
-        rows.append(json.dumps({name: row[name] for name in row if not _is_own(name)}, ensure_ascii=False))
+        rows.append(line_of({name: row[name] for name in row if not _is_own(name)}))
     names = tuple(name for name in gold.columns if not _is_own(name))
     return Gold(names, tuple(sorted(rows)), gold.state, gold.hold)
 

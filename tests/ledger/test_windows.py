@@ -117,6 +117,18 @@ def test_the_hour_in_a_name_is_read_in_utc_however_it_is_written(pattern, name, 
     assert windows[0].start == at(hour)
 
 
+def test_patterns_that_an_earlier_init_wrote_are_read_as_they_were_meant():
+    for pattern, name in {
+        r"(?<!\d)(\d{8}[T_-]\d{2})": "a-20260301T05",
+        r"(?<!\d)(\d{10})(?!\d)": "7-2026030105",
+    }.items():
+        windows = plan_windows(source(hour=pattern), [], [found(name)], at(6), NOW)
+        assert windows[0].start == at(5)
+    late = found("12026030105", modified=at(5.5))
+    windows = plan_windows(source(hour=r"(?<!\d)(\d{10})(?!\d)"), [], [late], at(6), NOW)
+    assert keys(windows) == {"20260301T0500Z": ["12026030105"]}
+
+
 def test_a_pattern_that_could_be_tried_in_countless_ways_ends_at_once():
     name = "a" * 1000
     windows = plan_windows(source(hour=r"((a|a?)+)+b"), [], [found(name, modified=at(5))], at(6), NOW)
