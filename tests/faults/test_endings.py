@@ -1,6 +1,7 @@
 """How `retable run` ends when its Spark dies, or when it is told to end: in words, and with nothing left behind."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -83,6 +84,7 @@ def test_a_run_that_is_told_to_end_says_where_it_was_and_that_nothing_is_lost(
 ) -> None:
     ended = fault_in_replay(lambda run, _: os.kill(run, number))
     assert ended.code == 128 + number, ended.said
-    assert f"ended by {number.name} in replay of 20260301T0000Z" in ended.said
+    # It is told as soon as the first window is decoded, which may be a moment before its replay begins.
+    assert re.search(f"ended by {number.name} in (decode|replay) of 20260301T0000Z", ended.said)
     assert "nothing is lost" in ended.said
     _assert_goes_on(shop, ended)
