@@ -28,6 +28,7 @@ def test_a_table_with_a_damaged_file_is_held_alone_and_made_again(shop: ShopLake
     verified = shop.call("verify", TABLE)
     assert verified.exit_code == 4
     assert "DAMAGED" in verified.stdout
+    assert any(name in verified.stderr for name in names)
     for words in (["rows", TABLE], ["tables"]):
         refused = shop.call(*words)
         assert refused.exit_code == 1, refused.output

@@ -98,8 +98,10 @@ def _print(table: str, report: Report, part: Share) -> None:
     looked = ", ".join(f"{count:,} {what}" for what, count in report.checked.items())
     compared = "" if report.rows is None else f"; {report.rows.left:,} rows of gold, {report.rows.right:,} rebuilt"
     some = f", part {part.number} of {part.of} of the keys" if report.against == "bronze" and part.of > 1 else ""
-    if any(finding.code == _DAMAGED for finding in report.findings):
+    if damaged := [finding for finding in report.findings if finding.code == _DAMAGED]:
         say(f"{table} against {report.against}{some}: DAMAGED, nothing was compared")
+        for finding in damaged:
+            say(f"    {finding.what}")
     else:
         verdict = "equal" if report.is_equal else "DIFFERENT"
         say(f"{table} against {report.against}{some}: {verdict} ({looked}{compared})")
