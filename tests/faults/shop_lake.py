@@ -17,6 +17,7 @@ from retable.cli import baseline, holds, quarantine, run, shadow, upkeep
 from retable.cli.app import app
 from retable.config import Settings
 from retable.ledger import small_files
+from retable.printable import printable_json
 from retable.session import build_session
 
 HALF, WHOLE = "2026-03-01T04:00:00Z", "2026-03-01T06:00:00Z"
@@ -67,7 +68,8 @@ class ShopLake:
         """The rows that only gold has and those that only the truth has, by table; empty where all are equal."""
         found = {}
         for truth in sorted(((folder or self.folder) / "truth").glob("*.jsonl")):
-            wanted = sorted(filter(None, truth.read_text("utf-8").split("\n")))
+            # An older simulator wrote the truth without escapes of what a terminal obeys.
+            wanted = sorted(map(printable_json, filter(None, truth.read_text("utf-8").split("\n"))))
             result = self.call("rows", truth.stem, folder=folder)
             assert result.exit_code == 0, result.output
             rows = sorted(filter(None, result.stdout.split("\n")))
