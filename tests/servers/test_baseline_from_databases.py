@@ -29,7 +29,7 @@ from retable.onboard.database_copies import open_table
 from retable.session import build_session
 from servers.processes import Process
 from servers.stores import PASSWORD, USER, Postgres
-from servers.test_schemas_of_databases import certificates, mariadb  # noqa: F401  # fixtures
+from servers.test_schemas_of_databases import certificates, mariadb  # noqa: F401  # fixtures are found by name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -75,9 +75,9 @@ def _reading_avro(path: str) -> Iterator[None]:
     try:
         with _reading(path):
             yield
-    except (RetableError, OSError):
+    except (RetableError, OSError, MemoryError):
         raise
-    except Exception as error:
+    except Exception as error:  # for bytes that are not Avro its reader has no error of its own: any may come
         raise damaged_file(path, str(error) or type(error).__name__) from error
 
 
@@ -171,5 +171,7 @@ iceberg.deletion_vectors_from_puffin_file = _vectors_checked(  # type: ignore[at
     deletion_vectors_from_puffin_file
 )
 FromInputFile.table_metadata = _metadata_named(FromInputFile.table_metadata)  # type: ignore[method-assign]
-ManifestFile.fetch_manifest_entry = _manifest_named(ManifestFile.fetch_manifest_entry)  # type: ignore[method-assign]
+ManifestFile.fetch_manifest_entry = _manifest_named(  # type: ignore[method-assign]  # pyiceberg has no hook there
+    ManifestFile.fetch_manifest_entry
+)
 snapshots._manifests = _list_named(snapshots._manifests)  # type: ignore[attr-defined]  # it imported the name
