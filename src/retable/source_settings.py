@@ -165,6 +165,12 @@ class FilesSource(SourceSettings, frozen=True, use_attribute_docstrings=True):
     """What a line of an object is: a dumped Kafka record with its address, or the message itself."""
     hour: HourPattern | None = None
     """A regular expression (RE2) whose first group is the UTC hour in an object's name; else its modification time."""
+    max_unpacked: Annotated[int, Field(strict=True, ge=1 << 20)] = 16 << 30
+    """The most bytes that a packed object (gzip, zstd) may unpack to; what comes behind is quarantined."""
+    max_ratio: Annotated[int, Field(strict=True, ge=10)] = 1000
+    """So many times its own size a packed object may unpack to, once it is beyond a GiB."""
+    max_lines: Annotated[int, Field(strict=True, ge=1000)] = 50_000_000
+    """The most lines of an object; a packed one has at most ten for each byte, once it is beyond 100,000."""
     start: Start = None
     """Where to begin: `earliest`, or a time with its zone; objects before the window of that time are left out."""
 

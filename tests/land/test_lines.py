@@ -11,11 +11,13 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retable.land.lines import Damage, Line, read_content, read_lines
+from retable.land.lines import Bounds, Damage, Line, read_content, read_lines
+
+WIDE = Bounds(unpacked=1 << 40, ratio=1 << 20, lines=1 << 40)
 
 
-def lines(content: bytes, longest: int = 1000) -> list[Line]:
-    return list(read_lines(read_content(io.BytesIO(content), len(content)), longest))
+def lines(content: bytes, longest: int = 1000, bounds: Bounds = WIDE) -> list[Line]:
+    return list(read_lines(read_content(io.BytesIO(content), len(content), bounds), longest))
 
 
 def values(content: bytes) -> list[bytes]:
@@ -106,14 +108,51 @@ def test_what_is_not_packed_is_read_as_it_is_whatever_its_name_says():
 
 
 def test_what_was_appended_after_recording_is_not_read():
-    assert list(read_content(io.BytesIO(b"one\ntwo\n"), 4)) == [b"one\n"]
+    assert list(read_content(io.BytesIO(b"one\ntwo\n"), 4, WIDE)) == [b"one\n"]
 
 
 def test_a_small_object_that_unpacks_to_much_is_read_in_blocks():
     packer = zlib.compressobj(9, wbits=31)
     packed = b"".join(packer.compress(bytes(1 << 20)) for _ in range(64)) + packer.flush()
-    blocks = list(read_content(io.BytesIO(packed), len(packed)))
+    blocks = list(read_content(io.BytesIO(packed), len(packed), WIDE))
     assert not any(isinstance(block, Damage) for block in blocks)
     assert max(map(len, blocks)) <= 1 << 18
     squeezed = zstd(bytes(64 << 20))
-    assert max(map(len, read_content(io.BytesIO(squeezed), len(squeezed)))) <= 8 << 20
+    assert max(map(len, read_content(io.BytesIO(squeezed), len(squeezed), WIDE))) <= 8 << 20
+
+
+BOMBS = {
+    "max_unpacked": (b"x" * 999 + b"\n", 2000, Bounds(unpacked=1 << 20, ratio=1 << 20, lines=1 << 40)),
+    "max_ratio": (b"x" * 99_999 + b"\n", 12_000, Bounds(unpacked=1 << 40, ratio=100, lines=1 << 40)),
+    "max_lines": (b"x" * 99 + b"\n", 20_000, Bounds(unpacked=1 << 40, ratio=1 << 20, lines=10_000)),
+    "these are no messages": (b"\n", 2_000_000, WIDE),
+}
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd])
+@pytest.mark.parametrize("bound", BOMBS)
+def test_an_object_that_breaks_a_bound_breaks_off_there_and_names_the_setting(pack, bound):
+    line, times, bounds = BOMBS[bound]
+    *whole, last = lines(pack(line * times), 100_000, bounds)
+    assert bound in (last.problem or "")
+    assert len(whole) < times
+    assert {found.value for found in whole} <= {line.removesuffix(b"\n")}
+
+
+def test_what_is_not_packed_has_a_bound_of_lines_alone():
+    bounds = Bounds(unpacked=1, ratio=1, lines=200_000)
+    assert len(lines(b"\n" * 200_000, bounds=bounds)) == 200_000
+    *_, last = lines(b"\n" * 400_000, bounds=bounds)
+    assert "max_lines" in (last.problem or "")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd])
+def test_honest_messages_that_pack_best_are_within_the_bounds(pack):
+    """Debezium JSON with schemas, 300:1, and an hour of canaries: nothing of them is cut."""
+    bounds = Bounds(unpacked=16 << 30, ratio=1000, lines=50_000_000)
+    schema = b"{" + b",".join(b'"column_%d":{"type":"int64","optional":false}' % n for n in range(80)) + b"}"
+    debezium = [b'{"schema":%b,"payload":{"id":%d,"ts_ms":%d}}' % (schema, n, n * 137) for n in range(20_000)]
+    times = ((n // 3600 % 24, n // 60 % 60, n % 60) for n in range(200_000))
+    canaries = [b'{"id":"1","ts":"2026-11-25 %02d:%02d:%02d"}' % each for each in times]
+    for messages in (debezium, canaries):
+        assert [line.value for line in lines(pack(b"\n".join(messages)), 100_000, bounds)] == messages

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import msgspec
 
-from retable.land.lines import Line, read_content, read_lines
+from retable.land.lines import Bounds, Line, read_content, read_lines
 from retable.land.objects import Objects, objects_of
 from retable.model.message import RawMessage
 from retable.model.window import SourceObject
@@ -52,8 +52,9 @@ def read_messages(
     object still has is accounted for.
     """
     read = _read_dumped if source.layout == "kafka_dump" else _read_line
+    bounds = Bounds(source.max_unpacked, source.max_ratio, source.max_lines)
     with (objects or objects_of(source)).open(item) as file:
-        for line in read_lines(read_content(file, item.size), source.max_message):
+        for line in read_lines(read_content(file, item.size, bounds), source.max_message):
             yield read(source, item, line)
 
 

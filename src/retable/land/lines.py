@@ -31,6 +31,36 @@ class Damage:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How much may come out of one object: bytes unpacked, bytes unpacked for each packed one, and lines.
+
+    The ratio counts beyond the first GiB: Debezium JSON with schemas packs 600:1 with zstd. A packed object has at most ten lines for each of its bytes beyond the
+    first 100,000 lines: a message takes some seven bytes of zstd, even where only its time differs from the last.
+    """
+
+    unpacked: int
+    ratio: int
+    lines: int
+
+    def broken(self, size: int, unpacked: int, lines: int, packed: bool) -> str | None:
+        """Say which bound an object of `size` bytes broke, and its setting; None where it broke none."""
+        if lines > self.lines:
+            return f"more than {self.lines:,} lines; max_lines allows more"
+        if not packed:
+            return None
+        if unpacked > self.unpacked:
+            return f"{size:,} bytes unpack to more than {self.unpacked:,}; max_unpacked allows more"
+        if unpacked > max(_FREE_BYTES, size * self.ratio):
+            return f"{size:,} bytes unpack to more than {self.ratio:,} times as many; max_ratio allows more"
+        if lines > max(_FREE_LINES, size * 10):
+            return f"{size:,} packed bytes hold more than {max(_FREE_LINES, size * 10):,} lines: these are no messages"
+        return None
+
+
+_FREE_BYTES, _FREE_LINES = 1 << 30, 100_000
+
+
 def read_lines(content: Iterable[bytes | Damage], longest: int) -> Iterator[Line]:
     """Split content at LF or CRLF; of a line over `longest` bytes the beginning is kept, and `problem` says so."""
     pending = _Pending(longest)
@@ -47,16 +77,29 @@ def read_lines(content: Iterable[bytes | Damage], longest: int) -> Iterator[Line
         yield pending.finish()
 
 
-def read_content(file: BinaryIO, size: int) -> Iterator[bytes | Damage]:
+def read_content(file: BinaryIO, size: int, bounds: Bounds) -> Iterator[bytes | Damage]:
     """Give the first `size` bytes of an object in blocks, unpacked where they begin as gzip or zstd does."""
     limited = io.BufferedReader(_Limited(file, size), _BLOCK)
     head = limited.peek(4)[:4]
     if head.startswith(_GZIP):
-        yield from _gunzip(limited)
+        yield from _bounded(_gunzip(limited), size, bounds, packed=True)
     elif head == _ZSTD:
-        yield from _unzstd(limited)
+        yield from _bounded(_unzstd(limited), size, bounds, packed=True)
     else:
-        yield from iter(lambda: limited.read1(_BLOCK), b"")
+        yield from _bounded(iter(lambda: limited.read1(_BLOCK), b""), size, bounds, packed=False)
+
+
+def _bounded(blocks: Iterable[bytes | Damage], size: int, bounds: Bounds, *, packed: bool) -> Iterator[bytes | Damage]:
+    """Give blocks until a bound is broken: the block that breaks it is left out."""
+    unpacked = lines = 0
+    for block in blocks:
+        if isinstance(block, bytes):
+            unpacked += len(block)
+            lines += block.count(b"\n")
+            if problem := bounds.broken(size, unpacked, lines, packed):
+                yield Damage(problem)
+                return
+        yield block
 
 
 def _gunzip(file: BinaryIO) -> Iterator[bytes | Damage]:
