@@ -31,6 +31,7 @@
     │  ├─ NotFound             a file, source, table or window that is not there
     │  ├─ PositionsLost        a recorded range that the source no longer has
     │  ├─ NotReady             an earlier stage has not run for this window
+    │  ├─ QuarantineFull       more messages of a window cannot be decoded than quarantine takes
     │  ├─ NotKept              messages or rows that retention has dropped
     │  ├─ CatalogMismatch      the catalog and the warehouse do not belong together, or one is older than the other
     │  ├─ EnvironmentFault     Java, a jar or the disk: what is missing and how to get it
@@ -209,6 +210,12 @@ class NotKept(SettingsError):
     """What retention has dropped: it was landed, decoded and replayed, and cannot be read again."""
 
     code = "NOT_KEPT"
+
+
+class QuarantineFull(SettingsError):
+    """So many messages of a window cannot be decoded that it is held whole: silver stays as it was."""
+
+    code = "QUARANTINE_FULL"
 
 
 class CatalogMismatch(SettingsError):

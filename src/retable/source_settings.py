@@ -105,6 +105,8 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
     """canal_json: where rows stand, as `[{from_offset = 0, dialect = "dts_pre_20220320"}]`; not set: as in Canal."""
     quarantine_budget: Budget = QuarantineBudget()
     """How much a table may have in quarantine and still count as complete: `0`, `10/window` or `0.01%` of a window."""
+    quarantine_limit: Annotated[int, Field(strict=True, ge=1)] = 100_000
+    """The most messages of a window that go to quarantine; with more, the window is not decoded."""
     retention: Retention = Retention()
     """How long bronze, silver and quarantine are kept, as `{ bronze = "90d", silver = "1y" }`; not set: for ever."""
     applications: Literal["stage", "window"] = "stage"

@@ -1,6 +1,7 @@
 """What is quarantined can be listed, and each message looked at without harm."""
 
 import json
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -99,6 +100,26 @@ def test_the_list_is_narrowed_to_a_source_and_a_window(retable: Retable, filled:
     assert result.exit_code == 1
     assert "did you mean 'dump'?" in result.stderr
     assert "is not a window" in retable("quarantine", "list", "--window", "today").stderr
+
+
+def test_the_list_comes_page_by_page(retable: Retable, filled: Lake) -> None:
+    whole = [row["id"] for row in json.loads(retable("quarantine", "list", "--json").stdout)]
+    pages, after = [], []
+    while True:
+        page = retable("quarantine", "list", "--limit", "1", *after)
+        if "nothing more" in page.stderr:
+            break
+        pages.append(page.stdout.splitlines()[1].split()[0])
+        assert f"1 of {len(whole)}; the next: --after " in page.stderr
+        after = shlex.split(page.stderr.strip().rpartition("next: ")[2])
+    assert pages == whole
+    assert [
+        row["id"] for row in json.loads(retable("quarantine", "list", "--json", *("--after", whole[0])).stdout)
+    ] == whole[1:]
+    for unknown in (f"{whole[0]}9", "dump/20260301T0900Z/decode/t/0@1", "nothing"):
+        refused = retable("quarantine", "list", "--after", unknown)
+        assert refused.exit_code == 1
+        assert "`retable quarantine list` prints them" in refused.stderr
 
 
 def test_where_nothing_is_quarantined_the_list_is_empty(retable: Retable, lake: Lake) -> None:

@@ -1,5 +1,6 @@
 """Quarantine, a fix in the settings, `quarantine redecode`: gold as if the settings had been right from the first."""
 
+import gzip
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -142,4 +143,56 @@ def test_what_the_settings_kept_out_comes_into_gold_once_they_are_right(erp: Erp
     assert once_more.exit_code == 0, once_more.stderr
     assert rows(lake, "gold_shop.t") == expected
     assert len(lake.load("gold_shop.t").snapshots()) == snapshots
+    assert_balanced(lake)
+
+
+def test_a_window_of_rubbish_keeps_a_sample_and_is_not_decoded(erp: Erp, tmp_path: Path) -> None:
+    rubbish = ["{"] * 7
+    (tmp_path / "in" / "2026-03-01T06.jsonl").write_text("\n".join([*HOURS[6], *rubbish]), encoding="utf-8")
+    lake = erp.configure(RIGHT.replace("max_message", "quarantine_limit = 3\nmax_message"))
+    full = erp.retable("run", "erp", "--to", "2026-03-01T07:00:00Z")
+    assert full.exit_code == 1
+    assert "7 of 9 messages of the window 20260301T0600Z of erp are unreadable" in full.stderr
+    before = [{"id": 1, "c": "a"}, {"id": 2, "c": "b"}, {"id": 3, "c": "c"}, {"id": 4, "c": LONG}]
+    assert rows(lake, "gold_shop.t") == before
+    assert [row.window for row in list_quarantined(lake, "erp")] == [W5, W6, W6, W6]
+    assert erp.retable("status", "--check").exit_code != 0
+    checked = erp.retable("verify", "gold_shop.t", "--against", "bronze")
+    assert checked.exit_code == 0, checked.output
+    again = erp.retable("run", "erp", "--to", "2026-03-01T07:00:00Z")
+    assert again.exit_code == 1
+    lake = erp.configure(RIGHT)
+    assert erp.retable("run", "erp", "--to", "2026-03-01T07:00:00Z").exit_code == 2
+    assert rows(lake, "gold_shop.t") == [{"id": 1, "c": "new"}, {"id": 3, "c": "c"}, {"id": 4, "c": LONG}]
+    assert [row.window for row in list_quarantined(lake, "erp")] == [W5, *[W6] * 7]
+    assert_balanced(lake)
+
+
+def test_settings_that_read_nothing_of_a_decoded_window_change_nothing_of_it(erp: Erp) -> None:
+    lake = erp.configure(RIGHT)
+    assert erp.retable("run", "erp", "--to", "2026-03-01T07:00:00Z").exit_code == 2
+    known = [row.id for row in list_quarantined(lake, "erp")]
+    erp.configure(WRONG.replace("max_message", "quarantine_limit = 1\nmax_message"))
+    wrong = erp.retable("quarantine", "redecode", "--window", W5)
+    assert wrong.exit_code == 1
+    assert "quarantine_limit is 1" in wrong.stderr
+    assert [row.id for row in list_quarantined(lake, "erp")] == known
+    lake = erp.configure(RIGHT)
+    checked = erp.retable("verify", "gold_shop.t", "--against", "bronze")
+    assert checked.exit_code == 0, checked.output
+    assert_balanced(lake)
+
+
+def test_a_packed_bomb_breaks_off_and_comes_whole_once_its_setting_allows_it(erp: Erp, tmp_path: Path) -> None:
+    filler = [line(table="u", pkNames=["id"], data=[{"id": "1", "c": "good"}])] * 1500
+    content = "\n".join([*filler, *HOURS[6]]).encode()
+    (tmp_path / "in" / "2026-03-01T06.jsonl").write_bytes(gzip.compress(content))
+    erp.configure(RIGHT.replace("max_message", "max_lines = 1000\nmax_message"))
+    cut = erp.retable("run", "erp", "--to", "2026-03-01T07:00:00Z")
+    assert cut.exit_code == 2, cut.stderr
+    shown = erp.retable("quarantine", "list", "--window", W6, "--json").stdout
+    assert "max_lines allows more" in json.loads(shown)[0]["reason"]
+    lake = erp.configure(RIGHT)
+    assert erp.retable("quarantine", "redecode", "--window", W6).exit_code == 0
+    assert rows(lake, "gold_shop.t") == [{"id": 1, "c": "new"}, {"id": 3, "c": "c"}, {"id": 4, "c": LONG}]
     assert_balanced(lake)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,16 @@ def print_line(line: str) -> None:
 def print_json(value: Any) -> None:
     """Write a result as JSON; UTF-8 is unescaped, as far as a terminal shows it."""
     print_line(printable_json(json.dumps(value, ensure_ascii=False, indent=2)))
+
+
+def print_json_rows(values: Iterable[Any]) -> None:
+    """Write a list as `print_json` does, one value at a time: they need not all be there at once."""
+    before = "["
+    for value in values:
+        text = json.dumps(value, ensure_ascii=False, indent=2)
+        print_line(f"{before}\n{printable_json(textwrap.indent(text, '  '))}")
+        before = ","
+    print_line("[]" if before == "[" else "]")
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

@@ -1,7 +1,9 @@
 """What could not be decoded or applied: which messages and rows, why, their bytes, and how they leave quarantine."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +15,7 @@ from retable.cli.clock import new_run, now, user
 from retable.cli.output import (
     NeedsAttention,
     print_facts,
-    print_json,
+    print_json_rows,
     print_line,
     print_table,
     say,
@@ -26,7 +28,14 @@ from retable.freshness.catalog import record
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
 from retable.ledger.kept import is_dropped, kept_from
-from retable.ledger.quarantine import ACCEPT, QuarantineRow, list_quarantined, read_accepted
+from retable.ledger.quarantine import (
+    ACCEPT,
+    QuarantineRow,
+    count_quarantined,
+    list_quarantined,
+    read_accepted,
+    read_quarantined,
+)
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import ActionRow, Stage, StageReport
 from retable.ledger.write import append_rows
@@ -35,6 +44,7 @@ from retable.source_settings import Source
 
 _PLACE = ("window", "topic", "partition", "offset")
 _MOST_BYTES = 4096
+_MOST_LISTED = 1000
 
 SourceOption = Annotated[str | None, typer.Option("--source", metavar="S", help="Of this source only.")]
 WindowOption = Annotated[str | None, typer.Option("--window", metavar="W", help="Of this window only.")]
@@ -42,23 +52,35 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="As `quarantine list` prin
 
 
 def list_quarantine(
-    ctx: typer.Context, source: SourceOption = None, window: WindowOption = None, as_json: Json = False
+    ctx: typer.Context,
+    source: SourceOption = None,
+    window: WindowOption = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, metavar="N", help="So many; else 1,000, and with --json all.")
+    ] = None,
+    after: Annotated[str | None, typer.Option("--after", metavar="ID", help="Only what is listed behind this.")] = None,
+    as_json: Json = False,
 ) -> None:
     """List what is quarantined; `retable quarantine show ID` shows one message."""
     lake = lake_of(ctx)
-    found = [
-        _facts(row, accepted)
+    windows = {
+        (name, each): count
         for name in _sources(lake, source, window)
-        for accepted in [read_accepted(lake, name)]
-        for row in list_quarantined(lake, name, window)
-    ]
+        for each, count in count_quarantined(lake, name, window).items()
+    }
+    most = limit if as_json else limit or _MOST_LISTED
+    rows = islice(_listed(lake, windows, after), most)
     if as_json:
-        print_json(found)
-    elif found:
+        print_json_rows(rows)
+        return
+    found = list(rows)
+    if found:
         names = ("id", "window", "stage", "code", "state", "table", "reason")
         print_table([name.upper() for name in names], ([facts[name] for name in names] for facts in found))
+        if len(found) == most:
+            say(f"{len(found):,} of {sum(windows.values()):,}; the next: --after {shlex.quote(str(found[-1]['id']))}")
     else:
-        say("nothing is quarantined")
+        say("nothing is quarantined" if after is None else "nothing more is quarantined")
 
 
 def show_quarantined(ctx: typer.Context, address: Id) -> None:
@@ -129,6 +151,27 @@ def redecode_quarantined(
         raise NeedsAttention("; ".join(words))
 
 
+def _listed(lake: Lake, windows: Iterable[tuple[str, str]], after: str | None) -> Iterator[dict[str, object]]:
+    """Give the facts of what these windows have, or of what comes behind this ID; NotFound where there is no such."""
+    place = tuple(after.split("/", 2)[:2]) if after else ("", "")
+    wanted = [each for each in windows if each >= place]
+    if after and place not in wanted:
+        raise _no_such(after)
+    for source, mine in groupby(wanted, key=itemgetter(0)):
+        accepted = read_accepted(lake, source)
+        for _, window in mine:
+            rows = read_quarantined(lake, source, window)
+            if (source, window) == place:
+                rows = _behind(rows, after)
+            yield from (_facts(row, accepted) for row in rows)
+
+
+def _behind(rows: Iterator[QuarantineRow], after: str | None) -> Iterator[QuarantineRow]:
+    if not any(row.id == after for row in rows):
+        raise _no_such(str(after))
+    return rows
+
+
 # --- redecode ----------------------------------------------------------------------------------------------------
 def _redecode(lake: Lake, source: Source, rows: Sequence[QuarantineRow], spark: Any) -> list[str]:
     """Run the windows of these rows again, in order; give what then still needs a person."""
@@ -197,9 +240,13 @@ def _find(lake: Lake, ids: Iterable[str]) -> list[QuarantineRow]:
         known = list_quarantined(lake, source, rest.partition("/")[0]) if source in lake.settings.sources else []
         rows = [row for row in known if row.id == wanted]
         if not rows:
-            raise NotFound(f"nothing of the ID {wanted!r} is quarantined; `retable quarantine list` prints them")
+            raise _no_such(wanted)
         found += rows
     return found
+
+
+def _no_such(wanted: str) -> NotFound:
+    return NotFound(f"nothing of the ID {wanted!r} is quarantined; `retable quarantine list` prints them")
 
 
 def _message(lake: Lake, row: QuarantineRow) -> dict[str, bytes]:

@@ -29,7 +29,8 @@ _DIGEST_BYTES = 16
 class Shelf:
     """Where the rows of a window go, and what the run that makes them adds to those of quarantine.
 
-    `digests` says whether they are digested: only where rows stand already that they can be compared with.
+    `digests` says whether they are digested: only where rows stand already that they can be compared with. `limit` is
+    the most rows of quarantine that are written; those beyond are counted alone.
     """
 
     window: str
@@ -38,6 +39,7 @@ class Shelf:
     decoder: str
     now: datetime
     digests: bool
+    limit: int
 
 
 @dataclass(slots=True)
@@ -78,7 +80,8 @@ def store(decoded: Iterable[Decoded], shelf: Shelf) -> Share:
     for each in decoded:
         join_tallies(share.tally, each.tally)
         batches.append(events_to_batch(shelf.window, each.stored))
-        faults += each.faults
+        room = shelf.limit - share.quarantine.rows - len(faults)
+        faults += each.faults[: max(room, 0)]
         if sum(batch.nbytes for batch in batches) >= _BYTES or len(faults) >= _FAULTS:
             _write(batches, faults, shelf, share)
             batches, faults = [], []

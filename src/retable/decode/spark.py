@@ -27,7 +27,7 @@ from retable.decode.outcome import READ, decode_batches
 from retable.decode.record import record_decode, record_evidence
 from retable.decode.registry import source_format
 from retable.decode.tally import tally_messages, tally_tables
-from retable.errors import DamagedFile, NotReady
+from retable.errors import DamagedFile, NotReady, QuarantineFull
 from retable.ledger.catalog import Lake
 from retable.ledger.counts import check_events, check_messages
 from retable.ledger.damage import damaged_bronze
@@ -85,7 +85,7 @@ def decode(
     """Decode a landed window whole; where silver and quarantine hold the same already, they are left as they are.
 
     NotReady says that the window is not landed, NotKept that retention dropped it. A message that cannot be decoded is
-    quarantined, the others go on.
+    quarantined, the others go on; QuarantineFull says that it is more of them than `quarantine_limit`.
     """
     started = perf_counter()
     found = find_window(lake, source.name, window)
@@ -104,12 +104,16 @@ def decode(
         layers = _layers(lake, run)
         try:
             with spark_explained(lake.settings.lake):
-                share = _decoded(spark, lake, source, found, _shelf(run, layers))
+                share = _decoded(spark, lake, source, found, _shelf(run, layers, source.quarantine_limit))
         except DamagedFile as error:
             raise damaged_bronze(error, source.name, window) from error
         counts, tables = tally_messages(share.tally, landed.counts["landed"]), tally_tables(share.tally)
         check_messages(counts)
         check_events(counts)
+        if counts["quarantined"] > source.quarantine_limit:
+            is_decoded = any(row.stage == "decode" for row in recorded)
+            _put_back(spark, lake, layers, share, run, with_sample=not is_decoded)
+            raise _too_many(source, window, counts)
         wrote = [
             _replace(spark, lake, layer, made, run)
             for layer, made in zip(layers, (share.silver, share.quarantine), strict=True)
@@ -132,9 +136,9 @@ def _standing(lake: Lake, name: str, values: dict[str, str]) -> _Standing:
     return _Standing(table, values, standing_files(lake, table, values))
 
 
-def _shelf(run: _Run, layers: tuple[_Standing, _Standing]) -> Shelf:
+def _shelf(run: _Run, layers: tuple[_Standing, _Standing], limit: int) -> Shelf:
     silver, quarantine = (PartitionWriter(worker_io(layer.table), layer.table.metadata) for layer in layers)
-    return Shelf(run.window, silver, quarantine, run.decoder, run.now, any(layer.files for layer in layers))
+    return Shelf(run.window, silver, quarantine, run.decoder, run.now, any(layer.files for layer in layers), limit)
 
 
 def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Window, shelf: Shelf) -> Share:
@@ -181,6 +185,29 @@ def _replace(spark: SparkSession, lake: Lake, standing: _Standing, made: Layer, 
     named = {"retable.window": run.window, "retable.run": run.run_id, "retable.decoder": run.decoder}
     replace_files(lake, standing.table, standing.values, made.files, named)
     return True
+
+
+def _put_back(
+    spark: SparkSession, lake: Lake, layers: tuple[_Standing, _Standing], share: Share, run: _Run, *, with_sample: bool
+) -> None:
+    """Remove what was made of a window, but for a sample of its quarantine."""
+    silver, quarantine = layers
+    sample = share.quarantine.files[:1] if with_sample else []
+    remove_files(silver.table.io, share.silver.files)
+    remove_files(quarantine.table.io, share.quarantine.files[len(sample) :])
+    if sample:
+        _replace(spark, lake, quarantine, Layer(sample), run)
+
+
+def _too_many(source: SourceSettings, window: str, counts: dict[str, int]) -> QuarantineFull:
+    return QuarantineFull(
+        f"{counts['quarantined']:,} of {counts['landed']:,} messages of the window {window} of {source.name} are "
+        f"unreadable, and quarantine_limit is {source.quarantine_limit:,}: nothing of it is replayed, and no table is "
+        f"complete beyond it. `retable quarantine list --source {source.name} --window {window}` shows some of them; "
+        f"correct the settings of the source, or raise quarantine_limit, and run the window again",
+        source=source.name,
+        window=window,
+    )
 
 
 def _digest(spark: SparkSession, lake: Lake, standing: _Standing) -> int | None:

@@ -35,8 +35,9 @@ class Damage:
 class Bounds:
     """How much may come out of one object: bytes unpacked, bytes unpacked for each packed one, and lines.
 
-    The ratio counts beyond the first GiB: Debezium JSON with schemas packs 600:1 with zstd. A packed object has at most ten lines for each of its bytes beyond the
-    first 100,000 lines: a message takes some seven bytes of zstd, even where only its time differs from the last.
+    The ratio counts beyond the first GiB: Debezium JSON with schemas packs 600:1 with zstd. A packed object has at most
+    ten lines for each of its bytes beyond the first 100,000 lines: a message takes some seven bytes of zstd, even where
+    only its time differs from that of the last one.
     """
 
     unpacked: int

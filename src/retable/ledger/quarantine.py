@@ -1,12 +1,17 @@
 """What is quarantined, row by row, and what of it a person took as lost."""
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.table import FileScanTask, Table
 
 from retable.ledger.catalog import Lake
+from retable.ledger.data_files import standing_files
 from retable.ledger.faults import explained
 from retable.ledger.read import read_actions, read_ledger, scan
 from retable.ledger.rows import ActionRow, Stage
@@ -21,6 +26,10 @@ LANDED = "landed whole in "
 
 _OF_TABLE = ("window", "database", "schema", "table")
 _OF_ID = ("stage", "window", "topic", "partition", "offset", "row_index")
+
+
+_ORDER = [(name, "ascending") for name in ("topic", "partition", "offset", "_row", "stage")]
+_AT_ONCE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +70,28 @@ class QuarantineRow:
 
 def list_quarantined(lake: Lake, source: str, window: str | None = None) -> list[QuarantineRow]:
     """Give what is quarantined of a source, or of one window of it, accepted or not, by window and address."""
-    records = scan(lake, lake.find(f"quarantine.{source}"), window=window).to_pylist()
-    names = [field.name for field in fields(QuarantineRow)]
-    rows = [
-        QuarantineRow(**{name: _python(record[name]) for name in names if name != "source"}, source=source)
-        for record in records
-    ]
-    return sorted(
-        rows, key=lambda row: (row.window, row.topic, row.partition, row.offset, row.row_index or 0, row.stage)
-    )
+    return [row for each in count_quarantined(lake, source, window) for row in read_quarantined(lake, source, each)]
+
+
+def count_quarantined(lake: Lake, source: str, window: str | None = None) -> dict[str, int]:
+    """Give how many messages and rows each window of a source has in quarantine, in the windows' order."""
+    table = lake.find(f"quarantine.{source}")
+    if table is None:
+        return {}
+    counts: Counter[str] = Counter()
+    for task in standing_files(lake, table, {} if window is None else {"window": window}):
+        counts[_window_of(table, task)] += task.file.record_count
+    return {name: counts[name] for name in sorted(counts) if counts[name]}
+
+
+def read_quarantined(lake: Lake, source: str, window: str) -> Iterator[QuarantineRow]:
+    """Give what one window has in quarantine by address; as rows of Python there are few at a time."""
+    records = scan(lake, lake.find(f"quarantine.{source}"), window=window)
+    records = records.append_column("_row", pc.fill_null(records["row_index"], 0))
+    names = [field.name for field in fields(QuarantineRow) if field.name != "source"]
+    for batch in records.sort_by(_ORDER).select(names).to_batches(max_chunksize=_AT_ONCE):
+        for record in batch.to_pylist():
+            yield QuarantineRow(**{name: _python(value) for name, value in record.items()}, source=source)
 
 
 def read_accepted(lake: Lake, source: str) -> dict[str, ActionRow]:
@@ -108,6 +130,11 @@ def _id(source: str, stage: str, window: str, topic: str, partition: int, offset
         char if char.isprintable() and char != "\\" else char.encode("unicode_escape").decode() for char in topic
     )
     return f"{source}/{window}/{stage}/{shown}/{partition}@{offset}{row}"
+
+
+def _window_of(table: Table, task: FileScanTask) -> str:
+    names = [field.name for field in table.specs()[task.file.spec_id].fields]
+    return str(task.file.partition[names.index("window")])
 
 
 def _python(value: Any) -> Any:
