@@ -4,17 +4,19 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow.providers.standard.operators.hitl import HITLOperator
+from airflow.providers.standard.operators.hitl import ApprovalOperator, HITLOperator
 from airflow.providers.standard.operators.trigger_dagrun import TriggerDagRunOperator
 from airflow.sdk import DAG, Context, CronTriggerTimetable, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
 from retable.printable import printable
+from retable_airflow.access import access_control, check_two, deciders, who_answered
 from retable_airflow.act import ActOperator, check_conf
 from retable_airflow.differences import code, inline
 from retable_airflow.lakes import Reference, lake_of, reference_of, settings_of
 
 if TYPE_CHECKING:
+    from retable.config import Settings
     from retable.gold.state import GoldState
     from retable.ledger.catalog import Lake
 
@@ -33,6 +35,10 @@ ANSWERS = {"approve": "Approve", "reject": "Reject", "retry": "Try again", "skip
 
 ANSWER_WITHIN = timedelta(days=3)
 _EVERY_MINUTES = 5
+_FOR_GOOD = ("approve", "skip")
+"""Answers after which gold is not again what it was."""
+_FIRST = "{{ (ti.xcom_pull(task_ids='ask')['responded_by_user'] or {}).get('name') or 'somebody' }}"
+_ANSWER = "{{ ti.xcom_pull(task_ids='ask')['chosen_options'][0] }}"
 _HOLD = Param(None, type=["null", "string"], title="Hold", description="Which hold: `watch_holds` fills it in")
 _TABLE = Param(None, type=["null", "string"], title="Table", description="A held table, as gold_shop.orders")
 
@@ -40,9 +46,10 @@ _TABLE = Param(None, type=["null", "string"], title="Table", description="A held
 def decide_hold(settings: Reference | None = None) -> list[DAG]:
     """Make the DAG that asks, and the one that looks for what is to be asked; none where there is no source."""
     reference = reference_of(settings)
-    if not settings_of(reference).sources:
+    loaded = settings_of(reference)
+    if not loaded.sources:
         return []
-    return [_asking(reference), _watching(reference)]
+    return [_asking(reference, loaded), _watching(reference, loaded)]
 
 
 def hold_id(state: "GoldState") -> str:
@@ -70,12 +77,36 @@ class AskOperator(HITLOperator):
         return super().execute(context)
 
 
-def _asking(settings: Reference) -> DAG:
+class ConfirmOperator(ApprovalOperator):
+    """Asks a second person about an answer that changes gold for good; of another answer it asks nobody."""
+
+    def execute(self, context: Context) -> Any:
+        """Ask, and wait."""
+        if _way(context["ti"].xcom_pull(task_ids="ask")) not in _FOR_GOOD:
+            return None
+        return super().execute(context)
+
+
+def _confirm(loaded: "Settings") -> ConfirmOperator:
+    return ConfirmOperator(
+        task_id="confirm",
+        subject="{{ params.table }}: " + _FIRST + " answered “" + _ANSWER + "”. Do you, a second person, agree?",
+        body="{{ ti.xcom_pull(task_ids='explain')['markdown'] }}",
+        defaults=[ApprovalOperator.REJECT],
+        assigned_users=deciders(loaded),
+        response_timeout=ANSWER_WITHIN,
+        retries=2,
+        retry_delay=timedelta(seconds=10),
+    )
+
+
+def _asking(settings: Reference, loaded: "Settings") -> DAG:
     with DAG(
         "decide_hold",
         schedule=None,
         start_date=datetime(2000, 1, 1, tzinfo=UTC),
         params={"table": _TABLE, "hold": _HOLD},
+        access_control=access_control(loaded),
         tags=["retable", "decide_hold"],
         doc_md=DOC.format(days=ANSWER_WITHIN.days, settings=settings),
     ) as dag:
@@ -91,19 +122,23 @@ def _asking(settings: Reference) -> DAG:
             task_id="ask",
             subject="{{ params.table }} is held: how does it go on?",
             body="{{ ti.xcom_pull(task_ids='explain')['markdown'] }}",
+            assigned_users=deciders(loaded),
         )
         act = ActOperator(task_id="act", job="command", words=words, settings=settings, report=_outcome)
         explain() >> ask >> act
+        if loaded.airflow.second_person:
+            ask >> _confirm(loaded) >> act
     return dag
 
 
-def _watching(settings: Reference) -> DAG:
+def _watching(settings: Reference, loaded: "Settings") -> DAG:
     with DAG(
         "watch_holds",
         schedule=CronTriggerTimetable(f"*/{_EVERY_MINUTES} * * * *", timezone="UTC"),
         start_date=datetime(2000, 1, 1, tzinfo=UTC),
         catchup=False,
         max_active_runs=1,
+        access_control=access_control(loaded),
         dagrun_timeout=timedelta(minutes=15),
         tags=["retable", "decide_hold"],
         doc_md=WATCH_DOC.format(settings=settings),
@@ -188,15 +223,24 @@ def _answers(lake: "Lake", name: str, state: "GoldState") -> dict[str, str]:
 
 def _release_words(settings: Reference, context: Context) -> tuple[str, list[str]]:
     asked, answer = (context["ti"].xcom_pull(task_ids=name) for name in ("explain", "ask"))
-    (chosen,) = answer["chosen_options"]
-    way = next((way for way, words in ANSWERS.items() if words == chosen), None)
+    way, first = _way(answer), who_answered(answer)
     name = context["params"]["table"]
     if way is None:
         raise AirflowSkipException(f"{name} stays held")
     with lake_of(settings) as lake:
         _standing(lake, name, asked["hold"])
-    who = (answer.get("responded_by_user") or {}).get("name") or "somebody"
-    return asked["source"], ["hold", "release", name, f"--{way}", "--yes", "--reason", f"decided in Airflow by {who}"]
+    reason = f"decided in Airflow by {first}"
+    if way in _FOR_GOOD and (loaded := settings_of(settings)).airflow.second_person:
+        second = who_answered(context["ti"].xcom_pull(task_ids="confirm"))
+        check_two(loaded, first, second, "confirm")
+        reason += f", confirmed by {second}"
+    return asked["source"], ["hold", "release", name, f"--{way}", "--yes", "--reason", reason]
+
+
+def _way(answer: dict[str, Any]) -> str | None:
+    """The way in which the table shall go on; None where it stays held."""
+    (chosen,) = answer["chosen_options"]
+    return next((way for way, words in ANSWERS.items() if words == chosen), None)
 
 
 def _outcome(lake: "Lake", context: Context) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from airflow.sdk.bases.operator import BaseOperator, chain
 from airflow.sdk.definitions.callback import AsyncCallback
 from airflow.sdk.definitions.deadline import DeadlineAlert, DeadlineReference
 
+from retable_airflow.access import access_control
 from retable_airflow.alerts import LateRun
 from retable_airflow.freshness import fresh
 from retable_airflow.lakes import Reference, reference_of, settings_of
@@ -45,10 +46,11 @@ WINDOW = Param(
 def replay_changes(settings: Reference | None = None) -> list[DAG]:
     """Make the DAG of every source."""
     reference = reference_of(settings)
-    return [_dag(source, reference) for source in settings_of(reference).sources.values()]
+    loaded = settings_of(reference)
+    return [_dag(source, reference, access_control(loaded)) for source in loaded.sources.values()]
 
 
-def _dag(source: "SourceSettings", settings: Reference) -> DAG:
+def _dag(source: "SourceSettings", settings: Reference, access: dict[str, dict[str, set[str]]] | None) -> DAG:
     with DAG(
         f"replay_changes__{source.name}",
         schedule=CronDataIntervalTimetable(schedule(source), timezone="UTC"),
@@ -57,6 +59,7 @@ def _dag(source: "SourceSettings", settings: Reference) -> DAG:
         catchup=source.first is not None,
         # Live runs go one after the other; a backfill counts its own beside them.
         max_active_runs=1,
+        access_control=access,
         default_args={"retries": 2, "retry_delay": timedelta(minutes=1), "owner": source.owner or "retable"},
         params={"window": WINDOW},
         tags=["retable", "replay_changes", source.name, *(["paused"] if source.paused is not None else [])],

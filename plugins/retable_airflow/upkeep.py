@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG, Context, CronTriggerTimetable, Param, get_current_context, task
 
+from retable_airflow.access import access_control
 from retable_airflow.act import ActOperator, check_conf
 from retable_airflow.lakes import Reference, reference_of, settings_of
 
@@ -34,7 +35,8 @@ _OPS = "ops"
 def keep_tables(settings: Reference | None = None) -> list[DAG]:
     """Make the DAG; none where the settings have no source."""
     reference = reference_of(settings)
-    sources = sorted(settings_of(reference).sources)
+    loaded = settings_of(reference)
+    sources = sorted(loaded.sources)
     if not sources:
         return []
     with DAG(
@@ -43,6 +45,7 @@ def keep_tables(settings: Reference | None = None) -> list[DAG]:
         start_date=datetime(2000, 1, 1, tzinfo=UTC),
         catchup=False,
         max_active_runs=1,
+        access_control=access_control(loaded),
         default_args={"retries": 1, "retry_delay": timedelta(minutes=10)},
         params={"tables": TABLES},
         tags=["retable", "keep_tables"],

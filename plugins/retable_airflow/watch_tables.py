@@ -5,6 +5,7 @@ from typing import Any
 
 from airflow.sdk import DAG, BaseOperator, Context, CronTriggerTimetable
 
+from retable_airflow.access import access_control
 from retable_airflow.alerts import watch
 from retable_airflow.lakes import Reference, reference_of, settings_of
 
@@ -29,6 +30,7 @@ def watch_tables(settings: Reference | None = None) -> list[DAG]:
         start_date=datetime(2000, 1, 1, tzinfo=UTC),
         catchup=False,
         max_active_runs=1,
+        access_control=access_control(loaded),
         dagrun_timeout=timedelta(minutes=15),
         # The next look comes soon, and an error of this one stands in its log.
         default_args={"retries": 0},

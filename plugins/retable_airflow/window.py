@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import DAG, Context, Param, get_current_context, task
 from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.execution_time.hitl import HITLUser
 
+from retable_airflow.access import access_control, check_two, deciders, who_answered, who_asked
 from retable_airflow.act import ActOperator, check_conf
 from retable_airflow.differences import to_markdown, without_values
 from retable_airflow.lakes import Reference, lake_of, reference_of, settings_of
@@ -37,7 +39,8 @@ _WINDOW = r"^\d{8}T\d{4}Z$"
 def replay_window(settings: Reference | None = None) -> list[DAG]:
     """Make the DAG; none where the settings have no source."""
     reference = reference_of(settings)
-    sources = sorted(settings_of(reference).sources)
+    loaded = settings_of(reference)
+    sources = sorted(loaded.sources)
     if not sources:
         return []
     with DAG(
@@ -46,11 +49,12 @@ def replay_window(settings: Reference | None = None) -> list[DAG]:
         start_date=datetime(2000, 1, 1, tzinfo=UTC),
         # A source has one shadow at a time.
         max_active_runs=1,
+        access_control=access_control(loaded),
         params=_form(sources),
         tags=["retable", "replay_window"],
         doc_md=DOC.format(hours=ANSWER_WITHIN // timedelta(hours=1), settings=reference),
     ) as dag:
-        _arrange(reference)
+        _arrange(reference, deciders(loaded))
     return [dag]
 
 
@@ -78,7 +82,7 @@ def _form(sources: list[str]) -> dict[str, Any]:
     }
 
 
-def _arrange(settings: Reference) -> None:
+def _arrange(settings: Reference, users: list[HITLUser] | None) -> None:
     @task.branch(task_id="check", retries=2, retry_delay=timedelta(seconds=10))
     def check() -> str:
         context = get_current_context()
@@ -94,6 +98,9 @@ def _arrange(settings: Reference) -> None:
     def drop() -> list[str]:
         return _drop(settings, get_current_context())
 
+    def promote_words(context: Context) -> tuple[str, list[str]]:
+        return _promote_words(settings, context)
+
     in_place = ActOperator(task_id="in_place", job="command", words=_run_words, settings=settings, report=_replayed)
     build = ActOperator(task_id="build", job="command", words=_build_words, settings=settings, report=_built)
     approve = ApprovalOperator(
@@ -101,12 +108,13 @@ def _arrange(settings: Reference) -> None:
         subject="Promote the shadow of {{ params.source }}? ({{ params.reason }})",
         body="{{ ti.xcom_pull(task_ids='compare')['markdown'] }}",
         defaults=[ApprovalOperator.REJECT],
+        assigned_users=users,
         response_timeout=ANSWER_WITHIN,
         # A scheduler that hears late that a task waits takes an answer of that second for a failure: it asks again.
         retries=2,
         retry_delay=timedelta(seconds=10),
     )
-    promote = ActOperator(task_id="promote", job="command", words=_promote_words, settings=settings, report=_promoted)
+    promote = ActOperator(task_id="promote", job="command", words=promote_words, settings=settings, report=_promoted)
     chosen = check()
     chosen >> in_place
     # A teardown runs whatever came before, and says nothing of how the run ended.
@@ -168,10 +176,11 @@ def _build_words(context: Context) -> tuple[str, list[str]]:
     return asked["source"], ["shadow", "build", asked["source"], *tables, *range_, "--reason", asked["reason"]]
 
 
-def _promote_words(context: Context) -> tuple[str, list[str]]:
-    asked = context["params"]
-    who = (_answer(context).get("responded_by_user") or {}).get("name") or "somebody"
-    return asked["source"], ["shadow", "promote", asked["source"], "--reason", f"{asked['reason']} (approved by {who})"]
+def _promote_words(settings: Reference, context: Context) -> tuple[str, list[str]]:
+    asked, first, second = context["params"], who_asked(context), who_answered(_answer(context))
+    check_two(settings_of(settings), first, second, "approve")
+    reason = f"{asked['reason']} (asked for by {first}, approved by {second})"
+    return asked["source"], ["shadow", "promote", asked["source"], "--reason", reason]
 
 
 def _answer(context: Context) -> dict[str, Any]:

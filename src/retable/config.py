@@ -21,6 +21,7 @@ from urllib.parse import unquote
 from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
+from retable.airflow_settings import AirflowSettings
 from retable.errors import EnvironmentFault, InvalidSetting, NotFound, UnknownSetting
 from retable.lake_settings import LakeSettings
 from retable.model.event import TableName
@@ -47,6 +48,7 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
     lake: LakeSettings
     sources: dict[str, Annotated[Source, Field(discriminator="kind")]] = Field(default_factory=dict)
     tables: dict[str, TableRules] = Field(default_factory=dict)
+    airflow: AirflowSettings = AirflowSettings()
 
     @model_validator(mode="before")
     @classmethod

@@ -20,6 +20,9 @@ from retable.replay.rulings import REMEDY_APPROVAL
 from retable_airflow import decide
 from retable_airflow.decide import ANSWERS, LEAVE, held_tables, hold_id
 
+# Airflow 4 will have another way than DAG(access_control=…).
+pytestmark = pytest.mark.filterwarnings("ignore:The airflow.security.permissions module is deprecated")
+
 ROOT = Path(__file__).resolve().parents[2]
 STATEMENT = "DROP TABLE orders -- ``` {{ 7 * 7 }} <script>"
 HOLD = Hold("APPROVAL", "the source drops the table", Sequence(0, 7, 0), "t/0", STATEMENT, REMEDY_APPROVAL)
@@ -88,6 +91,52 @@ def test_an_answer_is_the_release_that_it_names(lake: Lake, path: Path, way: str
     source, command = decide._release_words(path, asked)
     assert (source, command[:5]) == ("dump", ["hold", "release", TABLE, f"--{way}", "--yes"])
     assert command[-1] == "decided in Airflow by ann"
+
+
+PAIR = '[airflow]\nmay_read = ["analysts"]\nmay_run = ["oncall"]\nmay_decide = ["ann", "7:bob"]\nsecond_person = true\n'
+
+
+def test_the_settings_say_who_may_see_run_and_answer(lake: Lake, path: Path, write_settings: SettingsWriter) -> None:
+    assert {dag.access_control for dag in DagBag(str(ROOT / "dags")).dags.values()} == {None}
+    write_settings(EACH + 'sla = "1h"\n' + PAIR)
+    dags = DagBag(str(ROOT / "dags")).dags
+    assert set(dags) == {
+        *("decide_hold", "keep_tables", "replay_changes__dump", "replay_window", "watch_holds", "watch_tables"),
+    }
+    for dag in dags.values():
+        assert dag.access_control == {
+            "analysts": {"DAGs": {"can_read"}},
+            "oncall": {"DAGs": {"can_read", "can_edit"}, "DAG Runs": {"can_read", "can_create"}},
+        }
+    for dag_id, task in (("decide_hold", "ask"), ("decide_hold", "confirm"), ("replay_window", "approve")):
+        users = dags[dag_id].get_task(task).assigned_users
+        assert users == [{"id": "ann", "name": "ann"}, {"id": "7", "name": "bob"}]
+
+
+def test_an_answer_for_good_needs_a_second_person_where_the_settings_say_so(
+    lake: Lake, path: Path, write_settings: SettingsWriter
+) -> None:
+    explained = decide._explain(path, context())
+    write_settings(EACH + PAIR)
+    confirmed = {"chosen_options": ["Approve"], "responded_by_user": {"id": "7", "name": "bob"}}
+    for way in ("approve", "skip"):
+        told = {"explain": explained, "ask": answer(ANSWERS[way])}
+        _, command = decide._release_words(path, context(**told, confirm=confirmed))
+        assert command[-1] == "decided in Airflow by ann, confirmed by bob"
+        with pytest.raises(AirflowFailException, match="clear the task 'confirm'"):
+            decide._release_words(path, context(**told, confirm=answer("Approve")))
+        with pytest.raises(AirflowFailException, match="does not know who"):
+            decide._release_words(path, context(**told, confirm={"chosen_options": ["Approve"]}))
+    told = context(explain=explained, ask=answer(ANSWERS["rebuild"]), confirm=None)
+    assert decide._release_words(path, told)[1][-1] == "decided in Airflow by ann"
+
+
+def test_a_second_person_is_asked_only_about_what_is_for_good(lake: Lake, write_settings: SettingsWriter) -> None:
+    write_settings(EACH + PAIR)
+    confirm = DagBag(str(ROOT / "dags")).dags["decide_hold"].get_task("confirm")
+    for chosen in (LEAVE, ANSWERS["retry"], ANSWERS["rebuild"], ANSWERS["reject"]):
+        assert confirm.execute(context(ask=answer(chosen))) is None
+    assert DagBag(str(ROOT / "dags")).dags["decide_hold"].get_task("act").upstream_task_ids == {"ask", "confirm"}
 
 
 def test_a_table_that_is_left_stays_held_and_the_run_ends_well(lake: Lake, path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from airflow.sdk import DAG
 
 import doors as test_doors
+from retable.airflow_settings import AirflowSettings
 from retable_airflow import decide, doors, window
 from retable_airflow.stage import stage
 
@@ -27,7 +28,8 @@ ANSWER = {"chosen_options": ["Try again"], "responded_by_user": {"name": WORDS}}
 
 def context(params: dict[str, Any], **xcoms: Any) -> Any:
     ti = SimpleNamespace(xcom_pull=lambda task_ids: xcoms.get(task_ids))
-    return {"params": params, "ti": ti, "run_id": f"manual__{WORDS}"}
+    run = SimpleNamespace(triggering_user_name=WORDS)
+    return {"params": params, "ti": ti, "run_id": f"manual__{WORDS}", "dag_run": run}
 
 
 def passed(words: list[str], told: Any) -> list[str]:
@@ -39,7 +41,18 @@ def passed(words: list[str], told: Any) -> list[str]:
     return arguments
 
 
-@pytest.mark.parametrize("words", [window._run_words, window._build_words, window._promote_words])
+def promote_words(told: Any) -> tuple[str, list[str]]:
+    return window._promote_words("settings", told)
+
+
+@pytest.fixture(autouse=True)
+def settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = SimpleNamespace(airflow=AirflowSettings(second_person=False))
+    for module in (window, decide):
+        monkeypatch.setattr(module, "settings_of", lambda _: loaded)
+
+
+@pytest.mark.parametrize("words", [window._run_words, window._build_words, promote_words])
 def test_every_field_of_the_form_reaches_the_command_as_it_was_typed(words: Any) -> None:
     told = context(FORM, approve=ANSWER)
     _, asked = words(told)
@@ -49,8 +62,8 @@ def test_every_field_of_the_form_reaches_the_command_as_it_was_typed(words: Any)
     if words is window._build_words:
         assert asked[asked.index("--tables") + 1] == f"gold_shop.{WORDS}"
         assert asked[asked.index("--reason") + 1] == WORDS
-    if words is window._promote_words:
-        assert asked[asked.index("--reason") + 1] == f"{WORDS} (approved by {WORDS})"
+    if words is promote_words:
+        assert asked[asked.index("--reason") + 1] == f"{WORDS} (asked for by {WORDS}, approved by {WORDS})"
 
 
 def test_the_name_of_a_table_and_of_who_answers_reach_the_release_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ def asked(dag: DAG | None = None, **told: Any) -> Any:
     return {
         "params": {**ASKED, **told},
         "dag": SimpleNamespace(params=known),
-        "dag_run": SimpleNamespace(conf=told),
+        "dag_run": SimpleNamespace(conf=told, triggering_user_name=told.get("by", "eve")),
         "run_id": "manual",
         "ti": SimpleNamespace(xcom_pull=lambda task_ids: told.get("answer")),
     }
@@ -122,7 +122,7 @@ def test_windows_run_again_in_place_are_told_as_the_ledger_has_them(dag: DAG) ->
     assert job.name == "retable_command_dump"
 
 
-def test_a_shadow_is_built_and_promoted_by_commands_that_say_who_and_why() -> None:
+def test_a_shadow_is_built_and_promoted_by_commands_that_say_who_and_why(lake: Lake, path: Path) -> None:
     context = asked(mode="shadow", tables=[TABLE], answer={"responded_by_user": {"id": "1", "name": "ann"}})
     assert window._build_words(context) == (
         "dump",
@@ -142,8 +142,21 @@ def test_a_shadow_is_built_and_promoted_by_commands_that_say_who_and_why() -> No
             ]
         ],
     )
-    promote = window._promote_words(context)[1]
-    assert promote == ["shadow", "promote", "dump", "--reason", "the zone was wrong (approved by ann)"]
+    promote = window._promote_words(path, context)[1]
+    why = "the zone was wrong (asked for by eve, approved by ann)"
+    assert promote == ["shadow", "promote", "dump", "--reason", why]
+
+
+def test_who_asked_for_a_shadow_does_not_approve_it_alone_where_the_settings_say_so(
+    lake: Lake, path: Path, write_settings: SettingsWriter
+) -> None:
+    write_settings(f"{EACH}[airflow]\nsecond_person = true\n")
+    ann = {"responded_by_user": {"id": "1", "name": "ann"}}
+    assert window._promote_words(path, asked(answer=ann))[1][1] == "promote"
+    with pytest.raises(AirflowFailException, match="clear the task 'approve'"):
+        window._promote_words(path, asked(answer=ann, by="ann"))
+    with pytest.raises(AirflowFailException, match="does not know who"):
+        window._promote_words(path, asked(answer=ann, by=None))
 
 
 def test_a_shadow_is_dropped_however_the_run_went_and_the_run_ends_as_it_went(dag: DAG) -> None:

@@ -4,6 +4,7 @@ PostgreSQL is its database. Each of two processes that share the tests starts on
 """
 
 import json
+import secrets
 import subprocess
 from collections.abc import Iterator
 from datetime import datetime
@@ -66,11 +67,12 @@ def airflow(folder: Path) -> Iterator[RunningAirflow]:
             "AIRFLOW_CONN_CANARY": json.dumps(
                 {"conn_type": "http", "host": "127.0.0.1", "schema": "http", "port": HOOK_PORT, "password": CANARY}
             ),
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": "admin:admin,grace:op",
             # A secret of the object storage, as a lake in a bucket has one in its environment.
             "LAKE_SECRET": CANARY,
         }
         _migrate(home, env)
-        local_airflow._write_password()
+        _write_passwords(home / "password.json")
         running = RunningAirflow(home, port, env)
         try:
             running.start(*local_airflow.COMPONENTS)
@@ -89,6 +91,11 @@ def _migrate(home: Path, env: dict[str, str]) -> None:
     """Make the database, and no pool: the plugin makes what it needs."""
     home.mkdir(mode=0o700)
     subprocess.run(local_airflow._airflow("db", "migrate"), env=env, check=True, capture_output=True)
+
+
+def _write_passwords(path: Path) -> None:
+    path.touch(0o600)
+    path.write_text(json.dumps({name: secrets.token_urlsafe(12) for name in ("admin", "grace")}), encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,7 @@ class RunningAirflow:
     components: dict[str, Popen[bytes]] = field(default_factory=dict)
     killed: list[int] = field(default_factory=list)
     """The sessions of components that were killed: what they had started may live on."""
-    _token: str = ""
+    _tokens: dict[str, str] = field(default_factory=dict)
 
     def start(self, *names: str) -> None:
         for name in names:
@@ -65,10 +65,11 @@ class RunningAirflow:
                 if os.getsid(process.pid) in self.killed:
                     process.kill()
 
-    def call(self, method: str, path: str, body: object = None) -> Any:
+    def call(self, method: str, path: str, body: object = None, user: str = "admin") -> Any:
         """Ask the API; `path` begins behind /api/v2."""
-        self._token = self._token or self._sign_in()
-        return self._ask(method, f"/api/v2{path}", body, {"Authorization": f"Bearer {self._token}"})
+        if user not in self._tokens:
+            self._tokens[user] = self._sign_in(user)
+        return self._ask(method, f"/api/v2{path}", body, {"Authorization": f"Bearer {self._tokens[user]}"})
 
     def trigger(self, dag_id: str, start: str, end: str) -> str:
         """Run a DAG for a data interval; give the run's id."""
@@ -132,6 +133,11 @@ class RunningAirflow:
         """Let a run go again, as the UI's Clear does."""
         self.call("POST", f"/dags/{dag_id}/dagRuns/{quote(run_id, safe='')}/clear", {"dry_run": False})
 
+    def clear_task(self, dag_id: str, run_id: str, task_id: str) -> None:
+        """Let a task go again, and what comes behind it."""
+        asked = {"dry_run": False, "task_ids": [task_id], "include_downstream": True, "only_failed": False}
+        self.call("POST", f"/dags/{dag_id}/clearTaskInstances", {**asked, "dag_run_id": run_id, "reset_dag_runs": True})
+
     def mark(self, dag_id: str, run_id: str, task_id: str, state: str) -> None:
         place = f"/dags/{dag_id}/dagRuns/{quote(run_id, safe='')}/taskInstances/{task_id}"
         self.call("PATCH", place, {"new_state": state})
@@ -166,9 +172,9 @@ class RunningAirflow:
             time.sleep(1)
         return found
 
-    def _sign_in(self) -> str:
-        password = json.loads((self.home / "password.json").read_text(encoding="utf-8"))["admin"]
-        return str(self._ask("POST", "/auth/token", {"username": "admin", "password": password}, {})["access_token"])
+    def _sign_in(self, user: str) -> str:
+        password = json.loads((self.home / "password.json").read_text(encoding="utf-8"))[user]
+        return str(self._ask("POST", "/auth/token", {"username": user, "password": password}, {})["access_token"])
 
     def _ask(self, method: str, path: str, body: object, headers: dict[str, str]) -> Any:
         data = None if body is None else json.dumps(body).encode()

@@ -55,6 +55,9 @@ for prefix, patience in (("asked__", timedelta(days=3)), ("hurried__", timedelta
     decide.ANSWER_WITHIN = patience
     decide.DAG = lambda dag_id, prefix=prefix, **rest: DAG(prefix + dag_id, **rest)
     decide.decide_hold({settings!r})
+decide.ANSWER_WITHIN = timedelta(days=3)
+decide.DAG = lambda dag_id, **rest: DAG("paired__" + dag_id, **rest)
+decide.decide_hold({paired!r})
 '''
 
 
@@ -68,7 +71,10 @@ def settings(folder: Path) -> Path:
     publish(lake, TableName("shop", None, "orders"), {"id": "int"}, [], state="held", hold=HOLD)
     Feed(lake).windows(6)
     (folder / "dags" / "deciding_door.py").write_text(DOOR, encoding="utf-8")
-    (folder / "dags" / "deciding.py").write_text(DAGS.format(settings=str(path)), encoding="utf-8")
+    paired = path.with_name("paired.toml")
+    paired.write_text(path.read_text("utf-8") + "[airflow]\nsecond_person = true\n", encoding="utf-8")
+    dags = DAGS.format(settings=str(path), paired=str(paired))
+    (folder / "dags" / "deciding.py").write_text(dags, encoding="utf-8")
     return path
 
 
@@ -85,11 +91,11 @@ def question(airflow: RunningAirflow, dag_id: str, run: str) -> dict[str, Any]:
     return found
 
 
-def answer(airflow: RunningAirflow, dag_id: str, run: str, chosen: str, task: str = "ask") -> None:
+def answer(airflow: RunningAirflow, dag_id: str, run: str, chosen: str, task: str = "ask", user: str = "admin") -> None:
     """Answer as a person does, who reads before."""
     time.sleep(READING_SECONDS)
     place = f"/dags/{dag_id}/dagRuns/{run}/taskInstances/{task}/-1/hitlDetails"
-    airflow.call("PATCH", place, {"chosen_options": [chosen], "params_input": {}})
+    airflow.call("PATCH", place, {"chosen_options": [chosen], "params_input": {}}, user)
 
 
 def test_an_answer_is_carried_out_and_no_answer_leaves_the_table_held(airflow: RunningAirflow, settings: Path) -> None:
@@ -112,3 +118,22 @@ def test_an_answer_is_carried_out_and_no_answer_leaves_the_table_held(airflow: R
     assert asked == [
         f"hold release {TABLE} --{way} --yes --reason decided in Airflow by admin" for way in ("approve", "reject")
     ]
+
+
+def test_what_is_for_good_needs_a_second_person(airflow: RunningAirflow, settings: Path) -> None:
+    dag_id = "paired__decide_hold"
+    run = ask(airflow, dag_id)
+    question(airflow, dag_id, run)
+    answer(airflow, dag_id, run, "Approve")
+    airflow.wait_for(dag_id, run, "confirm", "awaiting_input")
+    place = f"/dags/{dag_id}/dagRuns/{run}/taskInstances/confirm/-1/hitlDetails"
+    assert "admin answered “Approve”" in airflow.call("GET", place)["subject"]
+    answer(airflow, dag_id, run, "Approve", "confirm")
+    airflow.wait_for(dag_id, run, "act", "failed")
+    assert "admin wanted this and approved it" in airflow.log(dag_id, run, "act")
+    airflow.clear_task(dag_id, run, "confirm")
+    airflow.wait_for(dag_id, run, "confirm", "awaiting_input")
+    answer(airflow, dag_id, run, "Approve", "confirm", "grace")
+    airflow.wait_for_run(dag_id, run)
+    asked = (settings.parent / "asked.txt").read_text("utf-8").splitlines()
+    assert asked[-1].endswith("--reason decided in Airflow by admin, confirmed by grace")
