@@ -1,6 +1,6 @@
 # Everything a developer or a newcomer runs. Each target sets up what it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-faults test-long test-mutants test-airflow test-servers servers bench up down lint clean
+.PHONY: help setup demo test test-slow test-faults test-long test-mutants test-airflow test-servers servers bench up down lint audit clean
 
 BIN := .venv/bin
 
@@ -56,5 +56,8 @@ lint: setup ## ruff, mypy, import-linter
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
 
+audit: setup ## what runs, as a bill of materials (var/sbom.json), and its known advisories; wants the network
+	@$(BIN)/python infra/audit.py
+
 clean: down ## remove what make made: .venv, the demo, Airflow's own files, caches
-	@rm -rf .venv var/demo var/airflow .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist
+	@rm -rf .venv var/demo var/airflow var/sbom.json .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis dist

@@ -105,11 +105,15 @@ def make_venv() -> None:
 
 
 def install_packages() -> None:
-    """Install by hash, builds included: nothing but pinned code runs, and nothing is resolved."""
+    """Install by hash, builds included: nothing but pinned code runs, and nothing is resolved.
+
+    Only PySpark, which publishes no wheel, may run code of its own while it is installed.
+    """
+    wheels = ["--only-binary", ":all:", "--no-binary", "pyspark,pyspark-client"]
     pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps"]
     hint = "A package could not be installed: pip's words stand above. It needs the network, or a mirror for pip."
-    _run([*pip, "--require-hashes", "--requirement", str(BUILD_TOOLS)], hint)
-    _run([*pip, "--require-hashes", "--no-build-isolation", "--requirement", str(PACKAGES)], hint)
+    _run([*pip, *wheels, "--require-hashes", "--requirement", str(BUILD_TOOLS)], hint)
+    _run([*pip, *wheels, "--require-hashes", "--no-build-isolation", "--requirement", str(PACKAGES)], hint)
     _run([*pip, "--no-build-isolation", "--editable", str(ROOT)], "Retable itself could not be installed.")
 
 

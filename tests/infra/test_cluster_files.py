@@ -53,6 +53,15 @@ def test_every_part_that_the_settings_name_is_a_service() -> None:
             assert other in services
 
 
+BY_TAG = {"retable-job", "postgres:15", "versity/versitygw:v1.8.0"}
+"""Images without a digest: our own, and two whose digests nobody here could compare with their registry's."""
+
+
+def test_images_are_pinned_by_digest() -> None:
+    images = {service["image"] for service in _yaml("compose.yaml")["services"].values()}
+    assert {image for image in images if not re.search(r":[^@]+@sha256:[0-9a-f]{64}$", image)} == BY_TAG
+
+
 def test_secrets_are_asked_for_and_only_drivers_have_them() -> None:
     compose = _yaml("compose.yaml")
     variables = {*SETTINGS.lake.s3.variables.values(), SETTINGS.lake.catalog_password_env}
