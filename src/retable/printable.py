@@ -19,6 +19,11 @@ def printable_json(text: str) -> str:
     return _OBEYED.sub(lambda found: json.dumps(found[0])[1:-1], text)
 
 
+def toml_string(text: str) -> str:
+    """Spell text as a string of TOML, in quotes; what a terminal would obey is escaped."""
+    return printable_json(json.dumps(text, ensure_ascii=False))
+
+
 def without_passwords(text: str) -> str:
     """Leave out what stands where an address has its password: between a colon and the last @ of a word."""
     return _PASSWORD.sub(":…@", text)

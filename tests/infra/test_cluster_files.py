@@ -97,6 +97,7 @@ def test_the_image_has_what_a_driver_and_a_worker_need() -> None:
         for name in source.split():
             assert any(INFRA.parent.glob(name)), name
     assert "--require-hashes" in text
+    assert re.search(r"^USER (?!0|root)\S+$", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize("job", ["land", "decode", "replay"])

@@ -123,6 +123,20 @@ def test_the_jars_of_this_environment_are_the_pinned_ones() -> None:
     assert sorted(jar.name for jar in folder.glob("*.jar")) == sorted(map(environment.jar_name, pins))
 
 
+def test_packages_come_as_wheels_but_for_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr(environment, "_run", lambda command, _: commands.append(command))
+    environment.install_packages()
+    wheels = ["--only-binary", ":all:", "--no-binary", "pyspark,pyspark-client"]
+    pinned = [command for command in commands if "--requirement" in command]
+    assert len(pinned) == 2
+    for command in pinned:
+        assert [command[command.index("--only-binary") + at] for at in range(4)] == wheels
+        assert "--require-hashes" in command
+    dockerfile = (environment.ROOT / "infra" / "Dockerfile").read_text(encoding="utf-8")
+    assert "ENV PIP_ONLY_BINARY=:all: PIP_NO_BINARY=pyspark,pyspark-client" in dockerfile
+
+
 def test_another_pin_is_another_environment(tmp_path: Path) -> None:
     pins = tmp_path / "pins"
     pins.write_text("one")

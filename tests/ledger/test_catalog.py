@@ -181,6 +181,18 @@ def test_a_read_only_catalog_says_to_check_who_may_write(lake_settings):
             "a file of the lake is damaged: ParquetDecodingException: could not verify page integrity, CRC",
         ),
         (
+            "x\n\tat org.apache.iceberg.shaded.org.apache.parquet.hadoop.ParquetFileReader.readFooter(F.java:649)\n"
+            "Caused by: o.a.i.shaded.org.apache.parquet.io.InvalidRecordException: ceys not found in message schema {",
+            DamagedFile,
+            "a file of the lake is damaged: o.a.i.shaded.org.apache.parquet.io.InvalidRecordException: ceys not found",
+        ),
+        (
+            "x\n\tat org.apache.iceberg.spark.source.BaseReader.next(BaseReader.java:1)\n"
+            "Caused by: java.io.IOException: No space left on device",
+            EnvironmentFault,
+            "No space left on device",
+        ),
+        (
             "x\nCaused by: o.a.i.exceptions.RuntimeIOException: Failed to open file: /a/1-m0.avro\n"
             "\tat org.apache.iceberg.avro.AvroIterable.newFileReader(AvroIterable.java:104)\n"
             "Caused by: java.io.EOFException",

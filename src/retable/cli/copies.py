@@ -14,6 +14,7 @@ from retable.lake_catalogs import GlueCatalog, PostgresCatalog, RestCatalog
 from retable.ledger.faults import explained
 from retable.ledger.sqlite_file import back_up
 from retable.places import S3, Place, bucket
+from retable.printable import toml_string
 from retable.recovery.copying import copy_lake
 
 _TOOLS = {
@@ -39,8 +40,8 @@ def copy(
     say(f"copied {copied.tables:,} tables, {copied.files:,} files to {to}; the settings of the copy:")
     print_line("[lake]")
     if copied.has_catalog:
-        print_line(f'catalog = "sqlite:///{copied.settings.catalog}"')
-    print_line(f'warehouse = "{copied.settings.warehouse}"')
+        print_line(f"catalog = {toml_string(f'sqlite:///{copied.settings.catalog}')}")
+    print_line(f"warehouse = {toml_string(str(copied.settings.warehouse))}")
     if not copied.has_catalog:
         say("name a catalog of its own there, then `retable recover` fills it")
 

@@ -105,6 +105,9 @@ _DAMAGED = re.compile(
     r"ParquetDecodingException: .*|can not read class \S+(?:PageHeader|FileMetaData).*"
     r"|ZstdIOException: .*|.* is not a Parquet file.*"
 )
+_READING = re.compile(r"iceberg\.spark\.source\.BaseReader\.next|parquet\.hadoop\.ParquetFileReader\.")
+"""A data file is read by that; where its footer was changed, it fails with whatever error that leads it to."""
+_CAUSE = "Caused by: "
 _DISK = re.compile(
     r"No space left on device|Read-only file system|Permission denied|Mkdirs failed|Input/output error"
     r"|Too many open files|Disk quota exceeded|[Nn]ot a directory|FileNotFoundException|NotFoundException: File"
@@ -213,10 +216,13 @@ def _damaged(text: str) -> DamagedFile | None:
         if unopened := _UNOPENED.search(text):
             return damaged_file(unopened[1].strip(), "it is no list of files")
         return DamagedFile(f"a list of files of the lake is damaged: {text.splitlines()[0]}; {RESTORE}")
-    if damaged := _DAMAGED.search(text):
+    damaged = _DAMAGED.search(text)
+    if damaged or (_READING.search(text) and not _DISK.search(text)):
+        lines = text.splitlines()
+        causes = [line.removeprefix(_CAUSE) for line in lines if line.startswith(_CAUSE)]
+        why = damaged[0].strip() if damaged else [lines[0], *causes][-1]
         return DamagedFile(
-            f'a file of the lake is damaged: {damaged[0].strip()}; Spark names it above, behind "Error reading '
-            f'file(s)"; {RESTORE}'
+            f'a file of the lake is damaged: {why}; Spark names it above, behind "Error reading file(s)"; {RESTORE}'
         )
     return None
 

@@ -1,12 +1,12 @@
 """Writes the first settings of a source, with what its messages cannot tell."""
 
-import json
 import textwrap
 from collections.abc import Iterable, Mapping
 
 from retable.model.event import TableName
 from retable.onboard.first_look import FirstLook
 from retable.onboard.recognition import Reading
+from retable.printable import toml_string
 
 _MOST_TABLES = 20
 _WIDTH = 118
@@ -29,11 +29,11 @@ def settings_of_folder(name: str, path: str, look: FirstLook) -> str:
     source = [
         f"[sources.{name}]",
         'kind   = "files"',
-        f"path   = {_quoted(path)}",
-        f"layout = {_quoted(look.layout or '')}",
-        f"format = {_quoted(look.reading.format.name)}   # {_share(look.reading)}",
+        f"path   = {toml_string(path)}",
+        f"layout = {toml_string(look.layout or '')}",
+        f"format = {toml_string(look.reading.format.name)}   # {_share(look.reading)}",
         f"{hour}   # {told}",
-        f"every  = {_quoted(hours.every if hours else '1h')}   # the length of a window; fixed with the first one",
+        f"every  = {toml_string(hours.every if hours else '1h')}   # the length of a window; fixed with the first one",
     ]
     zone = ["# - The hour in the names is taken as UTC; if it is not, take `hour` away."] if hours else []
     return _text([*_LAKE, *source, *_open_questions(look.reading, zone)])
@@ -43,19 +43,21 @@ def settings_of_topics(
     name: str, bootstrap: str, topics: Iterable[str], access: Mapping[str, str], look: FirstLook
 ) -> str:
     """Give the settings of a source whose messages are in topics; `access` says how brokers let one in."""
-    globs, there = ", ".join(map(_quoted, topics)), f"{look.count} partitions, {look.positions:,} positions now"
+    globs, there = ", ".join(map(toml_string, topics)), f"{look.count} partitions, {look.positions:,} positions now"
     source = [
         f"[sources.{name}]",
         'kind      = "kafka"',
-        f"bootstrap = {_quoted(bootstrap)}",
+        f"bootstrap = {toml_string(bootstrap)}",
         f"topics    = [{globs}]   # {there}",
-        f"format    = {_quoted(look.reading.format.name)}   # {_share(look.reading)}",
+        f"format    = {toml_string(look.reading.format.name)}   # {_share(look.reading)}",
         'start     = "earliest"   # or "latest", or a time with its zone',
         'every     = "1h"         # the length of a window; fixed with the first one',
         'delay     = "2m"         # how long after its end a window is recorded',
     ]
     if access:
-        source.append(f"kafka     = {{ {', '.join(f'{key} = {_quoted(value)}' for key, value in access.items())} }}")
+        source.append(
+            f"kafka     = {{ {', '.join(f'{key} = {toml_string(value)}' for key, value in access.items())} }}"
+        )
     return _text([*_LAKE, *source, *_open_questions(look.reading, _strangers(look.reading))])
 
 
@@ -71,7 +73,7 @@ def _open_questions(reading: Reading, more: Iterable[str]) -> list[str]:
     known = reading.format
     lines = ["", "# What the messages cannot tell, so please check:", f"# - {known.time_zone}", 'time_zone = "UTC"']
     for option, value in reading.needed.items():
-        lines += [f"# - {known.options[option]}", f"{option} = {_quoted(value)}"]
+        lines += [f"# - {known.options[option]}", f"{option} = {toml_string(value)}"]
     lines += more
     lines += ["# - Which tables you want: globs over database.table.", f"#   Seen: {_comment(list_tables(reading))}"]
     lines.append('include = ["*"]')
@@ -98,7 +100,7 @@ def _keyless(reading: Reading) -> list[str]:
     lines = []
     for table in named[:_MOST_TABLES]:
         lines += ["", f"# - No key came with {_comment(str(table))}: {_without_key(reading, table)} If it has one:"]
-        lines += [f"# [tables.{_quoted(_comment(str(table)))}]", '# keys = ["id"]']
+        lines += [f"# [tables.{toml_string(_comment(str(table)))}]", '# keys = ["id"]']
     if len(named) > _MOST_TABLES:
         more = len(named) - _MOST_TABLES
         lines += ["", f"# - Nor with {more} more tables: `retable schema import` brings the keys of all."]
@@ -123,10 +125,6 @@ def _share(reading: Reading) -> str:
 
 def _text(lines: Iterable[str]) -> str:
     return "\n".join(lines) + "\n"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
 
 
 def _comment(text: str) -> str:

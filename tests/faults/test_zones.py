@@ -1,0 +1,26 @@
+"""The zone and the language of a machine change no row of gold."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from faults.shop_lake import WHOLE, ShopLake
+
+
+@pytest.mark.parametrize(("zone", "language"), [("Pacific/Chatham", "tr_TR.UTF-8"), ("America/St_Johns", "C")])
+def test_a_run_of_a_machine_elsewhere_leaves_the_same_rows(shop: ShopLake, zone: str, language: str) -> None:
+    done = subprocess.run(
+        [Path(sys.executable).with_name("retable"), "run", "shop", "--to", WHOLE],
+        cwd=shop.folder,
+        env={**os.environ, "TZ": zone, "LC_ALL": language, "LANG": language},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert shop.different() == {}
+    verified = shop.call("verify", "gold_shop.orders")
+    assert verified.exit_code == 0, verified.output
