@@ -22,6 +22,7 @@ from airflow.sdk import BaseNotifier
 
 from retable.errors import InvalidSetting
 from retable.model.event import TableName
+from retable.printable import printable
 from retable_airflow.lakes import Reference, lake_of
 
 if TYPE_CHECKING:
@@ -59,8 +60,8 @@ class Alert:
     @property
     def subject(self) -> str:
         first, *more = self.names
-        what = first if not more else f"{first} and {len(more)} more"
-        span, whose = _spell(timedelta(seconds=self.late_seconds)), f" ({self.owner})" if self.owner else ""
+        what = printable(first) if not more else f"{printable(first)} and {len(more)} more"
+        span, whose = _spell(timedelta(seconds=self.late_seconds)), f" ({printable(self.owner)})" if self.owner else ""
         if self.event == "recovered":
             return f"[recovered] {what}: complete again, after {span}{whose}"
         if self.event == "unwatched":
@@ -69,10 +70,11 @@ class Alert:
 
     @property
     def text(self) -> str:
-        if self.event != "late":
-            return f"{self.subject}\nIt was: {self.why}\n{self.link}"
-        shown = textwrap.shorten(", ".join(self.names), 500, placeholder=" …")
-        return f"{self.subject}\n{self.why}\nLate: {shown}\n{self.link}"
+        lines = [self.subject, f"It was: {self.why}", self.link]
+        if self.event == "late":
+            shown = textwrap.shorten(", ".join(self.names), 500, placeholder=" …")
+            lines = [self.subject, self.why, f"Late: {shown}", self.link]
+        return "\n".join(printable(line) for each in lines for line in each.split("\n"))
 
     @property
     def html(self) -> str:

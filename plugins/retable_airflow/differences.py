@@ -6,6 +6,8 @@ As Markdown nothing that a table is called is more than text.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from retable.printable import printable
+
 _MOST = 400
 """So much of one value is shown."""
 
@@ -25,12 +27,13 @@ def to_markdown(tables: Iterable[Mapping[str, Any]], source: str) -> str:
 def code(text: str) -> str:
     """Text as a block of code, whatever stands in it."""
     fence = "`" * max(3, 1 + max((len(run) for run in _ticks(text)), default=0))
-    return f"{fence}text\n{text}\n{fence}"
+    shown = "\n".join(map(printable, text.split("\n")))
+    return f"{fence}text\n{shown}\n{fence}"
 
 
 def inline(value: object) -> str:
     """A value in a line of text or a cell: no sign of it is Markdown's, HTML's or a line's end."""
-    text = str(value)[:_MOST]
+    text = printable(str(value)[:_MOST])
     return "".join(char if char.isalnum() or char in " _-.:,+" else f"&#{ord(char)};" for char in text)
 
 

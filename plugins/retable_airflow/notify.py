@@ -12,6 +12,7 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 from airflow.sdk import BaseHook, BaseNotifier
 
 from retable.places import check_host
+from retable.printable import printable_json
 
 _SECONDS = 20
 
@@ -26,7 +27,7 @@ class FileNotifier(BaseNotifier):
         self.path = path
 
     def notify(self, context: Any) -> None:
-        line = json.dumps(context["alert"].facts(), ensure_ascii=False)
+        line = printable_json(json.dumps(context["alert"].facts(), ensure_ascii=False))
         with Path(self.path).open("a", encoding="utf-8") as file:
             file.write(line + "\n")
 

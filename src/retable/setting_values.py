@@ -19,6 +19,7 @@ from retable.model.event import TableName
 from retable.model.partitioning import PartitionField, parse_partition
 from retable.model.policies import OnDropPartition, OnDropTable, OnRenameTable, OnTypeChange
 from retable.model.schema import GoldType, parse_gold_type
+from retable.printable import printable
 
 _SOURCE_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _EVERY = re.compile(r"([1-9]\d{0,3})([mhd])\Z")
@@ -222,7 +223,15 @@ def _named(value: object) -> object:
 
 
 Named = Annotated[TableName, BeforeValidator(_named)]
-Spelled = Annotated[str, Field(min_length=1)]
+
+
+def _spelled(value: str) -> str:
+    if printable(value) != value:
+        raise ValueError(f"'{printable(value)}' has characters that nobody sees; write it without them")
+    return value
+
+
+Spelled = Annotated[str, Field(min_length=1), AfterValidator(_spelled)]
 TupleType = Literal[
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "TIMESTAMP", "STRING"
 ]

@@ -15,7 +15,7 @@ from airflow.sdk.exceptions import AirflowFailException, ParamValidationError
 
 import doors as test_doors
 from feeding import DAY, EACH, Feed, at, name
-from hostile.corpus import CANARY, NAMES, RENDERED, WORDS, is_obeyed
+from hostile.corpus import CANARY, NAMES, RENDERED, TEMPLATE, WORDS, is_obeyed
 from lakes import SettingsWriter
 from published import publish
 from retable.ledger.catalog import Lake, open_lake
@@ -45,11 +45,9 @@ def lake(
     monkeypatch.setenv("AIRFLOW_CONN_RETABLE_SPARK", doors._LOCAL)
     monkeypatch.setenv("AIRFLOW_CONN_SHOP_DB", json.dumps({"conn_type": "mysql", "password": CANARY}))
     caplog.set_level("DEBUG")
-    told = (tmp_path / "told.jsonl").as_posix()
-    notify = f'notify = [{{ notifier = "retable_airflow.notify.FileNotifier", path = "{told}" }}]\n'
-    made = open_lake(
-        write_settings(f'{EACH}spark_door = "doors:templated"\nsla = "20m"\nowner = {json.dumps(WORDS)}\n{notify}')
-    )
+    alerts = f'notify = [{{ notifier = "{FILE}", path = "{tmp_path}/told.jsonl" }}]\n[tables."*"]\nsla = "20m"\n'
+    owner = f"owner = {json.dumps(TEMPLATE)}\n"
+    made = open_lake(write_settings(f'{EACH}spark_door = "doors:templated"\n{owner}{alerts}'))
     feed = Feed(made)
     feed.windows(7)
     for hour in (5, 6):
@@ -125,7 +123,7 @@ def test_a_window_of_a_run_by_hand_is_refused(dags: dict[str, DAG]) -> None:
         dags["replay_changes__dump"].test(logical_date=STAMP + timedelta(hours=1), run_conf={"window": WORDS})
 
 
-def test_a_quiet_hour_of_a_lake_with_hostile_names_goes_through(dags: dict[str, DAG]) -> None:
+def test_a_quiet_hour_of_a_lake_with_hostile_names_goes_through(dags: dict[str, DAG], tmp_path: Path) -> None:
     run = dags["replay_changes__dump"].test(logical_date=DAY + timedelta(hours=6))
     assert str(run.state) == "success"
 
@@ -149,7 +147,7 @@ def test_upkeep_of_hostile_tables_is_refused_or_done(dags: dict[str, DAG]) -> No
 
 def test_late_tables_are_told_in_words_that_do_nothing(lake: Lake, tmp_path: Path) -> None:
     watch(tmp_path / "retable.toml", now=at("09:00"))
-    (told,) = [json.loads(line) for line in (tmp_path / "told.jsonl").read_text("utf-8").splitlines()]
+    (told,) = [json.loads(line) for line in (tmp_path / "told.jsonl").read_text("utf-8").split("\n") if line]
     assert len(told["names"]) >= len(NAMES) - 1
     assert RENDERED not in json.dumps(told)
 

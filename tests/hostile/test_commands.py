@@ -177,6 +177,7 @@ def test_a_broker_that_does_not_answer_is_told_without_its_password(folder: Path
         f'catalog = "sqlite:///x{WORDS}"',
         f'warehouse = "s3a://KEY:{CANARY}@bucket"',
         f'gold = "{WORDS}"',
+        f"[sources.a]\nowner = {json.dumps(WORDS)}",
         f'[sources."{WORDS}"]\nkind = "files"',
         f'[tables."{WORDS}"]\nkeys = 7',
         f"{WORDS} = 1",
