@@ -34,6 +34,7 @@ LONGEST = (
     "test_submitted_jobs.py",
     "test_catalogs.py",
     "test_kafka_landing.py",
+    "test_rights.py",
 )
 """Of files that take minutes none may begin when the others are done."""
 
