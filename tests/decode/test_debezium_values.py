@@ -295,6 +295,17 @@ STATED = [
     Stated("tinyint(1)", "int", st.integers(-128, 127)),
     Stated("boolean", "int", st.integers(-128, 127)),
     Stated("bigint unsigned", "decimal(20,0)", st.integers(0, 2**64 - 1), lambda v: v - 2**64 * (v >> 63), Decimal),
+    *(
+        Stated(f"{name} unsigned", kind, st.integers(0, 2**bits - 1), lambda v, bits=bits: v - (v >> bits - 1 << bits))
+        for bits, kind, names in (
+            (8, "int", ("tinyint", "INT1")),
+            (16, "int", ("smallint", "int2")),
+            (24, "int", ("mediumint(8)", "middleint", "int3")),
+            (32, "long", ("int", "INTEGER", "integer(10) zerofill", "int4")),
+        )
+        for name in names
+    ),
+    Stated("serial", "decimal(20,0)", st.integers(0, 2**64 - 1), lambda v: v - 2**64 * (v >> 63), Decimal),
     Stated("BIGINT(20) UNSIGNED ZEROFILL", "decimal(20,0)", st.just(2**64 - 1), lambda _: -1, Decimal),
     Stated("bit(1)", "boolean", st.booleans()),
     Stated("bit", "boolean", st.booleans()),

@@ -9,7 +9,7 @@ import re
 from retable.decode.debezium_oracle import oracle_form
 from retable.decode.debezium_schema import BITS, DECIMAL, LABELS
 from retable.decode.declared_form import declared_form
-from retable.decode.mysql_form import base_type
+from retable.decode.mysql_form import base_type, unsigned_bits
 from retable.decode.time_values import ValueRules
 from retable.decode.wire import (
     Base64,
@@ -91,7 +91,6 @@ _PARAMETERS = re.compile(r"\((?:([0-9]{1,9}|\*),)?(-?[0-9]{1,9}|\*)\)\Z")
 _LABEL = re.compile(r"((?:\\.|[^,\\])*),", re.DOTALL)
 _ESCAPED = re.compile(r"\\([,\\])")
 _DIGITS = re.compile(r"\(\s*([0-9])\s*\)")
-_UNSIGNED = re.compile(r"\s*(?:serial\b|(?:bigint|int8)\b.*\b(?:unsigned|zerofill)\b)", re.IGNORECASE | re.DOTALL)
 _SHAPES = frozenset(
     {
         *("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon"),
@@ -148,8 +147,8 @@ def told(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules
             return _by_gold(gold, rules)
         case Untyped(), _:
             return _by_statement(declared or "", stated, rules)
-        case Whole(), Whole() if _UNSIGNED.match(declared or ""):
-            return Wrapped()
+        case Whole(), Whole() if bits := unsigned_bits(declared or ""):
+            return Wrapped(bits)
         case ClockTicks(digits), ClockTime():
             return ClockTicks(digits, _shown(declared or ""))
         case Shape(), Octets():
@@ -175,7 +174,8 @@ def _by_statement(declared: str, stated: WireForm, rules: ValueRules) -> WireFor
     """How a value stands whose type only MySQL's statement tells."""
     match stated:
         case Whole():
-            return Wrapped() if _UNSIGNED.match(declared) else stated
+            bits = unsigned_bits(declared)
+            return stated if bits is None else Wrapped(bits)
         case Year():
             return _YEAR
         case Bits(width):

@@ -21,6 +21,14 @@ from retable.decode.wire import (
 )
 
 _BASE = re.compile(r"\s*([a-z0-9_]*)", re.IGNORECASE)
+_BITS = {
+    **dict.fromkeys(("tinyint", "int1"), 8),
+    **dict.fromkeys(("smallint", "int2"), 16),
+    **dict.fromkeys(("mediumint", "middleint", "int3"), 24),
+    **dict.fromkeys(("int", "integer", "int4"), 32),
+    **dict.fromkeys(("bigint", "int8", "serial"), 64),
+}
+_UNSIGNED = re.compile(r"\b(?:unsigned|zerofill)\b", re.IGNORECASE)
 _ARGUMENTS = re.compile(r"\((.*)\)", re.DOTALL)
 _LABEL = re.compile(r"'((?:[^']|'')*)'")
 _NUMBER = re.compile(r"\s*[0-9]{1,3}\s*\Z")
@@ -40,6 +48,12 @@ def base_type(declared: str) -> str:
     return found[1].lower() if found else ""
 
 
+def unsigned_bits(declared: str) -> int | None:
+    """How many bits a whole number without a sign is stored in; None where a type is none."""
+    base = base_type(declared)
+    return _BITS.get(base) if base == "serial" or _UNSIGNED.search(declared) else None
+
+
 def mysql_form(declared: str) -> WireForm:
     """Tell how values of a declared type stand: labels by themselves, bytes as Latin-1 characters.
 
@@ -48,9 +62,10 @@ def mysql_form(declared: str) -> WireForm:
     found = _ARGUMENTS.search(declared)
     arguments = found[1] if found else ""
     numbers = [int(text) for text in arguments.split(",") if _NUMBER.match(text)]
-    match base_type(declared):
-        case "tinyint" | "smallint" | "mediumint" | "int" | "integer" | "bigint" | "bool" | "boolean" | "serial":
-            return Whole()
+    base = base_type(declared)
+    if base in _BITS or base in ("bool", "boolean"):
+        return Whole()
+    match base:
         case "year":
             return Year()
         case "bit":

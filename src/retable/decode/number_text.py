@@ -31,12 +31,12 @@ def read_exact(text: str) -> Decimal:
     return number or abs(number)
 
 
-def read_wrapped(text: str) -> int:
-    """Read a whole number of 64 bits that lost its sign bit to the number: -1 is 2**64 - 1."""
+def read_wrapped(text: str, bits: int) -> int:
+    """Read a whole number of so many bits that lost its sign bit to the number: -1 is 2**bits - 1."""
     number = read_whole(text)
-    if not -(2**63) <= number < 2**64:
-        raise ValueError("not a number of 64 bits")
-    return number % 2**64
+    if not -(2 ** (bits - 1)) <= number < 2**64:
+        raise ValueError(f"not a number of {bits} bits")
+    return number + 2**bits if number < 0 else number
 
 
 def read_unscaled(text: str, scale: int) -> Decimal:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 
 import msgspec
 
@@ -67,8 +68,9 @@ def number_converter(form: NumberForm, gold: GoldType) -> Convert:
     match form:
         case Whole():
             return _number(read_whole, lambda text: str(read_whole(text)), gold)
-        case Wrapped():
-            return _number(read_wrapped, lambda text: str(read_wrapped(text)), gold)
+        case Wrapped(bits):
+            read_unsigned = partial(read_wrapped, bits=bits)
+            return _number(read_unsigned, lambda text: str(read_unsigned(text)), gold)
         case Year(zero):
             read_year = _year_reader(zero)
             return _number(read_year, lambda text: str(read_year(text)), gold)

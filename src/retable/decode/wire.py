@@ -55,7 +55,9 @@ class Real:
 
 @dataclass(frozen=True, slots=True)
 class Wrapped:
-    """A whole number of 64 bits without a sign that was shown as if it had one: 2**64 - 1 as -1."""
+    """A whole number of so many bits without a sign that may be shown as if it had one: 2**64 - 1 as -1."""
+
+    bits: int
 
 
 @dataclass(frozen=True, slots=True)
