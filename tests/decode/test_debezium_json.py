@@ -24,6 +24,7 @@ from decode.debezium_messages import (
     with_schema,
 )
 from retable.decode.context import DecodeContext, context_of
+from retable.decode.debezium_schema import DECIMAL, NUMERIC
 from retable.decode.image_text import read_image
 from retable.decode.registry import decode_message, find_format
 from retable.errors import BadValue, Blocked, Malformed, MessageError, TooLarge, UnknownOperation
@@ -548,3 +549,16 @@ def test_a_changed_byte_is_seen_or_is_data(value: bytes, data: st.DataObject, by
     assert event.sequence_scope == "partition" or event.sequence == Sequence(
         0, int(source["file"].rpartition(".")[2]) * 2**40 + source["pos"], (source.get("row") or 0) * 4 + 1
     )
+
+
+def test_neighbours_whose_decimals_are_numbers_share_their_types_and_a_null_of_another_changes_none() -> None:
+    columns = [column("id", "int32"), column("n", "bytes", DECIMAL, scale=0, **{"connect.decimal.precision": 9})]
+    number, null, octets = (
+        decoded(with_schema(payload(after={"id": 1, "n": value}), columns), {"id": 1}).column_types
+        for value in (1234, None, "BNI=")
+    )
+    again = decoded(with_schema(payload(after={"id": 2, "n": -7}), columns), {"id": 2}).column_types
+    assert number is again
+    assert number == {"id": "int32", "n": f"{NUMERIC}(9,0)"}
+    assert null is octets
+    assert octets == {"id": "int32", "n": f"{DECIMAL}(9,0)"}

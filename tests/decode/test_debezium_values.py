@@ -129,6 +129,14 @@ KINDS = {
         *("bytes", f"{CONNECT}.Decimal", "string", decimals(65, 30), lambda v: unscaled(v, 30), lambda v: f"{v:f}"),
         parameters={"scale": 30, "connect.decimal.precision": 65},
     ),
+    "Decimal as a number": Kind(
+        *("bytes", f"{CONNECT}.Decimal", "decimal(38,9)", decimals(14, 9), float),
+        parameters={"scale": 9, "connect.decimal.precision": 38},
+    ),
+    "Decimal without a fraction as a number": Kind(
+        *("bytes", f"{CONNECT}.Decimal", "decimal(20,0)", decimals(20, 0), int),
+        parameters={"scale": 0, "connect.decimal.precision": 20},
+    ),
     "VariableScaleDecimal": Kind(
         *("struct", f"{DATA}.VariableScaleDecimal", "string"),
         st.integers(0, 40).flatmap(lambda scale: decimals(38, scale)),

@@ -204,7 +204,7 @@ def _row_change(change: _Change, op: Op, phase: int) -> ChangeEvent:
         None if new is None else write_image(new),
         bare or _lacks(old, before),
         _lacks(new, after),
-        types,
+        None if change.told is None else change.told.types_of(before, after),
     )
     return _event(change, op, phase, tuple(problems), images)
 

@@ -1,7 +1,8 @@
 """The schema part of a Debezium message, which is Kafka Connect's: the wire types of a table's columns."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import msgspec
@@ -11,9 +12,12 @@ from retable.decode.json_text import read_json
 from retable.errors import Malformed
 
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
+NUMERIC = f"{DECIMAL}.number"
+"""A decimal that the converter wrote as a number of JSON (`decimal.format=NUMERIC`), and not as bytes."""
 BITS = "io.debezium.data.Bits"
 LABELS = frozenset({"io.debezium.data.Enum", "io.debezium.data.EnumSet"})
 
+Row = Mapping[str, Raw]
 _KNOWN_BY_NAME = ("io.debezium.", "org.apache.kafka.connect.data.")
 _LONG_SCHEMA = 256 * 1024
 _NULL = b"null"
@@ -24,6 +28,7 @@ _EMPTY = frozenset(
     }
 )
 """How the connector writes nothing, 0, an empty text or the first moment."""
+_DIGITS = frozenset({b"-", *(b"%d" % digit for digit in range(10))})
 _CONNECTOR = re.compile(r"io\.debezium\.connector\.([a-z0-9]+)\.Source\Z")
 
 
@@ -42,13 +47,27 @@ class Told:
     """What a schema part tells of the changes of a table.
 
     `name` is its own name, `<server>.<table>.Envelope`; `fillings` are the tokens that a column may have where the
-    connector knows no value of it.
+    connector knows no value of it; `spelled` keeps the types of neighbours, so that they share them.
     """
 
     name: str | None
     connector: str | None
     types: dict[str, str] | None
     fillings: dict[str, frozenset[bytes]]
+    decimals: tuple[str, ...] = ()
+    spelled: dict[tuple[str, ...], dict[str, str]] = field(default_factory=dict)
+
+    def types_of(self, *rows: Row | None) -> dict[str, str] | None:
+        """The wire types of the columns as these rows write them: the token tells a number from bytes."""
+        if self.types is None or not self.decimals:
+            return self.types
+        numbers = tuple(name for name in self.decimals if any(row and _is_number(row.get(name)) for row in rows))
+        if not numbers:
+            return self.types
+        if numbers not in self.spelled:
+            named = {name: self.types[name].replace(DECIMAL, NUMERIC, 1) for name in numbers}
+            self.spelled[numbers] = self.types | named
+        return self.spelled[numbers]
 
 
 _SCHEMA = msgspec.json.Decoder(_Field | None)
@@ -80,6 +99,7 @@ def _read_schema(schema: bytes) -> Told | None:
         found[1] if found else None,
         types or None,
         {column.field: _fillings(column) for column in columns if column.field is not None},
+        tuple(column.field for column in columns if column.field is not None and column.name == DECIMAL),
     )
 
 
@@ -89,7 +109,14 @@ _remembered_schema = lru_cache(maxsize=256)(_read_schema)
 def _fillings(column: _Field) -> frozenset[bytes]:
     """A column that must have a value has its default, or the emptiest value of its type."""
     default = bytes(column.default)
-    return frozenset({_NULL, default}) if column.optional or default != _NULL else _EMPTY
+    if column.optional or default != _NULL:
+        return frozenset({_NULL, default})
+    scale = (column.parameters or {}).get("scale", "0")
+    return _EMPTY | {b"0." + b"0" * int(scale)} if column.name == DECIMAL and scale.isdecimal() else _EMPTY
+
+
+def _is_number(token: Raw | None) -> bool:
+    return token is not None and bytes(token)[:1] in _DIGITS
 
 
 def wire_type(column: _Field) -> str:

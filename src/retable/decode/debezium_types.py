@@ -7,7 +7,7 @@ then the declared type, or else the gold type, and the connector's two modes tel
 import re
 
 from retable.decode.debezium_oracle import oracle_form
-from retable.decode.debezium_schema import BITS, DECIMAL, LABELS
+from retable.decode.debezium_schema import BITS, DECIMAL, LABELS, NUMERIC
 from retable.decode.declared_form import declared_form
 from retable.decode.mysql_form import base_type, unsigned_bits
 from retable.decode.time_values import ValueRules
@@ -110,6 +110,8 @@ def wire_form(wire_type: str | None) -> WireForm:
     if name == DECIMAL:
         _, scale = _numbers(wire_type)
         return Unread("the schema part does not tell its scale") if scale is None else Unscaled(scale)
+    if name == NUMERIC:
+        return Exact(_numbers(wire_type)[1])
     if name == BITS:
         return PackedBits(_numbers(wire_type)[1])
     if name in LABELS:
@@ -125,7 +127,7 @@ def untold(wire_type: str) -> GoldType | None:
             return GoldType("long" if wire_type.startswith("int64") else "int")
         case Real(width):
             return GoldType("float" if width == 32 else "double")
-        case Unscaled():
+        case Unscaled() | Exact():
             return _decimal(*_numbers(wire_type))
         case PackedBits(width):
             return _bits(width)
