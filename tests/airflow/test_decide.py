@@ -84,6 +84,18 @@ def test_the_question_says_what_stopped_the_table_and_what_each_answer_does(lake
     assert "**Approve**" in text
 
 
+def test_of_a_row_that_stops_a_table_the_question_has_no_value(path: Path, write_settings: SettingsWriter) -> None:
+    image = '{"id": 1, "card": "4111-1111"}'
+    hold = Hold("ZERO_DATE", "'0000-00-00' is no date", Sequence(0, 7, 0), "t/0", image, "set zero_date")
+    made = open_lake(write_settings(EACH))
+    publish(made, TableName("shop", None, "orders"), {"id": "int"}, [], state="held", hold=hold)
+    Feed(made).windows(6)
+    told = decide._explain(path, context())
+    assert "ZERO_DATE" in told["markdown"]
+    assert "`retable hold list` shows which" in told["markdown"]
+    assert not any(value in str(told) for value in ("4111", "0000-00-00"))
+
+
 @pytest.mark.parametrize(("way", "words"), list(ANSWERS.items()))
 def test_an_answer_is_the_release_that_it_names(lake: Lake, path: Path, way: str, words: str) -> None:
     explained = decide._explain(path, context())

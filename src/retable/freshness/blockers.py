@@ -113,7 +113,7 @@ def _held(lake: Lake, source: SourceSettings, gold: str, state: GoldState, befor
     window = None if hold.position is None else _held_since(lake, source.name, gold, state.identity, hold)
     cause = Cause(
         "HELD",
-        f"it is held at {hold.place or 'its first row'} ({hold.code}): {hold.reason}",
+        f"it is held at {hold.place or 'its first row'} ({hold.code}): {hold.told}",
         hold.remedy.replace("TABLE", gold),
         table=gold,
         window=window,

@@ -80,8 +80,8 @@ def plan_release(
         ruling = Ruling(state.identity, hold.place, hold.part, kind, said)
     elif kind == "skip":
         ruling = Ruling(state.identity, LOWEST, None, kind, f"{BEHIND}{waiting.last}")
-    lines = [f"{table} is held at {hold.place or 'its first row'}: {hold.reason}"]
-    lines += [f"  {hold.statement}"] if hold.statement else []
+    lines = [f"{table} is held at {hold.place or 'its first row'}: {hold.told}"]
+    lines += [f"  {hold.told_statement}"] if hold.told_statement else []
     return Release(way, ruling, (*lines, *_deed(way, hold, text, meaning), _cost(way, waiting)))
 
 

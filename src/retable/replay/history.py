@@ -99,6 +99,10 @@ class NameSpan:
         return (self.start is None or sequence >= self.start) and (self.end is None or sequence < self.end)
 
 
+_OF_VALUES = frozenset({"BAD_VALUE", "INEXACT_CAST", "ROW_MISSING", "ZERO_DATE"})
+"""Codes whose reasons show a value, or a key, of a row."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hold:
     """A table stopped at a position. Rows above it wait; `remedy` says what a person can do.
@@ -123,6 +127,17 @@ class Hold:
     def is_of_row(self) -> bool:
         """Whether a row stops the table, whose image stands in the place of a statement."""
         return is_row(self.statement)
+
+    @property
+    def told(self) -> str:
+        """The reason as logs and alerts may have it: of one that has a value of a row, only where it is shown."""
+        shows = self.is_of_row or self.code in _OF_VALUES
+        return "a value of a row stops it: `retable hold list` shows which, and why" if shows else self.reason
+
+    @property
+    def told_statement(self) -> str | None:
+        """The statement that stops the table; None where it is a row, or nothing is told."""
+        return None if self.is_of_row else self.statement
 
 
 @dataclass(frozen=True, slots=True)
