@@ -53,6 +53,9 @@ def test_the_case_of_the_source_is_kept_where_the_settings_ask_for_it() -> None:
 @example("_Retable_x")
 @example("É" * 200)
 @example("İ")
+@example("a\u200bb\u202ec")
+@example("a\nb\0c")
+@example("{{ var }}${jndi:x}%s")
 def test_a_name_has_only_allowed_characters_and_fits_a_catalog(spelling: str) -> None:
     for name in (gold_column(spelling), gold_column(spelling, "source")):
         assert name

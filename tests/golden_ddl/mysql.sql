@@ -693,6 +693,18 @@ CREATE DATABASE /*!32312 IF NOT EXISTS*/ `crm` /*!40100 DEFAULT CHARACTER SET ut
 ALTER TABLE t /* a; */ ADD a INT /* b */ , /* c */ DROP b # d
 -- => drop from shop.t: b | add to shop.t: a INT
 
+--- Names, indices and options that look like something else
+ALTER TABLE t DROP COLUMN c, ROW_FORMAT=DEFAULT
+-- => drop from shop.t: c
+ALTER TABLE t ADD INDEX i ((CAST(d->>'$.x' AS UNSIGNED))), ADD KEY ((lower(a)))
+-- => nothing: ALTER TABLE: index
+CREATE INDEX i ON t ((d->>'$.x'))
+-- => nothing: CREATE INDEX
+ALTER SCHEMA crm COLLATE utf8mb4_bin
+-- => nothing: ALTER SCHEMA
+ALTER TABLE `t"; DROP TABLE x; --` ADD `{{ a }} %s` INT
+-- => add to shop.`t"; DROP TABLE x; --`: `{{ a }} %s` INT
+
 --- Defaults of MySQL 8 and invisible columns
 CREATE TABLE t (my_row_id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT INVISIBLE PRIMARY KEY, a INT)
 -- => create shop.t (my_row_id BIGINT UNSIGNED not null, a INT; key my_row_id)

@@ -1,0 +1,172 @@
+"""Streams that nobody would send on purpose: what gold makes of their statements, their order and their keys."""
+
+import json
+from itertools import permutations
+
+import msgspec
+import pytest
+
+from decode.events import streamx
+from laws.test_replays_found import CREATE, NUMBERS, TABLE, ddl, insert, numbers, row, run, update
+from laws.world import World, make_settings
+from retable.model.message import RawMessage
+
+ONE = insert(2, id="1", v="10")
+
+
+def code(world: World, table: str = TABLE) -> str | None:
+    hold = world.gold()[table].hold
+    return hold and hold.code
+
+
+def shown(world: World, table: str = TABLE) -> list[dict[str, object]]:
+    return [json.loads(each) for each in world.gold()[table].rows]
+
+
+def delete(offset: int, **values: str) -> RawMessage:
+    return row(offset, "DELETE", NUMBERS, **values)
+
+
+# --- statements --------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("change", ["add v varchar(9)", "add v int", "drop w", "drop id, drop w"])
+def test_a_column_that_is_there_already_or_not_at_all_holds_the_table(change: str) -> None:
+    world = run([[ddl(1, CREATE), ONE, ddl(3, f"alter table t {change}")], [insert(4, id="2", v="20")]])
+    assert code(world) == "UNSUPPORTED_CHANGE"
+    assert numbers(world) == {1: 10}
+
+
+def test_a_column_that_goes_and_comes_again_has_nothing_of_what_it_was() -> None:
+    world = run([[ddl(1, CREATE), ONE], [ddl(3, "alter table t drop v"), ddl(4, "alter table t add v int")]])
+    assert numbers(world) == {1: None}
+
+
+@pytest.mark.parametrize(("old", "new", "value"), [("int", "bigint", 5), ("date", "datetime", "2026-01-02T00:00:00")])
+def test_a_column_that_widens_keeps_its_values(old: str, new: str, value: object) -> None:
+    told = "5" if old == "int" else "2026-01-02"
+    made = row(2, "INSERT", {"id": "int", "v": old}, id="1", v=told)
+    world = run(
+        [[ddl(1, f"create table t (id int primary key, v {old})"), made], [ddl(3, f"alter table t modify v {new}")]]
+    )
+    assert code(world) is None
+    assert [str(each["v"])[:19] for each in shown(world)] == [str(value)]
+
+
+def test_a_table_made_from_a_query_has_the_columns_of_its_rows() -> None:
+    made = [insert(n, id=str(n), v="1", keys=()) for n in (2, 3)]
+    world = run([[ddl(1, "create table t as select id, v from u"), *made]])
+    assert (numbers(world), code(world)) == ({2: 1, 3: 1}, None)
+
+
+def test_statements_of_a_table_that_is_left_out_make_none() -> None:
+    world = run([[ddl(1, "create table u (id int)", "u"), ONE]], World(make_settings("canal_json", exclude=["shop.u"])))
+    assert set(world.gold()) == {TABLE}
+
+
+def test_a_column_that_no_statement_told_is_added() -> None:
+    more = row(3, "INSERT", {**NUMBERS, "w": "int"}, id="2", v="20", w="5")
+    world = run([[ddl(1, CREATE), ONE], [more]])
+    assert [each["w"] for each in shown(world)] == [None, 5]
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_tables_whose_names_differ_only_by_case_are_not_mixed(told: bool) -> None:
+    made = [ddl(1, CREATE), ddl(2, CREATE.replace(" t ", " T "), "T")] if told else []
+    world = run([made, [insert(3, id="1", v="10"), insert(4, id="2", v="20", table="T")]])
+    clashes = [table for table in world.gold().values() if table.hold is not None and table.hold.code == "NAME_CLASH"]
+    assert len(clashes) == 1
+    assert {each["id"]: each["v"] for table in world.gold().values() for each in map(json.loads, table.rows)} == {1: 10}
+
+
+def test_a_truncate_that_comes_late_holds_the_table() -> None:
+    world = run([[ddl(1, CREATE), ONE, insert(9, id="2", v="20")], [ddl(5, "truncate table t")]])
+    assert code(world) == "LATE_CHANGE"
+    world.rebuild(TABLE)
+    assert (numbers(world), code(world)) == ({2: 20}, None)
+
+
+# --- rows in a strange order -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_a_row_that_was_deleted_stays_so_whenever_its_other_changes_come(order: tuple[int, ...]) -> None:
+    changes = [ONE, update(3, id="1", v="11", old_v="10"), delete(4, id="1", v="11")]
+    world = run([[ddl(1, CREATE)], *([changes[at]] for at in order)])
+    assert (numbers(world), code(world)) == ({}, None)
+
+
+def test_an_old_change_that_comes_again_and_again_does_not_win() -> None:
+    first, second = ONE, update(3, id="1", v="11", old_v="10")
+    last = update(4, id="1", v="12", old_v="11")
+    assert numbers(run([[ddl(1, CREATE)], *([each] for each in (first, second, first, second, last, first))])) == {
+        1: 12
+    }
+
+
+@pytest.mark.parametrize("step", [0, -3_600_000])
+def test_the_clock_of_the_source_orders_nothing(step: int) -> None:
+    def at(number: int, made: RawMessage) -> RawMessage:
+        value = json.loads(made.value or b"")
+        value |= {"es": 1_700_000_000_000 + number * step, "ts": 1_700_000_000_000 + number * step}
+        return msgspec.structs.replace(made, value=json.dumps(value).encode())
+
+    gone = [at(0, ONE), at(1, delete(3, id="1", v="10"))]
+    back = at(2, insert(4, id="1", v="30"))
+    assert numbers(run([[ddl(1, CREATE), *gone]])) == {}
+    assert numbers(run([[ddl(1, CREATE), *gone, back]])) == {1: 30}
+
+
+def test_one_change_in_two_topics_counts_once() -> None:
+    made = streamx({"id": "LONG", "v": "LONG"}, op="INSERT", sequenceId="10", before=None, after={"id": 1, "v": 10})
+    other = msgspec.structs.replace(made, topic="another", offset=7)
+    world = run([[made], [other]], World(make_settings("streamx_json")))
+    assert numbers(world) == {1: 10}
+
+
+# --- rows that say what is not so --------------------------------------------------------------------------------
+def test_rows_that_are_there_already_or_not_at_all_end_as_their_last_change_says() -> None:
+    changes = [update(2, id="1", v="11", old_v="10"), delete(3, id="2", v="1"), insert(4, id="1", v="12")]
+    world = run([[ddl(1, CREATE)], *([each] for each in changes)])
+    assert (numbers(world), code(world)) == ({1: 12}, None)
+
+
+def test_what_a_row_was_before_is_not_compared_and_an_update_of_nothing_changes_nothing() -> None:
+    world = run([[ddl(1, CREATE), ONE], [update(3, id="1", v="11", old_v="99")]])
+    assert numbers(world) == {1: 11}
+    world = run([[update(4, id="1", v="11", old_v="11")]], world)
+    assert (numbers(world), code(world)) == ({1: 11}, None)
+
+
+def test_rows_without_a_key_are_counted_and_an_update_takes_one_of_them() -> None:
+    changes = [insert(n, id="1", v="1", keys=()) for n in (2, 3, 4)]
+    changed = update(5, id="1", v="2", old_v="1", keys=())
+    world = run([[ddl(1, "create table t (id int, v int)"), *changes], [changed]])
+    assert (sorted(str(each["v"]) for each in shown(world)), code(world)) == (["1", "1", "2"], None)
+
+
+def test_a_second_full_load_takes_no_row_away_and_wins_over_no_change() -> None:
+    def load(offset: int, number: int) -> RawMessage:
+        return row(offset, "INIT", NUMBERS, id=str(number), v="0")
+
+    first = [load(2, 1), load(3, 2)]
+    world = run([[ddl(1, CREATE), *first], [update(10, id="1", v="11", old_v="0")], [load(20, 1), load(21, 3)]])
+    assert code(world) is None
+    assert sorted(numbers(world)) == [1, 2, 3]
+
+
+def test_a_key_of_ten_kilobytes_is_one() -> None:
+    types = {"id": "longtext", "v": "int"}
+    key = "k" * 10_000
+    changes = [row(2, "INSERT", types, id=key, v="1"), row(3, "INSERT", types, id=key + "x", v="2")]
+    world = run([changes, [row(4, "UPDATE", types, id=key, v="3", old_v="1")]])
+    assert sorted(str(each["v"]) for each in shown(world)) == ["2", "3"]
+
+
+@pytest.mark.parametrize("value", ["0.1", "1e300", "-0.0"])
+def test_a_float_may_be_a_key(value: str) -> None:
+    types = {"id": "double", "v": "int"}
+    told = [row(2, "INSERT", types, id=value, v="1"), row(3, "UPDATE", types, id=value, v="2", old_v="1")]
+    world = run([told[:1], told[1:]])
+    assert [each["v"] for each in shown(world)] == [2]
+
+
+def test_a_key_of_very_many_changes_is_one_row() -> None:
+    changes = [ONE, *(update(3 + n, id="1", v=str(n), old_v=str(n - 1)) for n in range(20_000))]
+    assert numbers(run([[ddl(1, CREATE), *changes[:10_000]], changes[10_000:]])) == {1: 19_999}
