@@ -9,7 +9,6 @@ import pytest
 
 from decode.debezium_messages import DEBEZIUM, column, message, payload, text_of, with_schema
 from decode.events import CANAL, STREAMX, canal, raw, streamx
-from decode.test_dts_avro_binary import BAD
 from decode.test_values import as_value, gold_type
 from retable.ddl.types import gold_type as source_type
 from retable.decode.context import DecodeContext
@@ -167,27 +166,3 @@ def test_what_is_too_large_is_refused_before_memory_is_spent_on_it(name: str) ->
     assert _peak(b" " * (4 << 20) + b"{", context) < 1 << 16
     deep = b'{"data":' + b"[" * (1 << 20)
     assert _peak(deep, context) < 16 * len(deep)
-
-
-# --- none is forgotten -------------------------------------------------------------------------------------------
-HERE = Path(__file__).parent
-CLASSES = {f"{letter}{number}" for letter in "ABC" for number in range(1, 61)}
-
-
-def ids_of(path: Path) -> set[str]:
-    return {json.loads(line)["id"].rstrip("bcde") for line in path.read_text("utf-8").split("\n") if line}
-
-
-def test_every_kind_of_bad_input_has_its_case_or_says_why_there_is_none() -> None:
-    not_here = ids_of(HERE / "bad_inputs_not_here.jsonl")
-    files = {*HERE.glob("bad_inputs_*.jsonl"), HERE.parent / "land" / "bad_inputs.jsonl"}
-    told = set().union(*map(ids_of, files - {HERE / "bad_inputs_not_here.jsonl"}))
-    told |= {name.split()[0] for name in (*BAD, *NOTES)} | {"B29", "C21"}
-    assert sorted(CLASSES - told - not_here) == []
-    assert sorted(told & not_here) == []
-
-
-@pytest.mark.parametrize("case", cases("bad_inputs_elsewhere.jsonl"))
-def test_a_case_that_is_tested_elsewhere_is_tested_there(case: dict[str, Any]) -> None:
-    file, _, test = case["test"].partition("::")
-    assert f"def {test}(" in (HERE.parent / file).read_text(encoding="utf-8")

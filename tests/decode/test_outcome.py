@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from decode.events import CANAL, INSERT, canal, raw
@@ -102,3 +103,10 @@ def test_events_of_no_table_are_all_counted_whatever_database_they_name() -> Non
         for at, name in enumerate(("crm", "shop", "crm"))
     ]
     assert sum(count.messages for count in outcomes(drops).tally.values()) == 3
+
+
+def test_what_a_header_holds_is_in_no_word_about_a_message() -> None:
+    bad = msgspec.structs.replace(raw(b"{"), headers=(("authorization", b"S3CR3T-xyz"),))
+    decoded = outcomes([bad])
+    assert len(decoded.faults) == 1
+    assert "S3CR3T" not in repr(decoded)

@@ -6,6 +6,7 @@ from itertools import permutations
 import msgspec
 import pytest
 
+from decode.debezium_messages import SOURCE, message, payload
 from decode.events import streamx
 from laws.test_replays_found import CREATE, NUMBERS, TABLE, ddl, insert, numbers, row, run, update
 from laws.world import World, make_settings
@@ -49,6 +50,13 @@ def test_a_column_that_widens_keeps_its_values(old: str, new: str, value: object
     )
     assert code(world) is None
     assert [str(each["v"])[:19] for each in shown(world)] == [str(value)]
+
+
+def test_a_decimal_of_more_digits_keeps_its_values() -> None:
+    made = row(2, "INSERT", {"id": "int", "v": "decimal(9,2)"}, id="1", v="1.50")
+    create = ddl(1, "create table t (id int primary key, v decimal(9,2))")
+    world = run([[create, made], [ddl(3, "alter table t modify v decimal(20,2)")]])
+    assert (shown(world), code(world)) == ([{"id": 1, "v": "1.50"}], None)
 
 
 def test_a_table_made_from_a_query_has_the_columns_of_its_rows() -> None:
@@ -170,3 +178,19 @@ def test_a_float_may_be_a_key(value: str) -> None:
 def test_a_key_of_very_many_changes_is_one_row() -> None:
     changes = [ONE, *(update(3 + n, id="1", v=str(n), old_v=str(n - 1)) for n in range(20_000))]
     assert numbers(run([[ddl(1, CREATE), *changes[:10_000]], changes[10_000:]])) == {1: 19_999}
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_rows_of_an_incremental_snapshot_stand_among_the_changes(order: tuple[int, ...]) -> None:
+    def change(place: int, op: str, value: int, snapshot: str) -> RawMessage:
+        source = {**SOURCE, "pos": place, "snapshot": snapshot}
+        return message(payload(op, None, {"id": 1, "v": value}, source), {"id": 1}, offset=place)
+
+    changes = [change(10, "c", 1, "false"), change(20, "r", 1, "incremental"), change(30, "u", 2, "false")]
+    world = run([[changes[at]] for at in order], World(make_settings("debezium_json")))
+    assert (shown(world), code(world)) == ([{"id": "1", "v": "2"}], None)
+
+
+def test_settings_of_a_table_that_is_not_there_change_no_other() -> None:
+    world = run([[ddl(1, CREATE), ONE]], World(make_settings("canal_json", {"shop.gone": {"keys": ["x"]}})))
+    assert (numbers(world), list(world.gold())) == ({1: 10}, [TABLE])

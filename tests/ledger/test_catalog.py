@@ -108,7 +108,15 @@ def test_a_locked_catalog_says_to_try_again(lake_settings, monkeypatch):
             lake.ensure("ops.ledger")
 
 
-@pytest.mark.parametrize(("code", "said"), [(errno.ENOSPC, "has space"), (errno.EROFS, "not read-only")])
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        (errno.ENOSPC, "has space"),
+        (errno.EROFS, "not read-only"),
+        (errno.EIO, "cannot be"),
+        (errno.EMFILE, "cannot be"),
+    ],
+)
 def test_a_disk_that_fails_says_what_to_check(lake_settings, code, said):
     with pytest.raises(EnvironmentFault, match=said), explained(lake_settings.lake):
         raise OSError(code, "the disk fails")
