@@ -149,14 +149,15 @@ def test_rows_without_a_key_are_counted_and_an_update_takes_one_of_them() -> Non
     assert (sorted(str(each["v"]) for each in shown(world)), code(world)) == (["1", "1", "2"], None)
 
 
-def test_a_second_full_load_takes_no_row_away_and_wins_over_no_change() -> None:
-    def load(offset: int, number: int) -> RawMessage:
-        return row(offset, "INIT", NUMBERS, id=str(number), v="0")
+def test_a_second_full_load_counts_where_it_stands_and_takes_no_row_away() -> None:
+    def load(offset: int, number: int, value: str) -> RawMessage:
+        return row(offset, "INIT", NUMBERS, id=str(number), v=value)
 
-    first = [load(2, 1), load(3, 2)]
-    world = run([[ddl(1, CREATE), *first], [update(10, id="1", v="11", old_v="0")], [load(20, 1), load(21, 3)]])
-    assert code(world) is None
-    assert sorted(numbers(world)) == [1, 2, 3]
+    first, second = [load(2, 1, "1"), load(3, 2, "2")], [load(20, 1, "12"), load(21, 3, "3")]
+    told = update(10, id="1", v="11", old_v="1")
+    for windows in ([first, [told], second], [second, first, [told]]):
+        world = run([[ddl(1, CREATE)], *windows])
+        assert (numbers(world), code(world)) == ({1: 12, 2: 2, 3: 3}, None)
 
 
 def test_a_key_of_ten_kilobytes_is_one() -> None:
