@@ -5,17 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from faults.shop_lake import WHOLE, ShopLake
 
 
-@pytest.mark.parametrize(("zone", "language"), [("Pacific/Chatham", "tr_TR.UTF-8"), ("America/St_Johns", "C")])
-def test_a_run_of_a_machine_elsewhere_leaves_the_same_rows(shop: ShopLake, zone: str, language: str) -> None:
+def test_a_run_of_a_machine_elsewhere_leaves_the_same_rows(shop: ShopLake) -> None:
     done = subprocess.run(
         [Path(sys.executable).with_name("retable"), "run", "shop", "--to", WHOLE],
         cwd=shop.folder,
-        env={**os.environ, "TZ": zone, "LC_ALL": language, "LANG": language},
+        env={**os.environ, "TZ": "Pacific/Chatham", "LC_ALL": "tr_TR.UTF-8", "LANG": "tr_TR.UTF-8"},
         capture_output=True,
         text=True,
         check=False,

@@ -191,7 +191,8 @@ def test_a_hold_without_a_position_leaves_all_of_its_table_in_doubt(feed: Feed) 
     assert reached(feed) is None
     verdict = ask(feed.lake, ["gold_shop.orders"], at("07:00"), "row", LATER)
     assert (
-        "it is held at its first row (ZERO_DATE): a zero date; retable hold release gold_shop.orders" in verdict.words
+        "it is held at its first row (ZERO_DATE): a value of a row stops it: `retable hold list` shows which, and why; "
+        "retable hold release gold_shop.orders" in verdict.words
     )
 
 
