@@ -107,12 +107,13 @@ def test_the_list_comes_page_by_page(retable: Retable, filled: Lake) -> None:
     pages, after = [], []
     while True:
         page = retable("quarantine", "list", "--limit", "1", *after)
-        if "nothing more" in page.stderr:
-            break
         pages.append(page.stdout.splitlines()[1].split()[0])
+        if not page.stderr:
+            break
         assert f"1 of {len(whole)}; the next: --after " in page.stderr
         after = shlex.split(page.stderr.strip().rpartition("next: ")[2])
     assert pages == whole
+    assert retable("quarantine", "list", "--after", whole[-1]).stderr == "nothing more is quarantined\n"
     assert [
         row["id"] for row in json.loads(retable("quarantine", "list", "--json", *("--after", whole[0])).stdout)
     ] == whole[1:]

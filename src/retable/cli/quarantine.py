@@ -68,16 +68,15 @@ def list_quarantine(
         for name in _sources(lake, source, window)
         for each, count in count_quarantined(lake, name, window).items()
     }
-    most = limit if as_json else limit or _MOST_LISTED
-    rows = islice(_listed(lake, windows, after), most)
+    rows = _listed(lake, windows, after)
     if as_json:
-        print_json_rows(rows)
+        print_json_rows(islice(rows, limit))
         return
-    found = list(rows)
+    found = list(islice(rows, limit or _MOST_LISTED))
     if found:
         names = ("id", "window", "stage", "code", "state", "table", "reason")
         print_table([name.upper() for name in names], ([facts[name] for name in names] for facts in found))
-        if len(found) == most:
+        if next(rows, None) is not None:
             say(f"{len(found):,} of {sum(windows.values()):,}; the next: --after {shlex.quote(str(found[-1]['id']))}")
     else:
         say("nothing is quarantined" if after is None else "nothing more is quarantined")
