@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import tracemalloc
 import uuid
 from pathlib import Path
 from typing import Any
@@ -552,13 +553,24 @@ def test_a_changed_byte_is_seen_or_is_data(value: bytes, data: st.DataObject, by
 
 
 def test_neighbours_whose_decimals_are_numbers_share_their_types_and_a_null_of_another_changes_none() -> None:
-    columns = [column("id", "int32"), column("n", "bytes", DECIMAL, scale=0, **{"connect.decimal.precision": 9})]
-    number, null, octets = (
-        decoded(with_schema(payload(after={"id": 1, "n": value}), columns), {"id": 1}).column_types
-        for value in (1234, None, "BNI=")
+    decimal = {"scale": 0, "connect.decimal.precision": 9}
+    columns = [column("id", "int32"), *(column(name, "bytes", DECIMAL, **decimal) for name in "nm")]
+    number, again, null, octets = (
+        decoded(with_schema(payload(after={"id": 1, "n": n, "m": m}), columns), {"id": 1}).column_types
+        for n, m in ((1234, None), (None, -7), (None, None), ("BNI=", None))
     )
-    again = decoded(with_schema(payload(after={"id": 2, "n": -7}), columns), {"id": 2}).column_types
     assert number is again
-    assert number == {"id": "int32", "n": f"{NUMERIC}(9,0)"}
+    assert number == {"id": "int32", "n": f"{NUMERIC}(9,0)", "m": f"{NUMERIC}(9,0)"}
     assert null is octets
-    assert octets == {"id": "int32", "n": f"{DECIMAL}(9,0)"}
+    assert octets == {"id": "int32", "n": f"{DECIMAL}(9,0)", "m": f"{DECIMAL}(9,0)"}
+
+
+def test_a_scale_of_a_thousand_million_costs_no_memory() -> None:
+    """A27: what a schema part says of an emptiest value is not written out."""
+    field = {**column("n", "bytes", DECIMAL, scale=999_999_999), "optional": False}
+    tracemalloc.start()
+    try:
+        assert decoded(with_schema(payload(after={"id": 1, "n": "AA=="}), [column("id", "int32"), field]), {"id": 1})
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()

@@ -28,6 +28,7 @@ _EMPTY = frozenset(
     }
 )
 """How the connector writes nothing, 0, an empty text or the first moment."""
+_SCALE = re.compile("[0-9]{1,2}")
 _DIGITS = frozenset({b"-", *(b"%d" % digit for digit in range(10))})
 _CONNECTOR = re.compile(r"io\.debezium\.connector\.([a-z0-9]+)\.Source\Z")
 
@@ -47,7 +48,8 @@ class Told:
     """What a schema part tells of the changes of a table.
 
     `name` is its own name, `<server>.<table>.Envelope`; `fillings` are the tokens that a column may have where the
-    connector knows no value of it; `spelled` keeps the types of neighbours, so that they share them.
+    connector knows no value of it; `as_numbers` are the types where the converter writes
+    decimals as numbers of JSON.
     """
 
     name: str | None
@@ -55,19 +57,13 @@ class Told:
     types: dict[str, str] | None
     fillings: dict[str, frozenset[bytes]]
     decimals: tuple[str, ...] = ()
-    spelled: dict[tuple[str, ...], dict[str, str]] = field(default_factory=dict)
+    as_numbers: dict[str, str] = field(default_factory=dict)
 
     def types_of(self, *rows: Row | None) -> dict[str, str] | None:
-        """The wire types of the columns as these rows write them: the token tells a number from bytes."""
-        if self.types is None or not self.decimals:
-            return self.types
-        numbers = tuple(name for name in self.decimals if any(row and _is_number(row.get(name)) for row in rows))
-        if not numbers:
-            return self.types
-        if numbers not in self.spelled:
-            named = {name: self.types[name].replace(DECIMAL, NUMERIC, 1) for name in numbers}
-            self.spelled[numbers] = self.types | named
-        return self.spelled[numbers]
+        """The wire types of the columns as these rows write them: one decimal that is a number tells of all."""
+        if any(row and _is_number(row.get(name)) for row in rows for name in self.decimals):
+            return self.as_numbers
+        return self.types
 
 
 _SCHEMA = msgspec.json.Decoder(_Field | None)
@@ -94,12 +90,14 @@ def _read_schema(schema: bytes) -> Told | None:
     types = {column.field: wire_type(column) for column in columns if column.field is not None}
     if len(types) != len(columns):
         raise Malformed("a column stands twice, or without a name, in the schema part", place="schema")
+    decimals = tuple(column.field for column in columns if column.field is not None and column.name == DECIMAL)
     return Told(
         whole.name,
         found[1] if found else None,
         types or None,
         {column.field: _fillings(column) for column in columns if column.field is not None},
-        tuple(column.field for column in columns if column.field is not None and column.name == DECIMAL),
+        decimals,
+        types | {name: types[name].replace(DECIMAL, NUMERIC, 1) for name in decimals},
     )
 
 
@@ -112,7 +110,7 @@ def _fillings(column: _Field) -> frozenset[bytes]:
     if column.optional or default != _NULL:
         return frozenset({_NULL, default})
     scale = (column.parameters or {}).get("scale", "0")
-    return _EMPTY | {b"0." + b"0" * int(scale)} if column.name == DECIMAL and scale.isdecimal() else _EMPTY
+    return _EMPTY | {b"0." + b"0" * int(scale)} if column.name == DECIMAL and _SCALE.fullmatch(scale) else _EMPTY
 
 
 def _is_number(token: Raw | None) -> bool:
