@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from lakes import FreshLake, SettingsWriter
     from retable.config import Settings
 
-# The JVM's optimizing compiler would cost tests of seconds twice what it saves them.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# The JVM's optimizing compiler would cost tests of seconds twice what it saves them. Without it the JVM keeps 48 MB for
+# code, which one process of all the tests outgrows.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m")
 
 # How long a law takes says how busy the machine is.
 hypothesis.settings.register_profile(

@@ -21,6 +21,14 @@ os.environ.update(
 )
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests give one DAG several settings, so Airflow's database has several versions of it: Airflow warns of that."""
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here):
+            item.add_marker(pytest.mark.filterwarnings("ignore:Multiple rows returned with uselist=False"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def metadata() -> Iterator[None]:
     from airflow.utils.db import initdb
