@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 from zipfile import ZipFile
@@ -26,6 +27,7 @@ OSV = "https://api.osv.dev/v1/querybatch"
 BILL = ROOT / "var" / "sbom.json"
 ACCEPTED = ROOT / "infra" / "advisories.toml"
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s\\]+)", re.MULTILINE)
+_SIGNS = re.compile(r"[-_.]+")
 _POM = re.compile(r"META-INF/maven/[^/]+/[^/]+/pom\.properties")
 _PROPERTY = re.compile(r"^(groupId|artifactId|version)\s*=\s*(\S+)", re.MULTILINE)
 _AT_ONCE = 500
@@ -57,7 +59,7 @@ class Unanswered(Exception):
 def components(jars: Iterable[Path]) -> list[Component]:
     """Give every pinned package, every pinned jar, and what the jars have inside, each once."""
     found = {
-        Component("PyPI", name.lower(), version)
+        Component("PyPI", _SIGNS.sub("-", name).lower(), version)
         for pins in (BUILD_TOOLS, PACKAGES)
         for name, version in _PIN.findall(pins.read_text())
     }
@@ -90,7 +92,7 @@ def _groups() -> dict[str, str]:
     return {name: group for group, names in told.items() for name in names}
 
 
-def bill_of_materials(found: Iterable[Component]) -> dict[str, object]:
+def bill_of_materials(found: Iterable[Component]) -> dict[str, Any]:
     """Give the components as a document of CycloneDX 1.6."""
     return {
         "bomFormat": "CycloneDX",

@@ -78,7 +78,8 @@ def test_the_application_of_kubernetes_is_what_the_tests_submit() -> None:
     submitted = submit_conf(SETTINGS)
     jars = {Path(jar).name for jar in submitted.pop("spark.jars").split(",")}
     assert {Path(jar).name for jar in spec["deps"]["jars"]} == jars
-    cluster = dict(Cluster.conf(Cluster(None, (), INFRA, Path("/opt/retable/bin/python"))))  # type: ignore[arg-type]
+    unstarted = Cluster(None, (), INFRA, Path("/opt/retable/bin/python"))  # type: ignore[arg-type]  # no master runs
+    cluster = dict(Cluster.conf(unstarted))
     for key, value in spec["sparkConf"].items():
         told = {**submitted, **cluster, "spark.pyspark.driver.python": "/opt/retable/bin/python"}
         assert told[key] == value, key

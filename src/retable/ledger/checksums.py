@@ -170,7 +170,8 @@ iceberg._read_deletes = _deletes_named(iceberg._read_deletes)
 iceberg.deletion_vectors_from_puffin_file = _vectors_checked(  # type: ignore[attr-defined]  # it imported the name
     deletion_vectors_from_puffin_file
 )
-FromInputFile.table_metadata = _metadata_named(FromInputFile.table_metadata)  # type: ignore[method-assign]
+# pyiceberg has no hook where it reads metadata and manifests.
+FromInputFile.table_metadata = _metadata_named(FromInputFile.table_metadata)  # type: ignore[method-assign]  # no hook
 ManifestFile.fetch_manifest_entry = _manifest_named(  # type: ignore[method-assign]  # pyiceberg has no hook there
     ManifestFile.fetch_manifest_entry
 )
