@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
+from pyiceberg.catalog.sql import SqlCatalogBaseTable
+from sqlalchemy import event
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.schema import CreateTable
 
 from retable.errors import ConflictError, DamagedFile, EnvironmentFault, NotFound, SparkDied, Unavailable
 from retable.lake_catalogs import PostgresCatalog
@@ -97,6 +100,24 @@ def test_a_table_that_another_process_made_in_the_meantime_is_taken(lake, lake_s
 
     monkeypatch.setattr(lake.catalog, "create_table_transaction", begin_second)
     assert lake.ensure("bronze.erp").metadata.table_uuid == winners[0].metadata.table_uuid
+
+
+def test_each_of_the_catalogs_own_tables_may_be_made_by_another_process_in_the_meantime(lake_settings):
+    def make_first(table, _connection, **_):
+        with closing(sqlite3.connect(lake_settings.lake.catalog_file)) as other:
+            other.execute(str(CreateTable(table)))
+
+    lake_settings.lake.warehouse.mkdir(parents=True, exist_ok=True)
+    raced = list(SqlCatalogBaseTable.metadata.tables.values())
+    for table in raced:
+        event.listen(table, "before_create", make_first)
+    try:
+        lake = open_lake(lake_settings)
+    finally:
+        for table in raced:
+            event.remove(table, "before_create", make_first)
+    assert len(raced) > 1
+    assert lake.ensure("ops.windows").name() == ("ops", "windows")
 
 
 def test_a_locked_catalog_says_to_try_again(lake_settings, monkeypatch):

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.noop import NoopCatalog
-from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.catalog.sql import SqlCatalog, SqlCatalogBaseTable
 from pyiceberg.exceptions import (
     CommitFailedException,
     NamespaceAlreadyExistsError,
@@ -221,13 +221,14 @@ def _prepare(lake: LakeSettings) -> None:
 def connect(lake: LakeSettings, other: Mapping[str, str] = _NONE) -> Catalog:
     """Connect to a catalog, whatever it holds; `open_lake` checks that it is the lake's."""
     properties = {**lake.pyiceberg(read_variable), **other}
-    try:
-        return _load(lake, properties)
-    except (OperationalError, ProgrammingError, IntegrityError) as error:
-        # Another process made the catalog's own tables between our look and our CREATE.
-        if not re.search("already exists|duplicate key", str(error)):
-            raise
-        return _load(lake, properties)
+    for _ in SqlCatalogBaseTable.metadata.tables:
+        try:
+            return _load(lake, properties)
+        except (OperationalError, ProgrammingError, IntegrityError) as error:
+            # Another process made one of the catalog's own tables between our look and our CREATE.
+            if not re.search("already exists|duplicate key", str(error)):
+                raise
+    return _load(lake, properties)
 
 
 def _load(lake: LakeSettings, properties: dict[str, str]) -> Catalog:
