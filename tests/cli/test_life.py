@@ -131,7 +131,7 @@ def on_spark(life: Life, spark: "SparkSession", monkeypatch: pytest.MonkeyPatch)
     def running(settings: Settings) -> Iterator["SparkSession"]:
         yield build_session(settings, "retable tests")
 
-    for module in (run, baseline, shadow):
+    for module in (run, baseline, holds, shadow):
         monkeypatch.setattr(module, "running_spark", running)
     return life
 
@@ -226,6 +226,38 @@ def test_gold_that_was_rolled_back_is_not_fresh_and_whole_after_the_run_that_the
     assert life.rows("orders") == {0: "a", 1: "a", 2: "a"}
     assert life.json("why", "gold_shop.orders", *through)["fresh"]
     assert life.plan()["stale"] == []
+    life.verify("orders")
+    assert life.retable("verify", "gold_shop.orders", "--against", "ledger").exit_code == 0
+
+
+@pytest.mark.slow
+def test_gold_that_somebody_dropped_is_held_until_it_is_rebuilt(on_spark: Life) -> None:
+    life = on_spark
+    for number in range(2):
+        life.deliver(("orders", "INSERT", row(number, "a")), ("stock", "INSERT", row(number, "x")))
+    life.run()
+    through = ("--through", "2026-03-01T00:01:00Z")
+    settings = load_settings(life.folder / "retable.toml")
+    open_lake(settings).catalog.drop_table("gold_shop.orders")
+    why = life.json("why", "gold_shop.orders", *through)
+    assert (why["fresh"], why["cause"]["code"]) == (False, "HELD")
+    assert "hold release gold_shop.orders --rebuild" in why["cause"]["next_step"]
+    assert not life.json("why", "shop", *through)["fresh"]
+    assert life.json("why", "gold_shop.stock", *through)["fresh"]
+    assert life.json("status")[0]["tables"]["held"] == 1
+    assert life.retable("status", "--check").exit_code == 2
+    assert [(each["name"], each["code"]) for each in life.json("hold", "list")] == [("gold_shop.orders", "LOST")]
+    assert life.retable("tables").exit_code == 1
+    assert "the catalog does not have the table any more" in life.retable("schema", "gold_shop.orders").stderr
+    retried = life.retable("hold", "release", "gold_shop.orders", "--retry", "--reason", "x", "--yes")
+    assert (retried.exit_code, "there are --rebuild" in retried.stderr) == (1, True)
+    life.deliver(("orders", "UPDATE", row(0, "b")), ("stock", "INSERT", row(2, "x")))
+    assert life.retable("run", "shop").exit_code == 2
+    assert life.rows("stock") == {0: "x", 1: "x", 2: "x"}
+    assert life.retable("hold", "release", "gold_shop.orders", "--rebuild", "--reason", "x", "--yes").exit_code == 0
+    assert life.rows("orders") == {0: "b", 1: "a"}
+    assert life.json("hold", "list") == []
+    assert life.json("why", "gold_shop.orders", "--through", "2026-03-01T02:01:00Z")["fresh"]
     life.verify("orders")
     assert life.retable("verify", "gold_shop.orders", "--against", "ledger").exit_code == 0
 

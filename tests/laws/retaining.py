@@ -27,6 +27,7 @@ def retain(world: World, count: int) -> Floors:
         kept += [each for each in world.rows.silver[window] if each["kind"] == "schema"]
         # What is gone has the content with which it was replayed.
         world.rows.silver[window] = [*kept, {"kind": "note", "window": window}]
+    world.kept_from = max(world.kept_from, (world.names[count:] or ["~"])[0])
     return floors
 
 

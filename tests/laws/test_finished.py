@@ -75,9 +75,7 @@ def test_a_finished_window_is_not_read(world: World, asked: list[tuple[str, ...]
     assert world.digest() == before
 
 
-@pytest.mark.parametrize(
-    "happens", [lose, correct, decode_anew, die_before_the_record, hear_late_of_another_name, go_back]
-)
+@pytest.mark.parametrize("happens", [correct, decode_anew, die_before_the_record, hear_late_of_another_name, go_back])
 def test_what_happened_since_makes_it_be_read(happens: Callable[[World], None], asked: list[tuple[str, ...]]) -> None:
     world = replayed(row(3, "1"), row(4, "2"))
     happens(world)
@@ -85,6 +83,16 @@ def test_what_happened_since_makes_it_be_read(happens: Callable[[World], None], 
     world.replay(world.names[0])
     assert ROW_COLUMNS in asked
     assert len(world.gold()["gold_shop.t"].rows) == 2
+
+
+def test_a_lost_table_is_recorded_as_held(asked: list[tuple[str, ...]]) -> None:
+    world = replayed(row(3, "1"), row(4, "2"))
+    lose(world)
+    asked.clear()
+    world.replay(world.names[0])
+    assert ROW_COLUMNS in asked
+    (recorded,) = world.tables.values()
+    assert recorded.state == "held"
 
 
 def test_a_table_that_owns_only_rows_in_the_midst_is_seen() -> None:
@@ -100,5 +108,6 @@ def test_a_table_that_owns_only_rows_in_the_midst_is_seen() -> None:
         "gold_shop.t": 1,
     }
     del world.catalog.tables["gold_shop.v"]
-    assert world.replay(world.names[0])
+    world.replay(world.names[0])
+    world.rebuild("gold_shop.v")
     assert world.gold() == whole

@@ -71,6 +71,8 @@ class World:
     counted: dict[tuple[str, str | None], str | None] = field(default_factory=dict)
     counts: dict[tuple[str, str], dict[str, int]] = field(default_factory=dict)
     counts_of_gold: dict[tuple[str, str | None], dict[str, int]] = field(default_factory=dict)
+    kept_from: str = ""
+    highest_of_gold: dict[tuple[str, str | None], dict[str, str]] = field(default_factory=dict)
     left_out: set[str] = field(default_factory=set)
     decodings: Counter[str] = field(default_factory=Counter)
     tables: dict[str, TableRow] = field(default_factory=dict)
@@ -157,6 +159,8 @@ class World:
             counted=dict(self.counted),
             tables=dict(self.tables),
             counts=self.counts_of_gold,
+            highest=self.highest_of_gold,
+            kept_from=self.kept_from,
             left_out=frozenset(self.left_out),
             silver=lambda _: {
                 name: f"digest {self.decodings[name]} of {name}" for name, rows in self.rows.silver.items() if rows
@@ -185,6 +189,7 @@ class World:
                 self.counted[counted.window, counted.table] = counted.identity
                 self.counts[counted.window, row.identity] = counted.counts
                 self.counts_of_gold[counted.window, counted.table] = counted.counts
+                self.highest_of_gold[counted.window, counted.table] = counted.highest
         self.counted[run.window, None] = run.silver
         self.replayed.add(run.window)
         return any(outcome.wrote for outcome in run.outcomes)

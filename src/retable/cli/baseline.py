@@ -16,7 +16,7 @@ from retable.config import read_variable
 from retable.errors import InvalidSetting, NotFound
 from retable.gold.imports import read_schema_imports
 from retable.gold.names import gold_table
-from retable.gold.read import gold_states
+from retable.gold.read import find_lost, gold_states
 from retable.gold.state import GoldState
 from retable.ledger.baselines import spell_start
 from retable.ledger.catalog import Lake
@@ -120,6 +120,8 @@ def find_table(lake: Lake, table: str) -> KnownTable:
         raise InvalidSetting(f"several tables go into {table}; name one of them: {names}", table=table)
     if state is not None:
         return KnownTable(lake.settings.source(state.source), state.table, state, table)
+    if (lost := find_lost(lake, table)) is not None:
+        return KnownTable(lake.settings.source(lost.source), lost.table, None, table)
     for source in lake.settings.sources.values():
         for each in read_schema_imports(lake, source.name).each:
             name = each.table.table

@@ -13,7 +13,7 @@ from retable.cli.progress import Progress
 from retable.cli.run import call_attention_to_rebuilt, running_spark
 from retable.errors import NotFound
 from retable.gold.damage import with_recorded_hold
-from retable.gold.read import find_gold, is_retired, known_states
+from retable.gold.read import find_known, is_retired, known_states
 from retable.gold.release import Release, Way, count_waiting, dialect_of, plan_rebuild, plan_release
 from retable.gold.rulings import ruling_row
 from retable.gold.state import hold_json
@@ -90,7 +90,7 @@ def release_hold(
 
 
 def _plan(lake: Lake, table: str, way: Way, statement: str | None) -> Release:
-    _, state = find_gold(lake, table)
+    state = find_known(lake, table)
     row = next((row for row in read_tables(lake, state.source) if row.identity == state.identity), None)
     state = with_recorded_hold(state, row)
     source = lake.settings.source(state.source)
@@ -110,7 +110,7 @@ def _act(lake: Lake, releases: Mapping[str, Release], reason: str) -> None:
     this, reports = new_run(), dict[str, StageReport]()
     with Progress(len(releases)) as progress, running_spark(lake.settings) as spark:
         for number, (table, release) in enumerate(releases.items(), 1):
-            source = lake.settings.source(find_gold(lake, table)[1].source)
+            source = lake.settings.source(find_known(lake, table).source)
             _record(lake, source.name, table, release, reason, this.now)
             progress.begin(number, table, release.way)
             resumes = release.way != "rebuild"

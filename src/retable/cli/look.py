@@ -11,7 +11,17 @@ import typer
 from retable.cli.arguments import Json, TableArgument, lake_of
 from retable.cli.output import print_json, print_line, print_table, say
 from retable.errors import DamagedFile
-from retable.gold.read import PublishedTable, columns, find_gold, is_retired, list_gold, read_rows, snapshot_of_cut
+from retable.gold.damage import LOST
+from retable.gold.read import (
+    PublishedTable,
+    columns,
+    find_gold,
+    is_retired,
+    list_gold,
+    lost_tables,
+    read_rows,
+    snapshot_of_cut,
+)
 from retable.gold.render import json_rows
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_schema_changes
@@ -81,9 +91,12 @@ def tables(ctx: typer.Context, as_json: Json = False) -> None:
         )
     else:
         say("there is no gold table yet; `retable run SOURCE` makes them")
+    lost = lost_tables(lake, (table.state for table in listed), damaged)
     for error in damaged:
         say(f"error: {error.message}")
-    if damaged:
+    for name in sorted(lost):
+        say(f"error: {name}: {LOST.reason}; {LOST.remedy.replace('TABLE', name)}")
+    if damaged or lost:
         raise typer.Exit(1)
 
 

@@ -15,7 +15,7 @@ from retable.gold.claims import Moved, find_moved
 from retable.gold.damage import rows_by_name, unread_state, with_recorded_hold
 from retable.gold.described import state_of
 from retable.gold.names import gold_table
-from retable.gold.read import feeds, find_gold
+from retable.gold.read import feeds, find_gold, find_known, gold_states, state_of_lost
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_cuts, read_ledger, read_tables, read_watermarks
@@ -117,9 +117,9 @@ def _asked(lake: Lake, names: Iterable[str]) -> list[tuple[SourceSettings, list[
 
 
 def _fed_by(lake: Lake, name: str) -> str:
-    """The source of a gold table; of one whose metadata cannot be read as ops.tables has it."""
+    """The source of a gold table; of one whose metadata is lost or cannot be read as ops.tables has it."""
     try:
-        return find_gold(lake, name)[1].source
+        return find_known(lake, name).source
     except DamagedFile:
         row = rows_by_name(read_tables(lake)).get(name)
         if row is None:
@@ -138,13 +138,21 @@ def _states(lake: Lake, source: SourceSettings, tables: Sequence[str]) -> dict[s
 
 
 def _recorded_state(lake: Lake, row: TableRow) -> GoldState | None:
-    """What a table that is recorded says of itself, and what only its record knows; None where it is not there."""
+    """What a table that is recorded says of itself, and what only its record knows; None where nobody misses it."""
     try:
         table = lake.find(row.gold)
     except DamagedFile as error:
         return unread_state(row, error)
     state = None if table is None else state_of(table.metadata)
-    return None if state is None or state.identity != row.identity else with_recorded_hold(state, row)
+    if state is not None and state.identity == row.identity:
+        return with_recorded_hold(state, row)
+    lost = state_of_lost(lake, row)
+    # A run that is at work, or died, may have given it another name than the one that is recorded.
+    is_elsewhere = lost is not None and any(
+        (each.source, each.identity) == (row.source, row.identity)
+        for each in gold_states(lake, lambda _: None).values()
+    )
+    return None if is_elsewhere else lost
 
 
 def _taken(lake: Lake, source: SourceSettings) -> dict[str, GoldState]:

@@ -1,4 +1,4 @@
-"""A gold table of which a file cannot be read: which file it is, and the hold that says so."""
+"""A gold table that is lost, or of which a file cannot be read: which it is, and the hold that says so."""
 
 import json
 from collections.abc import Iterable
@@ -25,6 +25,16 @@ REMEDY_METADATA = (
     "retable recover, or put the file back from a copy of the lake; then: "
     "retable hold release TABLE --rebuild --reason ..."
 )
+LOST = Hold(
+    "LOST",
+    "the catalog does not have the table any more, and nothing that came since is in it",
+    None,
+    None,
+    None,
+    "retable hold release TABLE --rebuild --reason ... makes it anew from silver; where its files are still there, "
+    "retable recover puts it back, then: retable hold release TABLE --retry --reason ...",
+)
+"""The hold of a table that somebody dropped; it stands in ops.tables, too."""
 LACKS_COMMITS = Hold(
     METADATA,
     "its newest metadata was damaged, and the one before it was taken: it lacks its last commits",
@@ -56,10 +66,20 @@ def unread_state(row: TableRow, error: DamagedFile) -> GoldState:
     return GoldState(row.source, row.identity, row.name, "held", hold=hold, is_unread=True)
 
 
+def lost_state(row: TableRow, *, is_fed: bool) -> GoldState | None:
+    """What is known of a recorded table that the catalog does not have; None where nothing is missed.
+
+    That is one which its source dropped, or which the settings do not feed any more.
+    """
+    if row.state == "dropped" or not is_fed:
+        return None
+    return GoldState(row.source, row.identity, row.name, "held", hold=LOST, is_unread=True)
+
+
 def recorded_hold(row: TableRow | None) -> Hold | None:
-    """The hold that ops.tables has for damaged metadata of a table: what came since may lack in the table."""
+    """The hold that ops.tables has for lost or damaged metadata of a table: what came since may lack in the table."""
     hold = None if row is None or row.hold is None else parse_hold(json.loads(row.hold))
-    return hold if hold is not None and hold.code == METADATA else None
+    return hold if hold is not None and hold.code in (METADATA, LOST.code) else None
 
 
 def with_recorded_hold(state: GoldState, row: TableRow | None) -> GoldState:

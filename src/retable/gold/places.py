@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from retable.errors import DamagedFile
-from retable.gold.damage import recorded_hold, rows_by_name, unread_state
+from retable.gold.damage import lost_state, recorded_hold, rows_by_name, unread_state
 from retable.gold.state import GoldState
 from retable.gold.store import Catalog
 from retable.ledger.rows import TableRow
@@ -19,7 +19,7 @@ REMEDY = "move or rebuild the table that has the name, then: retable hold releas
 class Found:
     """A table's gold as it stands: its name and what it says of itself; no state where there is none yet.
 
-    `hold` is what only ops.tables knows: the metadata was damaged, and what came since may lack.
+    `hold` is what only ops.tables knows: the metadata was damaged or lost, and what came since may lack.
     """
 
     gold: str
@@ -30,25 +30,33 @@ class Found:
 class Places:
     """The gold tables of one source. `recorded` is what ops.tables says; what a table itself says decides.
 
+    `is_fed` says whether the settings still take a recorded table.
     `horizon` is the highest window whose statements made one of the tables that were looked at.
     """
 
     def __init__(
-        self, catalog: Catalog, recorded: Mapping[str, TableRow], source: str, step: Callable[[str], None]
+        self,
+        catalog: Catalog,
+        recorded: Mapping[str, TableRow],
+        is_fed: Callable[[TableRow], bool],
+        source: str,
+        step: Callable[[str], None],
     ) -> None:
         self.recorded = recorded
         self.horizon = -1
         self._near: dict[str, list[Found]] = {}
         self._catalog = catalog
+        self._is_fed = is_fed
         self._source = source
         self._rows = rows_by_name(recorded.values())
         self._step = step
 
-    def find(self, identity: str, desired: str, former: Iterable[str] = ()) -> Found:
+    def find(self, identity: str, desired: str, former: Iterable[str] = (), *, lives: bool = True) -> Found:
         """Find a table's gold under its recorded name, the one it should have, or, after a crash, anywhere near.
 
         `former` are the names that it may have had before. A run that died before its record leaves tables that no
-        record names, under any name of the same namespaces.
+        record names, under any name of the same namespaces. One that is recorded, and that `lives` at its source, is
+        lost where it is nowhere.
         """
         row = self.recorded.get(identity)
         likely = [desired] if row is None else [row.gold, desired]
@@ -57,7 +65,10 @@ class Places:
         for found in chain(map(self._found, dict.fromkeys(likely)), near):
             if found.state is not None and found.state.identity == identity:
                 return replace(found)
-        return Found(desired)
+        lost = lost_state(row, is_fed=self._is_fed(row)) if lives and row is not None else None
+        if row is None or lost is None:
+            return Found(desired)
+        return Found(desired if self._catalog.described(desired) is None else row.gold, lost, lost.hold)
 
     def _all(self, namespace: str) -> list[Found]:
         """The tables of a namespace, as they were when they were first asked for."""

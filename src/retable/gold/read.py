@@ -1,7 +1,7 @@
 """What gold holds, read through pyiceberg: no JVM, so it is fast to start and safe in any process."""
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -9,13 +9,13 @@ from pyiceberg.table import DataScan, Table
 
 from retable.config import Settings
 from retable.errors import DamagedFile, NotFound, NotReady
-from retable.gold.damage import rows_by_name, unread_state, with_recorded_hold
+from retable.gold.damage import LOST, lost_state, rows_by_name, unread_state, with_recorded_hold
 from retable.gold.described import state_of
 from retable.gold.state import SEQUENCE_COLUMN, GoldState
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
 from retable.ledger.read import read_cuts, read_ledger, read_tables
-from retable.ledger.rows import CutRow
+from retable.ledger.rows import CutRow, TableRow
 from retable.ledger.windows import find_window
 from retable.replay.sharded import is_sharded
 from retable.source_settings import SourceSettings
@@ -73,7 +73,7 @@ def gold_states(lake: Lake, damaged: OnDamage = stop) -> dict[str, GoldState]:
 
 
 def known_states(lake: Lake) -> tuple[dict[str, GoldState], list[DamagedFile]]:
-    """Give the same as far as ops.tables tells it, too: of tables whose metadata cannot be read, and what those lack.
+    """Give the same as far as ops.tables tells it, too: of lost and unreadable tables, and what those lack.
 
     The second are the errors of all that cannot be read; one that ops.tables does not know either is there alone.
     """
@@ -86,7 +86,40 @@ def known_states(lake: Lake) -> tuple[dict[str, GoldState], list[DamagedFile]]:
         row = by_name.get(str(error.facts.get("table")))
         if row is not None and not is_sharded(row.identity):
             states[row.gold] = unread_state(row, error)
+    states = lost_tables(lake, states.values(), unread) | states
     return dict(sorted(states.items())), unread
+
+
+def lost_tables(lake: Lake, states: Iterable[GoldState], unread: Iterable[DamagedFile]) -> dict[str, GoldState]:
+    """Give what is known of the lost tables, by name: all that is recorded, and neither these nor unreadable."""
+    there = {(state.source, state.identity) for state in states}
+    named = {str(error.facts.get("table")) for error in unread}
+    rows = (r for r in read_tables(lake) if (r.source, r.identity) not in there and r.gold not in named)
+    return {row.gold: lost for row in rows if (lost := state_of_lost(lake, row)) is not None}
+
+
+def state_of_lost(lake: Lake, row: TableRow) -> GoldState | None:
+    """Give what is known of a recorded table that the catalog does not have; None where nothing is missed."""
+    source = lake.settings.sources.get(row.source)
+    return lost_state(
+        row, is_fed=source is not None and lake.settings.feeds(source, row.name, is_sharded(row.identity))
+    )
+
+
+def find_known(lake: Lake, name: str) -> GoldState:
+    """Give what a gold table says of itself, or what is known of a lost one; NotFound names the nearest one."""
+    try:
+        return find_gold(lake, name)[1]
+    except NotFound:
+        if (lost := find_lost(lake, name)) is None:
+            raise
+        return lost
+
+
+def find_lost(lake: Lake, name: str) -> GoldState | None:
+    """Give what is known of the lost table that is recorded under a name; None where there is none."""
+    row = rows_by_name(read_tables(lake)).get(name)
+    return None if row is None else state_of_lost(lake, row)
 
 
 def is_retired(lake: Lake, state: GoldState) -> bool:
@@ -222,6 +255,8 @@ def _is_shadow(lake: Lake, state: GoldState) -> bool:
 
 
 def _unknown(lake: Lake, name: str) -> NotFound:
+    if find_lost(lake, name) is not None:
+        return NotFound(f"{name}: {LOST.reason}; {LOST.remedy.replace('TABLE', name)}", table=name)
     states = gold_states(lake)
     if not states:
         return NotFound(f"there is no gold table {name!r}: the lake has none yet; `retable run SOURCE` fills it")

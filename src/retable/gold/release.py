@@ -65,7 +65,7 @@ def plan_release(
     table: str, state: GoldState, hold: Hold, way: Way, text: str | None, waiting: Waiting, dialect: Callable[[], str]
 ) -> Release:
     """Plan how a held table goes on; InvalidSetting for a way that does not fit its hold, with those that do."""
-    fitting = fitting_ways(hold)
+    fitting = ("rebuild",) if state.is_unread else fitting_ways(hold)
     if way not in fitting:
         raise InvalidSetting(
             f"--{way} does not fit what holds {table}; there are {', '.join(f'--{each}' for each in fitting)}",

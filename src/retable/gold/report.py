@@ -15,6 +15,7 @@ from retable.gold.run import Replayed
 from retable.gold.silver import window_contents
 from retable.ledger.catalog import Lake
 from retable.ledger.counts import is_left_out
+from retable.ledger.kept import kept_from
 from retable.ledger.read import read_ledger, read_tables
 from retable.ledger.rows import LedgerRow, Row, StageReport
 from retable.ledger.windows import read_windows
@@ -48,6 +49,8 @@ class Report:
             replayed=frozenset(row.window for row in replayed),
             counted={(row.window, row.table): row.identity for row in replayed},
             counts={(row.window, row.table): row.counts for row in replayed},
+            kept_from=kept_from(self._lake, "silver", self._source) or "",
+            highest={(row.window, row.table): row.highest for row in replayed},
             left_out=frozenset(row.table for row in self._ledger if row.table and is_left_out(row, takes)),
             tables=self._tables,
             silver=partial(window_contents, self._lake, self._source, contents),

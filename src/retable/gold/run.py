@@ -10,10 +10,10 @@ from retable.config import Settings
 from retable.decode.values import ValueRules
 from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.gold.bulk import events_of_all
-from retable.gold.damage import damaged_hold, is_of_lists
+from retable.gold.damage import damaged_hold, is_of_lists, rows_by_name
 from retable.gold.horizon import check_whole, remembered
 from retable.gold.past import NO_FILES, Past
-from retable.gold.places import Places
+from retable.gold.places import Found, Places
 from retable.gold.plan import Tables, gold_names
 from retable.gold.rounds import undecided
 from retable.gold.rules import named_now
@@ -22,10 +22,11 @@ from retable.gold.store import Lane
 from retable.gold.survey import Seen, Survey
 from retable.gold.table import TableReplay
 from retable.gold.work import Outcome, Work, left_unread
+from retable.ledger.rows import TableRow
 from retable.replay.fold import REMEDY_REBUILD
 from retable.replay.history import Hold, TableHistory
 from retable.replay.row_event import RowEvent
-from retable.replay.sharded import may_go_on, waits_no_more
+from retable.replay.sharded import is_sharded, may_go_on, waits_no_more
 from retable.replay.timeline import Statement
 from retable.source_settings import SourceSettings
 
@@ -68,7 +69,7 @@ class Run:
         self._run_id = run_id
         self._location = location
         self._step = step
-        self._places = Places(first.catalog, past.tables, source.name, step)
+        self._places = Places(first.catalog, past.tables, self._is_fed, source.name, step)
         system = source.source_system or past.imports.dialect
         self._survey = Survey(first.rows, self._places, past, settings, source, system)
         self._blocked: dict[str, Hold] = {}
@@ -92,7 +93,7 @@ class Run:
 
         One that `resumes` keeps its rows: its hold is lifted, and it catches up with what came since.
         """
-        row = next((row for row in self._past.tables.values() if row.gold == gold), None)
+        row = rows_by_name(self._past.tables.values()).get(gold)
         if row is None:
             raise NotFound(f"the source {self._source.name} has no table {gold}", table=gold)
         state = self._places.find(row.identity, gold).state
@@ -100,8 +101,13 @@ class Run:
         if not seen.tables.has(row.identity):
             raise NotFound(f"nothing goes into {gold} any more, and its rows are in other tables: drop it", table=gold)
         history = seen.tables.history(row.identity)
+        dropped = self._survey.claims.dropped(history)
+        if state is not None and state.is_unread:
+            seen.found[row.identity] = Found(gold)
+            names = {gold, *gold_names(self._settings, history)}
+            dropped = self._past.missing(names, seen.owned.get(row.identity, []), history.void)
         if not resumes:
-            check_whole(gold, state, history, self._survey.claims.dropped(history))
+            check_whole(gold, state, history, dropped)
         content = self._past.replayed_content()
         applied = {name: content[name] for name in seen.visible if name in content}
         seen.found.setdefault(row.identity, self._places.find(row.identity, gold))
@@ -275,11 +281,14 @@ class Run:
             for identity, found in seen.found.items()
         )
 
-    @staticmethod
-    def _is_nothing(seen: Seen, identity: str) -> bool:
-        """Whether there is neither gold, nor a row, nor a column, nor a hold."""
-        history = seen.tables.history(identity)
-        empty = history.dropped or not history.final.columns
+    def _is_fed(self, row: TableRow) -> bool:
+        """Whether the settings still take a recorded table."""
+        return self._settings.feeds(self._source, row.name, is_sharded(row.identity))
+
+    def _is_nothing(self, seen: Seen, identity: str) -> bool:
+        """Whether there is neither gold, nor a record of it, nor a row, nor a column, nor a hold."""
+        history, row = seen.tables.history(identity), self._past.tables.get(identity)
+        empty = (history.dropped and (row is None or row.state == "dropped")) or not history.final.columns
         return seen.found[identity].state is None and identity not in seen.owned and empty and history.hold is None
 
     def _is_done(self, seen: Seen, identity: str, silver: Mapping[str, str]) -> bool:

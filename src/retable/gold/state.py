@@ -86,7 +86,7 @@ class GoldState:
     `shards` are the source's tables that go into it, by identity, where there are several; `gathered` the tables of
     gold that had rows of it, by identity, with what was replayed into them by then (`retable.gold.claims`).
     `is_set_back`, which no property tells: main lacks rows that were written to it, as somebody rolled it back; nor
-    `is_unread`: its metadata cannot be read, and only what ops.tables says of it is known.
+    `is_unread`: its metadata is lost or cannot be read, and only what ops.tables says of it is known.
     """
 
     source: str

@@ -184,8 +184,9 @@ class Survey:
             touched |= (due := {each.identity for each in tables.histories() if self.claims.are_due(each)})
             fresh = touched - set(found)
             for identity in fresh:
-                former = gold_names(self._settings, tables.history(identity))
-                found[identity] = self._places.find(identity, names[identity][0], former)
+                history = tables.history(identity)
+                former = gold_names(self._settings, history)
+                found[identity] = self._places.find(identity, names[identity][0], former, lives=not history.dropped)
             states = {i: each.state for i, each in found.items() if stored and each.state is not None}
             anew = {i for i, state in states.items() if may_go_on(state.hold, tables.history(i))}
             more: list[ImplicitColumn] = []
