@@ -91,6 +91,21 @@ def test_misaligned_old_rows_leave_the_new_ones_whole_and_block_the_message() ->
     assert blocked.value.facts["keys"] == ('["1"]', '["2"]')
 
 
+@pytest.mark.parametrize(
+    ("kind", "partial"),
+    [("INSERT", (False, True)), ("INIT", (False, True)), ("UPDATE", (True, True)), ("DELETE", (True, False))],
+)
+@pytest.mark.parametrize("strange", [{}, {"e": "z"}])
+def test_a_row_without_a_column_that_its_own_types_name_tells_nothing_of_it(
+    kind: str, partial: tuple[bool, bool], strange: dict[str, str]
+) -> None:
+    types = {"id": "int", "c": "varchar(9)", "d": "int"}
+    old = [{"c": "w"}] if kind == "UPDATE" else None
+    data = [{"id": "1", "c": "x", **strange}, {"id": "2", "c": "x", "d": "1", **strange}]
+    events = decode(canal(type=kind, data=data, old=old and old * 2, mysqlType=types, sqlType=None), CANAL)
+    assert [(event.partial_before, event.partial_after) for event in events] == [partial, (False, False)]
+
+
 def test_a_blocked_message_names_the_keys_before_and_after() -> None:
     data, old = [{"id": "11"}, {"id": "2", "region": "EU"}], [{"id": "1"}, {"region": "CN"}]
     with pytest.raises(Blocked) as blocked:

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from decode.debezium_messages import SOURCE, message, payload
-from decode.events import streamx
+from decode.events import canal, streamx
 from laws.test_replays_found import CREATE, NUMBERS, TABLE, ddl, insert, numbers, row, run, update
 from laws.world import World, make_settings
 from retable.model.message import RawMessage
@@ -74,6 +74,27 @@ def test_a_column_that_no_statement_told_is_added() -> None:
     more = row(3, "INSERT", {**NUMBERS, "w": "int"}, id="2", v="20", w="5")
     world = run([[ddl(1, CREATE), ONE], [more]])
     assert [each["w"] for each in shown(world)] == [None, 5]
+
+
+def test_a_row_that_lacks_a_column_of_its_own_types_changes_the_others_alone() -> None:
+    types = {**NUMBERS, "w": "int"}
+    made = [
+        ddl(1, "create table t (id int primary key, v int, w int default 5)"),
+        row(2, "INSERT", types, id="1", v="1", w="7"),
+    ]
+    world = run([made, [row(3, "UPDATE", types, id="1", v="2")]])
+    assert shown(world) == [{"id": 1, "v": 2, "w": 7}]
+    world.replay(world.deliver([row(4, "INSERT", types, id="2", v="2")]))
+    assert (code(world), shown(world)) == ("ROW_MISSING", [{"id": 1, "v": 2, "w": 7}])
+
+
+def test_a_row_that_lacks_a_column_of_its_own_types_holds_a_table_without_a_key() -> None:
+    types = {**NUMBERS, "w": "int"}
+    lacking = canal(
+        3, type="INSERT", data=[{"id": "1", "v": "2"}], old=None, pkNames=None, mysqlType=types, sqlType=None
+    )
+    world = run([[ddl(1, "create table t (id int, v int, w int default 5)")], [lacking]])
+    assert (code(world), shown(world)) == ("KEY_UNKNOWN", [])
 
 
 @pytest.mark.parametrize("told", [True, False])

@@ -8,7 +8,8 @@ several rows of one table and one kind of change, or one DDL statement.
      "sqlType":{"id":-5,"c":12},"table":"t","ts":1700000000123,"type":"UPDATE"}
 
 `data` is the row after the change, for DELETE the row before it. `old` lists old values of changed columns: a null
-there is an old value, a column that is not there is unchanged. DTS instances that nobody restarted since 2022-03-20
+there is an old value, a column that is not there is unchanged. A row without a column of `mysqlType` tells nothing of
+it (the server writes no full row images). DTS instances that nobody restarted since 2022-03-20
 speak another dialect, which no field tells: of an UPDATE `old` is the row after it and `data` the row before it. Order
 is the offset alone: `id`, `es` and `ts` repeat and go back. Users' side: docs/formats.md.
 """
@@ -144,6 +145,7 @@ def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: Deco
     events = []
     for index, row in enumerate(rows):
         before, after = _images(envelope, op, index, row, (new, old))
+        partial = not told <= row.keys()
         events.append(
             ChangeEvent(
                 source_format=NAME,
@@ -158,7 +160,8 @@ def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: Deco
                 keys_origin=origin,
                 before=before,
                 after=after,
-                partial_before="OLD_DATA_MISALIGNED" in common or (op == "DELETE" and row.keys() < told),
+                partial_before="OLD_DATA_MISALIGNED" in common or (partial and op in ("UPDATE", "DELETE")),
+                partial_after=partial and op != "DELETE",
                 sequence=Sequence(context.source_epoch, message.offset, index),
                 sequence_scope="partition",
                 tx_id=tx_id,

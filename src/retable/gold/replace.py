@@ -76,7 +76,7 @@ def _base(winner: Winner, key: Key, present: dict[Key, list[Standing]]) -> Value
     """Gold's row from which a partial one takes what it does not tell; RowMissing where gold has none."""
     rows = (row.values for row in present.get(key, []) if shard_of(row.part) == shard_of(winner.part))
     if (found := next(rows, None)) is None:
-        what = f"an update tells only some columns of the row {key!r}, which gold does not have"
+        what = f"a change tells only some columns of the row {key!r}, which gold does not have"
         raise RowMissing(what, at=winner.sequence)
     return found
 

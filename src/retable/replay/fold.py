@@ -231,7 +231,7 @@ def _continued(coming: Winner, key: Key, last: Winner | None) -> Winner:
     if last is None:
         return replace(coming, base=key)
     if last.row is None or coming.row is None:
-        raise RowMissing(f"an update tells only some columns of the row {key!r}, which was deleted before")
+        raise RowMissing(f"a change tells only some columns of the row {key!r}, which was deleted before")
     row = _merged(coming.row, last.row)
     return replace(coming, row=row, base=last.base if ABSENT in row else None)
 

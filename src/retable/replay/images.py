@@ -107,7 +107,7 @@ class TableReader:
     def _read_whole(self, event: RowEvent, after: Values | None) -> Read:
         """What an event does to a table without a key, where whole rows stand for themselves."""
         if after is not None and ABSENT in after:
-            raise KeyUnknown("an update tells only some columns, and the table has no key by which to find its row")
+            raise KeyUnknown("a change tells only some columns, and the table has no key by which to find its row")
         comes_alone = event.op in ("INSERT", "READ") or event.half == "after"
         return Read(None if comes_alone else self._row(event, event.before), None, after)
 
