@@ -97,6 +97,31 @@ def test_a_row_that_lacks_a_column_of_its_own_types_holds_a_table_without_a_key(
     assert (code(world), shown(world)) == ("KEY_UNKNOWN", [])
 
 
+@pytest.mark.parametrize("cut", range(5))
+@pytest.mark.parametrize("keys", [("id",), None])
+def test_a_row_at_the_place_of_the_statement_that_empties_its_table_stands_once(
+    keys: tuple[str, ...] | None, cut: int
+) -> None:
+    def change(at: int, **payload: object) -> RawMessage:
+        return streamx(keys=keys, sequenceId=str(at), **payload)
+
+    made = (
+        "create table t (id bigint primary key, c varchar(9))" if keys else "create table t (id bigint, c varchar(9))"
+    )
+    stream = [
+        change(1, op="CREATE", after=None, ddl={"text": made}),
+        change(2, after={"id": 1, "c": "old"}),
+        change(5, op="TRUNCATE", after=None, ddl={"text": "truncate table t"}),
+        change(5, after={"id": 2, "c": "same"}),
+        change(6, op="UPDATE", before={"id": 2, "c": "same"}, after={"id": 2, "c": "new"}),
+    ]
+    stream = [msgspec.structs.replace(each, offset=at) for at, each in enumerate(stream)]
+    world = World(make_settings("streamx_json"))
+    for window in (stream[:cut], stream[cut:]):
+        world.replay(world.deliver(window))
+    assert shown(world) == [{"id": 2, "c": "new"}]
+
+
 @pytest.mark.parametrize("told", [True, False])
 def test_tables_whose_names_differ_only_by_case_are_not_mixed(told: bool) -> None:
     made = [ddl(1, CREATE), ddl(2, CREATE.replace(" t ", " T "), "T")] if told else []

@@ -17,9 +17,11 @@ from retable.ledger.catalog import open_lake
 from retable.model.message import RawMessage
 
 TABLE = "gold_shop.t"
-TYPES = {"id": "bigint", "at": "datetime", "day": "date", "price": "decimal(9,2)", "name": "varchar(20)", "ok": "bool"}
+NULL = "__HIVE_DEFAULT_PARTITION__"
+"""How Hive spells the partition of null, and a text like any other."""
+TYPES = {"id": "bigint", "at": "datetime", "day": "date", "price": "decimal(9,2)", "name": "varchar(40)", "ok": "bool"}
 CREATE = (
-    "create table t (id bigint primary key, at datetime, day date, price decimal(9,2), name varchar(20), ok boolean)"
+    "create table t (id bigint primary key, at datetime, day date, price decimal(9,2), name varchar(40), ok boolean)"
 )
 TERMS = (
     ("hours(at)", "months(day)", "bucket(7, name)", "truncate(50, price)", "bucket(3, at)", "ok"),
@@ -56,7 +58,7 @@ SECOND = [
     full(14, "UPDATE", 3, "2026-03-01 00:30:00", "gamma", "50.00"),
     full(15, "INSERT", 6, "2026-03-01 00:00:00", "beta", None),
 ]
-LATE = [full(10, "UPDATE", 1, "2026-02-27 00:00:00", "late", "1.50"), full(11, "INSERT", 7, None, "late", "0.00")]
+LATE = [full(10, "UPDATE", 1, "2026-02-27 00:00:00", "late", "1.50"), full(11, "INSERT", 7, None, NULL, "0.00")]
 
 
 def settings(version: int, partition: list[str]) -> str:
@@ -114,6 +116,18 @@ def test_rows_are_in_the_partitions_that_spark_would_give_them_and_move_once(
     assert not any(world.replay(name) for name in world.names)
 
 
+def test_a_text_by_which_hive_spells_null_is_a_partition_of_its_own(spark: SparkSession, tmp_path: Path) -> None:
+    world = lake(tmp_path, 3, ["id", "name"])
+    replay(world, FIRST, SECOND, LATE)
+    place = FreshLake(world.session, world.lake, world.lake.settings)
+    for read in ENGINES.values():
+        names = {row["id"]: row["name"] for row in read(place, TABLE, None).to_pylist()}
+        assert (names[7], names[-4], names[6]) == (NULL, "", "beta")
+    replay(world, [full(20, "UPDATE", 7, None, None, "1.00")])
+    for read in ENGINES.values():
+        assert {row["id"]: row["name"] for row in read(place, TABLE, None).to_pylist()}[7] is None
+
+
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_row_is_found_by_its_partition(spark: SparkSession, tmp_path: Path, version: int) -> None:
     world = lake(tmp_path, version, ["days(at)", "bucket(4, name)"])
@@ -135,9 +149,9 @@ def test_a_column_that_parts_the_table_is_renamed_and_stays(spark: SparkSession,
     world = lake(tmp_path, version, ["bucket(4, name)"])
     replay(world, FIRST)
     world = corrected(world, "bucket(4, name)", "bucket(4, title)")
-    renamed = {name: kind for name, kind in TYPES.items() if name != "name"} | {"title": "varchar(20)"}
+    renamed = {name: kind for name, kind in TYPES.items() if name != "name"} | {"title": "varchar(40)"}
     moved = row(31, "UPDATE", renamed, id="1", at=None, day=None, price="7.12", title="x", ok="0")
-    replay(world, [ddl(30, "alter table t change name title varchar(20)"), moved])
+    replay(world, [ddl(30, "alter table t change name title varchar(40)"), moved])
     assert fields(world) == [("title", "bucket[4]")]
     assert len(world.gold()[TABLE].rows) == 5
     replay(world, [ddl(40, "alter table t drop column title")])

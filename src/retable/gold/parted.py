@@ -16,15 +16,12 @@ from retable.gold.rows import to_values
 from retable.model.partitioning import PartitionField
 from retable.replay.history import TableHistory
 
-NULL = "__HIVE_DEFAULT_PARTITION__"
-"""How the values of a partition spell null where they are texts."""
-
 _UNITS = {"year": "year", "month": "month", "day": "day", "hour": "hour"}
 _UNSUPPORTED = frozenset({"timestamp", "timestamptz", "time", "float", "double", "binary", "uuid"})
 
 
-Values = tuple[str, ...]
-"""The values of a partition as texts, in the order of the table's partition spec."""
+Values = tuple[str | None, ...]
+"""The values of a partition as texts, None for null, in the order of the table's partition spec."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +68,7 @@ def part(rows: pa.Table, metadata: TableMetadata) -> Iterator[Parted]:
     if not spec.fields or not rows.num_rows:
         yield Parted((), rows)
         return
-    texts: list[list[str]] = []
+    texts: list[list[str | None]] = []
     code = np.zeros(rows.num_rows, np.int64)
     for field in spec.fields:
         source = schema.find_field(field.source_id)
@@ -120,11 +117,11 @@ def _distinct(column: pa.ChunkedArray) -> tuple[list[object], np.ndarray]:
     return [value for (value,) in found], encoded.indices.to_numpy(zero_copy_only=False)
 
 
-def _text(value: object, is_date: bool) -> str:
-    """The value of a partition as Iceberg's builder of data files reads it."""
+def _text(value: object, is_date: bool) -> str | None:
+    """The value of a partition as Iceberg reads it out of a text."""
     match value:
         case None:
-            return NULL
+            return None
         case bool():
             return str(value).lower()
         case int() if is_date:
@@ -133,7 +130,7 @@ def _text(value: object, is_date: bool) -> str:
             return str(value)
 
 
-def _values(code: int, texts: list[list[str]]) -> Values:
+def _values(code: int, texts: list[list[str | None]]) -> Values:
     found = []
     for each in reversed(texts):
         code, at = divmod(code, len(each))

@@ -28,7 +28,7 @@ class EventsMissed(Exception):
 def is_below(row: Standing, history: TableHistory) -> bool:
     """Whether a row of gold counts no more, as its table was emptied since."""
     void = history.shard_voids.get(shard_of(row.part) or "") if history.shards else history.void
-    return void is not None and row.sequence <= void
+    return void is not None and row.sequence < void
 
 
 def replace_keys(

@@ -63,6 +63,8 @@ class Prepared:
         change.commit()
 
 
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+"""How Iceberg's builder of files reads a null among the values of a partition; it may be the text of a row, too."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -119,9 +121,13 @@ class RowWriter:
         if values:
             told = self._jvm.java("java.util.ArrayList")()
             for value in values:
-                told.add(value)
+                told.add(_NULL if value is None else value)
             builder = builder.withPartitionValues(told)
-        return builder.withFormat("PARQUET").withMetrics(metrics).build()
+        built = builder.withFormat("PARQUET").withMetrics(metrics).build()
+        for at, value in enumerate(values):
+            if value == _NULL:
+                built.partition().set(at, value)
+        return built
 
     def _files_with(self, snapshot_id: int, keys: pa.Table) -> list[DataFile] | None:
         """The files that may have rows of these keys; None where only a join finds the rows, or none may be deleted so.
