@@ -26,6 +26,8 @@ CREATE TABLE t (a int NOT NULL, b int NOT NULL, PRIMARY KEY NONCLUSTERED HASH (b
 -- => create shop.dbo.t (a int not null, b int not null; key b, a)
 CREATE TABLE t (id int PRIMARY KEY, s datetime2 GENERATED ALWAYS AS ROW START HIDDEN NOT NULL, e datetime2 GENERATED ALWAYS AS ROW END NOT NULL, PERIOD FOR SYSTEM_TIME (s, e)) WITH (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.h))
 -- => create shop.dbo.t (id int not null, s datetime2 not null, e datetime2 not null; key id)
+CREATE TABLE t (id int NOT NULL, amount integer PRIMARY KEY(id))
+-- => create shop.dbo.t (id int not null, amount integer; key id)
 CREATE TABLE t (id int, d date) ON ps(d)
 -- => create shop.dbo.t (id int, d date; no key)
 CREATE TABLE t (id int, v int,)
@@ -168,6 +170,16 @@ EXEC sp_rename 'dbo.t.ix', 'iy', 'INDEX'
 -- => nothing: sp_rename INDEX
 EXEC sp_rename 'a', 'b', 'COLUMN'
 -- => unsupported for shop.dbo.t: the statement does not tell the table of column 'a'
+EXEC sp_rename 't.a', 'b'
+-- => change in shop.dbo.t: a to b as it is
+EXEC sp_rename 'dbo.t.a', 'b'
+-- => change in shop.dbo.t: a to b as it is
+EXEC sp_rename 'sales.t', 'b'
+-- => unsupported for shop.dbo.t: nothing tells whether it renames the table shop.sales.t or a column of shop.dbo.sales
+EXEC sp_rename 'sales.u', 't', 'OBJECT'
+-- => rename shop.sales.u to shop.sales.t
+EXEC sp_rename 'shop.dbo.u', 't'
+-- => rename shop.dbo.u to shop.dbo.t
 EXEC sp_rename @newname = 'b'
 -- => unsupported for shop.dbo.t: "EXEC sp_rename @newname = 'b'" is not understood at its end
 EXEC sp_addextendedproperty 'MS_Description', 'x'

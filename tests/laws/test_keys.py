@@ -46,6 +46,23 @@ def test_a_key_that_is_set_before_the_first_row_is_the_tables_key(cut: int) -> N
     assert world.states()["gold_shop.t"].keys == ("id",)
 
 
+@pytest.mark.parametrize("keys", [["c"], ["id", "c"]])
+@pytest.mark.parametrize("cut", [1, 2, 3])
+def test_messages_that_name_another_key_than_the_statements_hold_their_table(keys: list[str], cut: int) -> None:
+    made = statement(1, "create table t (id int not null primary key, c varchar(9) not null)")
+    messages = [made, row(2, "INSERT", "a", ["id"]), row(3, "INSERT", "b", keys)]
+    hold = replayed(messages, cut).gold()["gold_shop.t"].hold
+    assert hold is not None
+    assert hold.code == "KEY_UNKNOWN"
+
+
+def test_the_settings_say_which_of_two_keys_it_is() -> None:
+    made = statement(1, "create table t (id int not null primary key, c varchar(9) not null)")
+    world = World(make_settings("canal_json", tables={"shop.t": {"keys": ["c"]}}))
+    world.replay(world.deliver([made, row(2, "INSERT", "a", ["id"]), row(3, "INSERT", "b", ["c"])]))
+    assert [each["c"] for each in shown(world)] == ["a", "b"]
+
+
 @pytest.mark.parametrize("cut", [0, 1, 2, 3, 4])
 def test_rows_without_a_key_get_the_one_that_is_set_over_them(cut: int) -> None:
     messages = [statement(1, CREATE), row(2, "INSERT", "a", None), statement(3, KEY), row(4, "UPDATE", "b", ["id"])]
@@ -74,7 +91,7 @@ def test_a_key_may_go_with_its_column(cut: int) -> None:
         row(2, "INSERT", "a", ["id"]),
         row(3, "UPDATE", "b", ["id"]),
         statement(4, "alter table t drop primary key, drop column id, add primary key (c)"),
-        canal(5, type="INSERT", data=[{"c": "z"}], old=None, pkNames=["c"]),
+        canal(5, type="INSERT", data=[{"c": "z"}], old=None, pkNames=["c"], mysqlType={"c": "varchar(9)"}),
     ]
     world = replayed(messages, cut)
     assert sorted(each["c"] for each in shown(world)) == ["b", "z"]

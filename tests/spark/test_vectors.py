@@ -15,15 +15,15 @@ CREATE = ddl(1, "create table t (id int, part varchar(9), a varchar(9), primary 
 
 
 def insert(position: int, number: int, text: str) -> RawMessage:
-    return row(position, "INSERT", id=str(number), part=("x", "varchar"), a=(text, "varchar"))
+    return row(position, "INSERT", keys=("id", "part"), id=str(number), part=("x", "varchar"), a=(text, "varchar"))
 
 
 def update(position: int, number: int, text: str) -> RawMessage:
-    return row(position, "UPDATE", id=str(number), part=("x", "varchar"), a=(text, "varchar"))
+    return row(position, "UPDATE", keys=("id", "part"), id=str(number), part=("x", "varchar"), a=(text, "varchar"))
 
 
 def delete(position: int, number: int) -> RawMessage:
-    return row(position, "DELETE", id=str(number), part=("x", "varchar"), a=("", "varchar"))
+    return row(position, "DELETE", keys=("id", "part"), id=str(number), part=("x", "varchar"), a=("", "varchar"))
 
 
 def shown(world: SparkWorld) -> dict[int, str]:

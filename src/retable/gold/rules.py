@@ -110,18 +110,24 @@ class Rules:
     ) -> tuple[str, ...]:
         """The key columns: of the settings, else of the statements, else of the messages below a hold; () = none.
 
-        KeyUnknown where messages of one table name different keys and no statement says which.
+        KeyUnknown where messages of one table name different keys, or another one than the statements.
         """
         rules = self.settings.rules(history.name)
         first: tuple[str, ...] = (SHARD_COLUMN.name,) if rules.to is not None and rules.shard_in_key else ()
         if rules.keys:
             return (*first, *rules.keys)
-        if history.final.keys:
-            return history.final.keys
-        known = known[len(first) :]
         since = max(history.rekeyed, default=history.void)
         counts = Bounds(since, history.hold or hold, frozenset(), history.shard_voids)
         named = {self._final_names(history, e) for e in events if e.keys and counts.verdict(e) is None}
+        if history.final.keys:
+            told = {name.lower() for name in history.final.keys} - {SHARD_COLUMN.name}
+            if other := next((names for names in named if {name.lower() for name in names} != told), None):
+                raise KeyUnknown(
+                    f"messages of {history.name} name the key {other}, and its statements {history.final.keys}; set "
+                    f"keys for it"
+                )
+            return history.final.keys
+        known = known[len(first) :]
         named |= {known} if known else set()
         if len(named) > 1:
             first, second = sorted(named)[:2]

@@ -65,7 +65,7 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
         element = read_element(cursor)
         if isinstance(element, ColumnDefinition):
             changes.append(_added(table, element))
-            changes += [SetKey(table, (element.name,))] if element.primary else []
+            changes += [SetKey(table, element.key)] if element.key else []
         elif element.key:
             changes.append(SetKey(table, element.key))
         else:

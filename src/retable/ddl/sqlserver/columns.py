@@ -24,6 +24,7 @@ _PLAIN_OPTIONS = frozenset({"NULL", "SPARSE", "ROWGUIDCOL", "FILESTREAM", "PERSI
 class ColumnDefinition:
     """What one definition says, while it is read. `numbered` by IDENTITY; `source_type` is empty where untold.
 
+    `key` has the columns of a PRIMARY KEY that stands with it, which may name others than this one.
     `fills_old_rows`: WITH VALUES, by which old rows show the default of a column that may be null.
     """
 
@@ -31,7 +32,7 @@ class ColumnDefinition:
     source_type: str = ""
     not_null: bool = False
     default: Default | None = None
-    primary: bool = False
+    key: tuple[str, ...] = ()
     numbered: bool = False
     generated: bool = False
     fills_old_rows: bool = False
@@ -109,8 +110,7 @@ def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
             cursor.skip_group()
             column.numbered = column.not_null = True
         case "PRIMARY":
-            read_key(cursor)
-            column.primary = True
+            column.key = read_key(cursor) or (column.name,)
         case "GENERATED":
             _skip_generated(cursor)
         case "WITH" if cursor.take("WITH", "VALUES"):

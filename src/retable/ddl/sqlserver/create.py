@@ -41,9 +41,7 @@ def _read_elements(cursor: Cursor) -> tuple[list[ColumnDefinition], tuple[str, .
         element = read_element(cursor)
         if isinstance(element, ColumnDefinition):
             columns.append(element)
-            key = key or ((element.name,) if element.primary else ())
-        else:
-            key = key or element.key
+        key = key or element.key
         if not cursor.take(",") or cursor.sees(")"):
             cursor.expect(")")
             return columns, key

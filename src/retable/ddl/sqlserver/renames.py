@@ -1,7 +1,7 @@
 """sp_rename, by which SQL Server renames tables and columns, and ALTER SCHEMA, by which tables change theirs."""
 
 from retable.ddl.sqlserver.cursor import Cursor
-from retable.ddl.sqlserver.names import Names
+from retable.ddl.sqlserver.names import DEFAULT_SCHEMA, Names
 from retable.errors import UnsupportedChange
 from retable.model.event import TableName
 from retable.model.schema import ColumnSpec
@@ -24,12 +24,34 @@ def read_execute(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
     named = parts.names()
     if not parts.ended:
         raise parts.unknown()
-    if kind == "OBJECT":
+    if kind == "OBJECT" and ("OBJTYPE" in found or _is_table(named, new, names)):
         table = names.take(named)
         return (RenameTable(table, TableName(table.database, table.schema, new)),)
     if len(named) < 2:
         raise UnsupportedChange(f"the statement does not tell the table of column {named[-1]!r}")
     return (ChangeColumn(names.take(named[:-1]), named[-1], ColumnSpec(new, ""), None),)
+
+
+def _is_table(named: list[str], new: str, names: Names) -> bool:
+    """Whether a name means a table, or a column of one: `a.b` is the table of a schema, or the column of a table.
+
+    The server looks which of them is there. Here the message's own table tells, which may have its new name by then.
+    """
+    if len(named) == 1:
+        return True
+    about, (table, _), (owner, _) = names.about, names.qualify(named), names.qualify(named[:-1])
+    if about is not None and _same(about, owner):
+        return False
+    renamed = TableName(table.database, table.schema, new)
+    if about is not None and (_same(about, table) or _same(about, renamed)):
+        return True
+    if len(named) == 2 and named[0].casefold() in (DEFAULT_SCHEMA, (names.schema or "").casefold()):
+        return True
+    raise UnsupportedChange(f"nothing tells whether it renames the table {table} or a column of {owner}")
+
+
+def _same(one: TableName, other: TableName) -> bool:
+    return str(one).casefold() == str(other).casefold()
 
 
 def read_transfer(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
