@@ -247,6 +247,12 @@ def test_a_default_is_text_of_its_statement_whatever_the_format() -> None:
         default_reader("int", GoldType("int"), ValueRules())("x")
 
 
+def test_a_point_in_time_of_a_default_is_by_the_clock_of_the_source() -> None:
+    rules, kind, text = ValueRules("Asia/Shanghai", "UTC"), GoldType("timestamptz"), "1970-01-01 08:00:00"
+    assert default_reader("timestamp", kind, rules)(text) == 0
+    assert value_reader("canal_json", "timestamp", kind, rules)(text) == 8 * 3600 * 1_000_000
+
+
 @given(st.lists(label_texts, min_size=1, max_size=64, unique=True), st.data())
 def test_labels_come_back_by_number_and_by_mask(labels: list[str], data: st.DataObject) -> None:
     quoted = ",".join("'" + label.replace("'", "''") + "'" for label in labels)

@@ -97,6 +97,16 @@ def test_a_row_that_lacks_a_column_of_its_own_types_holds_a_table_without_a_key(
     assert (code(world), shown(world)) == ("KEY_UNKNOWN", [])
 
 
+@pytest.mark.parametrize("kind", ["uuid", "INET4", "inet6", "vector(3)"])
+def test_bytes_that_canal_writes_as_text_are_rejected(kind: str) -> None:
+    types = {"id": "int", "u": kind}
+    made = ddl(1, f"create table t (id int primary key, u {kind})")
+    lost = row(2, "INSERT", types, id="1", u="uW\ufffd`\ufffdD\ufffd\u01969.1P0_\ufffd")
+    world = run([[made, lost, row(3, "INSERT", types, id="2", u=None)]])
+    assert shown(world) == [{"id": 2, "u": None}]
+    assert world.rejected == {(TABLE, 0, 2): "BAD_VALUE"}
+
+
 @pytest.mark.parametrize("cut", range(5))
 @pytest.mark.parametrize("keys", [("id",), None])
 def test_a_row_at_the_place_of_the_statement_that_empties_its_table_stands_once(

@@ -5,6 +5,7 @@ A format tells the wire form of its types (`wire`); what a form can become is to
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from retable.decode.baseline_form import baseline_form, is_baseline
 from retable.decode.declared_form import declared_form
@@ -73,8 +74,13 @@ def value_form(
 
 
 def default_reader(declared: str, gold: GoldType, rules: ValueRules) -> Callable[[str | None], Value]:
-    """Compile the reader of a column's default, which is text of its statement and of no message's form."""
-    return read_value_of(declared_form(declared, rules.system), declared, gold, rules)
+    """Compile the reader of a column's default, which is text of its statement and of no message's form.
+
+    A point in time stands there by the clock of the source, `time_zone`, and not by that of whoever writes messages.
+    """
+    return read_value_of(
+        declared_form(declared, rules.system), declared, gold, replace(rules, timestamp_zone=rules.time_zone)
+    )
 
 
 def read_value_of(

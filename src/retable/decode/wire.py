@@ -210,7 +210,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Values that nobody can read until a setting says how they stand; `reason` names it."""
+    """Values that nobody can read, or not until a setting says how they stand: `reason` says which."""
 
     reason: str
 
