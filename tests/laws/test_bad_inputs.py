@@ -97,6 +97,18 @@ def test_a_row_that_lacks_a_column_of_its_own_types_holds_a_table_without_a_key(
     assert (code(world), shown(world)) == ("KEY_UNKNOWN", [])
 
 
+@pytest.mark.parametrize("names", [("v", "V"), ("id", "ID"), ("k", "\u212a")])
+@pytest.mark.parametrize("made", [[], ["create table t (id int primary key, v int)"]])
+@pytest.mark.parametrize("case", ["lower", "source"])
+def test_columns_that_differ_by_case_alone_hold_their_table(made: list[str], names: tuple[str, str], case: str) -> None:
+    types = dict.fromkeys(("id", "v", *names), "int")
+    settings = make_settings("canal_json")
+    settings = settings.model_copy(update={"lake": settings.lake.model_copy(update={"case": case})})
+    before = [*(ddl(1, sql) for sql in made), row(2, "INSERT", NUMBERS, id="1", v="1")]
+    world = run([before, [row(3, "INSERT", types, **dict.fromkeys(types, "2"))]], World(settings))
+    assert (code(world), numbers(world)) == ("NAME_CLASH", {1: 1})
+
+
 @pytest.mark.parametrize("kind", ["uuid", "INET4", "inet6", "vector(3)"])
 def test_bytes_that_canal_writes_as_text_are_rejected(kind: str) -> None:
     types = {"id": "int", "u": kind}

@@ -6,7 +6,7 @@ from functools import partial as partial_of
 
 from retable.decode.baseline_form import baseline_type, is_baseline
 from retable.decode.values import Value, ValueRules, read_image
-from retable.errors import BadValue, KeyUnknown, MessageError, OrderUndefined, TableError
+from retable.errors import BadValue, KeyUnknown, MessageError, NameClash, OrderUndefined, TableError
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.replay.cells import Cell, Cells, default_of
@@ -166,12 +166,19 @@ class TableReader:
         return [cells.cell(column) for column in self.columns]
 
     def wire(self, epoch: Epoch, types: Mapping[str, str | None]) -> dict[str, tuple[str, str | None]]:
-        """What images of an epoch call each column, by identity, and its wire type; BadValue for an unknown one."""
-        known = {name: epoch.column(name) for name in types}
-        strange = [name for name, column in known.items() if column is None]
-        if strange:
-            raise BadValue(f"column {strange[0]!r} is not one of {self.history.name}")
-        return {column.id: (name, types[name]) for name, column in known.items() if column is not None}
+        """What images of an epoch call each column, by identity, and its wire type.
+
+        BadValue for an unknown one, NameClash where two names mean one column, as their case alone parts them.
+        """
+        found: dict[str, tuple[str, str | None]] = {}
+        for name, kind in types.items():
+            column = epoch.column(name)
+            if column is None:
+                raise BadValue(f"column {name!r} is not one of {self.history.name}")
+            if column.id in found:
+                raise NameClash(f"columns {found[column.id][0]!r} and {name!r} of one row differ by their case alone")
+            found[column.id] = name, kind
+        return found
 
 
 def key_columns(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
