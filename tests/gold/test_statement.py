@@ -24,6 +24,7 @@ def record(**fields: object) -> Record:
         "sequence": {"epoch": 0, "hi": 7, "lo": 1},
         "part": None,
         "event_time_ms": 1,
+        "tx_id": None,
         "offset": 7,
         **fields,
     }

@@ -287,7 +287,7 @@ _ROWS = pa.schema([SILVER.columns.field(name) for name in ROW_COLUMNS])
 _MEMBERS = (
     *("kind", "source_format", "source_system", "database", "schema", "table"),
     *("op", "op_raw", "image", "partial_after", "before", "after"),
-    *("part", "event_time_ms", "ddl_text"),
+    *("part", "event_time_ms", "ddl_text", "tx_id"),
 )
 
 

@@ -46,7 +46,7 @@ SKETCH_COLUMNS = ("database", "schema", "table", "window", "sequence", "part")
 
 STATEMENT_COLUMNS = (
     *("database", "schema", "table", "window", "offset"),
-    *("source_format", "source_system", "op", "op_raw", "ddl_text", "sequence", "part", "event_time_ms"),
+    *("source_format", "source_system", "op", "op_raw", "ddl_text", "sequence", "part", "event_time_ms", "tx_id"),
 )
 """What a replay reads of a schema event."""
 
@@ -134,7 +134,8 @@ def to_statement(record: Record, default_system: str | None, spoken: str | None 
     else:
         changes = _read_text(record, text, name, default_system, spoken)
     part, event_time = cast(str | None, record["part"]), cast(int | None, record["event_time_ms"])
-    return Statement(sequence_of(record), part, name, text, changes, event_time, cast(int, record["offset"]))
+    tx_id, offset = cast(str | None, record["tx_id"]), cast(int, record["offset"])
+    return Statement(sequence_of(record), part, name, text, changes, event_time, tx_id, offset)
 
 
 def _read_text(

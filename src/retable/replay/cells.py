@@ -13,7 +13,10 @@ Wire = Mapping[str, tuple[str, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """How a column is read: from `name` of the image, or, where no image of the epoch has it, the `default`."""
+    """How a column is read: from `name` of the image, or, where the image does not have it, the `default`.
+
+    A row may be older than the column also where it comes behind the statement, as it was delivered again.
+    """
 
     name: str | None
     read: Callable[[str | None], object]
@@ -39,7 +42,8 @@ class Cells:
         change = changer(told, column)
         kind = told.type if is_carried(told, column) else column.type
         read = value_reader(self.source_format, wire_type, kind, self.rules, told.source_type or column.source_type)
-        default = default_value(column, self.rules) if was is None else None
+        shows = name is None and (was is None or was.kept is None)
+        default = default_value(column, self.rules) if shows else None
         return Cell(name, read if change is unchanged else lambda lexeme: change(read(lexeme)), default)
 
     @staticmethod

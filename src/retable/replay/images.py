@@ -91,8 +91,9 @@ class TableReader:
         """
         wire = self.wire(self.history.final, types)
         kinds = {column.id: column.type for column in self.history.final.columns}
+        kept = {column.id for column in self.history.final.columns if column.kept is not None}
         for column in self.columns:
-            shows = column.id not in kinds and self.defaults[column.id] is not None
+            shows = column.id not in wire and column.id not in kept and self.defaults[column.id] is not None
             if kinds.get(column.id, column.type) != column.type or (shows and column.id != SHARD_ID):
                 return None
         return wire

@@ -29,10 +29,11 @@ from retable.model.schema_change import (
     Unsupported,
 )
 from retable.model.sequence import Sequence
-from retable.replay.columns import FROZEN, Dialect, Turn, evolve, shape, unknown_type
+from retable.replay.columns import FROZEN, Dialect, Turn, evolve, shape
+from retable.replay.created import created_epoch
 from retable.replay.declared import declare
 from retable.replay.destructive import drop, drop_unseen, drops_database, leave_partitions, truncate
-from retable.replay.history import ChangeStatus, Column, Epoch, NameSpan, TableHistory
+from retable.replay.history import ChangeStatus, Epoch, NameSpan, TableHistory
 from retable.replay.policies import left_behind
 from retable.replay.rulings import (
     REMEDY_APPROVAL,
@@ -43,6 +44,7 @@ from retable.replay.rulings import (
     approved,
     asks_first,
 )
+from retable.replay.statement import Redelivered, doubt
 from retable.replay.statement import Statement as Statement
 from retable.replay.traced import ImplicitColumn, TracedTable
 
@@ -68,6 +70,8 @@ class Timeline:
         self._live: dict[TableName, TracedTable] = {}
         self._all: list[TracedTable] = []
         self._dropped_databases: dict[str, Statement] = {}
+        self._redelivered = Redelivered()
+        self._again: Statement | None = None
         for name in known:
             self._open(name, None)
         self.recorded: list[tuple[Statement, ChangeStatus, str | None]] = []
@@ -91,6 +95,7 @@ class Timeline:
         """Take the next statement. One that names no table and changes nothing is recorded and that is all."""
         status: ChangeStatus = "nothing"
         reason: str | None = None
+        self._again = self._redelivered.first_of(statement)
         for number, change in enumerate(statement.changes):
             outcome = self._rule(statement, change, number)
             if isinstance(outcome, str):
@@ -101,6 +106,8 @@ class Timeline:
         for table in self._all:
             if table.hold is None and table.epochs[-1].start == statement.position:
                 table.complete()
+        if status == "nothing" and self._again is not None:
+            reason = f"it is the statement at {self._again.position}, which comes again"
         self.recorded.append((statement, status, reason))
 
     def _rule(self, at: Statement, change: SchemaChange, number: int) -> str | Literal[False] | None:
@@ -141,11 +148,11 @@ class Timeline:
             if about != table.name:
                 return table.stop(at, f"what stands in its place is about {about}: {ruling.statement}")
             reason = self._apply_one(at, change, number + place)
-            if reason is not None:
+            if reason:
                 return reason
         return None
 
-    def _apply_one(self, at: Statement, change: SchemaChange, number: int) -> str | None:
+    def _apply_one(self, at: Statement, change: SchemaChange, number: int) -> str | Literal[False] | None:
         match change:
             case NoChange():
                 return None
@@ -167,6 +174,8 @@ class Timeline:
             case DeclareTable(name) | StartTable(name):
                 steps = declare(self._table(name, at.position), at.position, change, self._dialect)
                 return next(filter(None, [self._apply_one(at, step, i) for i, step in enumerate(steps)]), None)
+            case RenameTable(name) if self._again is not None:
+                return self._rename_again(name, at, self._again)
             case RenameTable(name, to):
                 return self._rename(self._table(name, at.position), to, at, change)
             case DropTable(name):
@@ -211,49 +220,29 @@ class Timeline:
         self._all.append(table)
         return table
 
-    def _create(self, at: Statement, change: CreateTable | CreateTableLike, number: int) -> str | None:
+    def _create(self, at: Statement, change: CreateTable | CreateTableLike, number: int) -> str | Literal[False] | None:
         table = self._live.get(change.table)
         if table is not None and not table.dropped and table.changes:
+            if self._again is not None:
+                return False
             return None if change.if_not_exists else table.stop(at, "the table is there already")
         table = table or self._open(change.table, at.position)
         if table.hold is not None or (change.if_not_exists and not table.dropped and table.epochs[-1].columns):
             return None
         table.save(at.position)
-        columns, keys, complete, reason = self._created_columns(at, change, number)
-        if reason is not None:
-            return table.stop(at, reason)
+        like = self._live.get(change.like) if isinstance(change, CreateTableLike) else None
+        created = created_epoch(at.position, change, number, like, self._dialect)
+        if isinstance(created, str):
+            return table.stop(at, created)
         policies = self._policies(table, at)
-        if policies.columns == "frozen" and (was := shape(table.epochs[-1].columns)) and was != shape(columns):
+        if policies.columns == "frozen" and (was := shape(table.epochs[-1].columns)) and was != shape(created.columns):
             return table.stop(at, FROZEN, remedy=REMEDY_POLICY)
         table.voids.append((at.position, False))
         table.ended = table.declared = None
-        kept = left_behind(table.epochs[-1], columns) if policies.columns == "additive" else ()
-        table.begin(Epoch(at.position, (*columns, *kept), keys, complete))
+        kept = left_behind(table.epochs[-1], created.columns) if policies.columns == "additive" else ()
+        table.begin(replace(created, columns=(*created.columns, *kept)))
         self._note(table, at, change)
         return None
-
-    def _created_columns(
-        self, at: Statement, change: CreateTable | CreateTableLike, number: int
-    ) -> tuple[tuple[Column, ...], tuple[str, ...] | None, bool, str | None]:
-        def identify(index: int) -> str:
-            return f"{at.position}:{number}.{index}"
-
-        if isinstance(change, CreateTableLike):
-            like = self._live.get(change.like)
-            if like is None or like.hold is not None or not (like.epochs[-1].complete or like.declared):
-                return (), None, False, None
-            model = like.epochs[-1]
-            own = [c for c in model.columns if c.kept is None and not like.is_of_images(c)]
-            copied = tuple(Column(identify(i), c.name, c.source_type, c.type) for i, c in enumerate(own))
-            return copied, model.keys, True, None
-        columns: list[Column] = []
-        for index, spec in enumerate(change.columns):
-            kind = self._dialect.type_of(change.table, spec)
-            if kind is None:
-                return (), None, False, unknown_type(spec)
-            columns.append(Column(identify(index), spec.name, spec.source_type, kind))
-        keys = change.keys if change.keys or change.complete else None
-        return tuple(columns), keys, change.complete, None
 
     def _rename(self, table: TracedTable, to: TableName, at: Statement, change: RenameTable) -> str | None:
         if table.hold is not None and table.spans[-1].name == to:
@@ -274,6 +263,11 @@ class Timeline:
             self._note(table, at, change)
         return held
 
+    def _rename_again(self, name: TableName, at: Statement, first: Statement) -> str | Literal[False]:
+        """A RENAME that comes again: nothing where no table has the old name, as it took effect already."""
+        table = self._live.get(name)
+        return False if table is None or table.dropped else table.stop(at, doubt(first, name))
+
     def _drop(self, table: TracedTable, at: Statement, change: SchemaChange) -> str | None:
         return self._done(table, at, change, drop(table, at, self._policies(table, at)))
 
@@ -285,7 +279,7 @@ class Timeline:
 
     def _columns(
         self, table: TracedTable, at: Statement, change: AddColumn | DropColumn | ChangeColumn, number: int
-    ) -> str | None:
+    ) -> str | Literal[False] | None:
         if isinstance(change, DropColumn) and table.epochs[-1].column(change.name) is not None:
             reason = asks_first(self._policies(table, at), "drop_column")
             if reason is not None:
@@ -298,15 +292,21 @@ class Timeline:
         turn = Turn(at.position, f"{at.position}:{number}", tuple(table.epochs), self._policies(table, at))
         outcome = evolve(table.epochs[-1], change, turn, self._dialect)
         if isinstance(outcome, str):
+            if self._again is not None and outcome != FROZEN:
+                return False
             return table.stop(at, outcome, remedy=REMEDY_POLICY if outcome == FROZEN else REMEDY_STATEMENT)
         table.begin(replace(outcome, start=at.position))
         self._note(table, at, change)
         return None
 
-    def _set_key(self, table: TracedTable, keys: tuple[str, ...], at: Statement, change: SetKey) -> str | None:
+    def _set_key(
+        self, table: TracedTable, keys: tuple[str, ...], at: Statement, change: SetKey
+    ) -> str | Literal[False] | None:
         """The key holds from here on; rows that came before have the one of their time."""
         if table.hold is not None:
             return None
+        if self._again is not None and keys == table.epochs[-1].keys:
+            return False
         table.save(at.position)
         epoch = table.epochs[-1]
         if epoch.complete and (missing := [key for key in keys if epoch.column(key) is None]):

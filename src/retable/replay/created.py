@@ -1,0 +1,32 @@
+"""The columns that a CREATE TABLE begins a table with."""
+
+from retable.model.schema_change import CreateTable, CreateTableLike
+from retable.model.sequence import Sequence
+from retable.replay.columns import Dialect, unknown_type
+from retable.replay.history import Column, Epoch
+from retable.replay.traced import TracedTable
+
+
+def created_epoch(
+    at: Sequence, change: CreateTable | CreateTableLike, number: int, like: TracedTable | None, dialect: Dialect
+) -> Epoch | str:
+    """The epoch that a CREATE TABLE begins, or why nobody knows it; `like` is the table that it copies."""
+
+    def identify(index: int) -> str:
+        return f"{at}:{number}.{index}"
+
+    if isinstance(change, CreateTableLike):
+        if like is None or like.hold is not None or not (like.epochs[-1].complete or like.declared):
+            return Epoch(at, (), None, complete=False)
+        model = like.epochs[-1]
+        own = [c for c in model.columns if c.kept is None and not like.is_of_images(c)]
+        copied = tuple(Column(identify(i), c.name, c.source_type, c.type) for i, c in enumerate(own))
+        return Epoch(at, copied, model.keys, complete=True)
+    columns: list[Column] = []
+    for index, spec in enumerate(change.columns):
+        kind = dialect.type_of(change.table, spec)
+        if kind is None:
+            return unknown_type(spec)
+        columns.append(Column(identify(index), spec.name, spec.source_type, kind))
+    keys = change.keys if change.keys or change.complete else None
+    return Epoch(at, tuple(columns), keys, change.complete)
