@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from decode.events import canal
+from laws import test_shards as shards
 from laws.memory import Table
 from laws.retaining import retain
 from laws.story import SUPPORTED, differences
@@ -147,3 +148,24 @@ def test_a_held_table_is_whole_up_to_its_hold() -> None:
     assert (rows(world), world.states()[TABLE].state) == ({1: 2, 2: 2}, "held")
     world.release(TABLE, "skip")
     assert (rows(world), world.states()[TABLE].state) == ({1: 6, 2: 2}, "live")
+
+
+def test_one_of_several_tables_is_made_whole_where_statements_tell_them_all() -> None:
+    world = shards.run(shards.world_of(), shards.FIRST, [shards.insert(6, 0, id="3", v="30")])
+    before = shards.rows(world)
+    lose(world, shards.TABLE)
+    world.replay(world.deliver([shards.insert(7, 1, id="4", v="40")]))
+    assert '"LOST"' in (hold_of(world, shards.TABLE) or "")
+    world.rebuild(shards.TABLE)
+    assert [each["id"] for each in shards.rows(world)] == [*(each["id"] for each in before), 4]
+
+
+def test_one_of_several_tables_is_not_made_of_those_that_statements_tell_alone() -> None:
+    world = shards.run(
+        shards.world_of(), [shards.FIRST[0], shards.insert(3, 0, id="1", v="10"), shards.insert(4, 1, id="2", v="20")]
+    )
+    assert len(shards.rows(world)) == 2
+    lose(world, shards.TABLE)
+    with pytest.raises(NotKept):
+        world.rebuild(shards.TABLE)
+    assert shards.TABLE not in world.catalog.tables

@@ -58,11 +58,16 @@ class Past:
         """Whether the record of these windows is whole, and of this content of silver."""
         return all(self.counted.get((window, None)) == content for window, content in silver.items())
 
-    def missing(self, names: Collection[str], events: Iterable[RowEvent], void: Sequence | None) -> Floor | None:
-        """What silver no longer holds of the rows from `void` on that were counted under names; None: it holds all."""
+    def missing(
+        self, names: Collection[str], events: Iterable[RowEvent], void: Sequence | None, *, everywhere: bool
+    ) -> Floor | None:
+        """What these events lack of the rows from `void` on that were counted under names; None: they are all.
+
+        Rows may lack where retention dropped some, or `everywhere`, where nothing tells all tables that they are of.
+        """
         found = Counter(event.ordinal for event in events)
         dropped: dict[str, Sequence] = {}
-        cut = {(window, table): counts for (window, table), counts in self.counts.items() if window < self.kept_from}
+        cut = {place: counts for place, counts in self.counts.items() if everywhere or place[0] < self.kept_from}
         for (window, table), counts in cut.items():
             if table in names and counts.get("rows", 0) > found[self.ordinals.get(window, -1)]:
                 for part, text in self.highest.get((window, table), {}).items():

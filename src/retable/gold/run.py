@@ -105,7 +105,8 @@ class Run:
         if state is not None and state.is_unread:
             seen.found[row.identity] = Found(gold)
             names = {gold, *gold_names(self._settings, history)}
-            dropped = self._past.missing(names, seen.owned.get(row.identity, []), history.void)
+            untold = is_sharded(row.identity)
+            dropped = self._past.missing(names, seen.owned.get(row.identity, []), history.void, everywhere=untold)
         if not resumes:
             check_whole(gold, state, history, dropped)
         content = self._past.replayed_content()
