@@ -11,14 +11,21 @@ def statement(offset: int, sql: str) -> RawMessage:
     return canal(offset, isDdl=True, type="ALTER", data=None, pkNames=None, sql=sql)
 
 
+TYPES = {"id": "int", "c": "varchar(9)", "e": "varchar(9)", "state": "varchar(8)", "n": "int", "d": "decimal(5,1)"}
+
+
+def rows(offset: int, *data: dict[str, str | None], **fields: object) -> RawMessage:
+    return canal(offset, data=data, mysqlType={name: TYPES[name] for name in data[0]}, sqlType=None, **fields)
+
+
 MESSAGES = [
     statement(1, "create table t (id int not null primary key, c varchar(9))"),
-    canal(2, data=[{"id": "1", "c": "x"}, {"id": "2", "c": "y"}]),
+    rows(2, {"id": "1", "c": "x"}, {"id": "2", "c": "y"}),
     statement(3, "alter table t add state varchar(8) not null default 'new', add n int"),
-    canal(4, type="UPDATE", old=[{"c": "y"}], data=[{"id": "2", "c": "z", "state": "paid", "n": "3"}]),
+    rows(4, {"id": "2", "c": "z", "state": "paid", "n": "3"}, type="UPDATE", old=[{"c": "y"}]),
     statement(5, "alter table t add d decimal(5,1) default 1.5 first, rename column c to e"),
-    canal(6, type="DELETE", data=[{"d": "1.5", "id": "1", "e": "x", "state": "new", "n": None}]),
-    canal(7, data=[{"d": None, "id": "3", "e": "w", "state": "sent", "n": "4"}]),
+    rows(6, {"d": "1.5", "id": "1", "e": "x", "state": "new", "n": None}, type="DELETE"),
+    rows(7, {"d": None, "id": "3", "e": "w", "state": "sent", "n": "4"}),
 ]
 
 

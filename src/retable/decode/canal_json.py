@@ -8,8 +8,7 @@ several rows of one table and one kind of change, or one DDL statement.
      "sqlType":{"id":-5,"c":12},"table":"t","ts":1700000000123,"type":"UPDATE"}
 
 `data` is the row after the change, for DELETE the row before it. `old` lists old values of changed columns: a null
-there is an old value, a column that is not there is unchanged. A row without a column of `mysqlType` tells nothing of
-it (the server writes no full row images). DTS instances that nobody restarted since 2022-03-20
+there is an old value, a column that is not there is unchanged. DTS instances that nobody restarted since 2022-03-20
 speak another dialect, which no field tells: of an UPDATE `old` is the row after it and `data` the row before it. Order
 is the offset alone: `id`, `es` and `ts` repeat and go back. Users' side: docs/formats.md.
 """
@@ -146,7 +145,7 @@ def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: Deco
     events = []
     for index, row in enumerate(rows):
         before, after = _images(envelope, op, index, row, (new, old))
-        partial = not told <= row.keys()
+        partial = not told <= row.keys()  # the server writes no full row images
         events.append(
             ChangeEvent(
                 source_format=NAME,
@@ -321,8 +320,7 @@ def _wire_type(declared: str, code: int | None) -> str:
     return declared
 
 
-_DESTROYED = frozenset({"uuid", "inet4", "inet6", "vector"})
-"""The types whose values are bytes in the log and that Canal takes for text (seen: 1.1.7 on MariaDB 10.11)."""
+_DESTROYED = frozenset({"uuid", "inet4", "inet6", "vector"})  # bytes that Canal takes for text (1.1.7, MariaDB 10.11)
 _FORM = re.compile(r"#[a-z0-9]+\Z")
 
 
