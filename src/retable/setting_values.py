@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, Validati
 from retable.model.budget import QuarantineBudget, parse_budget
 from retable.model.event import TableName
 from retable.model.partitioning import PartitionField, parse_partition
-from retable.model.policies import OnDropPartition, OnDropTable, OnRenameTable, OnTypeChange
+from retable.model.policies import OnCascade, OnDropPartition, OnDropTable, OnRenameTable, OnTypeChange
 from retable.model.schema import GoldType, parse_gold_type
 from retable.printable import printable
 
@@ -276,3 +276,6 @@ class ChangeRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstrin
     """A table that is renamed: gold's is renamed too, keeps its name, or is held."""
     drop_partition: OnDropPartition = "hold"
     """Partitions that go, or come, without an event for each row: hold the table, or keep the rows that gold has."""
+    cascade: OnCascade = "suspect"
+    """Rows that a foreign key of MySQL or MariaDB deletes or changes, of which its log tells nothing: the table is
+    suspect, and late, until a person or later messages settle it; or ignore them."""

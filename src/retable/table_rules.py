@@ -59,4 +59,4 @@ class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstring
     @property
     def policies(self) -> Policies:
         """What all of these say of the changes of this table."""
-        return Policies(**self.on.model_dump(), columns=self.columns, approve=self.approve)
+        return Policies(**self.on.model_dump(exclude={"cascade"}), columns=self.columns, approve=self.approve)

@@ -74,6 +74,7 @@ def test_a_status_counts_windows_by_what_is_done(retable: Retable, two_windows: 
             "lag_seconds": None,
             "tables": {"live": 1, "held": 0, "dropped": 0, "retired": 0},
             "held": [],
+            "suspect": {},
             "unfinished_baselines": [],
             "quarantined": 0,
             "kept_from": {},

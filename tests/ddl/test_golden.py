@@ -17,12 +17,15 @@ from retable.model.event import TableName
 from retable.model.schema import ColumnSpec
 from retable.model.schema_change import (
     AddColumn,
+    AddForeignKey,
     ChangeColumn,
     CreateTable,
     CreateTableLike,
     DropColumn,
     DropDatabase,
+    DropForeignKey,
     DropTable,
+    ForeignKey,
     MovePartitions,
     NoChange,
     Place,
@@ -96,12 +99,19 @@ def place(where: Place | None) -> str:
     return " first" if where.first else f" after {name(where.after or '')}"
 
 
+def reference(key: ForeignKey) -> str:
+    told = f"{f'{name(key.name)} ' if key.name else ''}({', '.join(map(name, key.columns))})"
+    parent = table_name(key.parent) + (f" ({', '.join(map(name, key.parent_columns))})" if key.parent_columns else "")
+    return f"{told} to {parent}, on delete {key.on_delete}, on update {key.on_update}"
+
+
 def render(change: SchemaChange) -> str:
     match change:
-        case CreateTable(table, columns, keys, complete, if_not_exists):
+        case CreateTable(table, columns, keys, complete, if_not_exists, references):
             parts = [column(spec) for spec in columns]
             parts += [] if complete else ["…"]
             key = f"; key {', '.join(map(name, keys))}" if keys else "; no key"
+            key += "".join(f"; foreign key {reference(each)}" for each in references)
             return f"create {table_name(table)}{' if not exists' * if_not_exists} ({', '.join(parts)}{key})"
         case CreateTableLike(table, like, if_not_exists):
             return f"create {table_name(table)}{' if not exists' * if_not_exists} like {table_name(like)}"
@@ -123,6 +133,10 @@ def render(change: SchemaChange) -> str:
             return f"rename {table_name(table)} to {table_name(to)}"
         case DropDatabase(database):
             return f"drop database {name(database)}"
+        case AddForeignKey(_, table, added):
+            return f"foreign key of {table_name(table)}: {reference(added)}"
+        case DropForeignKey(_, table, old):
+            return f"drop foreign key from {table_name(table)}: {name(old)}"
         case NoChange(what):
             return f"nothing: {what}"
         case MovePartitions(table, reason):

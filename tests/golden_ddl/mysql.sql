@@ -58,7 +58,7 @@ CREATE TABLE t (a BOOL DEFAULT TRUE, b TINYINT(1) DEFAULT false, c TEXT DEFAULT 
 CREATE TABLE t (a DATETIME DEFAULT CURRENT_TIMESTAMP, b DATETIME(3) DEFAULT NOW(3) ON UPDATE CURRENT_TIMESTAMP(3), c CHAR(36) DEFAULT (uuid()), d INT DEFAULT (1 + 1), e CHAR(36) DEFAULT uuid(), f INT DEFAULT NEXT VALUE FOR shop.s, g TIMESTAMP NOT NULL DEFAULT current_timestamp() ON UPDATE current_timestamp(), h JSON DEFAULT (json_array(1, (2))))
 -- => create shop.t (a DATETIME default computed, b DATETIME(3) default computed, c CHAR(36) default computed, d INT default computed, e CHAR(36) default computed, f INT default computed, g TIMESTAMP not null default computed, h JSON default computed; no key)
 CREATE TABLE t (id INT, a INT INVISIBLE, b VARCHAR(5) COLLATE utf8mb4_bin UNIQUE, c INT CHECK (c > 0) NOT ENFORCED, d INT CONSTRAINT positive CHECK (d > 0), e INT REFERENCES u (id) ON DELETE SET NULL ON UPDATE NO ACTION, f INT COLUMN_FORMAT FIXED STORAGE DISK, g BLOB COMPRESSED)
--- => create shop.t (id INT, a INT, b VARCHAR(5), c INT, d INT, e INT, f INT, g BLOB; no key)
+-- => create shop.t (id INT, a INT, b VARCHAR(5), c INT, d INT, e INT, f INT, g BLOB; no key; foreign key (e) to shop.u (id), on delete set_null, on update refuse)
 CREATE TABLE t (a INT, b INT AS (a * 2) STORED, c INT GENERATED ALWAYS AS (concat(a, ')')) VIRTUAL NOT NULL COMMENT 'c', d JSON, e INT AS (d->>'$.x') PERSISTENT)
 -- => create shop.t (a INT, b INT, c INT not null comment 'c', d JSON, e INT; no key)
 CREATE TABLE t (a INT FOO)
@@ -72,7 +72,7 @@ CREATE TABLE t (a INT DEFAULT _gbk'é')
 CREATE TABLE t (a INT, b VARCHAR(300), c INT, CONSTRAINT pk PRIMARY KEY USING BTREE (a DESC, b(20)) COMMENT 'x')
 -- => create shop.t (a INT not null, b VARCHAR(300) not null, c INT; key a, b)
 CREATE TABLE t (a INT, b INT, UNIQUE KEY u (a), KEY k (b, a) USING BTREE, INDEX (b) COMMENT 'i, j', FULLTEXT KEY f (b) WITH PARSER ngram, SPATIAL INDEX s (b), CONSTRAINT f FOREIGN KEY (b) REFERENCES shop.u (id) ON DELETE CASCADE, CHECK (a > (b)), CONSTRAINT CHECK (a <> 0), VECTOR INDEX v (b), KEY e ((a + b)))
--- => create shop.t (a INT, b INT; no key)
+-- => create shop.t (a INT, b INT; no key; foreign key f (b) to shop.u (id), on delete cascade, on update refuse)
 CREATE TABLE t (a INT UNIQUE, b INT)
 -- => create shop.t (a INT, b INT; no key)
 CREATE TABLE t (vector INT, period INT, `primary` INT, PRIMARY KEY (`primary`))
@@ -150,7 +150,7 @@ ALTER TABLE t ADD comment VARCHAR(20), ADD COLUMN `key` INT, ADD first INT FIRST
 ALTER TABLE t ADD a TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP ON UPDATE CURRENT_TIMESTAMP, ALGORITHM=INPLACE, LOCK=NONE
 -- => add to shop.t: a TIMESTAMP not null default computed
 ALTER TABLE t ADD a INT UNIQUE, ADD b INT REFERENCES u (id)
--- => add to shop.t: a INT | add to shop.t: b INT
+-- => add to shop.t: a INT | add to shop.t: b INT | foreign key of shop.t: (b) to shop.u (id), on delete refuse, on update refuse
 ALTER TABLE t ADD COLUMN a INT AUTO_INCREMENT UNIQUE
 -- => unsupported for shop.t: the source numbers its rows in column 'a' without an event
 ALTER TABLE t ADD COLUMN id BIGINT AUTO_INCREMENT PRIMARY KEY FIRST
@@ -248,11 +248,25 @@ ALTER TABLE t ADD UNIQUE u (a), ADD UNIQUE INDEX (b), ADD CONSTRAINT c UNIQUE KE
 ALTER TABLE t ADD FULLTEXT INDEX f (a) WITH PARSER ngram, ADD SPATIAL KEY s (g), ADD VECTOR INDEX v (h)
 -- => nothing: ALTER TABLE: index
 ALTER TABLE t ADD CONSTRAINT `c` FOREIGN KEY IF NOT EXISTS (a, b) REFERENCES u (x, y) ON DELETE SET NULL, ADD FOREIGN KEY (z) REFERENCES u (z)
--- => nothing: ALTER TABLE: foreign key
+-- => nothing: ALTER TABLE: foreign key | foreign key of shop.t: c (a, b) to shop.u (x, y), on delete set_null, on update refuse | foreign key of shop.t: (z) to shop.u (z), on delete refuse, on update refuse
+ALTER TABLE t DROP FOREIGN KEY t.f, DROP CONSTRAINT `a b`
+-- => nothing: ALTER TABLE: foreign key, constraint | drop foreign key from shop.t: f | drop foreign key from shop.t: `a b`
+CREATE TABLE t (a INT, FOREIGN KEY k (a) REFERENCES `o``x`.`u v` (b, c) MATCH SIMPLE ON UPDATE CASCADE ON DELETE SET DEFAULT)
+-- => create shop.t (a INT; no key; foreign key k (a) to `o``x`.`u v` (b, c), on delete refuse, on update cascade)
+CREATE TABLE t (a INT, CONSTRAINT FOREIGN KEY (a) REFERENCES u ON DELETE CASCADE)
+-- => create shop.t (a INT; no key; foreign key (a) to shop.u, on delete cascade, on update refuse)
+ALTER TABLE t ADD COLUMN (a INT, FOREIGN KEY (a) REFERENCES u (id)), RENAME TO w
+-- => add to shop.t: a INT | foreign key of shop.t: (a) to shop.u (id), on delete refuse, on update refuse | rename shop.t to shop.w
+CREATE TABLE t (a INT, FOREIGN KEY (a) REFERENCES u (id) ON DELETE NOTHING)
+-- => unsupported for shop.t: 'FOREIGN KEY (a) REFERENCES u (id) ON DELETE NOTHING)' is not understood at 'NOTHING)'
+ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES u (id) DEFERRABLE
+-- => unsupported for shop.t: 'ADD FOREIGN KEY (a) REFERENCES u (id) DEFERRABLE' is not understood at 'DEFERRABLE'
+ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES x.y.u (id)
+-- => unsupported for shop.t: 'ADD FOREIGN KEY (a) REFERENCES x.y.u (id)' is not understood at '(id)'
 ALTER TABLE t ADD CONSTRAINT CHECK (a > 0), ADD CHECK (b IN (1, 2)) NOT ENFORCED
 -- => nothing: ALTER TABLE: check
 ALTER TABLE t DROP INDEX i, DROP KEY `k`, DROP FOREIGN KEY f, DROP CONSTRAINT IF EXISTS c, DROP CHECK d
--- => nothing: ALTER TABLE: index, foreign key, constraint, check
+-- => nothing: ALTER TABLE: index, foreign key, constraint, check | drop foreign key from shop.t: f | drop foreign key from shop.t: c
 ALTER TABLE t RENAME INDEX a TO b, RENAME KEY c TO d
 -- => nothing: ALTER TABLE: index
 ALTER TABLE t DISABLE KEYS
@@ -597,7 +611,7 @@ DROP TABLE crm.b, a
 DROP TABLE b, shop.a
 -- => drop crm.b | drop shop.a
 ALTER TABLE b ADD CONSTRAINT f FOREIGN KEY (x) REFERENCES crm.u (x)
--- => nothing: ALTER TABLE: foreign key
+-- => nothing: ALTER TABLE: foreign key | foreign key of crm.b: f (x) to crm.u (x), on delete refuse, on update refuse
 --- in crm.
 DROP DATABASE crm
 -- => drop database crm
@@ -742,7 +756,7 @@ RENAME TABLE a TO b, b TO c, c TO a
 ALTER TABLE t DROP COLUMN IF EXISTS a, ADD COLUMN IF NOT EXISTS b INT FIRST, MODIFY COLUMN IF EXISTS c INT, RENAME COLUMN IF EXISTS d TO e
 -- => drop from shop.t if exists: a | change in shop.t if exists: c to c INT | change in shop.t if exists: d to e as it is | add to shop.t if not exists: b INT first
 ALTER TABLE t DROP INDEX IF EXISTS i, DROP FOREIGN KEY IF EXISTS f, DROP CONSTRAINT IF EXISTS c, ADD INDEX IF NOT EXISTS j (a), DROP PRIMARY KEY
--- => key of shop.t: none
+-- => key of shop.t: none | drop foreign key from shop.t: f | drop foreign key from shop.t: c
 ALTER TABLE IF EXISTS shop.t NOWAIT ADD a INT INVISIBLE DEFAULT 5
 -- => add to shop.t: a INT default '5'
 CREATE OR REPLACE TABLE t (id INT) WITH SYSTEM VERSIONING

@@ -72,6 +72,7 @@ CALLS: dict[str, list[tuple[str, ...]]] = {
     "recover": [("--yes",), ("--as", WORDS)],
     "backup": [("saved.db",), (f"x{WORDS}".replace("\x00", ""),)],
     "copy": [("copied",), (f"y{WORDS}".replace("\x00", ""),)],
+    "accept-rows": [(TABLE, "--reason", WORDS), (WORDS, "--reason", WORDS)],
     "accept-loss": [(TABLE, "--reason", WORDS), (WORDS, "--reason", WORDS)],
     "show-message": [(*NAMED, "one.json"), ("--format", WORDS, "one.json")],
     "show-ddl": [("--dialect", "mysql", f"CREATE TABLE `{NAMES[4]}` (id int)"), ("--dialect", "oracle", WORDS)],

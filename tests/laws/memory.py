@@ -11,7 +11,7 @@ from retable.decode.values import Value
 from retable.errors import Fenced
 from retable.gold.evolve import Evolution, Field
 from retable.gold.rows import to_values
-from retable.gold.silver import HALVES, ROW_COLUMNS
+from retable.gold.silver import HALVES, ROW_COLUMNS, table_name
 from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN, GoldState, from_properties
 from retable.gold.store import Columns, Halves, Late, Record, Standing
 from retable.ledger.tables import SILVER
@@ -213,6 +213,14 @@ class MemoryRows:
             if record["kind"] == "row"
         ]
         return pa.Table.from_pylist(rows, _ROWS)
+
+    def removals(self, names: Collection[TableName], ops: Collection[str], first: str, last: str) -> list[Record]:
+        found = [r for window, rows in self.silver.items() if first <= window <= last for r in rows]
+        return [r for r in found if r["kind"] == "row" and r["op"] in ops and table_name(r) in names]
+
+    def times(self, names: Collection[TableName], until: str) -> list[Record]:
+        found = [r for window, rows in self.silver.items() if window <= until for r in rows]
+        return [r for r in found if r["kind"] == "row" and table_name(r) in names]
 
     def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
         wanted = {(name.database, name.schema, name.table) for name in names}

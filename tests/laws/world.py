@@ -22,6 +22,7 @@ from retable.gold.rows import to_column
 from retable.gold.run import Replayed, Run
 from retable.gold.state import GoldState, from_properties
 from retable.gold.store import Lane
+from retable.gold.suspects import Suspect
 from retable.ledger.baselines import NO_BASELINES, Baselines
 from retable.ledger.rows import TableRow
 from retable.model.message import RawMessage
@@ -79,6 +80,8 @@ class World:
     rulings: list[Ruling] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)
     baselines: Baselines = NO_BASELINES
+    suspects: dict[tuple[str, tuple[str, ...], str], Suspect] = field(default_factory=dict)
+    """What was ever suspect, by table, columns and window."""
     rejected: dict[tuple[str, int, int], str] = field(default_factory=dict)
     """The code of each row that did not fit, by its gold table, window and place in the queue."""
     rows: MemoryRows = field(init=False)
@@ -168,6 +171,7 @@ class World:
             rulings=tuple(self.rulings),
             imports=Imports(tuple(self.imports)),
             baselines=self.baselines,
+            suspects=tuple(self.suspects.values()),
         )
         # One lane: whatever a test draws, the steps come in one order.
         lane = Lane(self.rows, self.catalog)
@@ -190,6 +194,7 @@ class World:
                 self.counts[counted.window, row.identity] = counted.counts
                 self.counts_of_gold[counted.window, counted.table] = counted.counts
                 self.highest_of_gold[counted.window, counted.table] = counted.highest
+        self.suspects |= {(*each.place, each.window): each for each in run.suspects}
         self.counted[run.window, None] = run.silver
         self.replayed.add(run.window)
         return any(outcome.wrote for outcome in run.outcomes)

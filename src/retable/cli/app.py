@@ -9,6 +9,7 @@ import typer
 
 from retable.cli import shadow
 from retable.cli.accept_loss import accept_loss
+from retable.cli.accept_rows import accept_rows
 from retable.cli.baseline import baseline
 from retable.cli.check import check
 from retable.cli.copies import backup, copy
@@ -87,7 +88,7 @@ _COMMANDS: dict[str, list[Callable[..., None]]] = {
     "Run": [init, check, baseline, resync, run, land, decode, replay],
     "Look": [rows, tables, schema, history, status, why, fresh, plan],
     "Verify": [verify, diff],
-    "Look after": [upkeep, recover, copy, backup, accept_loss],
+    "Look after": [upkeep, recover, copy, backup, accept_loss, accept_rows],
     "Try out, without Spark": [show_message, show_ddl, simulate],
 }
 for panel, commands in _COMMANDS.items():

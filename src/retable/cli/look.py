@@ -1,6 +1,7 @@
 """What gold holds: rows, tables, columns, schema changes."""
 
 import json
+from collections.abc import Collection
 from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import chain
@@ -23,6 +24,7 @@ from retable.gold.read import (
     snapshot_of_cut,
 )
 from retable.gold.render import json_rows
+from retable.gold.suspects import open_suspects
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_schema_changes
 from retable.ledger.rows import SchemaChangeRow
@@ -63,10 +65,14 @@ def rows(
 
 
 def tables(ctx: typer.Context, as_json: Json = False) -> None:
-    """List the gold tables; one that the settings no longer take is `retired`, and stays as it is."""
+    """List the gold tables; one that the settings no longer take is `retired`, and stays as it is.
+
+    `suspect`: it has rows that its source cannot have any more; `retable why TABLE` says which.
+    """
     lake = lake_of(ctx)
     damaged: list[DamagedFile] = []
     listed = list_gold(lake, damaged.append)
+    suspect = {each for source in lake.settings.sources.values() for each in open_suspects(lake, source)}
     if as_json:
         print_json(
             [
@@ -76,7 +82,7 @@ def tables(ctx: typer.Context, as_json: Json = False) -> None:
                     "schema": table.state.table.schema,
                     "table": table.state.table.table,
                     "rows": table.rows,
-                    "state": _state(lake, table),
+                    "state": _state(lake, table, suspect),
                 }
                 for table in listed
             ]
@@ -85,7 +91,7 @@ def tables(ctx: typer.Context, as_json: Json = False) -> None:
         print_table(
             ["TABLE", "SOURCE", "ROWS", "STATE"],
             (
-                [table.name, f"{table.state.source}: {table.state.table}", table.rows, _state(lake, table)]
+                [table.name, f"{table.state.source}: {table.state.table}", table.rows, _state(lake, table, suspect)]
                 for table in listed
             ),
         )
@@ -100,8 +106,10 @@ def tables(ctx: typer.Context, as_json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def _state(lake: Lake, table: PublishedTable) -> str:
-    return "retired" if is_retired(lake, table.state) else table.state.state
+def _state(lake: Lake, table: PublishedTable, suspect: Collection[str]) -> str:
+    if is_retired(lake, table.state):
+        return "retired"
+    return "suspect" if table.state.state == "live" and table.state.identity in suspect else table.state.state
 
 
 def schema(ctx: typer.Context, table: TableArgument, as_json: Json = False) -> None:

@@ -19,6 +19,7 @@ from retable.gold.baselines import read_unfinished
 from retable.gold.names import gold_table
 from retable.gold.read import is_retired, known_states
 from retable.gold.state import GoldState
+from retable.gold.suspects import open_suspects, told_of
 from retable.ledger.baselines import Unfinished
 from retable.ledger.catalog import Lake
 from retable.ledger.kept import KEPT_LAYERS, KeptLayer, kept_from
@@ -35,9 +36,9 @@ class SourceStatus:
     """One source: `done` counts windows by stage, `last` and `next` are the replayed and the waiting window.
 
     `standing` is how far all of its tables are complete; `excess` counts what is quarantined beyond the budget. A table
-    that the settings leave out is `retired`, whatever state it is in; `paused` is why no new window is recorded.
-    `unfinished` says of baselines that ended before their end how to go on. `kept_from` is the oldest whole window of
-    what retention cut.
+    that the settings leave out is `retired`, whatever state it is in; `suspect` says what is wrong with tables that
+    have rows which their source cannot have any more; `paused` is why no new window is recorded. `unfinished` says of
+    baselines that ended before their end how to go on. `kept_from` is the oldest whole window of what retention cut.
     """
 
     name: str
@@ -47,6 +48,7 @@ class SourceStatus:
     next: str | None
     tables: Counter[str]
     held: list[str]
+    suspect: dict[str, str]
     quarantined: int
     excess: int
     standing: Standing
@@ -61,7 +63,8 @@ def status(
     check: Annotated[
         bool,
         typer.Option(
-            "--check", help="End with 2 when a table is held or late by its SLA, or quarantine is beyond its budget."
+            "--check",
+            help="End with 2 when a table is held, suspect or late by its SLA, or quarantine is over.",
         ),
     ] = False,
 ) -> None:
@@ -81,7 +84,7 @@ def status(
         for source in found:
             if source.paused is not None:
                 say(f"{source.name} is paused: {source.paused}")
-            for line in source.unfinished:
+            for line in (*source.unfinished, *(f"{name} is suspect: {what}" for name, what in source.suspect.items())):
                 say(line)
             if source.kept_from:
                 kept = ", ".join(f"{layer} from {window} on" for layer, window in source.kept_from.items())
@@ -97,6 +100,7 @@ def status(
             f"`retable quarantine list`"
         )
     words += [line for source in found for line in source.unfinished]
+    words += [f"{name} is suspect: `retable why {name}`" for source in found for name in source.suspect]
     words += [f"{error.facts['table']}: a file is damaged" for error in damaged]
     if check and words:
         raise NeedsAttention("\n".join(words))
@@ -109,6 +113,7 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
     waiting = [name for name in windows if ("replay", name) not in whole]
     mine = {name: state for name, state in states.items() if state.source == source.name}
     taken = {name: state for name, state in mine.items() if not is_retired(lake, state)}
+    suspects = open_suspects(lake, source)
     facts = read_facts(lake, source, taken, now)
     proven, drained = (judge([facts], now, grade).standing for grade in ("row", "drained"))
     return SourceStatus(
@@ -119,6 +124,7 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
         min(waiting, default=None),
         Counter(state.state if name in taken else "retired" for name, state in mine.items()),
         sorted(name for name, state in taken.items() if state.hold is not None),
+        {name: told_of(suspects[state.identity]) for name, state in taken.items() if state.identity in suspects},
         read_open(lake, source.name).num_rows,
         beyond_budget(lake, source),
         drained if proven.watermark is None else proven,
@@ -167,6 +173,7 @@ def _json(source: SourceStatus, now: datetime) -> dict[str, object]:
         **standing_json(source.standing.watermark, source.standing.grade, now),
         "tables": {state: source.tables[state] for state in ("live", "held", "dropped", "retired")},
         "held": source.held,
+        "suspect": source.suspect,
         "unfinished_baselines": source.unfinished,
         "quarantined": source.quarantined,
         "kept_from": source.kept_from,

@@ -2,8 +2,8 @@
 
 MySQL takes them all at once: old names are those before the statement, and `AFTER` means names after it. So the key
 that goes comes first where columns go too, which may be its own, then drops, then changes that stay at their place,
-then what is placed or added, as written, then the key, and last the table's new name. What other databases let one
-statement do fits into the same order.
+then what is placed or added, as written, then the key, then foreign keys, and last the table's new name. What other
+databases let one statement do fits into the same order.
 """
 
 from dataclasses import replace
@@ -11,8 +11,10 @@ from dataclasses import replace
 from retable.model.schema import ColumnSpec
 from retable.model.schema_change import (
     AddColumn,
+    AddForeignKey,
     ChangeColumn,
     DropColumn,
+    DropForeignKey,
     NoChange,
     RenameTable,
     SchemaChange,
@@ -27,14 +29,16 @@ def in_order(changes: list[SchemaChange]) -> tuple[SchemaChange, ...]:
     columns = sorted((change for change in changes if isinstance(change, ColumnChange)), key=_rank)
     renames = [change for change in changes if isinstance(change, RenameTable)]
     keys = [change for change in changes if isinstance(change, SetKey)]
+    dropped = [change for change in changes if isinstance(change, DropForeignKey)]
+    references = (*dropped, *(change for change in changes if isinstance(change, AddForeignKey)))
     if columns or keys or renames:
         new = [key for key in keys if key.keys][-1:]
         gone = [key for key in keys if not key.keys][:1]
         if any(isinstance(change, DropColumn) for change in columns):
-            return (*gone, *_without_collisions(columns), *new, *renames[-1:])
-        return (*_without_collisions(columns), *(new or gone), *renames[-1:])
+            return (*gone, *_without_collisions(columns), *new, *references, *renames[-1:])
+        return (*_without_collisions(columns), *(new or gone), *references, *renames[-1:])
     words = dict.fromkeys(change.what for change in changes if isinstance(change, NoChange))
-    return (NoChange(f"ALTER TABLE: {', '.join(words) or 'no action'}"),)
+    return (NoChange(f"ALTER TABLE: {', '.join(words) or 'no action'}"), *references)
 
 
 def _rank(change: ColumnChange) -> int:

@@ -12,12 +12,14 @@ from retable.errors import InvalidSetting
 from retable.model.event import TableName
 from retable.model.schema_change import (
     AddColumn,
+    AddForeignKey,
     ChangeColumn,
     CreateTable,
     CreateTableLike,
     DeclareTable,
     DropColumn,
     DropDatabase,
+    DropForeignKey,
     DropTable,
     MovePartitions,
     NoChange,
@@ -53,6 +55,8 @@ _KINDS: dict[type[SchemaChange], str] = {
     DropTable: "drop_table",
     RenameTable: "rename_table",
     DropDatabase: "drop_database",
+    AddForeignKey: "add_foreign_key",
+    DropForeignKey: "drop_foreign_key",
     NoChange: "no_change",
     Unsupported: "unsupported",
     MovePartitions: "move_partitions",

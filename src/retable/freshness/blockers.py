@@ -1,8 +1,9 @@
-"""What keeps single tables back: holds, halves of updates that wait, quarantine beyond its budget."""
+"""What keeps single tables back: holds, suspect rows, halves of updates that wait, quarantine beyond its budget."""
 
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -17,17 +18,22 @@ from retable.freshness.watermark import Watermarks
 from retable.gold.baselines import read_unfinished
 from retable.gold.claims import Moved
 from retable.gold.state import GoldState
+from retable.gold.suspects import open_suspects, remedy_of, told_of
 from retable.ledger.baselines import Unfinished
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
 from retable.ledger.quarantine import read_open
-from retable.ledger.read import read_ledger, read_schema_changes, scan
+from retable.ledger.read import read_actions, read_ledger, read_schema_changes, scan
+from retable.ledger.rows import SuspectRow
 from retable.model.event import TableName
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.history import Hold
 from retable.replay.shard_parts import source_part
 from retable.replay.sharded import is_sharded
 from retable.source_settings import SourceSettings
+
+ACCEPT_ROWS = "accept-rows"
+"""The action by which a person says that rows of gold are right."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Before = Callable[[str], Watermarks]
@@ -55,6 +61,7 @@ def read_blockers(
     `moved` are rows that other settings send elsewhere than they are.
     """
     unfinished = read_unfinished(lake, source.name)
+    suspects = open_suspects(lake, source)
     names = names_ever(lake, source.name) if quarantine.counts else {}
     seen = {name for counts in quarantine.counts.values() for name in counts if name is not None}
 
@@ -69,6 +76,7 @@ def read_blockers(
             *_set_back(source.name, gold, state),
             *_sent(source.name, gold, moved),
             *_held(lake, source, gold, state, before),
+            *_suspected(gold, suspects.get(state.identity, []), before),
             *_pending(lake, source, gold, state, before),
             *_quarantined(source, gold, {*called(state), *names.get(state.identity, ())}, quarantine, before),
         ]
@@ -145,21 +153,44 @@ def _held_since(lake: Lake, source: str, gold: str, identity: str, hold: Hold) -
     return min(windows, default=None)
 
 
+# --- foreign keys ------------------------------------------------------------------------------------------------
+def _suspected(gold: str, suspects: Seq[SuspectRow], before: Before) -> Iterable[Blocker]:
+    """Rows that the source cannot have any more."""
+    if suspects:
+        window = min(row.window for row in suspects)
+        cause = Cause("SUSPECT", told_of(suspects), remedy_of(gold), table=gold, window=window)
+        yield Blocker(cause, before(window))
+
+
 # --- halves ------------------------------------------------------------------------------------------------------
 def _pending(lake: Lake, source: SourceSettings, gold: str, state: GoldState, before: Before) -> Iterable[Blocker]:
-    if not state.pending:
+    pending = open_halves(lake, source.name, state)
+    if not pending:
         return
-    window = min(state.pending.values())
-    waiting = [parse_sequence(text) for text, where in state.pending.items() if where == window]
+    window = min(pending.values())
+    waiting = [parse_sequence(text) for text, where in pending.items() if where == window]
     cause = Cause(
         "PENDING",
         f"half of an update waits for its other half: at {min(waiting)} in the window {window}",
-        "it settles when the message with the other half is replayed; if the source lost it, only a new full load of "
-        "the table brings the row",
+        f"it settles when the message with the other half is replayed; if the source lost it, a new full load of the "
+        f"table brings the row, or, where gold has it right, `retable accept-rows {gold} --reason ...`",
         table=gold,
         window=window,
     )
     yield Blocker(cause, before(window), _time_of(lake, source.name, window, waiting, None))
+
+
+def open_halves(lake: Lake, source: str, state: GoldState) -> dict[str, str]:
+    """The halves of updates that wait for the other, by sequence, with their windows; without what was accepted."""
+    if not state.pending:
+        return {}
+    accepted = {action.target for action in read_actions(lake, source) if action.action == ACCEPT_ROWS}
+    return {at: window for at, window in state.pending.items() if half_of(state, at) not in accepted}
+
+
+def half_of(state: GoldState, sequence: str) -> str:
+    """The half of an update, as an action has it for its target."""
+    return f"{state.identity} half {sequence}"
 
 
 # --- quarantine --------------------------------------------------------------------------------------------------

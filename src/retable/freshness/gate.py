@@ -18,6 +18,7 @@ CauseCode = Literal[
     "MAIN_MOVED",
     "MOVED",
     "HELD",
+    "SUSPECT",
     "PENDING",
     "QUARANTINED",
     "NOT_LANDED",

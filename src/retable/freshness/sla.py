@@ -126,7 +126,9 @@ def _late(
 def key_of(source: Source, cause: Cause) -> str:
     """Name a cause: what has one name is told once, whatever it makes late."""
     match cause.code:
-        case "BASELINE" | "HELD" | "LEFT_OUT" | "MAIN_MOVED" | "MOVED" | "PENDING" | "RETIRED" | "UNKNOWN_TABLE":
+        case "BASELINE" | "HELD" | "SUSPECT" | "PENDING" | "MAIN_MOVED" | "MOVED":
+            return f"{cause.code}:{source.name}/{cause.table}"
+        case "LEFT_OUT" | "RETIRED" | "UNKNOWN_TABLE":
             return f"{cause.code}:{source.name}/{cause.table}"
         case "LOST" | "QUARANTINED":
             return f"{cause.code}:{source.name}/{cause.window}"

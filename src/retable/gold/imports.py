@@ -13,7 +13,7 @@ from retable.ledger.read import read_imports
 from retable.ledger.rows import ImportRow
 from retable.model.event import TableName
 from retable.model.schema import ColumnSpec
-from retable.model.schema_change import DeclareTable
+from retable.model.schema_change import DeclareTable, ForeignKey
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.statement import Statement
 
@@ -82,13 +82,21 @@ def import_row(source: str, told: Import, now: datetime) -> ImportRow:
 
 
 def to_json(table: DeclareTable) -> str:
-    """The columns and the key of a table as JSON text."""
-    facts = {"columns": [asdict(column) for column in table.columns], "keys": table.keys}
+    """The columns and the keys of a table as JSON text."""
+    facts: dict[str, Any] = {"columns": [asdict(column) for column in table.columns], "keys": table.keys}
+    if table.references:
+        facts["references"] = [asdict(key) for key in table.references]
     return json.dumps(facts, ensure_ascii=False, sort_keys=True)
 
 
 def _import(row: ImportRow) -> Import:
     facts: dict[str, Any] = json.loads(row.meaning)
     columns = tuple(ColumnSpec(**column) for column in facts["columns"])
-    table = DeclareTable(TableName(row.database, row.schema, row.table), columns, tuple(facts["keys"]))
+    references = tuple(map(_reference, facts.get("references", ())))
+    table = DeclareTable(TableName(row.database, row.schema, row.table), columns, tuple(facts["keys"]), references)
     return Import(table, parse_sequence(row.position), row.dialect, row.statement, row.origin)
+
+
+def _reference(facts: dict[str, Any]) -> ForeignKey:
+    own, theirs = tuple(facts["columns"]), tuple(facts["parent_columns"])
+    return ForeignKey(facts["name"], own, TableName(*facts["parent"]), theirs, facts["on_delete"], facts["on_update"])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from retable.gold.imports import NO_IMPORTS, Imports
 from retable.gold.state import Floor
+from retable.gold.suspects import Suspect
 from retable.ledger.baselines import NO_BASELINES, Baselines
 from retable.ledger.rows import TableRow
 from retable.model.sequence import Sequence, parse_sequence
@@ -27,7 +28,8 @@ class Past:
     silver, or of all of them for None: another digest means another content, and a window that has none is empty; from
     windows before `kept_from` retention may have dropped rows. `left_out` are the tables of the source that some window
     was decoded without, though the settings take them now. `rulings` are what people decided about its statements and
-    rows, `imports` what dumps of its schema told, `baselines` the full copies whose pieces are windows, too.
+    rows, `imports` what dumps of its schema told, `baselines` the full copies whose pieces are windows, too; `suspects`
+    are rows that the source cannot have any more.
     """
 
     ordinals: Mapping[str, int]
@@ -43,6 +45,7 @@ class Past:
     rulings: tuple[Ruling, ...] = ()
     imports: Imports = NO_IMPORTS
     baselines: Baselines = NO_BASELINES
+    suspects: tuple[Suspect, ...] = ()
 
     @property
     def windows(self) -> dict[int, str]:

@@ -15,6 +15,7 @@ from retable.model.sequence import Sequence
 from retable.replay.fold import Bounds
 from retable.replay.history import ChangeStatus, Hold, NameSpan, TableHistory
 from retable.replay.images import strange_columns
+from retable.replay.references import Reference, trace_references
 from retable.replay.row_event import RowEvent
 from retable.replay.shard_parts import source_part
 from retable.replay.sharded import SHARD_COLUMN, is_sharded, join, of_shard, of_shards
@@ -29,10 +30,17 @@ REMEDY_CLASH = (
 class Tables:
     """The tables of a source at one horizon, and to which of them each row belongs."""
 
-    def __init__(self, timeline: Timeline, rules: Rules, holder: Callable[[str], str | None]) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        rules: Rules,
+        holder: Callable[[str], str | None],
+        statements: Iterable[Statement] = (),
+    ) -> None:
         self.rules = rules
         self._holder = holder
         self._timeline = timeline
+        self._statements = statements
         self._histories = self._gather()
 
     def _gather(self) -> dict[str, TableHistory]:
@@ -90,7 +98,7 @@ class Tables:
                 break
             rulings = found
             timeline = trace(statements, rules.dialect(), implicit, untold, rulings)
-        return cls(timeline, rules, holder)
+        return cls(timeline, rules, holder, statements)
 
     def has(self, identity: str) -> bool:
         """Whether rows go into a table of gold."""
@@ -106,6 +114,11 @@ class Tables:
         """Every name that a table had; none for a table that no statement speaks of."""
         history = self._histories.get(identity)
         return set() if history is None else history.names
+
+    def references(self) -> list[Reference]:
+        """The foreign keys by which the source changes rows without an event; other databases than these log it."""
+        silent = self.rules.system in ("mysql", "mariadb")
+        return trace_references(self._statements) if silent else []
 
     @property
     def recorded(self) -> list[tuple[Statement, ChangeStatus, str | None]]:

@@ -13,6 +13,7 @@ from retable.gold.plan import gold_names
 from retable.gold.rulings import read_rulings
 from retable.gold.run import Replayed
 from retable.gold.silver import window_contents
+from retable.gold.suspects import read_all_suspects, suspect_row
 from retable.ledger.catalog import Lake
 from retable.ledger.counts import is_left_out
 from retable.ledger.kept import kept_from
@@ -57,6 +58,7 @@ class Report:
             rulings=read_rulings(self._lake, self._source),
             imports=read_schema_imports(self._lake, self._source),
             baselines=self._baselines,
+            suspects=read_all_suspects(self._lake, self._source),
         )
 
     def record(self, replayed: Replayed, seconds: float) -> StageReport:
@@ -75,6 +77,7 @@ class Report:
         rows += [row for row in states if record.facts(row) != record.facts(self._tables.get(row.identity))]
         snapshots = {o.state.identity: (o.gold, o.snapshot, o.state.state) for o in read}
         latest = max([replayed.window, *(row.window for row in self._ledger if row.stage == "replay")])
+        rows += [suspect_row(source, suspect, now) for suspect in replayed.suspects]
         rows += record.cut_rows(self._lake, source, latest, snapshots, now)
         append_rows(self._lake, rows)
         self._step("recorded but for the ledger")

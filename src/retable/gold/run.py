@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Literal
 
@@ -10,6 +10,7 @@ from retable.config import Settings
 from retable.decode.values import ValueRules
 from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.gold.bulk import events_of_all
+from retable.gold.cascades import Cascades
 from retable.gold.damage import damaged_hold, is_of_lists, rows_by_name
 from retable.gold.horizon import check_whole, remembered
 from retable.gold.past import NO_FILES, Past
@@ -20,6 +21,7 @@ from retable.gold.rules import named_now
 from retable.gold.state import GoldState
 from retable.gold.store import Lane
 from retable.gold.survey import Seen, Survey
+from retable.gold.suspects import Suspect
 from retable.gold.table import TableReplay
 from retable.gold.work import Outcome, Work, left_unread
 from retable.ledger.rows import TableRow
@@ -46,6 +48,7 @@ class Replayed:
     tables: Tables
     statements: Mapping[Statement, str]
     outcomes: list[Outcome]
+    suspects: list[Suspect] = field(default_factory=list)
 
 
 class Run:
@@ -69,6 +72,7 @@ class Run:
         self._run_id = run_id
         self._location = location
         self._step = step
+        self._rows = first.rows
         self._places = Places(first.catalog, past.tables, self._is_fed, source.name, step)
         system = source.source_system or past.imports.dialect
         self._survey = Survey(first.rows, self._places, past, settings, source, system)
@@ -85,8 +89,10 @@ class Run:
         seen = self._survey.window(name)
         self._blocked = self._places.rename({i: name for i, (name, _) in seen.tables.gold_names().items()}, seen.found)
         works = [self._work(seen, identity, applied) for identity in sorted(seen.found)]
-        outcomes = self._replay_all(name, [work for work in works if work is not None])
-        return Replayed(name, applied[name], seen.tables, seen.statements, outcomes)
+        due = [work for work in works if work is not None]
+        outcomes = self._replay_all(name, due)
+        suspects = self._suspects(seen, name, due, outcomes)
+        return Replayed(name, applied[name], seen.tables, seen.statements, outcomes, suspects)
 
     def rebuild(self, gold: str, resumes: bool = False) -> Replayed:
         """Build a table anew from all of silver up to the last replayed window, and swap it in.
@@ -116,7 +122,9 @@ class Run:
         if work is None:
             raise NotFound(f"{gold} has neither rows nor columns in silver", table=gold)
         window = max(self._past.replayed)
-        return Replayed(window, None, seen.tables, seen.statements, self._replay_all(window, [work]))
+        outcomes = self._replay_all(window, [work])
+        suspects = self._suspects(seen, window, [work], outcomes)
+        return Replayed(window, None, seen.tables, seen.statements, outcomes, suspects)
 
     # --- work ----------------------------------------------------------------------------------------------------
     def _work(self, seen: Seen, identity: str, silver: Mapping[str, str], way: Way = "replay") -> Work | None:
@@ -207,6 +215,11 @@ class Run:
         """The windows that a run counts anew: all, where other tables go into this one than before."""
         alike = state is None or (state.has_shards_of(history) and not self._gathers(history, state))
         return silver if alike else {*self._past.replayed, *silver}
+
+    def _suspects(self, seen: Seen, window: str, works: list[Work], outcomes: list[Outcome]) -> list[Suspect]:
+        """What the source cannot have any more of these tables, and of those that refer to them."""
+        anew = {work.history.identity for work in works if work.rebuilds or work.resumes}
+        return Cascades(self._rows, self._places, self._past, seen.tables, outcomes, window).look(anew)
 
     def _all_of(self, seen: Seen, history: TableHistory, silver: Mapping[str, str]) -> list[RowEvent]:
         """All rows of a table that goes on, those of the windows that were replayed as well."""

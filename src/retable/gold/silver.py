@@ -6,7 +6,16 @@ from dataclasses import replace
 from typing import Any, TypeGuard, cast
 
 import pyarrow as pa
-from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, LessThanOrEqual, Reference
+from pyiceberg.expressions import (
+    AlwaysTrue,
+    And,
+    BooleanExpression,
+    EqualTo,
+    GreaterThanOrEqual,
+    In,
+    LessThanOrEqual,
+    Reference,
+)
 from pyiceberg.expressions.literals import literal
 
 from retable.ddl.registry import DIALECTS, parse_statement
@@ -44,6 +53,9 @@ ROW_COLUMNS = (
 SKETCH_COLUMNS = ("database", "schema", "table", "window", "sequence", "part")
 """What tells which row events there are, and whose they are."""
 
+TIME_COLUMNS = ("database", "schema", "table", "window", "sequence", "part", "event_time_ms")
+"""What tells where row events stand in the order of their source."""
+
 STATEMENT_COLUMNS = (
     *("database", "schema", "table", "window", "offset"),
     *("source_format", "source_system", "op", "op_raw", "ddl_text", "sequence", "part", "event_time_ms", "tx_id"),
@@ -68,6 +80,37 @@ def read_window(lake: Lake, source: str, window: str, columns: Collection[str]) 
         if name not in columns:
             rows = rows.append_column(name, pa.nulls(len(rows), SILVER.columns.field(name).type))
     return rows
+
+
+def read_removals(
+    lake: Lake, source: str, names: Collection[TableName], ops: Collection[str], first: str, last: str
+) -> list[Record]:
+    """Read the row events of tables in the windows from `first` to `last` that are one of `ops`, with their times."""
+    between = And(
+        GreaterThanOrEqual(term=Reference("window"), value=literal(first)),
+        LessThanOrEqual(term=Reference("window"), value=literal(last)),
+    )
+    wanted = And(between, In(term=Reference("op"), literals={literal(op) for op in ops}))
+    return _of_tables(lake, source, names, wanted, (*ROW_COLUMNS, "event_time_ms"))
+
+
+def read_times(lake: Lake, source: str, names: Collection[TableName], until: str) -> list[Record]:
+    """Read where the row events of tables stand in the order of their source, in the windows up to `until`."""
+    wanted = LessThanOrEqual(term=Reference("window"), value=literal(until))
+    return _of_tables(lake, source, names, wanted, TIME_COLUMNS)
+
+
+def _of_tables(
+    lake: Lake, source: str, names: Collection[TableName], wanted: BooleanExpression, columns: Collection[str]
+) -> list[Record]:
+    table = lake.find(f"silver.{source}")
+    if table is None:
+        return []
+    called = In(term=Reference("table"), literals={literal(name.table) for name in names})
+    condition = And(And(_of_kind("row"), wanted), called)
+    with explained(lake.settings.lake):
+        rows: list[Record] = table.scan(row_filter=condition, selected_fields=tuple(columns)).to_arrow().to_pylist()
+    return [row for row in rows if table_name(row) in names]
 
 
 def read_statements(lake: Lake, source: str, until: str) -> list[Record]:

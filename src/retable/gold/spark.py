@@ -22,7 +22,15 @@ from retable.gold.key_rows import ends
 from retable.gold.report import Report
 from retable.gold.rows import to_column, to_values
 from retable.gold.run import Replayed, Run
-from retable.gold.silver import HALVES, ROW_ADDRESS, ROW_COLUMNS, read_statements, read_window
+from retable.gold.silver import (
+    HALVES,
+    ROW_ADDRESS,
+    ROW_COLUMNS,
+    read_removals,
+    read_statements,
+    read_times,
+    read_window,
+)
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.gold.store import Columns, Halves, Lane, Late, Record, Standing
 from retable.ledger.catalog import Lake
@@ -179,6 +187,12 @@ class SparkRows:
 
     def window_rows(self, window: str, columns: Collection[str]) -> pa.Table:
         return read_window(self._lake, self._source, window, columns)
+
+    def removals(self, names: Collection[TableName], ops: Collection[str], first: str, last: str) -> list[Record]:
+        return read_removals(self._lake, self._source, names, ops, first, last)
+
+    def times(self, names: Collection[TableName], until: str) -> list[Record]:
+        return read_times(self._lake, self._source, names, until)
 
     def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
         events = self.spark.table(self._silver).where(sf.col("kind") == "row")

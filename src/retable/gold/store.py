@@ -61,6 +61,12 @@ class RowStore(Protocol):
     def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
         """The row events that these names stand for in the windows up to `until`: all, or what is needed."""
 
+    def removals(self, names: Collection[TableName], ops: Collection[str], first: str, last: str) -> list[Record]:
+        """The row events of tables in the windows from `first` to `last` that are one of `ops`, with their times."""
+
+    def times(self, names: Collection[TableName], until: str) -> list[Record]:
+        """Where the row events of tables stand in the windows up to `until`: sequence, partition and source time."""
+
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[Standing]:
         """Gold's rows whose columns `on` equal one of `keys` (each a value per `on`), null-safe."""
 

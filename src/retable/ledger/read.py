@@ -32,6 +32,7 @@ from retable.ledger.rows import (
     LedgerRow,
     Row,
     SchemaChangeRow,
+    SuspectRow,
     TableRow,
     UpkeepRow,
     WatermarkRow,
@@ -48,6 +49,7 @@ _Row = TypeVar(
     DecisionRow,
     ImportRow,
     BaselineRow,
+    SuspectRow,
     EvidenceRow,
     WatermarkRow,
     UpkeepRow,
@@ -111,6 +113,12 @@ def read_imports(lake: Lake, source: str) -> list[ImportRow]:
 def read_baselines(lake: Lake, source: str) -> list[BaselineRow]:
     """Give the pieces of the baselines of a source, oldest first; of one that was written again the newest row."""
     return _newest(_read(lake, BaselineRow, source=source), lambda row: row.window)
+
+
+def read_suspects(lake: Lake, source: str) -> list[SuspectRow]:
+    """Give the newest row of what was ever suspect of a source's tables, by table, columns and window."""
+    rows = _read(lake, SuspectRow, source=source)
+    return _newest(rows, lambda row: (row.identity, row.columns, row.window))
 
 
 def read_replayed_pieces(lake: Lake, source: str) -> frozenset[str]:

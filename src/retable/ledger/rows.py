@@ -9,6 +9,7 @@ from retable.model.evidence import Grade
 
 Stage = Literal["land", "decode", "replay"]
 TableState = Literal["live", "held", "dropped"]
+SuspectState = Literal["open", "settled", "accepted"]
 ChangeStatus = Literal["applied", "nothing", "refused", "waiting"]
 
 
@@ -164,6 +165,29 @@ class BaselineRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SuspectRow:
+    """Rows of a gold table that its source cannot have any more, as a foreign key took what they refer to.
+
+    `window`, `position` and `part` are those of the parent's change, the first of several; `columns`, by which the rows
+    refer, and `lost`, the values to which they do, are JSON text. `settled`: no such row is left; `accepted`: a person
+    said that they are right, and `ops.actions` has the reason.
+    """
+
+    source: str
+    identity: str
+    table: str
+    columns: str
+    constraint: str
+    window: str
+    position: str
+    part: str
+    rows: int
+    lost: str
+    state: SuspectState
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class EvidenceRow:
     """What a decoded window proves of one partition of the queue: the latest stamp of each grade, in source time.
 
@@ -228,6 +252,7 @@ Row = (
     | DecisionRow
     | ImportRow
     | BaselineRow
+    | SuspectRow
     | EvidenceRow
     | WatermarkRow
     | UpkeepRow
@@ -242,6 +267,7 @@ OPS_TABLES: dict[type[Row], str] = {
     DecisionRow: "ops.decisions",
     ImportRow: "ops.imports",
     BaselineRow: "ops.baselines",
+    SuspectRow: "ops.suspects",
     EvidenceRow: "ops.evidence",
     WatermarkRow: "ops.watermarks",
     UpkeepRow: "ops.upkeep",

@@ -227,6 +227,14 @@ OPS = {
             "recorded_at": _TIME,
         }
     ),
+    "ops.suspects": _ops(
+        {
+            **_texts("source", "identity", "table", "columns", "constraint", "window", "position", "part"),
+            "rows": pa.int64(),
+            **_texts("lost", "state"),
+            "recorded_at": _TIME,
+        }
+    ),
     "ops.evidence": _ops(
         {
             **_texts("source", "window", "topic"),

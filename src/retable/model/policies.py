@@ -7,6 +7,7 @@ OnTypeChange = Literal["side_column", "string", "hold"]
 OnDropTable = Literal["empty", "keep", "drop"]
 OnRenameTable = Literal["follow", "keep_name", "hold"]
 OnDropPartition = Literal["hold", "keep_rows"]
+OnCascade = Literal["suspect", "ignore"]
 OnColumns = Literal["follow", "additive", "frozen"]
 Destructive = Literal["drop_table", "truncate", "drop_column"]
 

@@ -1,6 +1,7 @@
 """What a DDL statement means for a table: a closed set, one class each."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from retable.model.event import TableName
 from retable.model.schema import ColumnSpec
@@ -14,6 +15,25 @@ class Place:
     after: str | None = None
 
 
+OnReferenced = Literal["refuse", "cascade", "set_null"]
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """Rows refer by `columns` to rows of `parent`, by its `parent_columns`; none told: by its primary key.
+
+    `on_delete` and `on_update`: what the source does to these rows where such a row of the parent is deleted, or gets
+    other values there. `name` is None where the statement gives none.
+    """
+
+    name: str | None
+    columns: tuple[str, ...]
+    parent: TableName
+    parent_columns: tuple[str, ...]
+    on_delete: OnReferenced = "refuse"
+    on_update: OnReferenced = "refuse"
+
+
 @dataclass(frozen=True, slots=True)
 class CreateTable:
     """A new table. `complete` is False where the statement does not tell all columns (CREATE … AS SELECT)."""
@@ -23,6 +43,7 @@ class CreateTable:
     keys: tuple[str, ...]
     complete: bool = True
     if_not_exists: bool = False
+    references: tuple[ForeignKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +60,7 @@ class DeclareTable:
     table: TableName
     columns: tuple[ColumnSpec, ...]
     keys: tuple[str, ...]
+    references: tuple[ForeignKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +133,22 @@ class NoChange:
     """The statement changes neither rows nor columns of gold: index, comment, view, grant, charset, engine."""
 
     what: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddForeignKey(NoChange):
+    """Rows of a table refer to those of another from here on."""
+
+    table: TableName
+    key: ForeignKey
+
+
+@dataclass(frozen=True, slots=True)
+class DropForeignKey(NoChange):
+    """Rows of a table refer to no others by a constraint of this name, if there is one, from here on."""
+
+    table: TableName
+    name: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from retable.model.event import TableName
 from retable.model.schema import ColumnSpec
 from retable.model.schema_change import (
     AddColumn,
+    AddForeignKey,
     ChangeColumn,
     CreateTable,
     CreateTableLike,
@@ -69,14 +70,16 @@ class Schema:
 
     def _take(self, change: SchemaChange, statement: str) -> str | None:
         match change:
+            case AddForeignKey():
+                return self._alter(change)
             case NoChange() | TruncateTable() | DeclareTable() | StartTable():
                 return None
             case CreateTable(table, columns, keys):
-                self.tables[table] = Told(DeclareTable(table, columns, keys), statement)
+                self.tables[table] = Told(DeclareTable(table, columns, keys, change.references), statement)
             case CreateTableLike(table, like):
                 if like not in self.tables:
                     return f"it is like {like}, which the script does not tell"
-                self.tables[table] = Told(replace(self.tables[like].table, table=table), statement)
+                self.tables[table] = Told(replace(self.tables[like].table, table=table, references=()), statement)
             case DropTable(table):
                 self.tables.pop(table, None)
             case DropDatabase(database):
@@ -92,12 +95,14 @@ class Schema:
                 return self._alter(change)
         return None
 
-    def _alter(self, change: SetKey | AddColumn | DropColumn | ChangeColumn) -> str | None:
+    def _alter(self, change: SetKey | AddColumn | DropColumn | ChangeColumn | AddForeignKey) -> str | None:
         told = self.tables.get(change.table)
         if told is None:
             return "it changes a table that the script does not tell"
         table = told.table
         match change:
+            case AddForeignKey(_, _, key):
+                table = replace(table, references=(*table.references, key))
             case SetKey(_, keys):
                 table = replace(table, keys=keys)
             case AddColumn(_, column, place):

@@ -80,6 +80,12 @@ class TableReader:
             return Read(None, key, after)
         return Read(old, key, after, partial_of(self._told, event))
 
+    def sides(self, event: RowEvent) -> tuple[Values | None, Values | None]:
+        """The reader's columns before and after an event, ABSENT where an image leaves one out; None: no image."""
+        before = None if event.before is None else self._row(event, event.before, partial=True)
+        goes = event.op == "DELETE" or event.after is None
+        return before, None if goes else self._row(event, event.after, event.partial)
+
     def of(self, shard: str | None) -> "TableReader":
         """The reader of the rows of a shard; of a table that has none, itself."""
         return self._shards[shard] if self._shards else self

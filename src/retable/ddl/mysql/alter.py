@@ -4,14 +4,18 @@ from retable.ddl.mysql.columns import ColumnDefinition, read_charset, read_colum
 from retable.ddl.mysql.cursor import Cursor
 from retable.ddl.mysql.elements import read_elements, read_key
 from retable.ddl.mysql.names import Names, skip_wait
+from retable.ddl.mysql.references import of_database
 from retable.ddl.order import in_order
 from retable.errors import UnsupportedChange
 from retable.model.event import TableName
 from retable.model.schema import ColumnSpec
 from retable.model.schema_change import (
     AddColumn,
+    AddForeignKey,
     ChangeColumn,
     DropColumn,
+    DropForeignKey,
+    ForeignKey,
     NoChange,
     Place,
     RenameTable,
@@ -96,6 +100,8 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
     if cursor.sees("SYSTEM", "VERSIONING"):
         raise UnsupportedChange("a table with system versioning keeps rows that its events delete")
     if key := read_key(cursor):
+        if key.reference is not None:
+            return [_referring(table, key.reference)]
         return [SetKey(table, key.columns) if key.columns else NoChange(key.what)]
     cursor.take("COLUMN")
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
@@ -103,13 +109,19 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
         elements = read_elements(cursor)
         keys = [SetKey(table, elements.primary)] if elements.primary else []
         keys += [SetKey(table, (column.name,)) for column in elements.columns if column.primary]
-        return [*(_added(table, column, Place(), if_not_exists) for column in elements.columns), *keys]
+        references = [_referring(table, key) for key in elements.references]
+        return [*(_added(table, column, Place(), if_not_exists) for column in elements.columns), *keys, *references]
     column = read_column(cursor, cursor.name())
-    return [_added(table, column, read_place(cursor) or Place(), if_not_exists), *_key_of(table, column)]
+    return [_added(table, column, read_place(cursor) or Place(), if_not_exists), *_keys_of(table, column)]
 
 
-def _key_of(table: TableName, column: ColumnDefinition) -> list[SchemaChange]:
-    return [SetKey(table, (column.name,))] if column.primary else []
+def _keys_of(table: TableName, column: ColumnDefinition) -> list[SchemaChange]:
+    references = [_referring(table, column.reference)] if column.reference else []
+    return [*([SetKey(table, (column.name,))] if column.primary else []), *references]
+
+
+def _referring(table: TableName, key: ForeignKey) -> AddForeignKey:
+    return AddForeignKey("foreign key", table, of_database(key, table.database))
 
 
 def _added(table: TableName, column: ColumnDefinition, place: Place, if_not_exists: bool) -> AddColumn:
@@ -144,12 +156,20 @@ def _read_drop(cursor: Cursor, table: TableName, names: Names) -> list[SchemaCha
 
 
 def _read_drop_key(cursor: Cursor, table: TableName) -> SetKey | NoChange:
-    """Read `DROP INDEX x` and its kin; the primary key is an index, too, whose name is PRIMARY."""
+    """Read `DROP INDEX x` and its kin; the primary key is an index, too, whose name is PRIMARY.
+
+    MariaDB takes the table before a foreign key's name, as `t.fk`.
+    """
     what = "foreign key" if cursor.take("FOREIGN") else cursor.word.lower()
     cursor.next()
     cursor.take("IF", "EXISTS")
-    if cursor.name().upper() == "PRIMARY":
+    name = cursor.name()
+    if what == "foreign key" and cursor.take("."):
+        name = cursor.name(after_dot=True)
+    if what != "foreign key" and name.upper() == "PRIMARY":
         return SetKey(table, ())
+    if what in ("foreign key", "constraint"):
+        return DropForeignKey(what, table, name)
     return NoChange("index" if what == "key" else what)
 
 
@@ -161,7 +181,7 @@ def _read_change(cursor: Cursor, table: TableName) -> list[SchemaChange]:
     name = cursor.name()
     column = read_column(cursor, cursor.name() if renames else name)
     change = ChangeColumn(table, name, _changed_spec(column), read_place(cursor), if_exists)
-    return [change, *_key_of(table, column)]
+    return [change, *_keys_of(table, column)]
 
 
 def _read_rename(cursor: Cursor, table: TableName, names: Names) -> SchemaChange:

@@ -4,9 +4,10 @@ from dataclasses import dataclass, field
 
 from retable.ddl.mysql.cursor import Cursor
 from retable.ddl.mysql.defaults import read_default, skip_expression
+from retable.ddl.mysql.references import read_reference
 from retable.ddl.mysql.types import gold_type, mysql_type_name
 from retable.model.schema import ColumnSpec
-from retable.model.schema_change import Place
+from retable.model.schema_change import ForeignKey, Place
 
 _TYPE_CONTINUES = frozenset({"PRECISION", "VARYING", "CHAR", "CHARACTER", "VARCHAR", "VARCHARACTER", "VARBINARY"})
 _TYPE_ATTRIBUTES = frozenset({"UNSIGNED", "SIGNED", "ZEROFILL"})
@@ -38,6 +39,7 @@ class ColumnDefinition:
     numbered: bool = False
     generated: bool = False
     charset: str | None = None
+    reference: ForeignKey | None = None
 
     @property
     def is_text(self) -> bool:
@@ -164,6 +166,8 @@ def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
             column.charset = "BINARY"
         case "GENERATED" | "AS":
             _read_generated(cursor, column)
+        case "REFERENCES":
+            column.reference = read_reference(cursor, (column.name,))
         case _:
             return _skip_option(cursor)
     return True
@@ -211,24 +215,6 @@ def _skip_option(cursor: Cursor) -> bool:
                 raise cursor.unknown()
             cursor.take("NOT", "ENFORCED")
             cursor.take("ENFORCED")
-        case "REFERENCES":
-            _skip_reference(cursor)
         case _:
             return False
     return True
-
-
-def _skip_reference(cursor: Cursor) -> None:
-    cursor.expect("REFERENCES")
-    cursor.name()
-    if cursor.take("."):
-        cursor.name(after_dot=True)
-    cursor.skip_group()
-    while True:
-        if cursor.take("MATCH"):
-            cursor.next()
-        elif cursor.take("ON", "DELETE") or cursor.take("ON", "UPDATE"):
-            if not (cursor.take("SET", "NULL") or cursor.take("SET", "DEFAULT") or cursor.take("NO", "ACTION")):
-                cursor.next()
-        else:
-            return

@@ -7,6 +7,7 @@ from retable.ddl.mysql.columns import ColumnDefinition, read_charset
 from retable.ddl.mysql.cursor import Cursor
 from retable.ddl.mysql.elements import read_elements
 from retable.ddl.mysql.names import Names
+from retable.ddl.mysql.references import of_database
 from retable.errors import UnsupportedChange
 from retable.model.schema import ColumnSpec
 from retable.model.schema_change import CreateTable, CreateTableLike, DropTable, SchemaChange
@@ -30,12 +31,13 @@ def read_create_table(cursor: Cursor, names: Names, replacing: bool) -> tuple[Sc
     elements = read_elements(cursor) if declared else None
     columns = elements.columns if elements else ()
     keys = elements.primary if elements else ()
+    references = tuple(of_database(key, table.database) for key in elements.references) if elements else ()
     queried = _skip_options(cursor, columns)
     if not (declared or queried):
         raise UnsupportedChange("the statement declares no column")
     in_key = {key.lower() for key in keys}
     specs = tuple(_spec(column, in_key) for column in columns)
-    return *dropped, CreateTable(table, specs, _as_declared(keys, specs), not queried, if_not_exists)
+    return *dropped, CreateTable(table, specs, _as_declared(keys, specs), not queried, if_not_exists, references)
 
 
 def _at_query(cursor: Cursor) -> bool:

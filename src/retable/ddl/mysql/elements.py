@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from retable.ddl.mysql.columns import ColumnDefinition, read_column
 from retable.ddl.mysql.cursor import Cursor
+from retable.ddl.mysql.references import read_foreign_key, read_key_columns
 from retable.errors import UnsupportedChange
+from retable.model.schema_change import ForeignKey
 
 _KEY_WORDS = {
     "PRIMARY": "primary key",
@@ -20,33 +22,38 @@ _KEY_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key or constraint of the table; `columns` only of the primary key."""
+    """A key or constraint of the table; `columns` only of the primary key, `reference` of a foreign one."""
 
     what: str
     columns: tuple[str, ...] = ()
+    reference: ForeignKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Elements:
     columns: tuple[ColumnDefinition, ...]
     primary: tuple[str, ...]
+    references: tuple[ForeignKey, ...]
 
 
 def read_elements(cursor: Cursor) -> Elements:
     cursor.expect("(")
     columns: list[ColumnDefinition] = []
     primary: tuple[str, ...] = ()
+    references: list[ForeignKey] = []
     while True:
         cursor.begin_clause()
         if key := read_key(cursor):
             primary = primary or key.columns
+            references += [key.reference] if key.reference else []
         else:
             column = read_column(cursor, cursor.name())
             columns.append(column)
             primary = primary or ((column.name,) if column.primary else ())
+            references += [column.reference] if column.reference else []
         if not cursor.take(","):
             cursor.expect(")")
-            return Elements(tuple(columns), primary)
+            return Elements(tuple(columns), primary, tuple(references))
 
 
 def read_key(cursor: Cursor) -> Key | None:
@@ -54,8 +61,7 @@ def read_key(cursor: Cursor) -> Key | None:
     if cursor.sees("PERIOD", "FOR"):
         raise UnsupportedChange("a table with periods keeps rows that its events delete")
     named = cursor.take("CONSTRAINT")
-    if named and cursor.word not in _KEY_WORDS:
-        cursor.name()
+    name = cursor.name() if named and cursor.word not in _KEY_WORDS else None
     if cursor.sees("VECTOR", "INDEX") or cursor.sees("VECTOR", "KEY"):
         cursor.next()
     what = _KEY_WORDS.get(cursor.word)
@@ -63,22 +69,11 @@ def read_key(cursor: Cursor) -> Key | None:
         if named:
             raise cursor.unknown()
         return None
+    if what == "foreign key":
+        return Key(what, reference=read_foreign_key(cursor, name))
     columns: tuple[str, ...] = ()
     if cursor.take("PRIMARY", "KEY"):
         cursor.skip_to("(")
-        columns = _read_key_columns(cursor)
+        columns = read_key_columns(cursor)
     cursor.skip_to(",")
     return Key(what, columns)
-
-
-def _read_key_columns(cursor: Cursor) -> tuple[str, ...]:
-    """Read `(a, b(10) DESC)`; a prefix that is unique makes the whole value unique."""
-    columns: list[str] = []
-    cursor.expect("(")
-    while True:
-        columns.append(cursor.name())
-        cursor.skip_group()
-        cursor.take_any({"ASC", "DESC"})
-        if not cursor.take(","):
-            cursor.expect(")")
-            return tuple(columns)

@@ -1,0 +1,170 @@
+"""Rows of gold that their source cannot have any more, as the record keeps them."""
+
+import json
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Literal, NamedTuple, cast
+
+import msgspec
+
+from retable.ledger.catalog import Lake
+from retable.ledger.read import read_suspects, read_tables
+from retable.ledger.rows import SuspectRow, SuspectState
+from retable.model.schema import GoldType
+from retable.model.sequence import parse_sequence
+from retable.replay.fold import Values
+from retable.replay.references import Moment
+from retable.source_settings import SourceSettings
+
+Place = tuple[str, tuple[str, ...]]
+"""The identity of a table, and of columns of it."""
+
+_PYTHON: dict[str, Any] = {
+    **dict.fromkeys(("int", "long", "date", "timestamp", "timestamptz"), int),
+    "boolean": bool,
+    "float": float,
+    "double": float,
+    "decimal": Decimal,
+    "string": str,
+    "binary": bytes,
+}
+
+
+class Lost(NamedTuple):
+    """What rows of a parent no longer have in the columns that others refer to, since when, and by what.
+
+    `window` is where the parent's change stands in silver.
+    """
+
+    values: Values
+    moment: Moment
+    event: Literal["delete", "update"]
+    window: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """Rows of a table that still refer, by its `columns`, to what their parent lost in one window.
+
+    `columns` are identities of gold's columns; `label` names one of several tables that go into one; `lost` is that of
+    these rows.
+    """
+
+    identity: str
+    columns: tuple[str, ...]
+    gold: str
+    label: str | None
+    constraint: str
+    window: str
+    lost: tuple[Lost, ...]
+    rows: int
+    state: SuspectState = "open"
+
+    @property
+    def place(self) -> Place:
+        return self.identity, self.columns
+
+    def has(self, lost: Lost, kinds: Seq[GoldType]) -> bool:
+        """Whether a loss is one of those that are told here; `kinds` are the types of the columns now."""
+        mine = (each for each in self.lost if (each.moment, each.event) == (lost.moment, lost.event))
+        return any(typed(each.values, kinds) == lost.values for each in mine)
+
+    def is_same(self, other: "Suspect") -> bool:
+        """Whether another tells the same, whatever types the values had when they were told."""
+        return suspect_facts(self) == suspect_facts(other) and self.rows == other.rows
+
+    def settled(self) -> "Suspect":
+        """The same, of which no row is left."""
+        return replace(self, rows=0, state="settled")
+
+
+def open_suspects(lake: Lake, source: SourceSettings) -> dict[str, list[SuspectRow]]:
+    """What is suspect of a source's tables, by identity; not what the settings ignore by now."""
+    found: dict[str, list[SuspectRow]] = {}
+    names = {row.identity: row.name for row in read_tables(lake, source.name)} if lake.find("ops.suspects") else {}
+    for row in read_suspects(lake, source.name) if names else ():
+        if row.state == "open" and lake.settings.rules(names[row.identity]).on.cascade == "suspect":
+            found.setdefault(row.identity, []).append(row)
+    return found
+
+
+def told_of(rows: Seq[SuspectRow]) -> str:
+    """What a person should know of a table's suspect rows."""
+    first = min(rows, key=lambda row: row.window)
+    more = "" if len(rows) == 1 else f", and by {len(rows) - 1} more such changes"
+    return (
+        f"{sum(row.rows for row in rows):,} rows refer to what the source deleted or changed at {first.position} in "
+        f"the window {first.window}{more}; it takes them away, or changes them, without a message: {first.constraint}"
+    )
+
+
+def remedy_of(gold: str) -> str:
+    """What a person can do about a table's suspect rows."""
+    return (
+        f"messages that are on their way may settle it; else `retable baseline {gold}` or `retable resync {gold}` "
+        f"brings the rows as the source has them; where gold's are right, `retable accept-rows {gold} --reason ...`"
+    )
+
+
+def typed(values: Values, kinds: Seq[GoldType]) -> Values | None:
+    """Values as columns of these types compare them; None where one cannot be of its type."""
+    try:
+        return tuple(
+            msgspec.convert(value, _PYTHON[kind.kind], strict=not isinstance(value, str))
+            for value, kind in zip(values, kinds, strict=True)
+        )
+    except msgspec.ValidationError:
+        return None
+
+
+def suspect_facts(suspect: Suspect) -> str:
+    """What the parent of a suspect's rows lost, and which of several tables they are of, as JSON text."""
+    lost = [
+        [each.values, str(each.moment.sequence), each.moment.part, each.moment.time, each.event]
+        for each in suspect.lost
+    ]
+    return msgspec.json.encode({"label": suspect.label, "lost": lost}).decode()
+
+
+def suspect_row(source: str, suspect: Suspect, now: datetime) -> SuspectRow:
+    first = suspect.lost[0].moment
+    return SuspectRow(
+        source,
+        suspect.identity,
+        suspect.gold,
+        json.dumps(suspect.columns),
+        suspect.constraint,
+        suspect.window,
+        str(first.sequence),
+        first.part or "",
+        suspect.rows,
+        suspect_facts(suspect),
+        suspect.state,
+        now,
+    )
+
+
+def read_all_suspects(lake: Lake, source: str) -> tuple[Suspect, ...]:
+    """What was ever suspect of a source, as it is now."""
+    return tuple(map(_suspect, read_suspects(lake, source)))
+
+
+def _suspect(row: SuspectRow) -> Suspect:
+    facts: dict[str, Any] = json.loads(row.lost)
+    lost = tuple(
+        Lost(tuple(values), Moment(parse_sequence(at), part, time), cast(Any, event), row.window)
+        for values, at, part, time, event in facts["lost"]
+    )
+    return Suspect(
+        row.identity,
+        tuple(json.loads(row.columns)),
+        row.table,
+        facts["label"],
+        row.constraint,
+        row.window,
+        lost,
+        row.rows,
+        row.state,
+    )
