@@ -76,7 +76,7 @@ def test_columns_are_the_same_in_whatever_order_rows_are_read(write_settings: Ca
         RowEvent("INSERT", None, "{}", types, None, Sequence(0, at, 0), None, 0, "t", 0, at, 0, None, None, True)
         for at, types in enumerate(told)
     ]
-    tables = Tables.trace([], Rules(settings, settings.source("erp"), "mysql"), [], [TABLE])
+    tables = Tables.trace([], Rules(settings, settings.source("erp"), "mysql"), [], {TABLE: None})
     for order in map(list, permutations(events)):
         ((identity, mine),) = tables.split({TABLE: order}).items()
         found = tables.strange({identity: mine}, {})

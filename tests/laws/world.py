@@ -74,6 +74,7 @@ class World:
     counts_of_gold: dict[tuple[str, str | None], dict[str, int]] = field(default_factory=dict)
     kept_from: str = ""
     highest_of_gold: dict[tuple[str, str | None], dict[str, str]] = field(default_factory=dict)
+    lowest_of_gold: dict[tuple[str, str | None], dict[str, str]] = field(default_factory=dict)
     left_out: set[str] = field(default_factory=set)
     decodings: Counter[str] = field(default_factory=Counter)
     tables: dict[str, TableRow] = field(default_factory=dict)
@@ -163,6 +164,7 @@ class World:
             tables=dict(self.tables),
             counts=self.counts_of_gold,
             highest=self.highest_of_gold,
+            lowest=self.lowest_of_gold,
             kept_from=self.kept_from,
             left_out=frozenset(self.left_out),
             silver=lambda _: {
@@ -194,6 +196,7 @@ class World:
                 self.counts[counted.window, row.identity] = counted.counts
                 self.counts_of_gold[counted.window, counted.table] = counted.counts
                 self.highest_of_gold[counted.window, counted.table] = counted.highest
+                self.lowest_of_gold[counted.window, counted.table] = counted.lowest
         self.suspects |= {(*each.place, each.window): each for each in run.suspects}
         self.counted[run.window, None] = run.silver
         self.replayed.add(run.window)

@@ -10,7 +10,9 @@ from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.replay.columns import Dialect
 from retable.replay.history import TableHistory
-from retable.replay.timeline import Statement, Timeline, trace
+from retable.replay.statement import Statement
+from retable.replay.timeline import Timeline
+from retable.replay.trace import trace
 from retable.replay.traced import ImplicitColumn
 
 MYSQL = Dialect(lambda _, column: gold_type("mysql", column.source_type), partial(keeps_values, "mysql"), describe)
@@ -213,7 +215,7 @@ def test_create_if_not_exists_leaves_a_table_that_images_told_alone() -> None:
 
 def test_dropping_a_database_drops_the_tables_that_are_there_though_no_statement_named_them() -> None:
     name = TableName("shop", None, "t")
-    history = only(trace(statements("DROP DATABASE shop"), MYSQL, known=[name]))
+    history = only(trace(statements("DROP DATABASE shop"), MYSQL, known={name: None}))
     assert history.dropped
     assert history.changes
 

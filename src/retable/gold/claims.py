@@ -1,7 +1,11 @@
-"""What other gold tables have of the rows of one: the settings, or a RENAME, sent these elsewhere before."""
+"""What other gold tables have of the rows of one: the settings, or a RENAME, sent these elsewhere before.
+
+A RENAME may also come after rows that it gives to another table than the one into which they were replayed.
+"""
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,11 +14,15 @@ from retable.gold.names import gold_table
 from retable.gold.past import Past
 from retable.gold.places import Places
 from retable.gold.state import Floor, GoldState
-from retable.ledger.rows import LedgerRow
+from retable.ledger.rows import LedgerRow, TableRow
 from retable.model.event import TableName
+from retable.model.sequence import Sequence
 from retable.replay.history import TableHistory
 from retable.replay.sharded import identify, is_sharded
 from retable.source_settings import SourceSettings
+
+_LATE = "late"
+"""What was replayed into a table whose rows are another's by a late statement: they are counted once."""
 
 
 class Claims:
@@ -24,6 +32,46 @@ class Claims:
         self._past = past
         self._places = places
         self._marks: dict[str, str] = {}
+        self._late: dict[str, set[str]] = {}
+        self._there: frozenset[str] = frozenset()
+
+    def see(self, histories: Iterable[TableHistory], told: Collection[Sequence] | None) -> None:
+        """Look for rows that were replayed into another table than the one whose they are by statements just `told`.
+
+        None: by any statement.
+        """
+        histories = list(histories)
+        self._there = frozenset(each for history in histories for each in (history.identity, *history.identities))
+        self._late = {}
+        own = {history.identity: history for history in histories}
+        gone: dict[TableName, set[str]] = defaultdict(set)
+        ended: dict[TableName, list[tuple[TableRow, Sequence]]] = defaultdict(list)
+        for row in self._past.tables.values():
+            if row.identity not in self._there and not is_sharded(row.identity) and row.state != "dropped":
+                gone[row.name].add(row.identity)
+            for span in own[row.identity].spans if row.identity in own else ():
+                if span.end is not None:
+                    ended[span.name].append((row, span.end))
+        for history in histories:
+            for span in history.spans:
+                if span.start is not None:
+                    late = set(gone[span.name])
+                    if told is None or span.start in told:
+                        late |= {row.identity for row, end in ended[span.name] if self._has_rows_from(row, end)}
+                    if late := late - {history.identity}:
+                        self._late.setdefault(history.identity, set()).update(late)
+
+    def _has_rows_from(self, row: TableRow, end: Sequence) -> bool:
+        """Whether a gold table may have rows that came under a name after it had that no more."""
+        state = self._places.find(row.identity, row.gold).state
+        if state is None or str(end) in state.changes:
+            return False
+        return any(end <= mark for mark in state.mark.values())
+
+    def replaced(self, identities: Iterable[str]) -> list[TableRow]:
+        """The recorded gold tables that these take the place of: no statement tells of them any more."""
+        gone = {each for identity in identities for each in self._late.get(identity, ())} - self._there
+        return [self._past.tables[identity] for identity in sorted(gone)]
 
     @cached_property
     def _wholes(self) -> dict[str, GoldState]:
@@ -41,7 +89,8 @@ class Claims:
         others = {identity for identity, state in self._wholes.items() if not mine.isdisjoint(state.shards)}
         if history.shards:
             others |= mine & self._past.tables.keys()
-        return {identity: self._mark(identity) for identity in others - {history.identity}}
+        late = dict.fromkeys(self._late.get(history.identity, ()), _LATE)
+        return late | {identity: self._mark(identity) for identity in others - {history.identity}}
 
     def are_due(self, history: TableHistory) -> bool:
         """Whether gold is to be written anew, with rows that other tables had."""
@@ -54,10 +103,11 @@ class Claims:
     def dropped(self, history: TableHistory) -> Floor | None:
         """What silver no longer holds of the rows that those have; None: it holds all that count."""
         claims = self.of(history)
-        for _, each in history.parts():
-            if each.identity in claims:
-                state = self._places.find(each.identity, self._past.tables[each.identity].gold).state
-                floor = None if state is None or state.floor is None else state.floor.above(each.void)
+        mine = {each.identity: each.void for _, each in history.parts() if each.identity in claims}
+        for identity, void in (dict.fromkeys(self._late.get(history.identity, ())) | mine).items():
+            if identity in claims:
+                state = self._places.find(identity, self._past.tables[identity].gold).state
+                floor = None if state is None or state.floor is None else state.floor.above(void)
                 if floor is not None:
                     return floor
         return None

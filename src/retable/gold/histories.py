@@ -2,14 +2,17 @@
 
 from retable.gold.baselines import read_whole_baselines
 from retable.gold.imports import read_schema_imports
+from retable.gold.known import known_tables, lowest_of
 from retable.gold.plan import Tables
 from retable.gold.rules import Rules
 from retable.gold.rulings import read_rulings
 from retable.gold.silver import read_statements, system_of, taken, to_statement
 from retable.ledger.catalog import Lake
-from retable.ledger.read import read_tables
+from retable.ledger.kept import kept_from
+from retable.ledger.read import read_ledger, read_tables
 from retable.ledger.windows import read_windows
 from retable.model.event import TableName
+from retable.model.sequence import Sequence
 from retable.replay.statement import Statement
 from retable.source_settings import SourceSettings
 
@@ -29,6 +32,10 @@ def trace_tables(lake: Lake, source: SourceSettings) -> Tables:
     told: dict[Statement, None] = {}
     for record in records:
         told.setdefault(taken(to_statement(record, setting, system), source.takes))
-    named = {row.identity: TableName(row.database, row.schema, row.table) for row in read_tables(lake, source.name)}
-    known = [name for identity, name in named.items() if identity == f"{name}@base"]
-    return Tables.trace(list(told), rules, [], known)
+    return Tables.trace(list(told), rules, [], read_known(lake, source.name))
+
+
+def read_known(lake: Lake, source: str) -> dict[TableName, Sequence | None]:
+    """The tables that gold has though no statement made them, each with its first row."""
+    lowest = lowest_of(read_ledger(lake, source))
+    return known_tables(read_tables(lake, source), lowest, kept_from(lake, "silver", source) or "")

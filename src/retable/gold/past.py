@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from retable.gold.imports import NO_IMPORTS, Imports
+from retable.gold.known import Lowest
 from retable.gold.state import Floor
 from retable.gold.suspects import Suspect
 from retable.ledger.baselines import NO_BASELINES, Baselines
@@ -23,13 +24,13 @@ class Past:
 
     `ordinals` numbers the recorded windows by name: they are named by their start, so their names sort as they do.
     `counted` tells what the ledger counts: by window and gold name what was applied, by window and None what silver
-    held for the window when its record was whole, `counts` how many rows came to what, and `highest` the last sequence
-    of those, by partition. `tables` are the known tables by identity. `silver` digests the content of a window in
-    silver, or of all of them for None: another digest means another content, and a window that has none is empty; from
-    windows before `kept_from` retention may have dropped rows. `left_out` are the tables of the source that some window
-    was decoded without, though the settings take them now. `rulings` are what people decided about its statements and
-    rows, `imports` what dumps of its schema told, `baselines` the full copies whose pieces are windows, too; `suspects`
-    are rows that the source cannot have any more.
+    held for the window when its record was whole, `counts` how many rows came to what, `highest` the last sequence
+    of those, by partition, and `lowest` the first. `tables` are the known tables by identity. `silver` digests the
+    content of a window in silver, or of all of them for None: another digest means another content, and a window
+    that has none is empty; from windows before `kept_from` retention may have dropped rows. `left_out` are the
+    tables of the source that some window was decoded without, though the settings take them now. `rulings` are what
+    people decided about its statements and rows, `imports` what dumps of its schema told, `baselines` the full
+    copies whose pieces are windows, too; `suspects` are rows that the source cannot have any more.
     """
 
     ordinals: Mapping[str, int]
@@ -40,6 +41,7 @@ class Past:
     silver: Callable[[str | None], Mapping[str, str]]
     counts: Mapping[tuple[str, str | None], Mapping[str, int]] = field(default_factory=dict)
     highest: Mapping[tuple[str, str | None], Mapping[str, str]] = field(default_factory=dict)
+    lowest: Lowest = field(default_factory=dict)
     kept_from: str = ""
     left_out: frozenset[str] = frozenset()
     rulings: tuple[Ruling, ...] = ()

@@ -19,7 +19,9 @@ from retable.replay.references import Reference, trace_references
 from retable.replay.row_event import RowEvent
 from retable.replay.shard_parts import source_part
 from retable.replay.sharded import SHARD_COLUMN, is_sharded, join, of_shard, of_shards
-from retable.replay.timeline import Statement, Timeline, trace
+from retable.replay.statement import Statement
+from retable.replay.timeline import Timeline
+from retable.replay.trace import trace
 from retable.replay.traced import ImplicitColumn
 
 REMEDY_CLASH = (
@@ -74,10 +76,11 @@ class Tables:
         statements: list[Statement],
         rules: Rules,
         implicit: Iterable[ImplicitColumn],
-        known: Iterable[TableName],
+        known: Mapping[TableName, Sequence | None],
         holder: Callable[[str], str | None] = lambda _: None,
     ) -> "Tables":
-        """Trace the statements; of the `known` tables those that no statement made or changed are there before all.
+        """Trace the statements; of the `known` tables those that no statement made or changed are there from their
+        first row on, or before all.
 
         `holder` gives the identity of the table that has a gold name now.
         """
@@ -87,7 +90,7 @@ class Tables:
         statements = [*statements, *rules.imports.statements(takes), *starts]
         timeline = trace(statements, rules.dialect(), implicit, rulings=rules.rulings)
         told = {history.identity for history in timeline.histories()}
-        untold = [name for name in known if f"{name}@base" not in told]
+        untold = {name: first for name, first in known.items() if f"{name}@base" not in told}
         if untold:
             timeline = trace(statements, rules.dialect(), implicit, untold, rules.rulings)
         rulings = rules.rulings

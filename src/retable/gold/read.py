@@ -177,7 +177,9 @@ def read_cut(lake: Lake, source: str, window: str) -> dict[str, int | None]:
     if not cut:
         raise _no_cut(source, window)
     newest = max(row.revision for row in cut)
-    return {row.table: row.snapshot_id for row in cut if row.revision == newest}
+    # A table that is gone may have left its name to another.
+    rows = sorted((row for row in cut if row.revision == newest), key=lambda row: row.state != "dropped")
+    return {row.table: row.snapshot_id for row in rows}
 
 
 def read_as_of(lake: Lake, name: str, cut: Mapping[str, int | None]) -> pa.Table:

@@ -8,6 +8,7 @@ from functools import partial
 from retable.gold import record
 from retable.gold.baselines import read_whole_baselines
 from retable.gold.imports import read_schema_imports
+from retable.gold.known import lowest_of
 from retable.gold.past import Past
 from retable.gold.plan import gold_names
 from retable.gold.rulings import read_rulings
@@ -52,6 +53,7 @@ class Report:
             counts={(row.window, row.table): row.counts for row in replayed},
             kept_from=kept_from(self._lake, "silver", self._source) or "",
             highest={(row.window, row.table): row.highest for row in replayed},
+            lowest=lowest_of(replayed),
             left_out=frozenset(row.table for row in self._ledger if row.table and is_left_out(row, takes)),
             tables=self._tables,
             silver=partial(window_contents, self._lake, self._source, contents),

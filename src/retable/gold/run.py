@@ -23,7 +23,7 @@ from retable.gold.store import Lane
 from retable.gold.survey import Seen, Survey
 from retable.gold.suspects import Suspect
 from retable.gold.table import TableReplay
-from retable.gold.work import Outcome, Work, left_unread
+from retable.gold.work import Outcome, Work, given_up, left_unread
 from retable.ledger.rows import TableRow
 from retable.replay.fold import REMEDY_REBUILD
 from retable.replay.history import Hold, TableHistory
@@ -73,6 +73,7 @@ class Run:
         self._location = location
         self._step = step
         self._rows = first.rows
+        self._catalog = first.catalog
         self._places = Places(first.catalog, past.tables, self._is_fed, source.name, step)
         system = source.source_system or past.imports.dialect
         self._survey = Survey(first.rows, self._places, past, settings, source, system)
@@ -87,11 +88,11 @@ class Run:
         if self._past.records(applied) and self._is_finished(seen := self._survey.window(name, sketched=True), applied):
             return Replayed(name, applied[name], seen.tables, seen.statements, [])
         seen = self._survey.window(name)
+        gone = self._leave(seen)
         self._blocked = self._places.rename({i: name for i, (name, _) in seen.tables.gold_names().items()}, seen.found)
-        works = [self._work(seen, identity, applied) for identity in sorted(seen.found)]
-        due = [work for work in works if work is not None]
-        outcomes = self._replay_all(name, due)
-        suspects = self._suspects(seen, name, due, outcomes)
+        works = [work for each in sorted(seen.found) if (work := self._work(seen, each, applied)) is not None]
+        outcomes = [*self._replay_all(name, works), *gone]
+        suspects = self._suspects(seen, name, works, outcomes)
         return Replayed(name, applied[name], seen.tables, seen.statements, outcomes, suspects)
 
     def rebuild(self, gold: str, resumes: bool = False) -> Replayed:
@@ -123,6 +124,8 @@ class Run:
             raise NotFound(f"{gold} has neither rows nor columns in silver", table=gold)
         window = max(self._past.replayed)
         outcomes = self._replay_all(window, [work])
+        if outcomes[0].state.hold is None:
+            outcomes += self._leave(seen)
         suspects = self._suspects(seen, window, [work], outcomes)
         return Replayed(window, None, seen.tables, seen.statements, outcomes, suspects)
 
@@ -215,6 +218,17 @@ class Run:
         """The windows that a run counts anew: all, where other tables go into this one than before."""
         alike = state is None or (state.has_shards_of(history) and not self._gathers(history, state))
         return silver if alike else {*self._past.replayed, *silver}
+
+    def _leave(self, seen: Seen) -> list[Outcome]:
+        """Take gold tables out of the catalog whose rows are all another's, by a statement that came after them."""
+        outcomes = []
+        for row in self._survey.claims.replaced(seen.found):
+            found = self._places.find(row.identity, row.gold)
+            if found.state is not None and not found.state.is_unread:
+                self._catalog.drop(found.gold)
+                self._step(f"{found.gold}: left, its rows are those of another table")
+            outcomes.append(given_up(row))
+        return outcomes
 
     def _suspects(self, seen: Seen, window: str, works: list[Work], outcomes: list[Outcome]) -> list[Suspect]:
         """What the source cannot have any more of these tables, and of those that refer to them."""

@@ -8,6 +8,7 @@ from typing import cast
 from retable.config import Settings
 from retable.gold.bulk import Bulk, read_events
 from retable.gold.claims import Claims
+from retable.gold.known import known_tables
 from retable.gold.past import Past
 from retable.gold.places import Found, Places
 from retable.gold.plan import Tables, gold_names
@@ -17,6 +18,7 @@ from retable.gold.silver import ROW_COLUMNS, SKETCH_COLUMNS, by_name, system_of,
 from retable.gold.store import Halves, Late, Record, RowStore
 from retable.ledger.rows import TableRow
 from retable.model.event import TableName
+from retable.model.sequence import Sequence
 from retable.replay.history import TableHistory
 from retable.replay.row_event import RowEvent
 from retable.replay.sharded import is_sharded, may_go_on
@@ -122,11 +124,10 @@ class Survey:
             self._holders[gold] = next(there, None)
         return self._holders[gold]
 
-    def _known(self) -> list[TableName]:
+    def _known(self) -> dict[TableName, Sequence | None]:
         """The tables that gold has though no statement made them."""
-        names = {identity: TableName(r.database, r.schema, r.table) for identity, r in self._past.tables.items()}
-        own = {name for identity, name in names.items() if identity == f"{name}@base"}
-        return sorted(own | self.claims.untold, key=str)
+        own = known_tables(self._past.tables.values(), self._past.lowest, self._past.kept_from)
+        return {**own, **dict.fromkeys(self.claims.untold)}
 
     def _left(self, tables: Tables) -> set[str]:
         """The gold tables of several of the source's that some of these left, or left the name of."""
@@ -176,6 +177,7 @@ class Survey:
         while True:
             tables = Tables.trace([*statements], self.rules, implicit, known, self._holder)
             owned = tables.split(events)
+            self.claims.see(tables.histories(), None if told is not None else {each.position for each in pending})
             names = tables.gold_names()
             touched = set(owned) | tables.touched_by(pending, self._past.tables)
             touched |= counted & names.keys()

@@ -12,10 +12,11 @@ from retable.gold.plain import Plain
 from retable.gold.replace import Replacement
 from retable.gold.state import Floor, GoldColumn, GoldState, ShardState
 from retable.gold.store import GoldTable, Halves, Late
+from retable.ledger.rows import TableRow
 from retable.model.partitioning import PartitionField
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.fold import Bounds, Folded, Reject
-from retable.replay.history import Hold, TableHistory
+from retable.replay.history import Epoch, Hold, NameSpan, TableHistory
 from retable.replay.row_event import RowEvent
 from retable.replay.shard_parts import SHARD_ID
 from retable.replay.stages import FormerKey
@@ -298,3 +299,10 @@ def left_unread(work: Work, state: GoldState) -> Outcome:
     history = replace(work.history, changes=())
     verdicts = all_held(work.events).verdicts
     return Outcome(work.gold, state, None, history, counted_of(work), work.applied, verdicts)
+
+
+def given_up(row: TableRow) -> Outcome:
+    """What comes of a table that is no more, as its rows are another's: nothing tells of it but its record."""
+    state = GoldState(row.source, row.identity, row.name, "dropped")
+    history = TableHistory(row.identity, (NameSpan(row.name, None, None),), (Epoch(None, (), None, complete=False),))
+    return Outcome(row.gold, state, None, history)

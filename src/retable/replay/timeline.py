@@ -326,24 +326,3 @@ class Timeline:
         # A row without the column shows null on either side of such a statement: it needs no place among the rows.
         orders = not (adds or isinstance(change, CreateTable | CreateTableLike))
         table.record(at, (self._dialect.describe(change),), "applied", None, orders)
-
-
-def trace(
-    statements: Iterable[Statement],
-    dialect: Dialect,
-    implicit: Iterable[ImplicitColumn] = (),
-    known: Iterable[TableName] = (),
-    rulings: Iterable[Ruling] = (),
-) -> Timeline:
-    """Trace statements in the order of their positions. The same statement twice (a redelivery) counts once.
-
-    `known` are tables that are there though no statement made them; `rulings` are what people decided.
-    """
-    timeline = Timeline(dialect, implicit, known, rulings)
-    seen: set[tuple[Sequence, str | None, TableName | None, str]] = set()
-    for statement in sorted(statements, key=lambda s: (s.position, s.part or "", s.offset)):
-        same = (statement.position, statement.part, statement.table, statement.text)
-        if same not in seen:
-            seen.add(same)
-            timeline.apply(statement)
-    return timeline

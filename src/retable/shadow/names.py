@@ -1,13 +1,14 @@
 """Every name under which rows of a table may have come, by the statements of silver."""
 
 from retable.gold.baselines import read_whole_baselines
+from retable.gold.histories import read_known
 from retable.gold.imports import read_schema_imports
 from retable.gold.read import find_gold
 from retable.gold.rules import Rules
 from retable.gold.rulings import read_rulings
 from retable.gold.silver import read_statements
 from retable.ledger.catalog import Lake
-from retable.ledger.read import read_ledger, read_tables
+from retable.ledger.read import read_ledger
 from retable.ledger.windows import read_windows
 from retable.model.event import TableName
 from retable.shadow.plan import Ask
@@ -27,7 +28,5 @@ def names_of_tables(lake: Lake, ask: Ask) -> set[TableName]:
     statements, system = decoded.read_statements(records, source, imports.dialect)
     baselines = read_whole_baselines(lake, ask.source)
     rules = Rules(lake.settings, source, system, read_rulings(lake, ask.source), imports, baselines)
-    named = {row.identity: TableName(row.database, row.schema, row.table) for row in read_tables(lake, ask.source)}
-    known = tuple(name for identity, name in named.items() if identity == f"{name}@base")
-    told = Told(rules, statements, ordinals, replayed, known)
+    told = Told(rules, statements, ordinals, replayed, read_known(lake, ask.source))
     return {name for table in ask.tables for name in names_of(told, find_gold(lake, table)[1])}

@@ -8,6 +8,7 @@ from pyiceberg.table import Table
 
 from retable.errors import InvalidSetting
 from retable.gold.baselines import read_whole_baselines
+from retable.gold.histories import read_known
 from retable.gold.imports import read_schema_imports
 from retable.gold.read import feeds, find_gold
 from retable.gold.rules import Rules
@@ -19,7 +20,6 @@ from retable.ledger.kept import is_dropped, kept_from
 from retable.ledger.read import read_ledger, read_ledger_whole, read_tables, scan
 from retable.ledger.rows import LedgerRow
 from retable.ledger.windows import read_windows
-from retable.model.event import TableName
 from retable.model.schema import parse_gold_type
 from retable.model.sequence import LOWEST, Sequence, parse_sequence
 from retable.source_settings import SourceSettings
@@ -107,7 +107,7 @@ def _decode(
     baselines = read_whole_baselines(lake, source.name)
     ordinals = {window.name: window.ordinal for window in (*baselines.windows, *visible)}
     rules = Rules(lake.settings, source, system, read_rulings(lake, source.name), imports, baselines)
-    told = Told(rules, statements, ordinals, stored, _known(lake, source.name))
+    told = Told(rules, statements, ordinals, stored, read_known(lake, source.name))
     read_baseline_rows(lake, source.name, baselines.names & replayed, names_of(told, state) | state.names, events)
     if others := names_of(told, state) - state.names:
         decoder.decode(whole, others, stored, events)
@@ -154,12 +154,6 @@ def _held_windows(lake: Lake, source: str, state: GoldState) -> set[str]:
     rows = [row for row in read_ledger_whole(lake, source) if row.stage == "replay" and row.table in names]
     some = {row.window for row in rows if row.counts.get("held", 0) < row.counts.get("rows", 0)}
     return {row.window for row in rows} - some
-
-
-def _known(lake: Lake, source: str) -> tuple[TableName, ...]:
-    """The tables that gold has though no statement made them."""
-    names = {row.identity: TableName(row.database, row.schema, row.table) for row in read_tables(lake, source)}
-    return tuple(name for identity, name in names.items() if identity == f"{name}@base")
 
 
 def _read_gold(lake: Lake, table: Table, rows: Spill) -> None:

@@ -49,7 +49,7 @@ class Told:
     statements: Mapping[Statement, str]
     ordinals: Mapping[str, int]
     replayed: frozenset[str]
-    known: tuple[TableName, ...]
+    known: dict[TableName, Sequence | None]
     floor: Floor | None = None
     remembered: tuple[ImplicitColumn, ...] = ()
 
@@ -85,7 +85,7 @@ class Links:
 
 def names_of(told: Told, state: GoldState) -> set[TableName]:
     """Every name under which rows of a table may have come."""
-    tables = Tables.trace(list(told.statements), told.rules, [], (*told.known, *state.untold_shards))
+    tables = Tables.trace(list(told.statements), told.rules, [], told.known | dict.fromkeys(state.untold_shards))
     return tables.names_of(state.identity) or state.names
 
 
@@ -139,7 +139,7 @@ class Rebuild:
             by_name.setdefault(shape.name, []).append(event)
         implicit, widenings = list(self._told.remembered), Widenings()
         while True:
-            known = (*self._told.known, *self._state.untold_shards)
+            known = self._told.known | dict.fromkeys(self._state.untold_shards)
             tables = Tables.trace(list(self._told.statements), self._told.rules, implicit, known)
             owned = tables.split(by_name)
             holds = {self._state.identity: self._standing}

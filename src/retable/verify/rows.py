@@ -104,7 +104,7 @@ def _as_known(told: Told, state: GoldState) -> Told:
 
 
 def _histories(told: Told, statements: Mapping[Statement, str], state: GoldState) -> list[TableHistory]:
-    tables = Tables.trace(list(statements), told.rules, [], (*told.known, *state.untold_shards))
+    tables = Tables.trace(list(statements), told.rules, [], told.known | dict.fromkeys(state.untold_shards))
     return [history for history in tables.histories() if history.identity == state.identity]
 
 
