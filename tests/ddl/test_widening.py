@@ -18,6 +18,10 @@ from retable.ddl.widening import keeps_values
         ("enum('a','b')", "enum('a','b','c')"),
         ("decimal(10,2) unsigned", "decimal(12,2)"),
         ("float", "double"),
+        ("float", "FLOAT(53)"),
+        ("float(24)", "float"),
+        ("FLOAT(25)", "double"),
+        ("double", "float(30)"),
         ("bit(8)", "bit(16)"),
         ("varbinary(10)", "blob"),
         ("int", "varchar(20)"),
@@ -111,3 +115,11 @@ def test_a_change_of_another_database_that_keeps_every_value(system: str, old: s
 @pytest.mark.parametrize(("system", "old", "new"), told(CUT))
 def test_a_change_of_another_database_that_may_change_a_value(system: str, old: str, new: str) -> None:
     assert not keeps_values(system, old, new)
+
+
+def test_json_is_text_in_mariadb_and_a_form_of_its_own_in_mysql() -> None:
+    for old in ("text", "longtext", "varchar(20)"):
+        assert keeps_values("mariadb", old, "json")
+        assert not keeps_values("mysql", old, "json")
+    assert keeps_values("mariadb", "json", "longtext")
+    assert not keeps_values("mariadb", "json", "text")

@@ -12,6 +12,7 @@ from laws.memory import Table
 from laws.story import Story, tell
 from laws.world import World
 from retable.decode.silver import events_to_batch
+from retable.gold.known import known_tables
 from retable.gold.rows import sequence_type, to_column
 from retable.gold.rules import Rules
 from retable.gold.state import SEQUENCE_COLUMN, Floor, GoldState
@@ -98,8 +99,7 @@ class Verifier:
 
     def _told(self, state: GoldState) -> Told:
         world = self._world
-        tables = {identity: TableName(row.database, row.schema, row.table) for identity, row in world.tables.items()}
-        known = tuple(name for identity, name in tables.items() if identity == f"{name}@base")
+        known = known_tables(world.tables.values(), world.lowest_of_gold, world.kept_from)
         held = {window for (window, i), counts in world.counts.items() if i == state.identity and _is_held(counts)}
         is_whole = state.hold is not None and state.hold.position is None
         return Told(

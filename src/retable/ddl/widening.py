@@ -3,12 +3,13 @@
 from collections.abc import Callable
 
 from retable.ddl.mysql.widening import keeps_values as _mysql
+from retable.ddl.mysql.widening import mariadb_keeps_values as _mariadb
 from retable.ddl.oracle.widening import keeps_values as _oracle
 from retable.ddl.sqlserver.widening import keeps_values as _sqlserver
 
 _SYSTEMS: dict[str, Callable[[str, str], bool]] = {
     "mysql": _mysql,
-    "mariadb": _mysql,
+    "mariadb": _mariadb,
     "oracle": _oracle,
     "sqlserver": _sqlserver,
 }

@@ -80,9 +80,12 @@ class AddColumn:
 
 @dataclass(frozen=True, slots=True)
 class DropColumn:
+    """A column goes; `leaves_key`: where the primary key has it, the key goes on without it, as MySQL has it."""
+
     table: TableName
     name: str
     if_exists: bool = False
+    leaves_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)

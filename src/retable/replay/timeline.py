@@ -191,6 +191,8 @@ class Timeline:
                 if target.hold is not None:
                     return None
                 target.save(at.position)
+                if isinstance(change, DropColumn) and change.leaves_key:
+                    self._leave_key(target, change.name, at)
                 return self._columns(target, at, change, number)
             case _:
                 assert_never(change)
@@ -318,6 +320,13 @@ class Timeline:
             table.key_changes.append(at.position)
         self._note(table, at, change)
         return None
+
+    def _leave_key(self, table: TracedTable, name: str, at: Statement) -> None:
+        """Take a column that goes out of the primary key."""
+        keys = table.epochs[-1].keys or ()
+        left = tuple(key for key in keys if key.lower() != name.lower())
+        if left != keys:
+            self._set_key(table, left, at, SetKey(table.name, left))
 
     # --- recording -----------------------------------------------------------------------------------------------
     def _note(self, table: TracedTable, at: Statement, change: SchemaChange) -> None:

@@ -152,7 +152,7 @@ def _read_drop(cursor: Cursor, table: TableName, names: Names) -> list[SchemaCha
     if_exists = cursor.take("IF", "EXISTS")
     name = cursor.name()
     cursor.take_any({"RESTRICT", "CASCADE"})
-    return [DropColumn(table, name, if_exists)]
+    return [DropColumn(table, name, if_exists, leaves_key=True)]
 
 
 def _read_drop_key(cursor: Cursor, table: TableName) -> SetKey | NoChange:

@@ -45,7 +45,8 @@ _MYSQL_PLAIN: dict[str, GoldType] = {
 }
 
 _ATTRIBUTES = frozenset({"unsigned", "signed", "zerofill"})
-_LARGEST_FLOAT_PRECISION = 24
+LARGEST_FLOAT_PRECISION = 24
+"""Bits; a FLOAT(p) of more is a DOUBLE (MySQL's manual, Floating-Point Types)."""
 
 
 def mysql_type_name(name: str) -> str:
@@ -99,7 +100,7 @@ def _decimal(lengths: list[int] | None, lengths_told: bool) -> GoldType | None:
 def _float(lengths: list[int] | None) -> GoldType | None:
     """FLOAT(53) is a double; FLOAT(7,4) is a float that shows four digits."""
     match lengths:
-        case [precision] if precision > _LARGEST_FLOAT_PRECISION:
+        case [precision] if precision > LARGEST_FLOAT_PRECISION:
             return _DOUBLE
         case [] | [_] | [_, _]:
             return _FLOAT

@@ -2,6 +2,8 @@
 
 import re
 
+from retable.ddl.mysql.types import LARGEST_FLOAT_PRECISION
+
 _INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint")
 _TYPE = re.compile(r"\s*([a-z]+)(?:\s*\((.*)\))?(.*)\Z", re.IGNORECASE | re.DOTALL)
 _LABEL = re.compile(r"'((?:[^'\\]|''|\\.)*)'")
@@ -53,14 +55,22 @@ def keeps_values(old: str, new: str) -> bool:
     return kind == new_kind or (kind == "json" and new_kind == "longtext")
 
 
+def mariadb_keeps_values(old: str, new: str) -> bool:
+    """Say the same of MariaDB, where JSON is a LONGTEXT that is checked (its manual, JSON Data Type)."""
+    return keeps_values(*("longtext" if kind.strip().lower() == "json" else kind for kind in (old, new)))
+
+
 def parse_type(text: str) -> tuple[str, str, str] | None:
     """Cut a type into its name, what stands in its parentheses, and its options; ZEROFILL is UNSIGNED too."""
     match = _TYPE.match(text)
     if match is None:
         return None
-    kind = match[1].lower()
+    kind, arguments = match[1].lower(), match[2] or ""
     options = match[3].lower()
-    return _SYNONYMS.get(kind, kind), match[2] or "", f"{options} unsigned" if "zerofill" in options else options
+    if kind == "float" and arguments.strip().isdigit():
+        # One number is a precision, which names one of two types; two say how many digits are shown.
+        kind, arguments = "double" if int(arguments) > LARGEST_FLOAT_PRECISION else "float", ""
+    return _SYNONYMS.get(kind, kind), arguments, f"{options} unsigned" if "zerofill" in options else options
 
 
 def labels(arguments: str) -> list[str]:
