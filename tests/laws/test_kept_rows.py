@@ -36,6 +36,22 @@ def test_text_that_becomes_json_on_mariadb_stays_as_it_is(cut: int) -> None:
     assert rows(world) == [{"id": 1, "v": '{"b": 1,  "a": 2}'}, {"id": 2, "v": "{}"}]
 
 
+@pytest.mark.parametrize("cut", range(4))
+def test_types_that_messages_name_without_lengths_take_every_value(cut: int) -> None:
+    """Canal JSON as DTS writes it; no statement tells of the table."""
+    types = {"id": "int", "d": "decimal", "b": "bit", "v": "varchar"}
+    insert = partial(row, op="INSERT", types=types)
+    messages = [
+        insert(1, id="1", d="1234.5600", b="1", v="x"),
+        insert(2, id="2", d="99999999999999.99", b="5", v="y" * 300),
+        ddl(3, "alter table t modify v varchar(500)"),
+    ]
+    assert rows(run([messages[:cut], messages[cut:]])) == [
+        {"id": 1, "d": "1234.5600", "b": 1, "v": "x"},
+        {"id": 2, "d": "99999999999999.99", "b": 5, "v": "y" * 300},
+    ]
+
+
 @pytest.mark.parametrize("cut", range(7))
 @pytest.mark.parametrize(
     ("statement", "keys"),

@@ -86,7 +86,7 @@ class Rules:
         if wire is not None and is_baseline(wire):
             return None, self._ruled(table, name, baseline_type(wire)) or GoldType("string")
         told = None if wire is None else find_format(self.source.format).untold(wire)
-        kind = gold_type(self.system, told) if isinstance(told, str) else told
+        kind = gold_type(self.system, told, lengths_told=False) if isinstance(told, str) else told
         return wire if isinstance(told, str) else None, self._ruled(table, name, kind) or GoldType("string")
 
     def column_names(self, history: TableHistory) -> dict[str, str]:
