@@ -251,6 +251,22 @@ ALTER TABLE t ADD CONSTRAINT `c` FOREIGN KEY IF NOT EXISTS (a, b) REFERENCES u (
 -- => nothing: ALTER TABLE: foreign key | foreign key of shop.t: c (a, b) to shop.u (x, y), on delete set_null, on update refuse | foreign key of shop.t: (z) to shop.u (z), on delete refuse, on update refuse
 ALTER TABLE t DROP FOREIGN KEY t.f, DROP CONSTRAINT `a b`
 -- => nothing: ALTER TABLE: foreign key, constraint | drop foreign key from shop.t: f | drop foreign key from shop.t: `a b`
+CREATE TABLE t (a INT, b INT, PRIMARY KEY USING BTREE (a), UNIQUE KEY (b) USING HASH COMMENT 'x, y', KEY k (b) KEY_BLOCK_SIZE=8 INVISIBLE, FULLTEXT KEY (b) WITH PARSER ngram, VECTOR INDEX v (b) M=8 DISTANCE=euclidean, CHECK (a > 0) NOT ENFORCED, KEY c (b) CLUSTERING=YES NOT IGNORED ENGINE_ATTRIBUTE '{}')
+-- => create shop.t (a INT not null, b INT; key a)
+CREATE TABLE t (a INT, KEY k (a) FROB, b INT)
+-- => unsupported for shop.t: 'KEY k (a) FROB, b INT)' is not understood at 'FROB, b INT)'
+CREATE TABLE t (a INT, PRIMARY KEY (a) b INT)
+-- => unsupported for shop.t: 'PRIMARY KEY (a) b INT)' is not understood at 'b INT)'
+CREATE TABLE t (a INT, CHECK (a > 0) b INT)
+-- => unsupported for shop.t: 'CHECK (a > 0) b INT)' is not understood at 'b INT)'
+ALTER TABLE t ADD INDEX i (a) FROB, DROP COLUMN b
+-- => unsupported for shop.t: 'ADD INDEX i (a) FROB, DROP COLUMN b' is not understood at 'FROB, DROP COLUMN b'
+ALTER TABLE t ALTER INDEX i FROB, DROP COLUMN b
+-- => unsupported for shop.t: 'ALTER INDEX i FROB, DROP COLUMN b' is not understood at 'FROB, DROP COLUMN b'
+ALTER TABLE t ALTER CHECK c NOT ENFORCED, ALTER INDEX i NOT IGNORED, DROP COLUMN b
+-- => drop from shop.t: b
+CREATE TABLE t (a INT NOT SECONDARY, id BIGINT NOT NULL AUTO_INCREMENT BY GROUP UNIT COUNT 1 INDEX 0, PRIMARY KEY (id)) SECONDARY_ENGINE=RAPID
+-- => create shop.t (a INT, id BIGINT not null; key id)
 CREATE TABLE t (a INT, FOREIGN KEY k (a) REFERENCES `o``x`.`u v` (b, c) MATCH SIMPLE ON UPDATE CASCADE ON DELETE SET DEFAULT)
 -- => create shop.t (a INT; no key; foreign key k (a) to `o``x`.`u v` (b, c), on delete refuse, on update cascade)
 CREATE TABLE t (a INT, CONSTRAINT FOREIGN KEY (a) REFERENCES u ON DELETE CASCADE)
@@ -388,7 +404,7 @@ ALTER TABLE t DROP COLUMN a b
 ALTER TABLE t ADD a INT(5) CHAR
 -- => unsupported for shop.t: 'ADD a INT(5) CHAR' is not understood at 'CHAR'
 ALTER TABLE t ADD INDEX i (a) FROB (b
--- => unsupported for shop.t: 'ADD INDEX i (a) FROB (b' is not understood at its end
+-- => unsupported for shop.t: 'ADD INDEX i (a) FROB (b' is not understood at 'FROB (b'
 ALTER TABLE t COMMENT 'a' 'b'
 -- => unsupported for shop.t: "COMMENT 'a' 'b'" is not understood at "'b'"
 ALTER TABLE t ADD CONSTRAINT c FROB (a)

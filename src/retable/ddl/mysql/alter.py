@@ -2,7 +2,7 @@
 
 from retable.ddl.mysql.columns import ColumnDefinition, read_charset, read_column, read_place
 from retable.ddl.mysql.cursor import Cursor
-from retable.ddl.mysql.elements import read_elements, read_key
+from retable.ddl.mysql.elements import read_elements, read_key, skip_enforcement, skip_index_visibility
 from retable.ddl.mysql.names import Names, skip_wait
 from retable.ddl.mysql.references import of_database
 from retable.ddl.order import in_order
@@ -206,7 +206,9 @@ def _read_alter(cursor: Cursor) -> NoChange:
     cursor.expect("ALTER")
     if cursor.word in ("INDEX", "KEY", "CHECK", "CONSTRAINT"):
         what = cursor.next().text.lower()
-        cursor.skip_to(",")
+        cursor.name()
+        if not skip_index_visibility(cursor):
+            skip_enforcement(cursor)
         return NoChange(what)
     cursor.take("COLUMN")
     cursor.take("IF", "EXISTS")

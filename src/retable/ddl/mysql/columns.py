@@ -139,6 +139,8 @@ def _decoded(value: bytes) -> str | None:
 def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
     """Read the next option; False where none comes next."""
     match cursor.word:
+        case "NOT" if cursor.take("NOT", "SECONDARY"):
+            pass
         case "NOT":
             cursor.expect("NOT", "NULL")
             column.not_null = True
@@ -148,6 +150,7 @@ def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
         case "AUTO_INCREMENT":
             cursor.next()
             column.numbered = True
+            _skip_numbering(cursor)
         case "SERIAL":
             cursor.expect("SERIAL", "DEFAULT", "VALUE")
             column.not_null = column.numbered = True
@@ -171,6 +174,18 @@ def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
         case _:
             return _skip_option(cursor)
     return True
+
+
+def _skip_numbering(cursor: Cursor) -> None:
+    """Step over how PolarDB-X numbers rows: `BY GROUP UNIT COUNT 1 INDEX 0`, `BY SIMPLE WITH CACHE`."""
+    if cursor.take("BY"):
+        if not cursor.take_any({"GROUP", "SIMPLE", "TIME", "NEW"}):
+            raise cursor.unknown()
+        cursor.take("WITH", "CACHE")
+    if cursor.take("UNIT", "COUNT"):
+        cursor.number()
+        cursor.expect("INDEX")
+        cursor.number()
 
 
 def _read_generated(cursor: Cursor, column: ColumnDefinition) -> None:

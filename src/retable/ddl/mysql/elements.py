@@ -71,9 +71,68 @@ def read_key(cursor: Cursor) -> Key | None:
         return None
     if what == "foreign key":
         return Key(what, reference=read_foreign_key(cursor, name))
-    columns: tuple[str, ...] = ()
-    if cursor.take("PRIMARY", "KEY"):
-        cursor.skip_to("(")
-        columns = read_key_columns(cursor)
-    cursor.skip_to(",")
-    return Key(what, columns)
+    if what == "check":
+        cursor.next()
+        if not cursor.skip_group():
+            raise cursor.unknown()
+        skip_enforcement(cursor)
+        return Key(what)
+    columns = _read_index(cursor)
+    while _skip_index_option(cursor):
+        pass
+    return Key(what, columns if what == "primary key" else ())
+
+
+def skip_enforcement(cursor: Cursor) -> None:
+    """Step over whether a constraint is enforced."""
+    if not cursor.take("NOT", "ENFORCED"):
+        cursor.take("ENFORCED")
+
+
+def skip_index_visibility(cursor: Cursor) -> bool:
+    """Step over whether an index is used; False where nothing tells."""
+    return cursor.take("NOT", "IGNORED") or cursor.take_any({"VISIBLE", "INVISIBLE", "IGNORED"})
+
+
+def _read_index(cursor: Cursor) -> tuple[str, ...]:
+    """Read an index from its kind to its columns; none are told of one that is over an expression."""
+    is_primary = cursor.take("PRIMARY", "KEY")
+    if not is_primary:
+        cursor.take_any({"UNIQUE", "FULLTEXT", "SPATIAL"})
+        cursor.take_any({"INDEX", "KEY"})
+        cursor.take("IF", "NOT", "EXISTS")
+    while not cursor.sees("("):
+        if cursor.take("USING"):
+            cursor.next()
+        else:
+            cursor.name()
+    if is_primary:
+        return read_key_columns(cursor)
+    cursor.skip_group()
+    return ()
+
+
+def _skip_index_option(cursor: Cursor) -> bool:
+    """Step over one option behind an index; False where none comes next. MariaDB has others, as `M=8`."""
+    if skip_index_visibility(cursor) or cursor.take_any({"CLUSTERED", "NONCLUSTERED", "GLOBAL", "LOCAL"}):
+        return True
+    if cursor.take("USING"):
+        cursor.next()
+    elif cursor.take("WITH", "PARSER"):
+        cursor.name()
+    elif cursor.take("COMMENT"):
+        cursor.take("=")
+        cursor.expect_string()
+    elif cursor.take_any({"KEY_BLOCK_SIZE", "BLOCK_SIZE", "ENGINE_ATTRIBUTE", "SECONDARY_ENGINE_ATTRIBUTE"}):
+        cursor.take("=")
+        cursor.next()
+    else:
+        mark = cursor.mark
+        if cursor.ended or cursor.word in (",", ")", ";"):
+            return False
+        cursor.next()
+        if not cursor.take("="):
+            cursor.rewind(mark)
+            return False
+        cursor.next()
+    return True

@@ -2,7 +2,7 @@
 
 from retable.ddl.defaults import for_no_rows
 from retable.ddl.oracle.columns import ColumnDefinition, read_column
-from retable.ddl.oracle.constraints import read_column_list, read_state
+from retable.ddl.oracle.constraints import read_column_list, read_state, take_cascade
 from retable.ddl.oracle.cursor import Cursor
 from retable.ddl.oracle.elements import at_column, read_elements, read_other, skip_log_group
 from retable.ddl.oracle.names import Names, is_recycled
@@ -36,6 +36,8 @@ _PHYSICAL = frozenset(
 _WHOLE = frozenset({"ILM", "FLASHBACK", "ANNOTATIONS"})
 _MOVES = frozenset({"MOVE", "SPLIT", "MERGE", "COALESCE"})
 _GENERATED_NAME = "SYS_C"
+_STATISTICS = ("SYS_STS", "SYS_STU")
+"""How the names begin of the hidden columns of extended statistics."""
 
 
 def read_alter_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
@@ -94,7 +96,8 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
         elements = read_elements(cursor)
         added, keys, others = list(elements.columns), elements.primary, list(elements.others)
     elif at_column(cursor):
-        added, keys, others = [read_column(cursor)], (), []
+        column = read_column(cursor)
+        added, keys, others = ([], (), ["statistics"]) if column.hidden else ([column], (), [])
     else:
         what, keys = read_other(cursor)
         added, others = [], [what]
@@ -196,10 +199,11 @@ def _read_dropped(cursor: Cursor, table: TableName) -> list[SchemaChange]:
     """Read `COLUMN a` or `(a, b)` of DROP and SET UNUSED, and how the rest is done."""
     cursor.take("COLUMN")
     columns = read_column_list(cursor) if cursor.sees("(") else (cursor.name(),)
-    while cursor.take("CASCADE", "CONSTRAINTS") or cursor.take_any({"INVALIDATE", "ONLINE"}):
+    while take_cascade(cursor) or cursor.take_any({"INVALIDATE", "ONLINE"}):
         pass
     _skip_checkpoint(cursor)
-    return [DropColumn(table, name) for name in columns]
+    hidden = [name for name in columns if name.startswith(_STATISTICS)]
+    return [NoChange("statistics") if name in hidden else DropColumn(table, name) for name in columns]
 
 
 def _skip_checkpoint(cursor: Cursor) -> None:
@@ -252,6 +256,10 @@ def _read_state_change(cursor: Cursor) -> NoChange:
         cursor.expect("CONSTRAINT")
         cursor.name()
         return _constraint_state(cursor, name) if disables else _skip_states(cursor, "constraint")
+    if cursor.take("LOGICAL", "REPLICATION"):
+        if not cursor.take("ALL", "KEYS"):
+            cursor.take("ALLOW", "NOVALIDATE", "KEYS")
+        return NoChange("logical replication")
     for words in (("TABLE", "LOCK"), ("ALL", "TRIGGERS"), ("ROW", "MOVEMENT"), ("CONTAINER_MAP",)):
         if cursor.take(*words):
             return NoChange(" ".join(words).lower())

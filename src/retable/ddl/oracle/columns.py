@@ -23,7 +23,10 @@ _PLAIN_OPTIONS = frozenset({"VISIBLE", "INVISIBLE", "SORT", "VIRTUAL", "DECRYPT"
 
 @dataclass(slots=True)
 class ColumnDefinition:
-    """What one definition says, while it is read. `numbered` by an identity; `source_type` is empty where untold."""
+    """What one definition says, while it is read. `numbered` by an identity; `source_type` is empty where untold.
+
+    A `hidden` column is of extended statistics: no row shows it, and no message has it.
+    """
 
     name: str
     source_type: str = ""
@@ -32,6 +35,7 @@ class ColumnDefinition:
     primary: bool = False
     numbered: bool = False
     generated: bool = False
+    hidden: bool = False
 
     @property
     def tells_default(self) -> bool:
@@ -68,6 +72,9 @@ def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
             _read_generated(cursor, column)
         case word if word in _PLAIN_OPTIONS:
             cursor.next()
+        case "BY":
+            cursor.expect("BY", "USER", "FOR", "STATISTICS")
+            column.hidden = True
         case "COLLATE":
             cursor.next()
             cursor.name()

@@ -53,6 +53,16 @@ def read_constraint(cursor: Cursor) -> Constraint:
 def read_state(cursor: Cursor) -> bool:
     """Step over one word on a constraint's state or on its index; False where none comes next."""
     match cursor.word:
+        case "LOCAL":
+            cursor.next()
+            _skip_index_partitions(cursor)
+        case "GLOBAL":
+            cursor.next()
+            if cursor.take("PARTITION", "BY"):
+                cursor.next()
+                if not cursor.skip_group():
+                    raise cursor.unknown()
+                _skip_index_partitions(cursor)
         case word if word in _STATE_WORDS:
             cursor.next()
         case word if word in _STATE_WORDS_WITH_ONE:
@@ -81,6 +91,20 @@ def read_state(cursor: Cursor) -> bool:
         case _:
             return False
     return True
+
+
+def _skip_index_partitions(cursor: Cursor) -> None:
+    """Step over the partitions of an index: a list of them, or how many and where."""
+    if cursor.take("PARTITIONS"):
+        cursor.number()
+    if cursor.take("STORE", "IN") and not cursor.sees("("):
+        raise cursor.unknown()
+    cursor.skip_group()
+
+
+def take_cascade(cursor: Cursor) -> bool:
+    """Take CASCADE CONSTRAINTS, as it may be written by one word or the other."""
+    return cursor.take("CASCADE", "CONSTRAINTS") or cursor.take("CASCADE", "CONSTRAINT")
 
 
 def read_column_list(cursor: Cursor) -> tuple[str, ...]:

@@ -30,7 +30,10 @@ def read_elements(cursor: Cursor) -> Elements:
             primary = primary or key
         else:
             column = read_column(cursor)
-            columns.append(column)
+            if column.hidden:
+                others.append("statistics")
+            else:
+                columns.append(column)
             primary = primary or ((column.name,) if column.primary else ())
         if not cursor.take(","):
             cursor.expect(")")

@@ -7,6 +7,7 @@ under a name that begins with BIN$, and is dropped as that. Grammar: the SQL Lan
 
 from retable.ddl.oracle.alter import read_alter_table
 from retable.ddl.oracle.comments import readings
+from retable.ddl.oracle.constraints import take_cascade
 from retable.ddl.oracle.create import read_create_table
 from retable.ddl.oracle.cursor import Cursor
 from retable.ddl.oracle.names import Names, is_recycled
@@ -88,7 +89,7 @@ def _read_drop(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
 def _read_drop_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
     if_exists = cursor.take("IF", "EXISTS")
     table = names.read(cursor)
-    cursor.take("CASCADE", "CONSTRAINTS")
+    take_cascade(cursor)
     cursor.take("PURGE")
     if cursor.take("AS"):
         cursor.name()
