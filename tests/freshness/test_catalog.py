@@ -173,10 +173,10 @@ def test_rows_of_another_partition_tell_nothing_of_what_is_older_than_a_hold(fee
 
 
 def marked(feed: Feed, gold: str, mark: dict[str, Sequence]) -> None:
-    _changed(feed, gold, mark=mark)
+    changed(feed, gold, mark=mark)
 
 
-def _changed(feed: Feed, gold: str, **more: object) -> None:
+def changed(feed: Feed, gold: str, **more: object) -> None:
     table = feed.lake.load(gold)
     state = from_properties(table.properties)
     assert state is not None
@@ -199,7 +199,7 @@ def test_a_hold_without_a_position_leaves_all_of_its_table_in_doubt(feed: Feed) 
 def test_half_of_an_update_stops_its_table_at_its_own_time(feed: Feed) -> None:
     for hour in (5, 6, 7):
         feed.proves(hour, row=f"0{hour}:50")
-    _changed(feed, "gold_shop.orders", pending={"0.9.0": name(7), "0.8.1": name(6), "0.7.1": name(6)})
+    changed(feed, "gold_shop.orders", pending={"0.9.0": name(7), "0.8.1": name(6), "0.7.1": name(6)})
     assert (cause(feed), reached(feed)) == ("PENDING", at("05:50"))
     feed.event(6, Sequence(0, 7, 1), "06:40", part=None)
     feed.event(6, Sequence(0, 8, 1), "06:45", part=None)
