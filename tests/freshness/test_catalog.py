@@ -7,12 +7,13 @@ from decimal import Decimal
 
 import pytest
 
-from feeding import EACH, ORDERED, Feed, at, name
+from feeding import EACH, ORDERED, SOURCE, Feed, at, name
 from lakes import SettingsWriter
 from published import publish
 from retable.errors import NotFound
 from retable.freshness.catalog import ask, record
 from retable.freshness.progress import Progress, read_progress, read_promises
+from retable.freshness.watermark import Line, Stamps, to_rows
 from retable.gold.state import from_properties, hold_json, to_properties
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.read import read_watermarks
@@ -105,6 +106,21 @@ def test_where_partitions_are_ordered_one_is_enough(write_settings: SettingsWrit
     feed.proves(5, 1, row="05:40")
     feed.proves(7, 0, heartbeat="07:10")
     assert cause(feed, lowest="heartbeat") is None
+
+
+def test_topics_without_a_row_are_waited_for_by_nobody_where_each_table_has_its_own(
+    write_settings: SettingsWriter,
+) -> None:
+    """Older versions recorded them; a promise may have them, too."""
+    feed = fed(open_lake(write_settings(SOURCE.format(format="debezium_json"))))
+    append_rows(feed.lake, to_rows("dump", Line(name(5), 0, {"shop.t/1": Stamps()}, {}), at("06:30")))
+    for hour in (6, 7):
+        feed.proves(hour, 2)
+        feed.proves(hour, 0, row=f"0{hour}:50")
+    assert (cause(feed), reached(feed)) == (None, at("07:50"))
+    verdict = ask(feed.lake, ["gold_shop.orders"], at("08:00"), "row", LATER)
+    assert "the partition shop.t/0 is silent" in verdict.words
+    assert "send all of them to one topic" in verdict.words
 
 
 def test_a_window_that_was_decoded_anew_proves_what_it_says_now(feed: Feed) -> None:

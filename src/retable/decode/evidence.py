@@ -26,10 +26,13 @@ def grade_of(event: ChangeEvent, broker_ms: int | None, context: DecodeContext) 
     return "canary" if is_canary else grade
 
 
-def evidence_rows(source: str, window: str, epoch: int, tally: Tally, now: datetime) -> list[EvidenceRow]:
+def evidence_rows(
+    source: str, window: str, epoch: int, tally: Tally, now: datetime, *, topic_a_table: bool = False
+) -> list[EvidenceRow]:
     """Give what is recorded of a decoded window: every partition that it has a message of, and its latest stamps.
 
-    A line that is no record of its container has no partition (-1), so it says nothing of any.
+    A line that is no record of its container has no partition (-1), so it says nothing of any. With a topic for each
+    table, one without a row is of statements or heartbeats: no row ever comes there, and nobody waits for one.
     """
     found: dict[tuple[str, int], dict[str | None, Count]] = {}
     for alike, count in tally.items():
@@ -50,6 +53,7 @@ def evidence_rows(source: str, window: str, epoch: int, tally: Tally, now: datet
             now,
         )
         for (topic, partition), by_grade in sorted(found.items())
+        if not topic_a_table or any(grade is not None for grade in by_grade)
     ]
 
 

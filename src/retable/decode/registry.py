@@ -46,6 +46,7 @@ class Format:
     `untold` gives, for a wire type, the type of a column that no statement told: a gold type, or a type's text in the
     dialect of the source, or None where the format does not know the wire type. `ordered_partitions` says whether the
     producer writes its partitions in the order of the source, so that what proves one partition fresh proves all.
+    `topic_a_table`: each table has a topic of its own, unless a router joins them, and what is no row comes in others.
     `time_zone` says in words what the setting of that name decides, `cannot_tell` what no message tells, sentence by
     sentence as docs/formats.md does. `implied` gives what a statement that came without its text means by its `op_raw`
     alone, where that tells. `told` gives the form of values whose wire type leaves it open, by the column's type in its
@@ -72,6 +73,7 @@ class Format:
     drafts: tuple[Mapping[str, str], ...] = ({},)
     is_own: Callable[[bytes], bool] = _always
     untyped: Mapping[str, str] = field(default_factory=dict)
+    topic_a_table: bool = False
 
 
 FORMATS: dict[str, Format] = {
@@ -150,6 +152,7 @@ FORMATS: dict[str, Format] = {
             told=debezium_json.told,
             options=debezium_json.OPTIONS,
             untyped=debezium_json.UNTYPED,
+            topic_a_table=True,
         ),
         Format(
             shareplex_json.NAME,

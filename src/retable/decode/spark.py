@@ -99,7 +99,8 @@ def decode(
             source=source.name,
             window=window,
         )
-    run = _Run(source.name, window, run_id, now, source_format(source).version)
+    spoken = source_format(source)
+    run = _Run(source.name, window, run_id, now, spoken.version)
     with spark_explained(lake.settings.lake):
         layers = _layers(lake, run)
         try:
@@ -119,7 +120,10 @@ def decode(
             for layer, made in zip(layers, (share.silver, share.quarantine), strict=True)
         ]
     seconds = perf_counter() - started
-    record_evidence(lake, evidence_rows(source.name, window, source.source_epoch, share.tally, now))
+    evidence = evidence_rows(
+        source.name, window, source.source_epoch, share.tally, now, topic_a_table=spoken.topic_a_table
+    )
+    record_evidence(lake, evidence)
     record_decode(lake, recorded, landed, counts, tables, run.decoder, run_id, seconds, now)
     shown = {name: dict(table.counts) for name, table in tables.items()}
     return StageReport(source.name, window, "decode", counts, shown, wrote=any(wrote), seconds=seconds)

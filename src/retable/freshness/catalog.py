@@ -190,6 +190,7 @@ def _facts(
         blockers,
         read_unpublished(lake, source, quarantine, before) if whole else (),
         source.paused,
+        find_format(source.format).topic_a_table,
     )
 
 

@@ -76,6 +76,7 @@ class SourceFacts:
     end of the last recorded window. `ahead` counts, by partition, the stamps of the line's last window that lie ahead
     of the clock. `blockers` has every table that was asked for, by gold name; `own` blocks the source itself, if
     all of it was asked for, and none of these. `paused` is why the settings let no new window be recorded.
+    `topic_a_table`: each table has a topic of its own, so that a canary row proves its own only.
     """
 
     source: str
@@ -87,6 +88,7 @@ class SourceFacts:
     blockers: Mapping[str, Sequence[Blocker]] = field(default_factory=dict)
     own: Sequence[Blocker] = ()
     paused: str | None = None
+    topic_a_table: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +239,7 @@ def _silent(facts: SourceFacts, through: datetime, lowest: Grade) -> Cause:
     return Cause(
         "SILENT",
         f"the partition {name} is silent {told}: no {kinds} stamped {spell(through)} or later{more}{unbelieved}",
-        _SPEAK,
+        _SPEAK_OF_ITS_TABLE if facts.topic_a_table else _SPEAK,
         partition=name,
         window=facts.line.window,
         since=since,
@@ -247,4 +249,8 @@ def _silent(facts: SourceFacts, through: datetime, lowest: Grade) -> Cause:
 _SPEAK = (
     "the next message of that partition proves it; where the source is quiet, let it update a canary row every minute "
     "(`canary` in the settings), or accept the grade `drained`"
+)
+_SPEAK_OF_ITS_TABLE = (
+    "the next row of that table proves it; where tables are quiet, let the connector send all of them to one topic of "
+    "one partition, where a canary row every minute proves all (docs/formats.md), or accept the grade `drained`"
 )

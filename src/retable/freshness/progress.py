@@ -7,13 +7,13 @@ from datetime import UTC, datetime, timedelta
 
 from retable.decode.registry import find_format
 from retable.freshness.gate import Stuck
-from retable.freshness.watermark import Line, Watermarks, from_rows, partition_name
+from retable.freshness.watermark import Line, Stamps, Watermarks, from_rows, partition_name
 from retable.gold.past import NO_FILES
 from retable.gold.silver import window_contents
 from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_evidence, read_ledger, read_watermarks
-from retable.ledger.rows import LedgerRow, Stage, WatermarkRow
+from retable.ledger.rows import EvidenceRow, LedgerRow, Stage, WatermarkRow
 from retable.ledger.windows import read_windows
 from retable.model.window import Window, window_name, window_start
 from retable.source_settings import SourceSettings
@@ -61,7 +61,13 @@ def read_progress(lake: Lake, source: SourceSettings, promises: Sequence[Waterma
     done = _done(lake, source.name, behind)
     # Evidence is written before the ledger says that its window is decoded, so it is read after it.
     evidence = read_evidence(lake, source.name, at_least={"window": last} if last else None)
-    ordered = find_format(source.format).ordered_partitions
+    spoken = find_format(source.format)
+    ordered = spoken.ordered_partitions
+    if spoken.topic_a_table:
+        # Older versions recorded the topics of heartbeats and statements, too.
+        evidence = [row for row in evidence if _tells_of_rows(row)]
+        if Stamps() in lines[0].partitions.values():
+            lines[0] = lines[0].without(_of_no_table(lake, source.name, lines[0]))
     stuck = None
     for window in behind:
         undone = next((stage for stage in _STAGES if stage not in done[window.name]), None)
@@ -73,6 +79,16 @@ def read_progress(lake: Lake, source: SourceSettings, promises: Sequence[Waterma
     promised = max((row.recorded_at for row in newest), default=None)
     recorded = windows[-1].end if windows else None
     return Progress(tuple(lines), promised, stuck, recorded, ahead, free_until(promises))
+
+
+def _of_no_table(lake: Lake, source: str, line: Line) -> set[str]:
+    """The partitions of which no window ever told a row, in any source epoch."""
+    told = {partition_name(row) for row in read_evidence(lake, source) if _tells_of_rows(row)}
+    return {name for name, stamps in line.partitions.items() if stamps == Stamps() and name not in told}
+
+
+def _tells_of_rows(row: EvidenceRow) -> bool:
+    return bool(row.row or row.canary or row.heartbeat or row.ahead)
 
 
 def free_until(promises: Sequence[WatermarkRow]) -> dict[str, str]:

@@ -5,7 +5,7 @@ once its window and all before it are replayed, what is older than T is in gold.
 nothing behind it passes: complete for all source times *before* it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -64,6 +64,10 @@ class Line:
         proven["drained"] = _later(proven["drained"], drained(window))
         marks = {grade: _later(self.watermarks.get(grade), proven[grade]) for grade in GRADES}
         return replace(line, watermarks={grade: at for grade, at in marks.items() if at is not None})
+
+    def without(self, names: Collection[str]) -> "Line":
+        """The same line, which does not wait for these partitions."""
+        return replace(self, partitions={name: each for name, each in self.partitions.items() if name not in names})
 
     def _standing(self, window: Window) -> Mapping[str, Stamps]:
         """The partitions that a window of a new source epoch still has, none of which has spoken in it."""
