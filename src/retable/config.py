@@ -131,6 +131,7 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
                 "keys": rules.keys,
                 "policies": asdict(rules.policies),
                 **({"shard_in_key": rules.shard_in_key} if rules.to is not None else {}),
+                **({"order": settings.order} if settings.order != "log" else {}),
             }
         )
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from retable.model.budget import QuarantineBudget
-from retable.model.connector import UNAVAILABLE_VALUE, DecimalMode, TimeMode
+from retable.model.connector import UNAVAILABLE_VALUE, ChangeOrder, DecimalMode, TimeMode
 from retable.model.event import TableName
 from retable.model.evidence import Grade
 from retable.places import Place, S3Settings
@@ -93,6 +93,8 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
     """debezium_json: the connector's time.precision.mode, which messages without schemas do not tell."""
     unavailable_value: Spelled = UNAVAILABLE_VALUE
     """debezium_json: the connector's unavailable.value.placeholder."""
+    order: ChangeOrder = "log"
+    """debezium_json: what orders changes. `offset`, inside a partition, for messages that have no place in a log."""
     model: Literal["sql", "hbase"] = "sql"
     """lindorm_debezium: the interface of the tables; `hbase` has the key `ROW` and base64 in every column."""
     database: Spelled | None = None

@@ -348,6 +348,18 @@ def test_the_source_epoch_comes_first() -> None:
     assert decoded(payload(), {"id": 1}, context).sequence == Sequence(3, 3 * 2**40 + 1234, 2)
 
 
+def test_without_a_place_in_the_log_the_offset_orders_where_the_settings_say_so() -> None:
+    nowhere = payload(source={**SOURCE, "file": "", "pos": 0})
+    with pytest.raises(Malformed, match='`order = "offset"`'):
+        decoded(nowhere, {"id": 1})
+    context = DecodeContext("debezium_json", source_epoch=3, order="offset")
+    first, later = (decoded(nowhere, {"id": 1}, context, offset=offset) for offset in (7, 8))
+    assert (first.sequence, later.sequence) == (Sequence(3, 7, 0), Sequence(3, 8, 0))
+    assert (first.sequence_scope, first.part) == ("partition", "erp.shop.t/0")
+    made = decoded(statement("CREATE TABLE t (id int)", file="", pos=0, snapshot="true"), None, context, offset=9)
+    assert made.sequence == Sequence(3, -1, 9)
+
+
 @pytest.mark.parametrize(
     ("source", "more", "tx"),
     [
@@ -388,6 +400,9 @@ def test_a_snapshot_declares_tables_and_drops_none(snapshot: object) -> None:
     assert (dropped.sequence, dropped.ddl_text) == (None, "DROP TABLE IF EXISTS `shop`.`t`")
     assert made.sequence == Sequence(0, 3 * 2**40 + 1234, -1)
     assert made.sequence < decoded(payload("r", source={**SOURCE, "snapshot": "true"}), {"id": 1}).sequence
+    untold = decoded(statement("  create table `t` (id int)", snapshot=snapshot))
+    assert (untold.op, untold.sequence) == ("DDL", made.sequence)
+    assert decoded(statement("DROP TABLE t", snapshot=snapshot)).op == "OTHER"
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """Statements on a topic of their own, which no position orders against the rows of a table: a doubt holds it."""
 
+import json
+
 import pytest
 
-from decode.debezium_messages import ORACLE, Row, column, message, payload, with_schema
+from decode.debezium_messages import ORACLE, SOURCE, Row, column, message, payload, with_schema
 from laws.world import Gold, World, make_settings
 from retable.model.message import RawMessage
 
@@ -103,3 +105,29 @@ def test_sql_server_s_rows_bring_the_columns_that_its_statements_without_text_do
         '{"id": 5, "name": "n", "qty": 5}',
     )
     assert gold.hold is None
+
+
+def test_messages_without_a_place_in_a_log_are_ordered_by_one_topic_where_the_settings_say_so() -> None:
+    nowhere = {**SOURCE, "file": "", "pos": 0}
+
+    def said(offset: int, content: dict[str, object], key: object = None) -> RawMessage:
+        return message(content, key, "erp", offset)
+
+    def told(ddl: str) -> dict[str, object]:
+        return {"source": nowhere, "databaseName": "shop", "schemaName": None, "ddl": ddl, "tableChanges": []}
+
+    rows = [{"id": 1, "c": "x"}, {"id": 1, "c": "y", "d": 7}, {"id": 2, "c": "z", "d": 8}]
+    messages = [
+        said(1, told("CREATE TABLE t (id INT PRIMARY KEY, c VARCHAR(9))")),
+        said(2, payload("c", None, rows[0], nowhere), {"id": 1}),
+        said(3, told("ALTER TABLE t ADD d INT DEFAULT 5")),
+        said(4, payload("u", {**rows[0], "d": 5}, rows[1], nowhere), {"id": 1}),
+        said(5, payload("c", None, rows[2], nowhere), {"id": 2}),
+    ]
+    for cut in range(len(messages) + 1):
+        world = World(make_settings("debezium_json", order="offset"))
+        for window in (messages[:cut], messages[cut:]):
+            world.replay(world.deliver(window))
+        (found,) = world.gold().values()
+        assert found.hold is None
+        assert [json.loads(line) for line in found.rows] == rows[1:]

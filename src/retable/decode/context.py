@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from retable.model.connector import UNAVAILABLE_VALUE
+from retable.model.connector import UNAVAILABLE_VALUE, ChangeOrder
 from retable.model.event import TableName
 from retable.source_settings import CanalDialect, SourceSettings
 
@@ -21,8 +21,8 @@ class DecodeContext:
     names none. A value longer than `max_message` bytes is refused before it is read. `canary` is the table whose rows
     only prove how far the source is read; `recorded_ms` is when the window was recorded, epoch milliseconds: no message
     of it is younger.
-    `model`, `database`, `table`, `tuple_schema`, `unavailable_value` and `canal_dialect` are options of single formats
-    (`registry`).
+    `model`, `database`, `table`, `tuple_schema`, `unavailable_value`, `canal_dialect` and `order` are options of single
+    formats (`registry`).
     """
 
     source_format: str
@@ -38,6 +38,7 @@ class DecodeContext:
     tuple_schema: tuple[tuple[str, str], ...] = ()
     unavailable_value: str = UNAVAILABLE_VALUE
     canal_dialect: tuple[CanalDialect, ...] = ()
+    order: ChangeOrder = "log"
 
 
 def context_of(
@@ -58,4 +59,5 @@ def context_of(
         tuple(source.tuple_schema.items()),
         source.unavailable_value,
         source.canal_dialect,
+        source.order,
     )

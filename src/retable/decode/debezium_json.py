@@ -51,6 +51,7 @@ OPTIONS = {
     "decimal_mode": "The connector's decimal.handling.mode: without a schema part no message tells it.",
     "time_mode": "The connector's time.precision.mode: without a schema part no message tells it.",
     "unavailable_value": "The connector's unavailable.value.placeholder.",
+    "order": "What orders changes whose messages have no place in a log: `offset`.",
     "database": "The database of an Oracle connector whose messages name only schema and table.",
 }
 UNTYPED = {"decimal_mode": "precise", "time_mode": "adaptive"}
@@ -217,8 +218,7 @@ def _event(
     sequence, scope = None, None
     if phase is not None:
         try:
-            epoch = change.context.source_epoch
-            sequence, scope, lacking = place.position(change.system, source, phase, message, epoch)
+            sequence, scope, lacking = place.position(change.system, source, phase, message, change.context)
         except Malformed as error:
             raise _refused(Malformed, change, error.message, str(error.facts["place"])) from error
         problems += lacking

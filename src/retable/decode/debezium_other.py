@@ -25,6 +25,7 @@ _NAMES = msgspec.json.Decoder(dict[str, Raw])
 _STATEMENT, _BOUNDARY = msgspec.json.Decoder(Statement), msgspec.json.Decoder(Boundary)
 _HEARTBEAT = msgspec.json.Decoder(Heartbeat)
 _HEARTBEAT_NAMES = frozenset({"ts_ms", "ts_us", "ts_ns"})
+_CREATES = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"(?:\.|\Z)')
 
 
@@ -84,12 +85,13 @@ def _statement(statement: Statement, message: RawMessage, context: DecodeContext
     kinds = [change.type for change in changes]
     text = statement.ddl if statement.ddl and statement.ddl != WITHOUT_TEXT and statement.ddl.strip() else None
     system = (source.connector or context.source_system or "").lower() or None
-    counts = not source.is_snapshot or "CREATE" in kinds
+    declares = "CREATE" in kinds or (not changes and text is not None and _CREATES.match(text) is not None)
+    counts = not source.is_snapshot or declares
     sequence, scope = None, None
     if counts:
         phase = place.DECLARED if source.is_snapshot else place.STATED
-        sequence, scope, _ = place.position(system, source, phase, message, context.source_epoch)
-        if scope == "partition" and "CREATE" in kinds:
+        sequence, scope, _ = place.position(system, source, phase, message, context)
+        if scope == "partition" and declares:
             # Its offset is no place among the rows, which have a topic of their own; none of them came before it.
             sequence = Sequence(sequence.epoch, place.BEFORE_ROWS, message.offset)
     is_structure = system in _WITHOUT_TEXTS and text is None and bool(kinds) and set(kinds) <= _STRUCTURE

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import msgspec
 
+from retable.decode.context import DecodeContext
 from retable.decode.debezium_envelope import Source
 from retable.decode.number_text import read_whole
 from retable.errors import Malformed
@@ -33,9 +34,12 @@ _LSNS = msgspec.json.Decoder(tuple[str | None, str | None])
 
 
 def position(
-    connector: str | None, source: Source, phase: int, message: RawMessage, epoch: int
+    connector: str | None, source: Source, phase: int, message: RawMessage, context: DecodeContext
 ) -> tuple[Sequence, Scope, tuple[str, ...]]:
     """Give the place of a change, how far it compares, and the problems of that; Malformed where it tells none."""
+    epoch = context.source_epoch
+    if context.order == "offset":
+        return Sequence(epoch, message.offset, 0), "partition", ()
     place: tuple[int, int] | None
     match connector:
         case "mysql" | "mariadb":
@@ -60,7 +64,10 @@ def _binlog(source: Source, phase: int) -> tuple[int, int]:
         return 0, phase
     found = _BINLOG.match(source.file or "")
     if found is None or source.pos is None:
-        text = f"no position: the binlog file is {(source.file or '')[:100]!r} and the place in it {source.pos}"
+        text = (
+            f"no position: the binlog file is {(source.file or '')[:100]!r} and the place in it {source.pos}; where no "
+            f'message has one, `order = "offset"` in the settings of the source orders by the queue'
+        )
         raise Malformed(text, place="payload.source.file")
     row = source.row or 0
     return int(found[1]) * _POSITIONS + source.pos, phase if phase == DECLARED else row * 4 + phase

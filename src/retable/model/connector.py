@@ -8,5 +8,6 @@ DecimalMode = Literal["precise", "string", "double"]
 TimeMode = Literal["adaptive", "adaptive_time_microseconds", "connect", "isostring", "microseconds", "nanoseconds"]
 """`time.precision.mode`: numbers in the unit that a column's digits need, or in one unit, or ISO 8601 text."""
 
+ChangeOrder = Literal["log", "offset"]
 UNAVAILABLE_VALUE = "__debezium_unavailable_value"
 """`unavailable.value.placeholder`, where nobody set it: what stands for a value that the source did not log."""
