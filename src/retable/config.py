@@ -149,6 +149,7 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
             "connector": [settings.decimal_mode, settings.time_mode, settings.unavailable_value],
             "types": {name: str(kind) for name, kind in rules.types.items()},
             "zero_date": rules.zero_date,
+            **({"far_date": rules.far_date} if rules.far_date != "reject" else {}),
         }
 
 

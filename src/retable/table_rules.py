@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from retable.model.partitioning import PartitionField
-from retable.model.policies import Destructive, OnColumns, Policies
+from retable.model.policies import Destructive, OnColumns, OnFarDate, Policies
 from retable.setting_values import ChangeRules, ColumnType, Named, Notify, Partition, Span, Spelled
 
 
@@ -22,6 +22,9 @@ class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstring
     """The gold type of a column, as `price = "decimal(18,4)"`; it wins over every other origin of a type."""
     zero_date: Literal["hold", "null", "string"] = "hold"
     """What a date such as 0000-00-00 does: hold its table, become null (counted), or make its column a string."""
+    far_date: OnFarDate = "reject"
+    """What a date or timestamp before the year 1, or an infinite one of PostgreSQL, does: reject its row, become null,
+    or make its column a string."""
     on: ChangeRules = ChangeRules()
     """What changes of the source do, as `{ type_change = "string", drop_table = "keep" }`: see docs/statements.md."""
     columns: Annotated[OnColumns, Field(alias="schema")] = "follow"

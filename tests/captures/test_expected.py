@@ -186,3 +186,19 @@ def test_every_genuine_stream_is_expected() -> None:
     assert {settings for *_, settings in EXPECTED["Streams"]} == {"none but the format"}
     for heading in ("Decode", "Rejected rows", "Held tables", "Differences"):
         assert {name for row in EXPECTED[heading] for name in row[0].split(", ")} <= STREAMS.keys()
+
+
+def test_far_dates_of_the_genuine_stream_are_what_the_source_shows() -> None:
+    """Rows that are rejected by default."""
+    tables = {"shopdb.public.all_types": {"far_date": "string"}}
+    world = World(make_settings("debezium_json", tables))
+    world.replay(world.deliver(list(messages_of("debezium_postgres"))))
+    assert not world.rejected
+    rows = [json.loads(line) for line in world.gold()["gold_shopdb__public.all_types"].rows]
+    with gzip.open(
+        CAPTURES / "truth_postgres" / "final" / "public.all_types.jsonl.gz", "rt", encoding="utf-8"
+    ) as lines:
+        truth = {each["id"]: each for each in map(json.loads, lines)}
+    for name in ("c_date", "c_ts"):
+        assert {row["id"]: row[name] for row in rows} == {key: each[name] for key, each in truth.items()}
+    assert {"0044-03-15 BC", "infinity"} <= {row[name] for row in rows for name in ("c_date", "c_ts")}

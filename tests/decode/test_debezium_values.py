@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from decode.debezium_messages import column, decoded, payload, with_schema
+from retable.decode.far_dates import far_day
 from retable.decode.image_text import read_image
 from retable.decode.registry import find_format
+from retable.decode.time_text import day_text
 from retable.decode.values import Value, ValueRules, value_reader
 from retable.errors import BadValue
 from retable.model.connector import DecimalMode, TimeMode
@@ -545,3 +547,58 @@ def test_a_date_is_a_date() -> None:
 def test_a_float_keeps_its_own_width() -> None:
     narrow = struct.unpack("<f", struct.pack("<f", 0.1))[0]
     assert value_reader("debezium_json", "float", gold("double"), ValueRules())("0.1") == narrow
+
+
+FAR = [
+    ("io.debezium.time.Date", "-735160", "0044-03-15 BC"),
+    ("io.debezium.time.Date", "-719163", "0001-12-31 BC"),
+    ("io.debezium.time.Date", "2932897", "10000-01-01"),
+    ("io.debezium.time.Date", "-2147472692", "infinity"),
+    ("io.debezium.time.Date", "2146033979", "infinity"),
+    ("io.debezium.time.Date", "-2147472691", "-infinity"),
+    ("io.debezium.time.MicroTimestamp", "9223372036825200000", "infinity"),
+    ("io.debezium.time.MicroTimestamp", "-9223372036832400000", "-infinity"),
+    ("io.debezium.time.Timestamp", "9223372036825200", "infinity"),
+    ("io.debezium.time.MicroTimestamp", "-63517823999500000", "0044-03-15 00:00:00.5 BC"),
+    ("org.apache.kafka.connect.data.Timestamp", "-63517824000000", "0044-03-15 00:00:00 BC"),
+    ("io.debezium.time.ZonedTimestamp", "+292278994-08-16T23:00:00Z", "infinity"),
+    ("io.debezium.time.ZonedTimestamp", "-292269055-12-02T23:00:00Z", "-infinity"),
+    ("io.debezium.time.ZonedTimestamp", "-0043-03-15T00:00:00Z", "-0043-03-15T00:00:00Z"),
+]
+
+
+@pytest.mark.parametrize(("wire", "text", "shown"), FAR)
+def test_a_date_that_no_date_holds_is_rejected_null_or_text_as_the_settings_say(
+    wire: str, text: str, shown: str
+) -> None:
+    kind = {"D": "date", "Z": "timestamptz"}.get(wire.rsplit(".", 1)[1][0], "timestamp")
+    with pytest.raises(BadValue, match="far_date"):
+        value_reader("debezium_json", wire, gold(kind), ValueRules())(text)
+    assert value_reader("debezium_json", wire, gold(kind), ValueRules(far_date="null"))(text) is None
+    for rules in (ValueRules(), ValueRules(far_date="string"), ValueRules(far_date="null")):
+        assert value_reader("debezium_json", wire, gold("string"), rules)(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("wire", "text"),
+    [
+        ("io.debezium.time.Date", "2147483647"),
+        ("io.debezium.time.Date", "-2147483648"),
+        ("io.debezium.time.Date", "x"),
+        ("io.debezium.time.ZonedTimestamp", "+12"),
+    ],
+)
+def test_what_no_database_writes_is_never_a_far_date(wire: str, text: str) -> None:
+    for kind in ("date", "timestamp", "timestamptz", "string"):
+        with pytest.raises(BadValue):
+            value_reader("debezium_json", wire, gold(kind), ValueRules(far_date="null"))(text)
+
+
+@given(st.integers(-719_162, 2_932_896))
+def test_the_calendar_of_far_dates_is_that_of_all_others(days: int) -> None:
+    """It comes again every 400 years."""
+    year, rest = day_text(days).split("-", 1)
+    assert far_day(str(days)) is None
+    assert far_day(str(days + 25 * 146_097)) == f"{int(year) + 10_000}-{rest}"
+    if int(year) < 4000:
+        assert far_day(str(days - 10 * 146_097)) == f"{4001 - int(year):04}-{rest} BC"

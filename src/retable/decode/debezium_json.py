@@ -40,9 +40,12 @@ CANNOT_TELL = (
     "instead of its default; a renamed column looks like another, a renamed table is another topic and has no key "
     "there. A number that became wider is wider in gold from the first row on that tells it; another change of type "
     "keeps the first one, and rows that do not fit it are rejected until `types` says what holds both.",
-    "PostgreSQL: a numeric NaN is null, years before 1 and infinite dates are rejected, an interval has its "
-    "months and years counted as days, the network bits of an inet are cut, a column name of several bytes a "
-    "character is garbled.",
+    "PostgreSQL: a numeric NaN is null, an interval has its months and years counted as days, a column name of "
+    "several bytes a character is garbled. Years before 1 and infinite dates reject their row, unless the table's "
+    "`far_date` is `null`, or `string`, as which they are `0044-03-15 BC` and `infinity`; or "
+    '`types = { c = "string" }` for one column.',
+    "With `time.precision.mode=connect` times are cut to milliseconds. Debezium 2.1 writes a negative TIME of MySQL "
+    "up to 3 s off; 3.4 writes it right.",
     "SQL Server: columns that were added after the capture instance was made.",
     "A table that was restored, or a server that took over with binlogs of its own: positions begin anew, so "
     "raise `source_epoch`.",

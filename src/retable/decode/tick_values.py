@@ -3,6 +3,7 @@
 from functools import partial
 from zoneinfo import ZoneInfo
 
+from retable.decode.far_dates import far_day, far_text, far_ticks, with_far_dates
 from retable.decode.number_text import fit_whole, read_exact, read_whole
 from retable.decode.time_text import (
     clock_text,
@@ -39,17 +40,17 @@ def tick_converter(form: TickForm, gold: GoldType, rules: ValueRules) -> Convert
     """Compile dates and times of a form to a gold type; a number is shown as the text that it stands for."""
     match form:
         case EpochDays():
-            return _days(gold, rules)
+            return with_far_dates(_days(gold, rules), far_day, gold, rules)
         case WallTicks():
-            return _wall_ticks(form, gold, rules)
+            return with_far_dates(_wall_ticks(form, gold, rules), far_ticks(form.digits), gold, rules)
         case ClockTicks():
             return _clock_text(form) if gold.kind == "string" else refuse("a time of day")
         case SpanTicks():
             return _span_text(form) if gold.kind == "string" else refuse("an interval")
         case Zoned():
-            return _zoned(gold, rules)
+            return with_far_dates(_zoned(gold, rules), far_text, gold, rules)
         case Zulu():
-            return _zulu(time_converter(form.form, gold, rules))
+            return _zulu(with_far_dates(time_converter(form.form, gold, rules), far_text, gold, rules))
 
 
 def _days(gold: GoldType, rules: ValueRules) -> Convert:

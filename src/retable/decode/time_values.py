@@ -31,6 +31,7 @@ from retable.decode.wire import (
 )
 from retable.errors import ZeroDate
 from retable.model.connector import DecimalMode, TimeMode
+from retable.model.policies import OnFarDate
 from retable.model.schema import GoldType
 
 
@@ -39,7 +40,8 @@ class ValueRules:
     """How a table's values are read where the message leaves it open.
 
     `time_zone` is the zone of wall clocks that come without one or as an instant, `timestamp_zone` that of zoned
-    timestamps as text; `zero_date` is what a zero or partial date does, `binary_encoding` how text spells bytes.
+    timestamps as text; `zero_date` is what a zero or partial date does, `far_date` one before the
+    year 1 or an infinite one, `binary_encoding` how text spells bytes.
     `decimal_mode` and `time_mode` are how a connector of Debezium writes numbers and times, where no schema says it.
     `system` is the database whose types the statements declare.
     """
@@ -51,6 +53,7 @@ class ValueRules:
     decimal_mode: DecimalMode = "precise"
     time_mode: TimeMode = "adaptive"
     system: str = "mysql"
+    far_date: OnFarDate = "reject"
 
 
 TimeForm = Day | WallClock | Instant | ClockTime | EpochMillis | EpochMicros | EpochClock

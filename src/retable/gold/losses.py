@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
-from retable.decode.values import ValueRules
 from retable.errors import MessageError, TableError
 from retable.gold.rules import Rules
 from retable.gold.silver import sequence_of, to_event
@@ -57,17 +56,7 @@ def moment_of(record: Record) -> Moment:
 
 
 def _reader(parent: TableHistory, columns: list[Column], rules: Rules) -> TableReader:
-    source = rules.source
-    values = ValueRules(
-        source.time_zone,
-        source.timestamp_zone,
-        rules.settings.rules(parent.name).zero_date,
-        source.binary_encoding,
-        source.decimal_mode,
-        source.time_mode,
-        rules.system,
-    )
-    return TableReader(parent, (), source.format, values, tuple(columns))
+    return TableReader(parent, (), rules.source.format, rules.value_rules(parent.name), tuple(columns))
 
 
 def _sides(reader: TableReader, event: RowEvent) -> tuple[Values | None, Values | None]:

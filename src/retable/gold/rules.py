@@ -10,6 +10,7 @@ from retable.ddl.types import gold_type
 from retable.ddl.widening import keeps_values
 from retable.decode.baseline_form import baseline_type, is_baseline
 from retable.decode.registry import find_format
+from retable.decode.values import ValueRules
 from retable.errors import KeyUnknown, NameClash
 from retable.gold.baselines import start_statements
 from retable.gold.imports import NO_IMPORTS, Imports
@@ -63,6 +64,20 @@ class Rules:
     def dialect(self) -> Dialect:
         return Dialect(self._declared, partial(keeps_values, self.system), describe, self.policies, self._read)
 
+    def value_rules(self, table: TableName) -> ValueRules:
+        """How the values of a table are read where messages leave it open."""
+        source, rules = self.source, self.settings.rules(table)
+        return ValueRules(
+            source.time_zone,
+            source.timestamp_zone,
+            rules.zero_date,
+            source.binary_encoding,
+            source.decimal_mode,
+            source.time_mode,
+            self.system,
+            rules.far_date,
+        )
+
     def policies(self, table: TableName) -> Policies:
         """What the settings say of changes of a table."""
         return self.settings.rules(table).policies
@@ -79,7 +94,7 @@ class Rules:
         rules = self.settings.rules(table)
         kind = rules.types.get(name) or told
         dated = kind is not None and kind.kind in ("date", "timestamp", "timestamptz")
-        return GoldType("string") if dated and rules.zero_date == "string" else kind
+        return GoldType("string") if dated and "string" in (rules.zero_date, rules.far_date) else kind
 
     def seen(self, table: TableName, name: str, wire: str | None) -> tuple[str | None, GoldType]:
         """The source type, where messages tell one, and the type of a column that no statement told of: else text."""

@@ -7,7 +7,6 @@ from queue import SimpleQueue
 from typing import Literal
 
 from retable.config import Settings
-from retable.decode.values import ValueRules
 from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.gold.bulk import events_of_all
 from retable.gold.cascades import Cascades
@@ -175,15 +174,7 @@ class Run:
             keys_are_set=bool(rules.keys),
             names=self._survey.rules.column_names,
             source_format=self._source.format,
-            rules=ValueRules(
-                self._source.time_zone,
-                self._source.timestamp_zone,
-                rules.zero_date,
-                self._source.binary_encoding,
-                self._source.decimal_mode,
-                self._source.time_mode,
-                self._survey.rules.system,
-            ),
+            rules=self._survey.rules.value_rules(history.name),
             applied=self._identities(history, silver),
             before=self._before(history, gold, self._counted_anew(history, state, silver)),
             bulks=tuple(seen.bulks.get(identity, ())) if way == "replay" else (),

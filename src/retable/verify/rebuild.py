@@ -13,7 +13,6 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from retable.decode.image_text import read_image
-from retable.decode.values import ValueRules
 from retable.errors import MessageError, NotKept, TableError
 from retable.gold.plan import Tables
 from retable.gold.rounds import A_BUG, Widenings
@@ -111,7 +110,7 @@ class Rebuild:
         self.keys = told.rules.keys(self.history, shapes, (), self.history.hold)
         self._check_whole()
         self.reader = TableReader(
-            self.history, self.keys, told.rules.source.format, _value_rules(told.rules, self.history.name)
+            self.history, self.keys, told.rules.source.format, told.rules.value_rules(self.history.name)
         )
         self.stages = stages_of(told.rules.former_keys(self.history, shapes, self.history.hold), self.reader)
         names = told.rules.column_names(self.history)
@@ -281,19 +280,6 @@ def _address(event: RowEvent) -> tuple[str, int, int, int, int]:
 def spell_sequence(sequence: Sequence, part: str | None) -> str:
     """A row's place in the order of its source, as text."""
     return str(sequence) if part is None else f"{sequence} of {part}"
-
-
-def _value_rules(rules: Rules, table: TableName) -> ValueRules:
-    source = rules.source
-    return ValueRules(
-        source.time_zone,
-        source.timestamp_zone,
-        rules.settings.rules(table).zero_date,
-        source.binary_encoding,
-        source.decimal_mode,
-        source.time_mode,
-        rules.system,
-    )
 
 
 def _is_below(found: Hold, standing: Hold | None) -> bool:
