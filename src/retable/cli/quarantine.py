@@ -1,6 +1,7 @@
 """What could not be decoded or applied: which messages and rows, why, their bytes, and how they leave quarantine."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from operator import itemgetter
@@ -49,6 +50,9 @@ _MOST_LISTED = 1000
 SourceOption = Annotated[str | None, typer.Option("--source", metavar="S", help="Of this source only.")]
 WindowOption = Annotated[str | None, typer.Option("--window", metavar="W", help="Of this window only.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="As `quarantine list` prints it.")]
+
+_VERDICTS = ("applied", "superseded", "duplicate", "voided", "held", "pending", "rejected", "excluded")
+"""What may become of a row, in the order of the ledger's equation (docs/flow.md)."""
 
 
 def list_quarantine(
@@ -175,6 +179,7 @@ def _behind(rows: Iterator[QuarantineRow], after: str | None) -> Iterator[Quaran
 def _redecode(lake: Lake, source: Source, rows: Sequence[QuarantineRow], spark: Any) -> list[str]:
     """Run the windows of these rows again, in order; give what then still needs a person."""
     windows = sorted({row.window for row in rows})
+    before = _replayed(lake, source, windows)
     reports: list[StageReport] = []
     with Progress(len(windows)) as progress:
         for number, window in enumerate(windows, start=1):
@@ -182,14 +187,36 @@ def _redecode(lake: Lake, source: Source, rows: Sequence[QuarantineRow], spark: 
                 reports += _land_anew(lake, source, window, spark)
             stages = _stages(lake, source, window)
             reports += run_window(lake, source, number, window, stages, spark, progress)
-    left = {row.id for window in windows for row in list_quarantined(lake, source.name, window)}
-    gone = sum(row.id not in left for row in rows)
-    say(f"{source.name}: {gone:,} of {len(rows):,} left quarantine; {len(left):,} stand there in these windows")
+    left = [row for window in windows for row in list_quarantined(lake, source.name, window)]
+    ids, places = {row.id for row in left}, {(row.window, *_place(row)) for row in left}
+    gone = sum((row.window, *_place(row)) not in places for row in rows)
+    moved = sum(row.id not in ids for row in rows) - gone
+    told = [f"{gone:,} of {len(rows):,} left quarantine", f"{moved:,} are refused otherwise now" if moved else ""]
+    told.append(f"{len(left):,} stand there in these windows")
+    say(f"{source.name}: {'; '.join(filter(None, told))}")
+    became = _replayed(lake, source, windows)
+    became.subtract(before)
+    more = [f"{became[what]:+,} {what}" for what in _VERDICTS if became[what]]
+    say(f"{source.name}: what became of rows in these windows: {', '.join(more) or 'nothing else than before'}")
     try:
         call_attention(lake, source, reports)
     except NeedsAttention as attention:
         return [f"{source.name}: {attention}"]
     return []
+
+
+def _replayed(lake: Lake, source: Source, windows: Sequence[str]) -> Counter[str]:
+    """What the rows of these windows came to when they were replayed last."""
+    found: Counter[str] = Counter()
+    for window in windows:
+        for row in read_ledger(lake, source.name, window):
+            if row.stage == "replay" and row.table is None:
+                found.update(row.counts)
+    return found
+
+
+def _place(row: QuarantineRow) -> tuple[str, int, int]:
+    return row.topic, row.partition, row.offset
 
 
 def _stages(lake: Lake, source: Source, window: str) -> tuple[Stage, ...]:
