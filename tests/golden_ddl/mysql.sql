@@ -251,6 +251,12 @@ ALTER TABLE t ADD CONSTRAINT `c` FOREIGN KEY IF NOT EXISTS (a, b) REFERENCES u (
 -- => nothing: ALTER TABLE: foreign key | foreign key of shop.t: c (a, b) to shop.u (x, y), on delete set_null, on update refuse | foreign key of shop.t: (z) to shop.u (z), on delete refuse, on update refuse
 ALTER TABLE t DROP FOREIGN KEY t.f, DROP CONSTRAINT `a b`
 -- => nothing: ALTER TABLE: foreign key, constraint | drop foreign key from shop.t: f | drop foreign key from shop.t: `a b`
+ALTER TABLE t ADD COLUMN IF NOT EXISTS a INT, CHANGE a b INT
+-- => change in shop.t: a to b INT
+ALTER TABLE t ADD COLUMN IF NOT EXISTS a INT PRIMARY KEY, DROP PRIMARY KEY
+-- => add to shop.t if not exists: a INT not null | key of shop.t: none
+ALTER TABLE t ADD a INT, ALTER a SET DEFAULT 1
+-- => unsupported for shop.t: the default of a column that the statement adds is set by it
 CREATE TABLE t (a INT, b INT, PRIMARY KEY USING BTREE (a), UNIQUE KEY (b) USING HASH COMMENT 'x, y', KEY k (b) KEY_BLOCK_SIZE=8 INVISIBLE, FULLTEXT KEY (b) WITH PARSER ngram, VECTOR INDEX v (b) M=8 DISTANCE=euclidean, CHECK (a > 0) NOT ENFORCED, KEY c (b) CLUSTERING=YES NOT IGNORED ENGINE_ATTRIBUTE '{}')
 -- => create shop.t (a INT not null, b INT; key a)
 CREATE TABLE t (a INT, KEY k (a) FROB, b INT)
@@ -320,13 +326,13 @@ ALTER TABLE t ADD PRIMARY KEY (id)
 ALTER TABLE t DROP PRIMARY KEY
 -- => key of shop.t: none
 ALTER TABLE t ADD COLUMN a INT, DROP PRIMARY KEY, ADD CONSTRAINT PRIMARY KEY USING BTREE (a)
--- => add to shop.t: a INT | key of shop.t: a
+-- => add to shop.t: a INT not null | key of shop.t: a
 ALTER TABLE t DROP INDEX `PRIMARY`
 -- => key of shop.t: none
 ALTER TABLE t DROP CONSTRAINT `primary`
 -- => key of shop.t: none
 ALTER TABLE t ADD (a INT, PRIMARY KEY (a))
--- => add to shop.t: a INT | key of shop.t: a
+-- => add to shop.t: a INT not null | key of shop.t: a
 ALTER IGNORE TABLE t ADD UNIQUE (a)
 -- => unsupported for shop.t: ALTER IGNORE with a unique index takes rows away without an event
 ALTER IGNORE TABLE t ADD COLUMN a INT
@@ -689,7 +695,7 @@ ALTER TABLE t ADD a INT, ADD b INT FIRST, MODIFY c BIGINT FIRST, ALTER d SET DEF
 ALTER TABLE t ALGORITHM=INSTANT, ADD COLUMN a INT NOT NULL, LOCK=DEFAULT
 -- => add to shop.t: a INT not null
 ALTER TABLE t ADD a INT, ADD PRIMARY KEY (a)
--- => add to shop.t: a INT | key of shop.t: a
+-- => add to shop.t: a INT not null | key of shop.t: a
 ALTER TABLE t DROP COLUMN a, TRUNCATE PARTITION p0
 -- => partitions of shop.t: TRUNCATE PARTITION takes rows away, or brings rows in, without an event
 ALTER TABLE t ADD (a INT, b INT), ADD (c INT) , DROP d

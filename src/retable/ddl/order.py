@@ -6,6 +6,7 @@ then what is placed or added, as written, then the key, then foreign keys, and l
 databases let one statement do fits into the same order.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from retable.model.schema import ColumnSpec
@@ -25,20 +26,44 @@ ColumnChange = AddColumn | ChangeColumn | DropColumn
 
 
 def in_order(changes: list[SchemaChange]) -> tuple[SchemaChange, ...]:
-    """Order the actions of one statement; one NoChange says what they are if none changes the table."""
-    columns = sorted((change for change in changes if isinstance(change, ColumnChange)), key=_rank)
+    """Order the actions of one statement; one NoChange says what they are if none changes the table.
+
+    Whether a column, or a key, is there that is added IF NOT EXISTS, is asked before all of them.
+    """
+    there = {change.name.lower() for change in changes if isinstance(change, ChangeColumn | DropColumn)}
+    actions = [change for change in changes if isinstance(change, ColumnChange)]
+    columns = sorted((change for change in actions if not _is_there(change, there)), key=_rank)
     renames = [change for change in changes if isinstance(change, RenameTable)]
     keys = [change for change in changes if isinstance(change, SetKey)]
     dropped = [change for change in changes if isinstance(change, DropForeignKey)]
     references = (*dropped, *(change for change in changes if isinstance(change, AddForeignKey)))
     if columns or keys or renames:
-        new = [key for key in keys if key.keys][-1:]
         gone = [key for key in keys if not key.keys][:1]
+        new = [key for key in keys if key.keys and not (gone and key.if_not_exists)][-1:]
+        added = {change.column.name.lower() for change in columns if isinstance(change, AddColumn)}
+        columns = [_for_good(change, added) for change in columns]
         if any(isinstance(change, DropColumn) for change in columns):
             return (*gone, *_without_collisions(columns), *new, *references, *renames[-1:])
         return (*_without_collisions(columns), *(new or gone), *references, *renames[-1:])
     words = dict.fromkeys(change.what for change in changes if isinstance(change, NoChange))
     return (NoChange(f"ALTER TABLE: {', '.join(words) or 'no action'}"), *references)
+
+
+def _for_good(change: ColumnChange, added: Collection[str]) -> ColumnChange:
+    """Where a column is added under the name of one that is dropped or renamed, the key may have that one from then on.
+
+    MariaDB finds the columns of a key by their names.
+    """
+    match change:
+        case DropColumn() if change.name.lower() in added:
+            return replace(change, leaves_key=False)
+        case ChangeColumn() if change.name.lower() in added and change.name.lower() != change.column.name.lower():
+            return replace(change, is_replaced=True)
+    return change
+
+
+def _is_there(change: ColumnChange, there: Collection[str]) -> bool:
+    return isinstance(change, AddColumn) and change.if_not_exists and change.column.name.lower() in there
 
 
 def _rank(change: ColumnChange) -> int:

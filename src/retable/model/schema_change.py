@@ -90,21 +90,29 @@ class DropColumn:
 
 @dataclass(frozen=True, slots=True)
 class ChangeColumn:
-    """MODIFY, CHANGE and RENAME COLUMN: `name` becomes `column.name`; an empty `source_type` keeps the type."""
+    """MODIFY, CHANGE and RENAME COLUMN: `name` becomes `column.name`; an empty `source_type` keeps the type.
+
+    `is_replaced`: the statement adds another column of the old name.
+    """
 
     table: TableName
     name: str
     column: ColumnSpec
     place: Place | None = None
     if_exists: bool = False
+    is_replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SetKey:
-    """The primary key of a table from here on; no columns: it has none."""
+    """The primary key of a table from here on; no columns: it has none.
+
+    `if_not_exists`: a table that has one keeps it.
+    """
 
     table: TableName
     keys: tuple[str, ...]
+    if_not_exists: bool = False
 
 
 @dataclass(frozen=True, slots=True)

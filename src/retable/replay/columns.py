@@ -120,6 +120,8 @@ def _changed(
 ) -> Epoch | str:
     """Change a column. One of which only messages told keeps their wider type: nobody knows what it was before."""
     spec = change.column
+    if change.is_replaced and epoch.keys and old.name.lower() in {key.lower() for key in epoch.keys}:
+        return f"it renames the key column {old.name!r} and adds another of that name"
     taken = epoch.column(spec.name)
     if taken is not None and taken != old:
         return f"it renames column {old.name!r} to {spec.name!r}, which is there already"
@@ -181,6 +183,16 @@ def _placed(columns: tuple[Column, ...], column: Column, place: Place) -> tuple[
     return (*columns, column)
 
 
+_IMPLICIT: dict[str, str | None] = {
+    "time": "00:00:00",
+    "json": None,
+    "inet4": "0.0.0.0",  # a value, and no address to listen at
+    "inet6": "::",
+    "uuid": "00000000-0000-0000-0000-000000000000",
+}
+"""MySQL's and MariaDB's own defaults of types that stand as text; of any other it is the empty one."""
+
+
 def _old_rows_show(spec: ColumnSpec, kind: GoldType) -> str | None:
     """What rows older than an added column show: its constant default, or MySQL's own for NOT NULL without one.
 
@@ -195,6 +207,6 @@ def _old_rows_show(spec: ColumnSpec, kind: GoldType) -> str | None:
             return "0"
         case "binary":
             return ""
-        case "string" if not spec.source_type.lower().startswith("json"):
-            return "00:00:00" if spec.source_type.lower().startswith("time") else ""
+        case "string" if (shown := _IMPLICIT.get(spec.source_type.lower().partition("(")[0], "")) is not None:
+            return shown
     return None

@@ -309,6 +309,8 @@ class Timeline:
             return None
         if self._again is not None and keys == table.epochs[-1].keys:
             return False
+        if change.if_not_exists and table.epochs[-1].keys:
+            return False
         table.save(at.position)
         epoch = table.epochs[-1]
         if epoch.complete and (missing := [key for key in keys if epoch.column(key) is None]):

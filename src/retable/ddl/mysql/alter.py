@@ -1,5 +1,8 @@
 """ALTER TABLE of MySQL: any number of actions, understood all or not at all."""
 
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
 from retable.ddl.mysql.columns import ColumnDefinition, read_charset, read_column, read_place
 from retable.ddl.mysql.cursor import Cursor
 from retable.ddl.mysql.elements import read_elements, read_key, skip_enforcement, skip_index_visibility
@@ -35,6 +38,11 @@ _OPTIONS_WITHOUT_SIGN = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Default(NoChange):
+    column: str
+
+
 def read_alter_table(cursor: Cursor, names: Names, ignoring: bool) -> tuple[SchemaChange, ...]:
     """Read what follows ALTER TABLE. `ignoring`: under ALTER IGNORE a new unique index deletes rows."""
     cursor.take("IF", "EXISTS")
@@ -46,9 +54,20 @@ def read_alter_table(cursor: Cursor, names: Names, ignoring: bool) -> tuple[Sche
         cursor.begin_clause()
         changes += _read_action(cursor, table, names)
         more = cursor.take(",") or _at_partitioning(cursor)
+    added = {change.column.name.lower() for change in changes if isinstance(change, AddColumn)}
+    if any(isinstance(change, _Default) and change.column.lower() in added for change in changes):
+        raise UnsupportedChange("the default of a column that the statement adds is set by it")
     if ignoring and NoChange("unique index") in changes:
         raise UnsupportedChange("ALTER IGNORE with a unique index takes rows away without an event")
-    return in_order(changes)
+    keys = {name.lower() for change in changes if isinstance(change, SetKey) for name in change.keys}
+    return in_order([_without_nulls(change, keys) for change in changes])
+
+
+def _without_nulls(change: SchemaChange, keys: Collection[str]) -> SchemaChange:
+    """A column that is added to the key is NOT NULL, whatever it says: old rows show its type's own default."""
+    if not isinstance(change, AddColumn) or change.column.name.lower() not in keys:
+        return change
+    return replace(change, column=replace(change.column, not_null=True))
 
 
 def _at_end(cursor: Cursor) -> bool:
@@ -112,12 +131,16 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
         references = [_referring(table, key) for key in elements.references]
         return [*(_added(table, column, Place(), if_not_exists) for column in elements.columns), *keys, *references]
     column = read_column(cursor, cursor.name())
-    return [_added(table, column, read_place(cursor) or Place(), if_not_exists), *_keys_of(table, column)]
+    return [
+        _added(table, column, read_place(cursor) or Place(), if_not_exists),
+        *_keys_of(table, column, if_not_exists),
+    ]
 
 
-def _keys_of(table: TableName, column: ColumnDefinition) -> list[SchemaChange]:
+def _keys_of(table: TableName, column: ColumnDefinition, if_not_exists: bool = False) -> list[SchemaChange]:
+    """The keys that a column's own definition makes; MariaDB adds none IF NOT EXISTS where there is one."""
     references = [_referring(table, column.reference)] if column.reference else []
-    return [*([SetKey(table, (column.name,))] if column.primary else []), *references]
+    return [*([SetKey(table, (column.name,), if_not_exists)] if column.primary else []), *references]
 
 
 def _referring(table: TableName, key: ForeignKey) -> AddForeignKey:
@@ -212,14 +235,14 @@ def _read_alter(cursor: Cursor) -> NoChange:
         return NoChange(what)
     cursor.take("COLUMN")
     cursor.take("IF", "EXISTS")
-    cursor.name()
+    name = cursor.name()
     if not (cursor.sees("SET") or cursor.sees("DROP", "DEFAULT")):
         raise cursor.unknown()
     cursor.next()
     if cursor.word not in ("DEFAULT", "VISIBLE", "INVISIBLE"):
         raise cursor.unknown()
     cursor.skip_to(",")
-    return NoChange("default")
+    return _Default("default", name)
 
 
 def _read_convert(cursor: Cursor, names: Names) -> NoChange:
