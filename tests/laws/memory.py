@@ -214,9 +214,13 @@ class MemoryRows:
         ]
         return pa.Table.from_pylist(rows, _ROWS)
 
-    def removals(self, names: Collection[TableName], ops: Collection[str], first: str, last: str) -> list[Record]:
+    def removals(
+        self, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
+    ) -> list[Record]:
         found = [r for window, rows in self.silver.items() if first <= window <= last for r in rows]
-        return [r for r in found if r["kind"] == "row" and r["op"] in ops and table_name(r) in names]
+        found = [r for r in found if r["kind"] == "row" and r["op"] in ops and table_name(r) in names]
+        moved = (r for r in found if r["op"] == "DELETE" or r["old_key_hash"] is not None or r["image"] in HALVES)
+        return list(moved) if of_key else found
 
     def times(self, names: Collection[TableName], until: str) -> list[Record]:
         found = [r for window, rows in self.silver.items() if window <= until for r in rows]

@@ -7,6 +7,7 @@ from itertools import permutations
 import msgspec
 import pytest
 
+from decode.events import streamx
 from laws.test_replays_found import ddl as statement
 from laws.test_replays_found import row, run
 from laws.world import World, make_settings
@@ -257,3 +258,31 @@ def test_children_in_a_table_of_several_are_those_of_their_shard() -> None:
     gone = row(50, "DELETE", P, table="p_1", id="1", code="a")
     for cut in range(9):
         assert suspects(run([shards[:cut], [*shards[cut:], gone]], World(settings))) == {"gold_shop.c": 1}, cut
+
+
+# --- updates in two messages -------------------------------------------------------------------------------------
+@pytest.mark.parametrize("cut", range(6))
+def test_an_update_in_halves_that_changes_the_key_leaves_suspects(cut: int) -> None:
+    world = World(make_settings("streamx_json"))
+    for text, table in ((CREATE_PARENT, "p"), (CREATE_CHILD.format(CASCADE), "c")):
+        (made,) = parse_statement("mysql", text, "shop", None, table)
+        assert isinstance(made, CreateTable)
+        declared = DeclareTable(made.table, made.columns, made.keys, made.references)
+        world.imports.append(Import(declared, Sequence(0, 0, 0), "mysql", text, "a dump"))
+
+    def said(number: int, table: str, op: str, offset: int, **image: object) -> RawMessage:
+        columns = {"p": {"id": "LONG", "code": "STRING"}, "c": {"id": "LONG", "p_id": "LONG"}}[table]
+        source = {"dbType": "MySQL", "dbName": "shop", "tableName": table}
+        side = "before" if op == "UPDATE_BEFOR" else "after"
+        images: dict[str, object] = {"before": None, "after": None, side: image}
+        made = streamx(columns, source, op=op, sequenceId=str(1000 + number), **images)
+        return msgspec.structs.replace(made, offset=offset)
+
+    messages = [
+        said(1, "p", "INSERT", 1, id=1, code="a"),
+        said(2, "c", "INSERT", 2, id=10, p_id=1),
+        said(3, "p", "UPDATE_BEFOR", 3, id=1, code="a"),
+        said(3, "p", "UPDATE_AFTER", 4, id=3, code="a"),
+        said(4, "c", "INSERT", 5, id=11, p_id=3),
+    ]
+    assert suspects(run([messages[:cut], messages[cut:]], world)) == {CHILD: 1}

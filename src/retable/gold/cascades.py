@@ -13,11 +13,12 @@ from retable.gold.losses import losses, moment_of, referred_columns
 from retable.gold.past import Past
 from retable.gold.places import Places
 from retable.gold.plan import Tables
+from retable.gold.silver import to_event
 from retable.gold.state import GoldColumn, GoldState
-from retable.gold.store import RowStore, Standing
+from retable.gold.store import Halves, Record, RowStore, Standing
 from retable.gold.suspects import Lost, Place, Suspect, typed
 from retable.gold.work import Outcome
-from retable.replay.fold import Values
+from retable.replay.fold import Values, unpaired
 from retable.replay.history import TableHistory
 from retable.replay.references import Moment, Reference
 from retable.replay.shard_parts import shard_of, source_part
@@ -127,9 +128,19 @@ class Cascades:
             return
         part = self._parent_of(reference)
         ops = [op for op, action in _actions(reference).items() if action != "refuse"]
-        records = self._rows.removals(part.names, ops, first, last)
+        of_key = {name.lower() for name in self._names(reference)} <= {name.lower() for name in part.final.keys or ()}
+        records = self._rows.removals(part.names, ops, first, last, of_key)
+        records += self._other_halves(part, records)
         for lost in losses(reference, part, records, self._tables.rules, self._past.ordinals):
             self._add(look, lost)
+
+    def _other_halves(self, part: TableHistory, records: list[Record]) -> list[Record]:
+        """The halves of updates that stand in other windows than their other half."""
+        events = [to_event(record, self._past.ordinals, False) for record in records]
+        alone = frozenset(pair[1] for pair in unpaired(events))
+        found = self._rows.table_rows(_LAST, part.names, Halves(alone)) if alone else []
+        known = {event.arrival for event in events}
+        return [each for each in found if to_event(each, self._past.ordinals, False).arrival not in known]
 
     def _parent_of(self, reference: Reference) -> TableHistory:
         history, label = self._parts[reference.key.parent]

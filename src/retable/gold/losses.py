@@ -52,7 +52,7 @@ def losses(
 
 def moment_of(record: Record) -> Moment:
     """Where a row event stands in the order of its source."""
-    return Moment(sequence_of(record), cast(str | None, record["part"]), cast(int | None, record["event_time_ms"]))
+    return Moment(sequence_of(record), cast(str | None, record["part"]), cast(int | None, record.get("event_time_ms")))
 
 
 def _reader(parent: TableHistory, columns: list[Column], rules: Rules) -> TableReader:

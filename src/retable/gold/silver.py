@@ -14,6 +14,8 @@ from pyiceberg.expressions import (
     GreaterThanOrEqual,
     In,
     LessThanOrEqual,
+    NotNull,
+    Or,
     Reference,
 )
 from pyiceberg.expressions.literals import literal
@@ -83,14 +85,21 @@ def read_window(lake: Lake, source: str, window: str, columns: Collection[str]) 
 
 
 def read_removals(
-    lake: Lake, source: str, names: Collection[TableName], ops: Collection[str], first: str, last: str
+    lake: Lake, source: str, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
 ) -> list[Record]:
-    """Read the row events of tables in the windows from `first` to `last` that are one of `ops`, with their times."""
+    """Read the row events of tables in the windows from `first` to `last` that are one of `ops`, with their times.
+
+    `of_key`: of updates only those that change their row's key, or may.
+    """
     between = And(
         GreaterThanOrEqual(term=Reference("window"), value=literal(first)),
         LessThanOrEqual(term=Reference("window"), value=literal(last)),
     )
     wanted = And(between, In(term=Reference("op"), literals={literal(op) for op in ops}))
+    if of_key:
+        halves = In(term=Reference("image"), literals={literal(image) for image in HALVES})
+        moved = Or(halves, NotNull(term=Reference("old_key_hash")))
+        wanted = And(wanted, Or(EqualTo(term=Reference("op"), value=literal("DELETE")), moved))
     return _of_tables(lake, source, names, wanted, (*ROW_COLUMNS, "event_time_ms"))
 
 

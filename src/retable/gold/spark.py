@@ -188,8 +188,10 @@ class SparkRows:
     def window_rows(self, window: str, columns: Collection[str]) -> pa.Table:
         return read_window(self._lake, self._source, window, columns)
 
-    def removals(self, names: Collection[TableName], ops: Collection[str], first: str, last: str) -> list[Record]:
-        return read_removals(self._lake, self._source, names, ops, first, last)
+    def removals(
+        self, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
+    ) -> list[Record]:
+        return read_removals(self._lake, self._source, names, ops, first, last, of_key)
 
     def times(self, names: Collection[TableName], until: str) -> list[Record]:
         return read_times(self._lake, self._source, names, until)

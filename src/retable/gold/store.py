@@ -61,8 +61,13 @@ class RowStore(Protocol):
     def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
         """The row events that these names stand for in the windows up to `until`: all, or what is needed."""
 
-    def removals(self, names: Collection[TableName], ops: Collection[str], first: str, last: str) -> list[Record]:
-        """The row events of tables in the windows from `first` to `last` that are one of `ops`, with their times."""
+    def removals(
+        self, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
+    ) -> list[Record]:
+        """The row events of tables in the windows from `first` to `last` that are one of `ops`, with their times.
+
+        `of_key`: of updates only those that change their row's key, or may.
+        """
 
     def times(self, names: Collection[TableName], until: str) -> list[Record]:
         """Where the row events of tables stand in the windows up to `until`: sequence, partition and source time."""
