@@ -87,6 +87,8 @@ def test_the_list_names_every_row_by_its_address(retable: Retable, filled: Lake)
         "quarantined_at": "2026-03-01T05:00:00+00:00",
         "accepted_by": None,
         "accepted_because": None,
+        "hint": 'where the column should take such values: [tables."shop.orders"] types = { COLUMN = "string" }, then '
+        f"`retable quarantine redecode --id {found[1]['id']}`",
     }
     lines = retable("quarantine", "list").stdout.splitlines()
     assert len(lines) == 4

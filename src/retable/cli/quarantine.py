@@ -301,4 +301,15 @@ def _facts(row: QuarantineRow, accepted: Mapping[str, ActionRow]) -> dict[str, o
         "quarantined_at": row.quarantined_at.isoformat(),
         "accepted_by": None if action is None else action.who,
         "accepted_because": None if action is None else action.reason,
+        "hint": _hint(row),
     }
+
+
+def _hint(row: QuarantineRow) -> str | None:
+    """What lets a row in whose value its column does not hold; None where nothing known does."""
+    if row.stage != "replay" or row.code != "BAD_VALUE" or row.table_name is None:
+        return None
+    return (
+        f'where the column should take such values: [tables."{row.table_name}"] types = {{ COLUMN = "string" }}, then '
+        f"`retable quarantine redecode --id {row.id}`"
+    )

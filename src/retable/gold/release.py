@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from retable.ddl.registry import DIALECTS, parse_statement
 from retable.errors import InvalidSetting
-from retable.gold.damage import METADATA
+from retable.gold.damage import LOST, METADATA
 from retable.gold.silver import system_of
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
@@ -24,6 +24,9 @@ WAYS: tuple[Way, ...] = get_args(Way)
 _BUILT_ANEW = (
     "It will be built anew, beside itself, from all of silver up to the last replayed window, and swapped",
     "in in one step; readers see the old rows until then.",
+)
+_MADE_FROM_SILVER = (
+    "It will be made from all of silver up to the last replayed window; until then there is none to read."
 )
 _RULINGS: dict[Way, RulingKind] = {"skip": "skip", "reject": "skip", "as": "replace", "approve": "approve"}
 
@@ -80,7 +83,8 @@ def plan_release(
         ruling = Ruling(state.identity, hold.place, hold.part, kind, said)
     elif kind == "skip":
         ruling = Ruling(state.identity, LOWEST, None, kind, f"{BEHIND}{waiting.last}")
-    lines = [f"{table} is held at {hold.place or 'its first row'}: {hold.told}"]
+    where = f"at {hold.place}" if hold.place is not None else "as it stands"
+    lines = [f"{table} is held {where}: {hold.told}"]
     lines += [f"  {hold.told_statement}"] if hold.told_statement else []
     return Release(way, ruling, (*lines, *_deed(way, hold, text, meaning), _cost(way, waiting)))
 
@@ -137,7 +141,7 @@ def _deed(way: Way, hold: Hold, text: str | None, meaning: str) -> list[str]:
         case "approve":
             return [f"It takes effect as it is: {always}."]
         case "rebuild":
-            return list(_BUILT_ANEW)
+            return [_MADE_FROM_SILVER] if hold.code == LOST.code else list(_BUILT_ANEW)
 
 
 def _cost(way: Way, waiting: Waiting) -> str:
