@@ -10,7 +10,7 @@ import os
 import re
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -94,6 +94,10 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
     def rules(self, table: TableName) -> TableRules:
         """Give what is said of a table, of a source or of gold: two equally specific patterns are an error."""
         return self._targets.get(table) or self._matching(table)
+
+    def unmatched(self, tables: Collection[TableName]) -> list[str]:
+        """Give the patterns of `[tables]` that match none of these tables."""
+        return [glob for glob in self.tables if not any(fnmatchcase(str(table), glob) for table in tables)]
 
     def feeds(self, source: SourceSettings, table: TableName, is_sharded: bool) -> bool:
         """Say whether a source still feeds the gold table of this name, which is of several of its tables, or not."""

@@ -85,3 +85,13 @@ def test_tables_that_go_into_one_are_no_clash_and_say_which(
 def test_looking_writes_nothing(retable: Callable[..., Result], tmp_path: Path) -> None:
     retable("check", "shop")
     assert not any((tmp_path / "lake").rglob("*.parquet"))
+
+
+def test_a_pattern_that_matches_no_table_is_told_with_the_nearest(
+    retable: Callable[..., Result], write_settings: SettingsWriter
+) -> None:
+    assert "warning" not in retable("check", "shop").stderr
+    write_settings(f'{SOURCE}\n[tables."shop000.custmers"]\nkeys = ["id"]\n\n[tables."shop000.o*"]\nsla = "1h"\n')
+    told = retable("check", "shop").stderr
+    assert 'warning: [tables."shop000.custmers"] matches no table that is known; did you mean' in told
+    assert told.count("warning") == 1

@@ -214,3 +214,12 @@ def test_windows_that_have_ended_unrecorded_are_counted(
     told = json.loads(retable("plan", "--json").stdout)[0]
     assert told["new_objects"] is None
     assert "there is no folder" in told["steps"][0]
+
+
+def test_a_plan_warns_of_a_pattern_that_matches_no_table(retable: Retable, filled: Filled, tmp_path: Path) -> None:
+    settings = tmp_path / "lake" / "retable.toml"
+    settings.write_text(
+        settings.read_text(encoding="utf-8") + '\n[tables."shop.nothing"]\nsla = "1h"\n', encoding="utf-8"
+    )
+    told = retable("plan").stderr
+    assert 'warning: [tables."shop.nothing"] matches no table that is known' in told

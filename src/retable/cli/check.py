@@ -4,6 +4,7 @@ import typer
 
 from retable.cli.arguments import Json, SourceName, lake_of
 from retable.cli.output import NeedsAttention, print_json, print_table, say
+from retable.cli.patterns import warn_of_patterns
 from retable.onboard.check import Checked, FoundTable
 from retable.onboard.check import check as look
 from retable.printable import printable
@@ -22,6 +23,7 @@ def check(ctx: typer.Context, source: SourceName, as_json: Json = False) -> None
         print_json(_facts(found))
     else:
         _tell(source, found)
+        warn_of_patterns(lake, source, (table.name for table in found.tables))
     if found.needs_attention:
         raise NeedsAttention("a run as things are would hold a table or quarantine a message")
 

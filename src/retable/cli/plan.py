@@ -8,6 +8,7 @@ import typer
 from retable.cli.arguments import Json, lake_of
 from retable.cli.clock import now
 from retable.cli.output import print_json, print_table, say
+from retable.cli.patterns import warn_of_patterns
 from retable.freshness.gate import spell
 from retable.gold.state import hold_json
 from retable.verify.outlook import CAUSES, Outlook, look_ahead
@@ -42,6 +43,7 @@ def plan(
     for each in found:
         for line in _steps(each):
             say(f"{each.source}: {line}")
+    warn_of_patterns(lake)
 
 
 def _rows(outlook: Outlook) -> list[list[object]]:

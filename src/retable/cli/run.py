@@ -13,6 +13,7 @@ from retable.cli.arguments import SourceName, WindowName, instant, lake_to_write
 from retable.cli.clock import new_run, now
 from retable.cli.interrupts import before_interrupts
 from retable.cli.output import NeedsAttention, say
+from retable.cli.patterns import warn_of_patterns
 from retable.cli.progress import Progress
 from retable.config import Settings
 from retable.errors import SparkDied
@@ -62,7 +63,12 @@ def run(
     if not windows:
         say(f"nothing to do: no window of {source} waits there; `retable status` shows the windows")
         return
-    _run_windows(lake, found, windows)
+    try:
+        _run_windows(lake, found, windows)
+    except NeedsAttention:
+        warn_of_patterns(lake)
+        raise
+    warn_of_patterns(lake)
 
 
 def land(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
