@@ -1,6 +1,7 @@
 """`retable check`: what a source has and what a run would make of it, with nothing written."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -95,3 +96,13 @@ def test_a_pattern_that_matches_no_table_is_told_with_the_nearest(
     told = retable("check", "shop").stderr
     assert 'warning: [tables."shop000.custmers"] matches no table that is known; did you mean' in told
     assert told.count("warning") == 1
+
+
+def test_hours_in_the_names_of_objects_that_no_setting_reads_are_told(
+    retable: Callable[..., Result], write_settings: SettingsWriter
+) -> None:
+    told = retable("check", "shop").stderr
+    assert "the names of its objects tell their hour, and `hour` is not set" in told
+    (pattern,) = re.findall("`hour = '(.*)'`", told)
+    write_settings(SOURCE.replace('layout = "kafka_dump"', f"layout = \"kafka_dump\"\nhour = '{pattern}'"))
+    assert "tell their hour" not in retable("check", "shop").stderr

@@ -58,6 +58,11 @@ def _tell(source: str, found: Checked) -> None:
     size = sum(place.size for place in found.places)
     say(f"{source}: {len(found.places)} objects or partitions, {size:,} bytes or positions in all")
     say(f"{found.messages:,} messages were looked at; {found.statements:,} statements are among their events")
+    if found.hours is not None:
+        say(
+            "the names of its objects tell their hour, and `hour` is not set, so each belongs to the window of its "
+            f"modification time: `hour = '{found.hours.pattern}'` reads it; set it before the first run"
+        )
     for code, (count, first) in found.refused.items():
         say(f"{count:,} do not decode, {code}: {first}")
     rows = [(str(t.name), t.gold, _key(t), _types(t), _outcome(t)) for t in found.tables]

@@ -16,8 +16,9 @@ from retable.gold.rules import Rules
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
 from retable.model.event import ChangeEvent, TableName
+from retable.onboard.hours import Hours, find_hours
 from retable.onboard.sampling import Place, Sampled, sample
-from retable.source_settings import Source
+from retable.source_settings import FilesSource, Source
 
 _ROWID = ("rowid",)
 
@@ -44,7 +45,10 @@ class FoundTable:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a look at a source found; `refused` counts messages that do not decode by code, with one reason each."""
+    """What a look at a source found; `refused` counts messages that do not decode by code, with one reason each.
+
+    `hours` is how names of objects tell their hour, where the settings do not read it.
+    """
 
     places: tuple[Place, ...]
     messages: int
@@ -52,6 +56,7 @@ class Checked:
     statements: int
     tables: tuple[FoundTable, ...]
     silent: tuple[TableName, ...]
+    hours: Hours | None = None
 
     @property
     def needs_attention(self) -> bool:
@@ -81,7 +86,9 @@ def check(lake: Lake, source: Source) -> Checked:
     tables = [_table(rules, name, mine, imports, states, clashes.get(name)) for name, mine in seen.items()]
     silent = tuple(sorted((name for name in names if name not in seen), key=str))
     ordered = tuple(sorted(tables, key=lambda table: str(table.name)))
-    return Checked(found.places, counts["messages"], refused, counts["statements"], ordered, silent)
+    told = isinstance(source, FilesSource) and source.hour is None
+    hours = find_hours([place.name for place in found.places]) if told else None
+    return Checked(found.places, counts["messages"], refused, counts["statements"], ordered, silent, hours)
 
 
 def _decode(
