@@ -220,8 +220,8 @@ def test_a_tree_that_refers_to_itself_is_followed_to_its_leaves(cut: int) -> Non
     create = "create table t (id int primary key, up int, foreign key (up) references t (id) on delete cascade)"
     types = {"id": "int", "up": "int"}
     tree = [("1", None), ("2", "1"), ("3", "2"), ("4", "3"), ("5", None)]
-    nodes = [row(3 + n, "INSERT", types, table="t", id=i, up=up) for n, (i, up) in enumerate(tree)]  # type: ignore[arg-type]  # a null
-    messages = [statement(1, create, "t"), *nodes, row(20, "DELETE", types, table="t", id="1", up=None)]  # type: ignore[arg-type]  # a null
+    nodes = [row(3 + n, "INSERT", types, table="t", id=i, up=up) for n, (i, up) in enumerate(tree)]
+    messages = [statement(1, create, "t"), *nodes, row(20, "DELETE", types, table="t", id="1", up=None)]
     assert suspects(run([messages[:cut], messages[cut:]])) == {"gold_shop.t": 3}
 
 

@@ -30,7 +30,7 @@ def row(
     keys: tuple[str, ...] = ("id",),
     part: int = 0,
     table: str = "t",
-    **values: str,
+    **values: str | None,
 ) -> RawMessage:
     """A row; `old_x` is what the column x was before."""
     old = {name.removeprefix("old_"): value for name, value in values.items() if name.startswith("old_")}

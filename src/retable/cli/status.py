@@ -64,7 +64,7 @@ def status(
         bool,
         typer.Option(
             "--check",
-            help="End with 2 when a table is held, suspect or late by its SLA, or quarantine is over.",
+            help="End with 2 when a table is held, suspect or late by its SLA, or quarantine is over budget.",
         ),
     ] = False,
 ) -> None:
