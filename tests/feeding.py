@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 
 import pyarrow as pa
 
@@ -64,6 +65,21 @@ class Feed:
         content = pa.Table.from_pylist([row], schema=SILVER.columns)
         silver = self.lake.ensure(f"silver.{self.source}")
         silver.append(content, snapshot_properties={"retable.window": name(hour)})
+
+    def told(self, hour: int, text: str, *positions: Sequence, table: TableName) -> None:
+        """Write a statement to a window of silver, once for each of its positions."""
+        about = {"database": table.database, "schema": table.schema, "table": table.table, "ddl_text": text}
+        rows = [
+            {
+                **about,
+                "window": name(hour),
+                "kind": "schema",
+                "part": "t/0",
+                "sequence": {"epoch": each.epoch, "hi": Decimal(each.hi), "lo": each.lo},
+            }
+            for each in positions
+        ]
+        self.lake.ensure(f"silver.{self.source}").append(pa.Table.from_pylist(rows, schema=SILVER.columns))
 
     def replayed_again(self, hour: int, when: datetime) -> None:
         """Say in the ledger that what silver holds for a window now was replayed."""

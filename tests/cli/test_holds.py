@@ -163,6 +163,38 @@ def test_a_decision_is_kept_for_every_later_replay(
     assert action.action.startswith(f"release {way[0]}")
 
 
+def test_repeats_of_one_statement_are_offered_and_skipped_together(
+    retable: Retable, held: str, lake: Lake, asked: list[tuple[object, ...]]
+) -> None:
+    feed, orders = Feed(lake), TableName("shop", None, "orders")
+    assert HOLD.statement is not None
+    feed.told(5, HOLD.statement, Sequence(0, 2, 0), Sequence(0, 7, 0), Sequence(0, 10, 0), table=orders)
+    feed.told(6, HOLD.statement, Sequence(0, 90, 0), table=orders)
+    feed.told(6, HOLD.statement, Sequence(0, 91, 0), table=TableName("shop", None, "fine"))
+    feed.told(6, "ALTER another", Sequence(0, 92, 0), table=orders)
+    hint = "the same statement stood at 0.2.0, 0.10.0, 0.90.0; `hold release --skip --repeats` skips it behind the hold"
+    assert hint in retable("hold", "list").stdout
+
+    skip = ("hold", "release", held, "--skip", "--reason", "fixed; at the source", "--yes")
+    alone = retable(*skip)
+    assert alone.exit_code == 0, alone.stderr
+    assert "It stands again at 0.10.0, 0.90.0: --repeats skips it there, too." in alone.stderr
+    assert [row.position for row in read_decisions(lake, "dump")] == ["0.7.0"]
+
+    together = retable(*skip, "--repeats")
+    assert together.exit_code == 0, together.stderr
+    assert "It is skipped, too, where it stands again: at 0.10.0, 0.90.0." in together.stderr
+    assert [row.position for row in read_decisions(lake, "dump")[1:]] == ["0.7.0", "0.10.0", "0.90.0"]
+    assert {(row.decision, row.part, row.statement) for row in read_decisions(lake, "dump")} == {
+        ("skip", "t/0", HOLD.statement)
+    }
+    assert read_actions(lake, "dump")[-1].action.endswith("ALTER … at 0.7.0, 0.10.0, 0.90.0")
+    assert (
+        "--repeats belongs to --skip"
+        in retable("hold", "release", held, "--retry", "--repeats", "--reason", "x").stderr
+    )
+
+
 def test_rows_that_did_not_fit_end_a_release_with_2(
     retable: Retable, held: str, lake: Lake, asked: list[tuple[object, ...]], counts: dict[str, int]
 ) -> None:

@@ -15,12 +15,14 @@ from retable.errors import NotFound
 from retable.gold.damage import with_recorded_hold
 from retable.gold.read import find_known, is_retired, known_states
 from retable.gold.release import Release, Way, count_waiting, dialect_of, plan_rebuild, plan_release
+from retable.gold.repeats import find_repeats, hint_of, later_ones
 from retable.gold.rulings import ruling_row
 from retable.gold.state import hold_json
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_tables
 from retable.ledger.rows import ActionRow, StageReport
 from retable.ledger.write import append_rows
+from retable.replay.history import Hold
 
 _HOW = "say how the table goes on: --retry, --skip, --as 'ALTER ...', --approve, --reject or --rebuild, one of them"
 
@@ -33,7 +35,7 @@ def list_holds(ctx: typer.Context, as_json: Json = False) -> None:
         if error.facts.get("table") not in states:
             raise error
     held = [
-        {"name": name, "source": state.source, **hold_json(state.hold)}
+        {"name": name, "source": state.source, **hold_json(state.hold), **_hint(lake, state.source, state.hold)}
         for name, state in states.items()
         if state.hold is not None and not is_retired(lake, state)
     ]
@@ -44,6 +46,11 @@ def list_holds(ctx: typer.Context, as_json: Json = False) -> None:
             print_facts({**facts, "remedy": str(facts["remedy"]).replace("TABLE", str(facts["name"]))})
     else:
         say("nothing is held")
+
+
+def _hint(lake: Lake, source: str, hold: Hold) -> dict[str, str]:
+    hint = hint_of(find_repeats(lake, source, hold), hold)
+    return {} if hint is None else {"hint": hint}
 
 
 def release_hold(
@@ -62,6 +69,10 @@ def release_hold(
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Build the table anew from silver, held or not, then swap it in.")
     ] = False,
+    repeats: Annotated[
+        bool,
+        typer.Option("--repeats", help="With --skip: skip the statement where it stands again, too."),
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
     """Let held tables go on: each catches up from silver at once. What will happen is said first, and asked."""
@@ -79,8 +90,10 @@ def release_hold(
     (way,) = ways
     if way == "as" and len(tables) > 1:
         raise typer.BadParameter("--as gives one statement of one table: name that one alone")
+    if repeats and way != "skip":
+        raise typer.BadParameter("--repeats belongs to --skip")
     lake = lake_to_write(ctx)
-    releases = {table: _plan(lake, table, way, statement) for table in tables}
+    releases = {table: _plan(lake, table, way, statement, repeats=repeats) for table in tables}
     for release in releases.values():
         for line in release.words:
             say(line)
@@ -89,7 +102,7 @@ def release_hold(
     _act(lake, releases, reason)
 
 
-def _plan(lake: Lake, table: str, way: Way, statement: str | None) -> Release:
+def _plan(lake: Lake, table: str, way: Way, statement: str | None, *, repeats: bool) -> Release:
     state = find_known(lake, table)
     row = next((row for row in read_tables(lake, state.source) if row.identity == state.identity), None)
     state = with_recorded_hold(state, row)
@@ -102,7 +115,10 @@ def _plan(lake: Lake, table: str, way: Way, statement: str | None) -> Release:
             f"{table} is not held, so it can only be built anew (--rebuild); `retable hold list` shows what is held",
             table=table,
         )
-    return plan_release(table, state, state.hold, way, statement, waiting, lambda: dialect_of(lake, source))
+    release = plan_release(table, state, state.hold, way, statement, waiting, lambda: dialect_of(lake, source))
+    if way != "skip":
+        return release
+    return release.with_repeats(later_ones(find_repeats(lake, source.name, state.hold), state.hold), repeats)
 
 
 def _act(lake: Lake, releases: Mapping[str, Release], reason: str) -> None:
@@ -129,9 +145,9 @@ def _act(lake: Lake, releases: Mapping[str, Release], reason: str) -> None:
 def _record(lake: Lake, source: str, table: str, release: Release, reason: str, now: datetime) -> None:
     what = f"release --{release.way}"
     if release.ruling is not None:
-        append_rows(lake, [ruling_row(source, release.ruling, now)])
+        append_rows(lake, [ruling_row(source, ruling, now) for ruling in release.rulings])
         what += f" {release.ruling.statement}" if release.ruling.statement else ""
-        what += f" at {release.ruling.position}"
+        what += f" at {', '.join(str(ruling.position) for ruling in release.rulings)}"
     append_rows(lake, [ActionRow(source, what, table, reason, user(), now)])
 
 

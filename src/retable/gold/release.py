@@ -1,12 +1,13 @@
 """How a held table may go on: which release fits its hold, what it decides, and what it will do, in words."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from retable.ddl.registry import DIALECTS, parse_statement
 from retable.errors import InvalidSetting
 from retable.gold.damage import LOST, METADATA
+from retable.gold.repeats import told_places
 from retable.gold.silver import system_of
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
@@ -15,7 +16,7 @@ from retable.model.event import TableName
 from retable.model.schema_change import NoChange, SchemaChange, Unsupported
 from retable.model.sequence import LOWEST
 from retable.replay.history import Hold
-from retable.replay.rulings import BEHIND, REMEDY_BEHIND, REMEDY_DATABASE, Ruling, RulingKind
+from retable.replay.rulings import BEHIND, REMEDY_BEHIND, REMEDY_DATABASE, Place, Ruling, RulingKind
 from retable.replay.shard_parts import shard_of
 from retable.source_settings import SourceSettings
 
@@ -33,11 +34,30 @@ _RULINGS: dict[Way, RulingKind] = {"skip": "skip", "reject": "skip", "as": "repl
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release of one table: the ruling that it makes, if any, and its words, a line each."""
+    """A release of one table: the ruling that it makes, if any, and its words, a line each.
+
+    `repeats` are rulings of the same kind, where the statement that holds the table stands again.
+    """
 
     way: Way
     ruling: Ruling | None
     words: tuple[str, ...]
+    repeats: tuple[Ruling, ...] = ()
+
+    @property
+    def rulings(self) -> tuple[Ruling, ...]:
+        return (() if self.ruling is None else (self.ruling,)) + self.repeats
+
+    def with_repeats(self, places: tuple[Place, ...], wanted: bool) -> "Release":
+        """Skip a statement also where it stands again, if that is `wanted`; else its words say that one may."""
+        if self.way != "skip" or self.ruling is None or not places:
+            return self
+        if not wanted:
+            offer = f"It stands again at {told_places(places)}: --repeats skips it there, too."
+            return replace(self, words=(*self.words, offer))
+        again = tuple(replace(self.ruling, position=at) for at, _ in places)
+        said = f"It is skipped, too, where it stands again: at {told_places(places)}."
+        return replace(self, words=(*self.words, said), repeats=again)
 
 
 @dataclass(frozen=True, slots=True)

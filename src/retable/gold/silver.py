@@ -77,7 +77,7 @@ def read_window(lake: Lake, source: str, window: str, columns: Collection[str]) 
     if table is None:
         return SILVER.columns.empty_table().select(ROW_COLUMNS)
     with explained(lake.settings.lake):
-        rows = table.scan(row_filter=And(_of_kind("row"), condition), selected_fields=tuple(columns)).to_arrow()
+        rows = table.scan(row_filter=And(of_kind("row"), condition), selected_fields=tuple(columns)).to_arrow()
     for name in ROW_COLUMNS:
         if name not in columns:
             rows = rows.append_column(name, pa.nulls(len(rows), SILVER.columns.field(name).type))
@@ -116,7 +116,7 @@ def _of_tables(
     if table is None:
         return []
     called = In(term=Reference("table"), literals={literal(name.table) for name in names})
-    condition = And(And(_of_kind("row"), wanted), called)
+    condition = And(And(of_kind("row"), wanted), called)
     with explained(lake.settings.lake):
         rows: list[Record] = table.scan(row_filter=condition, selected_fields=tuple(columns)).to_arrow().to_pylist()
     return [row for row in rows if table_name(row) in names]
@@ -128,12 +128,13 @@ def read_statements(lake: Lake, source: str, until: str) -> list[Record]:
     if table is None:
         return []
     with explained(lake.settings.lake):
-        rows = read_rows(table, And(_of_kind("schema"), condition))
+        rows = read_rows(table, And(of_kind("schema"), condition))
     found: list[Record] = rows.select(STATEMENT_COLUMNS).to_pylist()
     return found
 
 
-def _of_kind(kind: str) -> BooleanExpression:
+def of_kind(kind: str) -> BooleanExpression:
+    """The events of silver that are a `row`, or a `schema` event."""
     return EqualTo(term=Reference("kind"), value=literal(kind))
 
 
