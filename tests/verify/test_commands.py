@@ -190,7 +190,7 @@ def test_a_window_that_was_decoded_anew_is_stale(retable: Retable, filled: Fille
 
 
 def test_what_waits_and_what_is_held_is_told(retable: Retable, filled: Filled, tmp_path: Path) -> None:
-    record(filled.lake, window_row(2))
+    record(filled.lake, window_row(2), window_row(3))
     name = biggest(filled)
     hold = Hold("ZERO_DATE", "a zero date", Sequence(0, 7, 0), None, None, "set zero_date")
     held = replace(filled.world.states()[name], state="held", hold=hold)
@@ -198,11 +198,13 @@ def test_what_waits_and_what_is_held_is_told(retable: Retable, filled: Filled, t
         change.set_properties(**{key: text for key, text in to_properties(held).items() if "hold" in key})
     (tmp_path / "lake" / "landing" / "new.jsonl").write_text("{}\n", encoding="utf-8")
     told = json.loads(retable("plan", "--json").stdout)[0]
-    assert told["behind"] == [{"window": window_row(2)["window"], "next": "land"}]
+    second, third = (str(window_row(number)["window"]) for number in (2, 3))
+    assert told["behind"] == [{"window": window, "next": "land"} for window in (second, third)]
     assert [(each["table"], each["code"], each["position"]) for each in told["held"]] == [(name, "ZERO_DATE", "0.7.0")]
     assert told["new_objects"] == 1
     lines = retable("plan").stdout.splitlines()
     assert [line.split()[1] for line in lines[1:]] == ["behind", "held"]
+    assert f"{second} to {third}" in lines[1]
 
 
 def test_windows_that_have_ended_unrecorded_are_counted(

@@ -1,6 +1,8 @@
 """What is stale, held or behind, and what a run would do; nothing is written."""
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Annotated
 
 import typer
@@ -11,6 +13,7 @@ from retable.cli.output import print_json, print_table, say
 from retable.cli.patterns import warn_of_patterns
 from retable.freshness.gate import spell
 from retable.gold.state import hold_json
+from retable.ledger.rows import Stage
 from retable.verify.outlook import CAUSES, Outlook, look_ahead
 
 _DONE_BY = {"land": "landed", "decode": "decoded", "replay": "replayed"}
@@ -48,8 +51,8 @@ def plan(
 
 def _rows(outlook: Outlook) -> list[list[object]]:
     waiting: list[list[object]] = [
-        [outlook.source, "behind", window, None, f"not {_DONE_BY[stage]} yet"]
-        for window, stage in outlook.waiting.items()
+        [outlook.source, "behind", windows, None, f"not {_DONE_BY[stage]} yet"]
+        for windows, stage in _stretches(outlook)
     ]
     stale: list[list[object]] = [
         [outlook.source, "stale", each.window, each.table, "; ".join(CAUSES[cause] for cause in each.because)]
@@ -64,6 +67,13 @@ def _rows(outlook: Outlook) -> list[list[object]]:
         for table, (first, last) in outlook.left_out.items()
     ]
     return [*waiting, *stale, *left_out, *held]
+
+
+def _stretches(outlook: Outlook) -> Iterator[tuple[str, Stage]]:
+    """The windows that wait, those in a row that wait for one stage together."""
+    for stage, stretch in groupby(outlook.waiting, key=outlook.waiting.__getitem__):
+        first, *others = stretch
+        yield first if not others else f"{first} to {others[-1]}", stage
 
 
 def _steps(outlook: Outlook) -> list[str]:

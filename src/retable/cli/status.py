@@ -33,16 +33,18 @@ _STAGES = ("land", "decode", "replay")
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """One source: `done` counts windows by stage, `last` and `next` are the replayed and the waiting window.
+    """One source: `recorded` windows, in `empty` of which nothing arrived; `done` counts them by stage.
 
-    `standing` is how far all of its tables are complete; `excess` counts what is quarantined beyond the budget. A table
-    that the settings leave out is `retired`, whatever state it is in; `suspect` says what is wrong with tables that
-    have rows which their source cannot have any more; `paused` is why no new window is recorded. `unfinished` says of
-    baselines that ended before their end how to go on. `kept_from` is the oldest whole window of what retention cut.
+    `last` and `next` are the replayed and the waiting window. `standing` is how far all of its tables are complete;
+    `excess` counts what is quarantined beyond the budget. A table that the settings leave out is `retired`, whatever
+    state it is in; `suspect` says what is wrong with tables that have rows which their source cannot have any more;
+    `paused` is why no new window is recorded. `unfinished` says of baselines that ended before their end how to go on.
+    `kept_from` is the oldest whole window of what retention cut.
     """
 
     name: str
     recorded: int
+    empty: int
     done: Counter[str]
     last: str | None
     next: str | None
@@ -107,7 +109,8 @@ def status(
 
 
 def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], now: datetime) -> SourceStatus:
-    windows = [window.name for window in read_windows(lake, source.name)]
+    recorded = read_windows(lake, source.name)
+    windows = [window.name for window in recorded]
     whole = {(row.stage, row.window) for row in read_ledger(lake, source.name) if row.table is None}
     replayed = [name for name in windows if ("replay", name) in whole]
     waiting = [name for name in windows if ("replay", name) not in whole]
@@ -119,6 +122,7 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
     return SourceStatus(
         source.name,
         len(windows),
+        sum(window.is_empty for window in recorded),
         Counter({stage: sum((stage, name) in whole for name in windows) for stage in _STAGES}),
         max(replayed, default=None),
         min(waiting, default=None),
@@ -147,7 +151,8 @@ _HEADERS = (
 def _line(source: SourceStatus, now: datetime) -> list[object]:
     watermark, grade = source.standing.watermark, source.standing.grade
     shown = [None, None, None] if watermark is None else [spell(watermark), grade, _spell_lag(now - watermark)]
-    done = [source.name, source.recorded, source.done["replay"], source.last, source.next]
+    empty = f" ({source.empty} empty)" if source.empty else ""
+    done = [source.name, f"{source.recorded}{empty}", source.done["replay"], source.last, source.next]
     return [*done, *shown, source.tables.total(), len(source.held), source.quarantined]
 
 
@@ -164,6 +169,7 @@ def _json(source: SourceStatus, now: datetime) -> dict[str, object]:
         "paused": source.paused,
         "windows": {
             "recorded": source.recorded,
+            "empty": source.empty,
             "landed": source.done["land"],
             "decoded": source.done["decode"],
             "replayed": source.done["replay"],

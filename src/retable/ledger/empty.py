@@ -1,7 +1,9 @@
-"""Windows in which nothing arrived: no stage has anything to do, and one commit says so for many."""
+"""Windows in which nothing arrived: no stage has anything to do, and one row of a stage says so for many in a row."""
 
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
 
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_ledger
@@ -9,6 +11,7 @@ from retable.ledger.rows import LedgerRow, Stage
 from retable.ledger.write import append_rows
 from retable.model.window import Window
 
+_STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 _LANDED = {"bytes": 0, "landed": 0}
 _COUNTS: dict[Stage, dict[str, int]] = {
     "decode": {"landed": 0, "decoded": 0, "events": 0, "rows": 0},
@@ -22,13 +25,19 @@ def close_empty(lake: Lake, windows: Sequence[Window], run_id: str, now: datetim
         return
     source = windows[0].source
     known = {(row.window, row.stage) for row in read_ledger(lake, source) if row.table is None}
-    rows = [
-        LedgerRow(source, window.name, stage, None, counts, {}, {}, None, None, run_id, 0.0, 0, now)
-        for window in windows
-        for stage, counts in _counts(window).items()
-        if (window.name, stage) not in known
-    ]
+    rows = []
+    for stage in _STAGES:
+        flagged = [((window.name, stage) in known, window) for window in windows]
+        for is_done, stretch in groupby(flagged, key=itemgetter(0)):
+            if not is_done:
+                rows.append(_row([window for _, window in stretch], stage, run_id, now))
     append_rows(lake, rows)
+
+
+def _row(windows: Sequence[Window], stage: Stage, run_id: str, now: datetime) -> LedgerRow:
+    counts, last = _counts(windows[-1])[stage], windows[-1]
+    several = (windows[0].name, len(windows)) if len(windows) > 1 else (None, None)
+    return LedgerRow(last.source, last.name, stage, None, counts, {}, {}, None, None, run_id, 0.0, 0, now, *several)
 
 
 def _counts(window: Window) -> dict[Stage, dict[str, int]]:

@@ -1,7 +1,7 @@
 """The reader of the ops tables. They are append-only: of the rows that speak of the same thing the newest wins."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import fields
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
@@ -13,6 +13,8 @@ from pyiceberg.expressions import (
     EqualTo,
     GreaterThanOrEqual,
     LessThan,
+    LessThanOrEqual,
+    Or,
     Reference,
 )
 from pyiceberg.expressions.literals import literal
@@ -38,6 +40,7 @@ from retable.ledger.rows import (
     WatermarkRow,
 )
 from retable.ledger.small_files import read_rows
+from retable.model.window import window_name, window_start
 
 _Row = TypeVar(
     "_Row",
@@ -54,19 +57,44 @@ _Row = TypeVar(
     WatermarkRow,
     UpkeepRow,
 )
+_ALL = AlwaysTrue()
 Bounds = Mapping[str, str | datetime]
 """The least value that a column may have; files without such rows are not opened."""
 
 
 def read_ledger(lake: Lake, source: str, window: str | None = None, at_least: Bounds | None = None) -> list[LedgerRow]:
     """Give the newest row of each window, stage and table of a source, by window."""
-    rows = _read(lake, LedgerRow, at_least, source=source, window=window)
+    wanted = _ALL if window is None else _of_window(lake.find(OPS_TABLES[LedgerRow]), window)
+    least = window or (at_least or {}).get("window", "")
+    read = _read(lake, LedgerRow, at_least, wanted, source=source)
+    rows = [row for row in _spread(read) if row.window >= str(least) and window in (None, row.window)]
     return sorted(_newest(rows, lambda row: (row.window, row.stage, row.table)), key=lambda row: row.window)
 
 
 def read_ledger_whole(lake: Lake, source: str) -> list[LedgerRow]:
     """Give every row of the ledger of a source, those that newer ones replace too, oldest recorded first."""
-    return _read(lake, LedgerRow, source=source)
+    return list(_spread(_read(lake, LedgerRow, source=source)))
+
+
+def _of_window(table: Table | None, window: str) -> BooleanExpression:
+    """The rows of the ledger that tell of a window: its own, and those of several windows of which it may be one."""
+    own = EqualTo(term=Reference("window"), value=literal(window))
+    if table is None or "first" not in table.schema().column_names:
+        return own
+    around = GreaterThanOrEqual(term=Reference("window"), value=literal(window))
+    return Or(own, And(around, LessThanOrEqual(term=Reference("first"), value=literal(window))))
+
+
+def _spread(rows: Iterable[LedgerRow]) -> Iterator[LedgerRow]:
+    """Give a row for each window that a row tells of."""
+    for row in rows:
+        if row.first is None or row.count is None:
+            yield row
+            continue
+        start = window_start(row.first)
+        every = (window_start(row.window) - start) / (row.count - 1)
+        for at in range(row.count):
+            yield replace(row, window=window_name(start + at * every), first=None, count=None)
 
 
 def read_schema_changes(lake: Lake, source: str | None = None, table: str | None = None) -> list[SchemaChangeRow]:
@@ -159,11 +187,18 @@ def read_watermarks(
     return sorted(_newest(rows, lambda row: (row.window, row.table, row.grade)), key=lambda row: row.window)
 
 
-def scan(lake: Lake, table: Table | None, /, at_least: Bounds | None = None, **equal: str | None) -> pa.Table:
+def scan(
+    lake: Lake,
+    table: Table | None,
+    /,
+    at_least: Bounds | None = None,
+    wanted: BooleanExpression = _ALL,
+    **equal: str | None,
+) -> pa.Table:
     """Read the rows of a table that have these values, without those that are None; empty where it is not there yet."""
     if table is None:
         return pa.table({})
-    condition: BooleanExpression = AlwaysTrue()
+    condition = wanted
     for column, least in (at_least or {}).items():
         bound = least.isoformat() if isinstance(least, datetime) else least
         condition = And(condition, GreaterThanOrEqual(term=Reference(column), value=literal(bound)))
@@ -174,15 +209,21 @@ def scan(lake: Lake, table: Table | None, /, at_least: Bounds | None = None, **e
         return read_rows(table, condition)
 
 
-def _read(lake: Lake, kind: type[_Row], at_least: Bounds | None = None, **equal: str | None) -> list[_Row]:
+def _read(
+    lake: Lake,
+    kind: type[_Row],
+    at_least: Bounds | None = None,
+    wanted: BooleanExpression = _ALL,
+    **equal: str | None,
+) -> list[_Row]:
     """Read rows in the order in which they were recorded: a scan lists the newest commit first (see append_rows)."""
-    records = scan(lake, lake.find(OPS_TABLES[kind]), at_least, **equal).to_pylist()
+    records = scan(lake, lake.find(OPS_TABLES[kind]), at_least, wanted, **equal).to_pylist()
     rows = [kind(**_fitted(kind, record)) for record in reversed(records)]
     return sorted(rows, key=lambda row: row.recorded_at)
 
 
 def _fitted(kind: type[Row], record: dict[str, Any]) -> dict[str, Any]:
-    return {field.name: _python(record[field.name]) for field in fields(kind)}
+    return {field.name: _python(record[field.name]) for field in fields(kind) if field.name in record}
 
 
 def _python(value: Any) -> Any:

@@ -19,7 +19,8 @@ class LedgerRow:
 
     `lowest` and `highest` give, by part ("" where the sequence compares across the stream), the first and last
     sequence as text. `identity` says what was applied; of a decoded window, by which version of the decoder. A row is a
-    report: no decision reads it that the table's own metadata can answer.
+    report: no decision reads it that the table's own metadata can answer. One that is stored with `first` and `count`
+    says the same of so many windows in a row, the last of which is `window`; readers get a row for each of them.
     """
 
     source: str
@@ -35,6 +36,8 @@ class LedgerRow:
     seconds: float
     bytes: int
     recorded_at: datetime
+    first: str | None = None
+    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,7 @@ OPS = {
                 )
             ),
             "epoch": pa.int32(),
+            "count": pa.int64(),
         },
         # Compare-and-set: a commit that lost a race must look again at what the winner recorded.
         {"commit.retry.num-retries": "0"},
@@ -146,6 +147,8 @@ OPS = {
             "seconds": pa.float64(),
             "bytes": pa.int64(),
             "recorded_at": _TIME,
+            **_texts("first"),
+            "count": pa.int64(),
         }
     ),
     "ops.schema_changes": _ops(

@@ -1,9 +1,10 @@
 """The windows of a source: which positions each run takes, recorded once and for ever."""
 
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
-from typing import TypeVar
+from itertools import groupby
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyiceberg.exceptions import CommitFailedException
@@ -85,7 +86,7 @@ def _plan(source: Source, recorded: list[Window], found: Found, due: datetime, n
 
 def _append(lake: Lake, table: Table, windows: list[Window]) -> bool:
     """Append to the table as it was loaded; False where somebody else has committed since."""
-    rows = [{**asdict(window), "window": window.name} for window in windows]
+    rows = [_record(stretch) for stretch in _stretches(windows)]
     with explained(lake.settings.lake):
         try:
             table.append(pa.Table.from_pylist(rows, schema=OPS[_TABLE].columns))
@@ -94,18 +95,37 @@ def _append(lake: Lake, table: Table, windows: list[Window]) -> bool:
     return True
 
 
+def _stretches(windows: Sequence[Window]) -> Iterator[list[Window]]:
+    """Cut windows into those of one row each: what something arrived in stands alone."""
+    for (is_empty, *_), group in groupby(windows, key=lambda each: (each.is_empty, each.ranges, each.epoch)):
+        stretch = list(group)
+        yield from [stretch] if is_empty else ([window] for window in stretch)
+
+
+def _record(stretch: Sequence[Window]) -> dict[str, object]:
+    last = stretch[-1]
+    return {**asdict(stretch[0]), "window": last.name, "end": last.end, "count": len(stretch)}
+
+
 def _windows(lake: Lake, table: Table | None, source: str, since: str | None = None) -> list[Window]:
-    windows = [
-        Window(
-            source,
-            row["ordinal"],
-            row["start"].astimezone(UTC),
-            row["end"].astimezone(UTC),
-            tuple(SourceObject(**item) for item in row["objects"]),
-            row["recorded_at"].astimezone(UTC),
-            tuple(PartitionRange(**each) for each in row.get("ranges") or ()),
-            row.get("epoch"),
-        )
-        for row in scan(lake, table, {"window": since} if since else None, source=source).to_pylist()
-    ]
+    rows = scan(lake, table, {"window": since} if since else None, source=source).to_pylist()
+    windows = [window for row in rows for window in _read(source, row) if since is None or window.name >= since]
     return sorted(windows, key=lambda window: window.ordinal)
+
+
+def _read(source: str, row: dict[str, Any]) -> Iterator[Window]:
+    """Read a row: a window, or so many in a row in which nothing arrived."""
+    count, start, end = row.get("count") or 1, row["start"].astimezone(UTC), row["end"].astimezone(UTC)
+    every = (end - start) / count
+    first = Window(
+        source,
+        row["ordinal"],
+        start,
+        start + every,
+        tuple(SourceObject(**item) for item in row["objects"]),
+        row["recorded_at"].astimezone(UTC),
+        tuple(PartitionRange(**each) for each in row.get("ranges") or ()),
+        row.get("epoch"),
+    )
+    for at in range(count):
+        yield replace(first, ordinal=first.ordinal + at, start=start + at * every, end=start + (at + 1) * every)

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import pyarrow as pa
 
-from retable.ledger.catalog import Lake
+from retable.ledger.catalog import Lake, widen
 from retable.ledger.faults import explained
 from retable.ledger.rows import OPS_TABLES, Row
 from retable.ledger.tables import OPS
@@ -19,5 +19,7 @@ def append_rows(lake: Lake, rows: Sequence[Row]) -> None:
     for kind, name in OPS_TABLES.items():
         if mine := [asdict(row) for row in rows if type(row) is kind]:
             table = lake.ensure(name)
+            if widen(lake, table):
+                table = lake.load(name)
             with explained(lake.settings.lake):
                 table.append(pa.Table.from_pylist(mine[::-1], schema=OPS[name].columns))

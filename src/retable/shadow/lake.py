@@ -18,7 +18,7 @@ from pyiceberg.expressions.literals import literal
 from retable.errors import InvalidSetting, NotFound
 from retable.gold.read import SHADOW
 from retable.gold.state import from_properties
-from retable.ledger.catalog import Lake
+from retable.ledger.catalog import Lake, widen
 from retable.ledger.faults import explained
 from retable.ledger.leases import LENGTH, Lease, end_leases, leased
 from retable.ledger.read import scan
@@ -116,7 +116,11 @@ def copy_record(lake: Lake, source: str) -> None:
     """Give the shadow the record of its source: the windows, what was done with them, tables and decisions."""
     name = shadow_source(source)
     for ops in _COPIED:
-        rows = scan(lake, lake.find(ops), source=source)
+        if (table := lake.find(ops)) is None:
+            continue
+        if widen(lake, table):
+            table = lake.load(ops)
+        rows = scan(lake, table, source=source)
         if not rows.num_rows:
             continue
         if ops == "ops.ledger":
@@ -124,7 +128,7 @@ def copy_record(lake: Lake, source: str) -> None:
         if ops == "ops.tables":
             rows = _with(rows, "gold", [f"{name}__{gold}" for gold in rows["gold"].to_pylist()])
         with explained(lake.settings.lake):
-            lake.ensure(ops).append(_with(rows, "source", [name] * rows.num_rows).cast(OPS[ops].columns))
+            table.append(_with(rows, "source", [name] * rows.num_rows).cast(OPS[ops].columns))
 
 
 def drop_shadow(lake: Lake, source: str) -> list[str]:
