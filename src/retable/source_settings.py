@@ -93,6 +93,9 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
     """debezium_json: the connector's time.precision.mode, which messages without schemas do not tell."""
     unavailable_value: Spelled = UNAVAILABLE_VALUE
     """debezium_json: the connector's unavailable.value.placeholder."""
+    snapshot_tables: Literal["with_rows", "all"] = "with_rows"
+    """debezium_json: of the tables that only a snapshot declares, which gold has; a connector declares also tables
+    that it does not capture."""
     order: ChangeOrder = "log"
     """debezium_json: what orders changes. `offset`, inside a partition, for messages that have no place in a log."""
     model: Literal["sql", "hbase"] = "sql"

@@ -20,7 +20,8 @@ from retable.decode.context import DecodeContext
 from retable.decode.debezium_envelope import Envelope, Payload, Row, Source, read_envelope, read_key
 from retable.decode.debezium_images import key_only, logged, may_lack
 from retable.decode.debezium_other import NAME as NAME
-from retable.decode.debezium_other import SNAPSHOT, WITHOUT_TEXT, known_time, read_other, tombstone
+from retable.decode.debezium_other import SNAPSHOT as SNAPSHOT
+from retable.decode.debezium_other import WITHOUT_TEXT, known_time, read_other, tombstone
 from retable.decode.debezium_schema import Told
 from retable.decode.debezium_types import told as told
 from retable.decode.debezium_types import untold as untold
@@ -54,6 +55,7 @@ OPTIONS = {
     "decimal_mode": "The connector's decimal.handling.mode: without a schema part no message tells it.",
     "time_mode": "The connector's time.precision.mode: without a schema part no message tells it.",
     "unavailable_value": "The connector's unavailable.value.placeholder.",
+    "snapshot_tables": "Which tables that only its snapshot declares there are: those with rows, or `all`.",
     "order": "What orders changes whose messages have no place in a log: `offset`.",
     "database": "The database of an Oracle connector whose messages name only schema and table.",
 }

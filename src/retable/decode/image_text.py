@@ -14,6 +14,7 @@ _TOKENS = msgspec.json.Decoder(dict[str, Raw])
 _STRING = msgspec.json.Decoder(str)
 _ENCODER = msgspec.json.Encoder()
 _NULL = Raw(b"null")
+_NUMBERS = frozenset(b"-0123456789"[at : at + 1] for at in range(11))
 
 
 def read_image(text: str) -> dict[str, str | None]:
@@ -22,6 +23,11 @@ def read_image(text: str) -> dict[str, str | None]:
         return _SIMPLE.decode(text)
     except msgspec.ValidationError:
         return {name: lexeme_of(bytes(token)) for name, token in _TOKENS.decode(text).items()}
+
+
+def numbers_in(text: str) -> frozenset[str]:
+    """The columns of an image whose tokens are numbers."""
+    return frozenset(name for name, token in _TOKENS.decode(text).items() if bytes(token)[:1] in _NUMBERS)
 
 
 def write_image(tokens: Mapping[str, Raw | str | None]) -> str:

@@ -49,8 +49,9 @@ class Format:
     `topic_a_table`: each table has a topic of its own, unless a router joins them, and what is no row comes in others.
     `time_zone` says in words what the setting of that name decides, `cannot_tell` what no message tells, sentence by
     sentence as docs/formats.md does. `implied` gives what a statement that came without its text means by its `op_raw`
-    alone, where that tells. `told` gives the form of values whose wire type leaves it open, by the column's type in its
-    statement, its gold type and the rules.
+    alone, where that tells; `declares` is the `op_raw` of statements by which a snapshot declares tables, also those of
+    which it captures no row. `told` gives the form of values whose wire type leaves it open, by the column's type in
+    its statement, its gold type and the rules.
 
     `options` are the settings of a source that few formats read, with what each decides in words, and `needs`
     those that it cannot do without. `drafts` are the options that `retable init` tries, the strictest first. `is_own`
@@ -74,6 +75,7 @@ class Format:
     is_own: Callable[[bytes], bool] = _always
     untyped: Mapping[str, str] = field(default_factory=dict)
     topic_a_table: bool = False
+    declares: str | None = None
 
 
 FORMATS: dict[str, Format] = {
@@ -153,6 +155,7 @@ FORMATS: dict[str, Format] = {
             options=debezium_json.OPTIONS,
             untyped=debezium_json.UNTYPED,
             topic_a_table=True,
+            declares=debezium_json.SNAPSHOT,
         ),
         Format(
             shareplex_json.NAME,

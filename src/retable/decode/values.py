@@ -73,6 +73,19 @@ def value_form(
     return known.told(known.wire_form(wire_type), declared, gold, rules)
 
 
+def number_reader(
+    source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
+) -> Callable[[str | None], Value] | None:
+    """Compile the reader of values that stand as numbers of JSON where others of their column are base64 of decimals.
+
+    None where the form leaves no such choice.
+    """
+    form = value_form(source_format, wire_type, gold, rules, declared)
+    if wire_type is not None or not isinstance(form, Unscaled):
+        return None
+    return read_value_of(Exact(form.scale), declared, gold, rules)
+
+
 def default_reader(declared: str, gold: GoldType, rules: ValueRules) -> Callable[[str | None], Value]:
     """Compile the reader of a column's default, which is text of its statement and of no message's form.
 

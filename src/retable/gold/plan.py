@@ -3,7 +3,7 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 
 from retable.config import Settings
 from retable.gold.baselines import start_statements
@@ -122,6 +122,16 @@ class Tables:
         """The foreign keys by which the source changes rows without an event; other databases than these log it."""
         silent = self.rules.system in ("mysql", "mariadb")
         return trace_references(self._statements) if silent else []
+
+    def is_declared_only(self, history: TableHistory) -> bool:
+        """Whether all that begins a table is the statement of a snapshot, which captures not all that it declares."""
+        firsts = [each.changes[0] for _, each in history.parts() if each.changes]
+        places = [(each.position, source_part(each.part), each.statement) for each in firsts]
+        return bool(places) and self._declared.issuperset(places)
+
+    @cached_property
+    def _declared(self) -> set[tuple[Sequence, str | None, str]]:
+        return {(each.position, each.part, each.text) for each in self._statements if each.declares}
 
     @property
     def recorded(self) -> list[tuple[Statement, ChangeStatus, str | None]]:

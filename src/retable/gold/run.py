@@ -305,10 +305,17 @@ class Run:
         return self._settings.feeds(self._source, row.name, is_sharded(row.identity))
 
     def _is_nothing(self, seen: Seen, identity: str) -> bool:
-        """Whether there is neither gold, nor a record of it, nor a row, nor a column, nor a hold."""
+        """Whether there is neither gold, nor a record of it, nor a row, nor a column, nor a hold.
+
+        A table that only a snapshot declared is nothing until a row of it comes: the connector may not capture it.
+        """
         history, row = seen.tables.history(identity), self._past.tables.get(identity)
+        there = seen.found[identity].state is not None or identity in seen.owned
+        leaves = self._source.snapshot_tables == "with_rows" and row is None
+        if not there and leaves and seen.tables.is_declared_only(history):
+            return True
         empty = (history.dropped and (row is None or row.state == "dropped")) or not history.final.columns
-        return seen.found[identity].state is None and identity not in seen.owned and empty and history.hold is None
+        return not there and empty and history.hold is None
 
     def _is_done(self, seen: Seen, identity: str, silver: Mapping[str, str]) -> bool:
         """Whether gold says that it holds all this, and the ledger counts just this."""

@@ -188,7 +188,8 @@ def to_statement(record: Record, default_system: str | None, spoken: str | None 
         changes = _read_text(record, text, name, default_system, spoken)
     part, event_time = cast(str | None, record["part"]), cast(int | None, record["event_time_ms"])
     tx_id, offset = cast(str | None, record["tx_id"]), cast(int, record["offset"])
-    return Statement(sequence_of(record), part, name, text, changes, event_time, tx_id, offset)
+    declares = record["op_raw"] == find_format(str(record["source_format"])).declares
+    return Statement(sequence_of(record), part, name, text, changes, event_time, tx_id, offset, declares)
 
 
 def _read_text(

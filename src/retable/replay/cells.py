@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from retable.decode.values import Value, ValueRules, default_reader, value_reader
+from retable.decode.values import Value, ValueRules, default_reader, number_reader, value_reader
 from retable.errors import BadValue, InexactCast, UnsupportedChange
 from retable.replay.casts import Inexact, changer, filler, is_carried, unchanged
 from retable.replay.history import Column
@@ -15,12 +15,14 @@ Wire = Mapping[str, tuple[str, str | None]]
 class Cell:
     """How a column is read: from `name` of the image, or, where the image does not have it, the `default`.
 
-    A row may be older than the column also where it comes behind the statement, as it was delivered again.
+    A row may be older than the column also where it comes behind the statement, as it was delivered again. A value
+    that is a number of JSON is read by `number`, if there is one.
     """
 
     name: str | None
     read: Callable[[str | None], object]
     default: object
+    number: Callable[[str | None], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +43,13 @@ class Cells:
         name, wire_type = self.wire.get(self._shown(told), (None, None))
         change = changer(told, column)
         kind = told.type if is_carried(told, column) else column.type
-        read = value_reader(self.source_format, wire_type, kind, self.rules, told.source_type or column.source_type)
+        how = (self.source_format, wire_type, kind, self.rules, told.source_type or column.source_type)
+        read, number = value_reader(*how), number_reader(*how)
         shows = name is None and (was is None or was.kept is None)
         default = default_value(column, self.rules) if shows else None
-        return Cell(name, read if change is unchanged else lambda lexeme: change(read(lexeme)), default)
+        if change is unchanged:
+            return Cell(name, read, default, number)
+        return Cell(name, _then(change, read), default, number and _then(change, number))
 
     @staticmethod
     def _shown(column: Column) -> str:
@@ -55,7 +60,12 @@ class Cells:
         fill = column.fill
         assert fill is not None, "only a column that took another's place is filled"
         cast, change = filler(fill, self.rules), changer(filled(column), column)
-        return Cell(cell.name, lambda lexeme: change(cast(cell.read(lexeme))), change(cast(cell.default)))
+        number = cell.number and _then(change, _then(cast, cell.number))
+        return Cell(cell.name, _then(change, _then(cast, cell.read)), change(cast(cell.default)), number)
+
+
+def _then(change: Callable[[object], object], read: Callable[[str | None], object]) -> Callable[[str | None], object]:
+    return lambda lexeme: change(read(lexeme))
 
 
 def filled(column: Column) -> Column:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial as partial_of
 
 from retable.decode.baseline_form import baseline_type, is_baseline
+from retable.decode.image_text import numbers_in
 from retable.decode.values import Value, ValueRules, read_image
 from retable.errors import BadValue, KeyUnknown, MessageError, NameClash, OrderUndefined, TableError
 from retable.model.schema import GoldType
@@ -19,6 +20,14 @@ from retable.replay.traced import ImplicitColumn
 _MOST_PLANS = 4096
 
 _Types = tuple[tuple[str, str | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How the columns of one kind of image are read; `has_numbers`: for some a number of JSON is another form."""
+
+    cells: list[Cell]
+    has_numbers: bool
 
 
 @dataclass(slots=True)
@@ -39,7 +48,7 @@ class TableReader:
     defaults: dict[str, Value] = field(default_factory=dict)
     key_columns: list[int] = field(default_factory=list)
     _shards: "dict[str | None, TableReader]" = field(default_factory=dict)
-    _plans: dict[tuple[Sequence | None, _Types], list[Cell]] = field(default_factory=dict)
+    _plans: dict[tuple[Sequence | None, _Types], _Plan] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.columns:
@@ -153,8 +162,9 @@ class TableReader:
             if len(self._plans) >= _MOST_PLANS:
                 self._plans.clear()
             plan = self._plans[(epoch.start, types)] = self._compile(epoch, types)
+        numbers = numbers_in(image) if plan.has_numbers else frozenset()
         row: list[object] = []
-        for at, cell in enumerate(plan):
+        for at, cell in enumerate(plan.cells):
             if keys_only and at not in self.key_columns:
                 row.append(None)
                 continue
@@ -162,15 +172,17 @@ class TableReader:
                 row.append(ABSENT)
                 continue
             try:
-                row.append(cell.default if cell.name is None else cell.read(lexemes.get(cell.name)))
+                read = cell.number if cell.number is not None and cell.name in numbers else cell.read
+                row.append(cell.default if cell.name is None else read(lexemes.get(cell.name)))
             except BadValue as error:
                 raise BadValue(f"column {cell.name!r}: {error.message}", **error.facts) from error
         return tuple(row)
 
-    def _compile(self, epoch: Epoch, types: _Types) -> list[Cell]:
+    def _compile(self, epoch: Epoch, types: _Types) -> "_Plan":
         wire = self.wire(epoch, dict(types))
         cells = Cells(self.source_format, self.rules, {column.id: column for column in epoch.columns}, wire)
-        return [cells.cell(column) for column in self.columns]
+        found = [cells.cell(column) for column in self.columns]
+        return _Plan(found, any(cell.number is not None for cell in found))
 
     def wire(self, epoch: Epoch, types: Mapping[str, str | None]) -> dict[str, tuple[str, str | None]]:
         """What images of an epoch call each column, by identity, and its wire type.

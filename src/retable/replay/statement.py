@@ -12,7 +12,7 @@ class Statement:
     """One schema event of silver with what its text means; `tx_id` is the transaction that it was, if the source tells.
 
     A source may cut one statement into several (a RENAME of three tables), which then stand at one position: there
-    `offset` orders them.
+    `offset` orders them. One that `declares` is of a snapshot, which tells of tables whose rows it may not capture.
     """
 
     position: Sequence
@@ -23,6 +23,7 @@ class Statement:
     event_time_ms: int | None = None
     tx_id: str | None = None
     offset: int = field(default=0, compare=False)
+    declares: bool = field(default=False, compare=False)
 
 
 class Redelivered:
