@@ -126,6 +126,29 @@ def test_is_ddl_decides_and_the_type_does_not(kind: str) -> None:
     assert (event.op, event.op_raw, event.ddl_text, event.kind) == ("DDL", kind, "drop table t", "schema")
 
 
+@pytest.mark.parametrize(
+    "sql", ["INSERT INTO `t`(`id`) VALUES (1)", "/* of an ORM */ update t set c = 'create'", "delete from t", ""]
+)
+def test_what_mariadb_logs_before_row_changes_is_counted_and_not_kept(sql: str) -> None:
+    (event,) = decode_message(canal(type="QUERY", database="", table="", sql=sql, data=None, pkNames=None), CANAL)
+    assert (event.op, event.op_raw, event.kind) == ("OTHER", "QUERY", "note")
+    assert (event.ddl_text, event.sequence, event.sequence_scope) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    "sql", ["alter table t add d int", "/* x */ SET STATEMENT max_statement_time=1 FOR DROP TABLE t"]
+)
+def test_a_statement_that_is_not_marked_as_one_is_one_by_its_text(sql: str) -> None:
+    (event,) = decode_message(canal(type="QUERY", sql=sql, data=None), CANAL)
+    assert (event.op, event.kind, event.ddl_text, event.sequence) == ("DDL", "schema", sql, Sequence(0, 7, 0))
+
+
+@pytest.mark.parametrize("kind", ["INSERT", "UPDATE", "DELETE"])
+def test_a_change_that_is_logged_as_a_statement_alone_is_refused(kind: str) -> None:
+    with pytest.raises(MessageError):
+        decode_message(canal(type=kind, sql="insert into t values (1)", data=None), CANAL)
+
+
 def test_a_statement_without_text_is_still_an_event() -> None:
     (event,) = decode_message(canal(type="ALTER", isDdl=True, sql="", data=None), CANAL)
     assert (event.op, event.ddl_text) == ("DDL", None)

@@ -304,6 +304,9 @@ def clocks(declared: str, digits: int, shown: int, mode: TimeMode = "adaptive") 
 STATED = [
     Stated("tinyint(1)", "int", st.integers(-128, 127)),
     Stated("boolean", "int", st.integers(-128, 127)),
+    Stated("bool", "int", st.booleans(), read=int),
+    Stated("BOOLEAN", "boolean", st.booleans()),
+    Stated("tinyint(1)", "int", st.booleans(), read=int),
     Stated("bigint unsigned", "decimal(20,0)", st.integers(0, 2**64 - 1), lambda v: v - 2**64 * (v >> 63), Decimal),
     *(
         Stated(f"{name} unsigned", kind, st.integers(0, 2**bits - 1), lambda v, bits=bits: v - (v >> bits - 1 << bits))

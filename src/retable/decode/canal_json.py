@@ -25,7 +25,7 @@ from msgspec import UNSET, Raw, UnsetType
 from retable.decode.context import DecodeContext
 from retable.decode.image_text import write_image
 from retable.decode.json_text import check_shared, read_json
-from retable.decode.mysql_form import base_type, mysql_form
+from retable.decode.mysql_form import base_type, changes_schema, mysql_form
 from retable.decode.wire import Enum, LabelSet, Latin1Text, Text, Unread, Untyped, WireForm
 from retable.errors import Malformed, MessageError, UnknownOperation
 from retable.model.event import Address, ChangeEvent, KeysOrigin, Op, TableName, known_table
@@ -103,33 +103,33 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     if message.value is None:
         raise Malformed("the message has no value, and Canal writes none without")
     envelope = read_json(message.value, _ENVELOPE, _UNREAD)
-    if envelope.is_ddl:
+    if envelope.is_ddl or envelope.type == "QUERY":
         check_shared(bytes(envelope.mysql_type or _NULL))
         check_shared(bytes(envelope.sql_type or _NULL))
         return [_statement(envelope, message, context)]
     op = _OPS.get(envelope.type)
     if op is None:
-        raise _refused(
-            UnknownOperation, envelope, f"the operation {envelope.type[:40]!r} is not one of Canal's", "type"
-        )
+        raise _refused(UnknownOperation, envelope, f"the operation {envelope.type[:40]!r} is not Canal's", "type")
     return _row_changes(envelope, op, message, context)
 
 
 def _statement(envelope: _Envelope, message: RawMessage, context: DecodeContext) -> ChangeEvent:
+    """A statement; one that only stands before the rows that it changed, as MariaDB logs it, is a note."""
+    counts = envelope.is_ddl or (bool(envelope.sql) and changes_schema(envelope.sql or ""))
     return ChangeEvent(
         source_format=NAME,
         source_system=context.source_system or "mysql",
-        op="TRUNCATE" if envelope.type == "TRUNCATE" else "DDL",
+        op=("TRUNCATE" if envelope.type == "TRUNCATE" else "DDL") if counts else "OTHER",
         op_raw=envelope.type,
         address=Address(message.topic, message.partition, message.offset),
         database=envelope.database or None,
         table=envelope.table or None,
-        sequence=Sequence(context.source_epoch, message.offset, 0),
-        sequence_scope="partition",
+        sequence=Sequence(context.source_epoch, message.offset, 0) if counts else None,
+        sequence_scope="partition" if counts else None,
         tx_id=envelope.gtid or None,
         event_time_ms=_time(envelope.es),
         process_time_ms=_time(envelope.ts or None),
-        ddl_text=envelope.sql or None,
+        ddl_text=envelope.sql or None if counts else None,
     )
 
 

@@ -173,11 +173,14 @@ def _of_oracle(declared: str, gold: GoldType, rules: ValueRules) -> WireForm:
 
 
 def _by_statement(declared: str, stated: WireForm, rules: ValueRules) -> WireForm:
-    """How a value stands whose type only MySQL's statement tells."""
+    """How a value stands whose type only MySQL's statement tells.
+
+    A BOOL comes as a truth where the connector read that word, and as a number where it read `tinyint(1)`.
+    """
     match stated:
         case Whole():
             bits = unsigned_bits(declared)
-            return stated if bits is None else Wrapped(bits)
+            return Whole(truths=True) if bits is None else Wrapped(bits)
         case Year():
             return _YEAR
         case Bits(width):

@@ -20,6 +20,11 @@ from retable.decode.wire import (
     Year,
 )
 
+_DDL = re.compile(
+    r"(?>\s|;|/\*(?!M?!).*?\*/|/\*M?!\d*|--(?=\s)[^\n]*|#[^\n]*)*+"
+    r"(?:create|alter|drop|rename|truncate|set\s+statement)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 _BASE = re.compile(r"\s*([a-z0-9_]*)", re.IGNORECASE)
 _BITS = {
     **dict.fromkeys(("tinyint", "int1"), 8),
@@ -40,6 +45,14 @@ _OCTETS = frozenset(
         *("geometrycollection", "geomcollection"),
     }
 )
+
+
+def changes_schema(text: str) -> bool:
+    """Say whether a statement changes a schema, as it begins behind blanks and comments.
+
+    Others that the log has are BEGIN, COMMIT or GRANT, and in front of row changes the statement that made them.
+    """
+    return _DDL.match(text) is not None
 
 
 def base_type(declared: str) -> str:

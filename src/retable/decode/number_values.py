@@ -66,8 +66,9 @@ _SELF_SCALED = msgspec.json.Decoder(_SelfScaled)
 def number_converter(form: NumberForm, gold: GoldType) -> Convert:
     """Compile numbers of a form to a gold type; what it does not hold exactly is refused."""
     match form:
-        case Whole():
-            return _number(read_whole, lambda text: str(read_whole(text)), gold)
+        case Whole(truths):
+            read_number = _read_truth if truths else read_whole
+            return _number(read_number, lambda text: str(read_number(text)), gold)
         case Wrapped(bits):
             read_unsigned = partial(read_wrapped, bits=bits)
             return _number(read_unsigned, lambda text: str(read_unsigned(text)), gold)
@@ -163,6 +164,10 @@ def _read_self_scaled(text: str) -> Decimal:
     return read_unscaled(number.value, number.scale)
 
 
+def _read_truth(text: str) -> int:
+    return _BIT[text] if text in _BIT else read_whole(text)
+
+
 def _unscaled_reader(scale: int) -> Callable[[str], Decimal]:
     return lambda text: _read_self_scaled(text) if text.startswith("{") else read_unscaled(text, scale)
 
@@ -189,4 +194,4 @@ def _year_reader(zero: int) -> Callable[[str], int]:
 
 def _bits_reader(width: int | None) -> Callable[[str], int]:
     fit = fit_whole(0, 2 ** (width or 64) - 1)
-    return lambda text: fit(_BIT[text] if text in _BIT else read_whole(text))
+    return lambda text: fit(_read_truth(text))

@@ -4,12 +4,11 @@ Two formats carry it: `streamx_json` to Kafka and `datahub_blob` into DataHub. W
 records stand is the same in both.
 """
 
-import re
-
 from msgspec import UnsetType
 
 from retable.decode.context import DecodeContext
 from retable.decode.image_text import key_text, read_image, write_image
+from retable.decode.mysql_form import changes_schema
 from retable.decode.streamx_envelope import ROWID, Payload, Row, Told, read_envelope, read_told
 from retable.decode.wire import Base64, EpochMillis, Numeral, Text, Truth, Whole, WireForm
 from retable.errors import BadValue, Malformed, MessageError, UnknownOperation
@@ -47,12 +46,6 @@ _OTHER_OPS: dict[str, Op] = {
 }
 _ROW_OPS = frozenset(op for op, _, _ in _ROW_CHANGES)
 _FULL_LOAD = -1
-_DDL = re.compile(
-    r"(?>\s|;|/\*(?!M?!).*?\*/|/\*M?!\d*|--(?=\s)[^\n]*|#[^\n]*)*+"
-    r"(?:create|alter|drop|rename|truncate|set\s+statement)\b",
-    re.IGNORECASE | re.DOTALL,
-)
-"""How a text begins that changes a schema, behind blanks and comments; others of QUERY are BEGIN, COMMIT, GRANT, …"""
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
@@ -72,7 +65,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
 def _other(payload: Payload, told: Told, op: Op, message: RawMessage, context: DecodeContext) -> ChangeEvent:
     """A statement, which has a place in the order, or a note, which has none."""
     text = payload.statement
-    if payload.op == "QUERY" and text is not None and _DDL.match(text):
+    if payload.op == "QUERY" and text is not None and changes_schema(text):
         op = "DDL"
     ordered = op in ("DDL", "TRUNCATE")
     return ChangeEvent(

@@ -18,7 +18,9 @@ Convert = Callable[[str], Value]
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number as decimal digits."""
+    """A whole number as decimal digits; with `truths`, `true` and `false` stand for 1 and 0."""
+
+    truths: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,7 +69,7 @@ def number_type(
 ) -> pa.DataType | None:
     """What holds all numbers of a column's form; None where a lexeme is more than its number."""
     match value_form(source_format, wire_type, gold, rules, declared), gold.kind:
-        case (Whole(), "int" | "long") | (EpochMicros() | EpochMillis(), _):
+        case (Whole(truths=False), "int" | "long") | (EpochMicros() | EpochMillis(), _):
             return pa.int64()
         case Exact() | Numeral(), "decimal":
             return pa.decimal128(_MOST_DIGITS, gold.scale)
