@@ -3,6 +3,7 @@
 import base64
 import re
 import struct
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
@@ -482,6 +483,40 @@ SHOWN = [
     ("boolean", "int", "true", 1),
     ("int64 com.example.Ticks", "long", "7", 7),
 ]
+
+
+MARIADB = ValueRules(system="mariadb")
+SOUND = uuid.UUID("0cbf3360-a824-42f6-a2bc-c5944cd77501")
+
+
+@given(st.one_of(*(st.uuids(version=version) for version in (1, 3, 4, 5))), st.integers(0, 3))
+def test_a_uuid_that_the_connector_turned_is_refused_and_none_other_is_changed(drawn: uuid.UUID, zeros: int) -> None:
+    """As the connector of MariaDB (3.4) writes one that ends in zero bytes; RFC 9562 has the others' versions."""
+    octets = drawn.bytes[: 16 - zeros] + bytes(zeros)
+    length = len(octets.rstrip(b"\0"))
+    written = str(uuid.UUID(bytes=octets[:length].rjust(16, b"\0")))
+    for wire, declared in ((None, "uuid"), (f"{DATA}.Uuid", "UUID"), (f"{DATA}.Uuid", None)):
+        read = value_reader("debezium_json", wire, gold("string"), MARIADB, declared)
+        if length < 16:
+            with pytest.raises(BadValue, match="turned"):
+                read(written)
+        elif octets[0]:
+            assert read(written) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "system"),
+    [
+        ("00000000-0000-0000-0000-000000000000", "mariadb"),
+        ("00000000-0000-0000-0000-000000000001", "mariadb"),
+        (str(SOUND), "mariadb"),
+        ("000cbf33-60a8-2442-f6a2-bcc5944cd775", "postgresql"),
+    ],
+)
+def test_a_uuid_that_nothing_makes_doubtful_is_as_it_stands(text: str, system: str) -> None:
+    rules = ValueRules(system=system)
+    for wire, declared in ((None, "uuid"), (f"{DATA}.Uuid", "uuid")):
+        assert value_reader("debezium_json", wire, gold("string"), rules, declared)(text) == text
 
 
 @pytest.mark.parametrize(("wire", "kind", "text", "value"), SHOWN)

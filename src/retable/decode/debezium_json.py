@@ -37,6 +37,8 @@ TIME_ZONE = "The zone of wall clocks, where `types` makes an instant of one; not
 CANNOT_TELL = (
     "MySQL, MariaDB: a zero or partial date comes as null, or as 1970 in a column that is NOT NULL; text of a "
     "converted gbk or latin1 table is garbled; rows that DROP and TRUNCATE PARTITION take away leave no event.",
+    "MariaDB: zero bytes at the end of a `uuid`, which the connector (3.4) moves to its front. A row with one that may "
+    "have been turned so is rejected.",
     "PostgreSQL has no statements. A new column appears in the rows, and rows that stood before it show null "
     "instead of its default; a renamed column looks like another, a renamed table is another topic and has no key "
     "there. A number that became wider is wider in gold from the first row on that tells it; another change of type "

@@ -30,6 +30,7 @@ from retable.decode.wire import (
     SpanTicks,
     Text,
     Truth,
+    TurnedUuid,
     Unread,
     Unscaled,
     Untyped,
@@ -70,6 +71,7 @@ _FORMS: dict[str, WireForm] = {
     "io.debezium.time.MicroDuration": SpanTicks(6),
     "io.debezium.time.NanoDuration": SpanTicks(9),
     "io.debezium.data.VariableScaleDecimal": SelfScaled(),
+    "io.debezium.data.Uuid": TurnedUuid(),
     **dict.fromkeys(
         (f"io.debezium.data.geometry.{name}" for name in ("Geometry", "Geography", "Point")), Shape(internal=False)
     ),
@@ -144,6 +146,8 @@ def told(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules
     stated = Untyped() if declared is None else declared_form(declared, rules.system)
     if form == Untyped() and declared is not None and rules.system == "oracle":
         return _of_oracle(declared, gold, rules)
+    if form == TurnedUuid() or (form in (Untyped(), Text()) and base_type(declared or "") == "uuid"):
+        return TurnedUuid() if rules.system == "mariadb" else Text()
     match form, stated:
         case Untyped(), Untyped():
             return _by_gold(gold, rules)

@@ -25,6 +25,7 @@ from retable.decode.wire import (
     Shape,
     Text,
     Truth,
+    TurnedUuid,
     Unread,
     Untyped,
     WallClock,
@@ -33,9 +34,12 @@ from retable.decode.wire import (
 )
 from retable.model.schema import GoldType
 
-TextForm = Text | EmptyIsNull | Latin1Text | Truth | Enum | LabelSet | Octets | Base64 | Shape | Unread | Untyped
+TextForm = (
+    Text | EmptyIsNull | Latin1Text | Truth | Enum | LabelSet | TurnedUuid | Octets | Base64 | Shape | Unread | Untyped
+)
 
 _HAS_SRID = 0x20000000
+_OF_A_VERSION = re.compile(r"[0-9a-f]{12}[1-8][0-9a-f]{3}[89ab][0-9a-f]{15}\Z", re.IGNORECASE)
 _ESCAPED = re.compile(r"\\([,\\])")
 _TRUTHS = {"true": True, "True": True, "1": True, "false": False, "False": False, "0": False}
 
@@ -61,6 +65,8 @@ def text_converter(form: TextForm, gold: GoldType, rules: ValueRules) -> Convert
             if form.by_mask and gold.kind in ("int", "long"):
                 return number_converter(Whole(), gold)
             return _then(_labels_reader(form), text_converter(Text(), gold, rules))
+        case TurnedUuid():
+            return _then(_unturned, text_converter(Text(), gold, rules))
         case Truth():
             return _truth_converter(gold)
         case Octets(length):
@@ -133,6 +139,19 @@ def _with_srid(wkb: bytes, srid: int | None) -> bytes:
     if kind & _HAS_SRID:
         return wkb
     return wkb[:1] + (kind | _HAS_SRID).to_bytes(4, order) + srid.to_bytes(4, order) + wkb[5:]
+
+
+def _unturned(text: str) -> str:
+    """Give a uuid as it stands; ValueError where zero bytes at its front may have been at its end.
+
+    That is where a uuid of a version and variant of RFC 9562 comes of it when they are put back.
+    """
+    digits = text.replace("-", "")
+    while digits.startswith("00") and digits.strip("0"):
+        digits = f"{digits[2:]}00"
+        if _OF_A_VERSION.match(digits):
+            raise ValueError("it may have been turned: the connector moves zero bytes from a uuid's end to its front")
+    return text
 
 
 def _unread(reason: str) -> Convert:

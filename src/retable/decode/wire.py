@@ -238,6 +238,11 @@ class LabelSet:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnedUuid:
+    """A uuid whose writer moves zero bytes from its end to its front: one that may have been turned is none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Untyped:
     """The message tells no type: the value is read in the form that its gold type usually has.
 
@@ -281,6 +286,7 @@ WireForm = (
     | Unread
     | Enum
     | LabelSet
+    | TurnedUuid
     | Untyped
 )
 
