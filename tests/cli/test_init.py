@@ -23,6 +23,10 @@ def _message(table: str = "orders", keys: tuple[str, ...] | None = ("id",)) -> s
     return json.dumps({**fields, **types, "ts": 1772323256001, "type": "INSERT"})
 
 
+def _lacking(field: str) -> str:
+    return json.dumps({name: value for name, value in json.loads(_message()).items() if name != field})
+
+
 def _dumped(value: str, offset: int = 0) -> str:
     return json.dumps({"topic": "canal", "partition": 0, "offset": offset, "timestamp": 1, "value": value})
 
@@ -229,6 +233,16 @@ def test_settings_that_are_there_are_not_overwritten(retable: Retable, folder: P
         (None, "holds no objects yet"),
         ("", "hold no messages yet"),
         ("hello\nworld\n", "holds no format that this version recognises (canal_json, "),
+        ("hello\nworld\n", "none comes near; as canal_json: 0 of 2 messages decode, and 2 fail with: not "),
+        (f"{_lacking('es')}\n{_lacking('es')}\n{_lacking('isDdl')}\n", "canal_json comes nearest: 0 of 3 messages"),
+        (
+            f"{_lacking('es')}\n",
+            "0 of 1 messages decode, and 1 fail with: not the message that this format describes: "
+            "Object missing required field `es`",
+        ),
+        ('{"before":null,"after":{"id":1},"op":"c","ts_ms":1,"source":{}}\n', "debezium_json comes nearest"),
+        ('{"meta":{"op":"frob","scn":"1","rowid":"A"},"data":{"ID":"1"},"key":{}}\n', "shareplex_json comes nearest"),
+        ('{"_sequence_id_":"1","_operation_type_":"X"}\n', "datahub_tuple comes nearest"),
     ],
 )
 def test_a_folder_without_messages_of_a_known_format_says_so(

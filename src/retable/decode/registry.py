@@ -56,7 +56,8 @@ class Format:
     `options` are the settings of a source that few formats read, with what each decides in words, and `needs`
     those that it cannot do without. `drafts` are the options that `retable init` tries, the strictest first. `is_own`
     tells the messages of formats apart that read each other's. `untyped` are the options, with their defaults, that say
-    how values stand in messages without types.
+    how values stand in messages without types. `marks` are names of fields by which messages of JSON that do not decode
+    show which format comes nearest.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Format:
     untyped: Mapping[str, str] = field(default_factory=dict)
     topic_a_table: bool = False
     declares: str | None = None
+    marks: tuple[str, ...] = ()
 
 
 FORMATS: dict[str, Format] = {
@@ -90,6 +92,7 @@ FORMATS: dict[str, Format] = {
             ordered_partitions=False,
             time_zone=canal_json.TIME_ZONE,
             cannot_tell=canal_json.CANNOT_TELL,
+            marks=("data", "database", "es", "isDdl", "mysqlType", "table", "type"),
             options=canal_json.OPTIONS,
         ),
         Format(
@@ -101,6 +104,7 @@ FORMATS: dict[str, Format] = {
             ordered_partitions=True,
             time_zone=streamx_json.TIME_ZONE,
             cannot_tell=streamx_json.CANNOT_TELL,
+            marks=("dataColumn", "eventTime", "op", "payload", "primaryKey", "sequenceId"),
             implied=streamx_json.implied,
             is_own=streamx_json.is_own,
         ),
@@ -113,6 +117,7 @@ FORMATS: dict[str, Format] = {
             ordered_partitions=True,
             time_zone=datahub_blob.TIME_ZONE,
             cannot_tell=datahub_blob.CANNOT_TELL,
+            marks=("dataColumn", "eventTime", "op", "payload", "primaryKey", "sequenceId"),
             implied=datahub_blob.implied,
             is_own=datahub_blob.is_own,
         ),
@@ -125,6 +130,7 @@ FORMATS: dict[str, Format] = {
             ordered_partitions=False,
             time_zone=datahub_tuple.TIME_ZONE,
             cannot_tell=datahub_tuple.CANNOT_TELL,
+            marks=("_after_image_", "_before_image_", "_execute_time_", "_operation_type_", "_sequence_id_"),
             options=datahub_tuple.OPTIONS,
             needs=("database",),
             drafts=datahub_tuple.DRAFTS,
@@ -138,6 +144,7 @@ FORMATS: dict[str, Format] = {
             ordered_partitions=False,
             time_zone=lindorm_debezium.TIME_ZONE,
             cannot_tell=lindorm_debezium.CANNOT_TELL,
+            marks=("after", "before", "namespace", "op", "payload", "source", "ts_ms"),
             options=lindorm_debezium.OPTIONS,
             drafts=lindorm_debezium.DRAFTS,
         ),
@@ -150,6 +157,7 @@ FORMATS: dict[str, Format] = {
             ordered_partitions=False,
             time_zone=debezium_json.TIME_ZONE,
             cannot_tell=debezium_json.CANNOT_TELL,
+            marks=("after", "before", "connector", "op", "source", "ts_ms"),
             implied=debezium_json.implied,
             told=debezium_json.told,
             options=debezium_json.OPTIONS,
@@ -166,6 +174,7 @@ FORMATS: dict[str, Format] = {
             ordered_partitions=False,
             time_zone=shareplex_json.TIME_ZONE,
             cannot_tell=shareplex_json.CANNOT_TELL,
+            marks=("data", "key", "meta", "op", "posttime", "rowid", "scn"),
             options=shareplex_json.OPTIONS,
             needs=("database",),
             drafts=shareplex_json.DRAFTS,

@@ -22,9 +22,11 @@ _ROWID = ("rowid",)
 class Reading:
     """How messages read as one format, under options that only it reads.
 
-    Of `read` messages `decoded` are of the format, `own` as its own writer writes them; `strangers` counts the others
-    by topic. Of rows: the tables, those `without_key`, those of them whose updates or deletes came `without_old` rows,
-    whether all came with types (`typed`), and whether all named the database behind the source (`system_told`).
+    Of `read` messages `decoded` are of the format, `own` as its own writer writes them. `strangers` counts the others
+    by topic, `reasons` by what is wrong with them, and `near` sums which part of the format's fields each has, -1 of
+    one that is not even of the layout. Of rows: the tables, those `without_key`, those of them whose updates or deletes
+    came `without_old` rows, whether all came with types (`typed`), and whether all named the database behind the source
+    (`system_told`).
     """
 
     format: Format
@@ -33,6 +35,8 @@ class Reading:
     read: int = 0
     decoded: int = 0
     own: int = 0
+    near: float = 0.0
+    reasons: Counter[str] = field(default_factory=Counter)
     strangers: Counter[str] = field(default_factory=Counter)
     tables: Counter[TableName] = field(default_factory=Counter)
     without_key: set[TableName] = field(default_factory=set)
@@ -55,8 +59,12 @@ class Reading:
         self.read += 1
         try:
             events = decode_message(message, self.context)
-        except MessageError:
+        except MessageError as error:
             self.strangers[message.topic] += 1
+            self.reasons[error.message] += 1
+            found = [f'"{mark}"'.encode() in (message.value or b"") for mark in self.format.marks]
+            share = sum(found) / len(found) if found else 0
+            self.near += share if message.container_problem is None else -1
             return
         self.decoded += 1
         self.own += self.format.is_own(message.value or b"")
@@ -92,14 +100,27 @@ def read_all(messages: Iterable[RawMessage], draft: Draft) -> list[Reading]:
 
 def best_of(readings: Iterable[Reading], where: str) -> Reading:
     """Give the best reading; Malformed where not even half of the messages are of any format. Some message was read."""
+    readings = list(readings)
     best = max(readings, key=lambda reading: reading.score)
     if 2 * best.decoded <= best.read:
         raise Malformed(
-            f"{where} holds no format that this version recognises ({', '.join(FORMATS)}): {best.decoded} of "
-            f"{best.read} messages decode as {best.format.name}; see with `retable show-message --format "
-            f"{best.format.name} FILE` what is wrong with one"
+            f"{where} holds no format that this version recognises ({', '.join(FORMATS)}); {_nearest(readings)}"
         )
     return best
+
+
+def _nearest(readings: Iterable[Reading]) -> str:
+    """Which format comes nearest, and what is wrong with most messages of it."""
+    near = max(
+        (each for each in readings if each.reasons), key=lambda reading: (reading.decoded, reading.near, reading.own)
+    )
+    ((reason, count),) = near.reasons.most_common(1)
+    name = near.format.name
+    nearest = f"{name} comes nearest" if near.decoded or near.near > 0 else f"none comes near; as {name}"
+    return (
+        f"{nearest}: {near.decoded} of {near.read} messages decode, and {count} fail with: {reason}; "
+        f"`retable show-message --format {name} FILE` shows what one lacks"
+    )
 
 
 def bounded(messages: Iterable[RawMessage], count: int, size: int) -> Iterator[RawMessage]:
