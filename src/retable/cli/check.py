@@ -1,5 +1,7 @@
 """`retable check`: what a source has, and what a run would make of it; nothing is written."""
 
+from collections.abc import Mapping
+
 import typer
 
 from retable.cli.arguments import Json, SourceName, lake_of
@@ -15,7 +17,10 @@ _SHOWN = 5
 def check(ctx: typer.Context, source: SourceName, as_json: Json = False) -> None:
     """Connect to a source, list it, decode some messages, and say what each of its tables would become.
 
-    Ends with 2 where a message does not decode, two tables would have one name, or one is held.
+    What holds a table is said of these messages alone; with more of them a run may know better.
+
+    Ends with 2 where a message does not decode, a row does not fit, two tables would have one name, or one is held, or
+    would be.
     """
     lake = lake_of(ctx)
     found = look(lake, lake.settings.source(source))
@@ -33,10 +38,16 @@ def _facts(found: Checked) -> dict[str, object]:
         "places": len(found.places),
         "messages": found.messages,
         "statements": found.statements,
-        "refused": {code: {"count": count, "first": first} for code, (count, first) in found.refused.items()},
+        "refused": _refused(found.refused),
         "tables": [_table_facts(table) for table in found.tables],
         "silent": list(map(str, found.silent)),
+        "declared_only": list(map(str, found.declared)),
+        "all_messages": found.is_whole,
     }
+
+
+def _refused(refused: Mapping[str, tuple[int, str]]) -> dict[str, dict[str, object]]:
+    return {code: {"count": count, "first": first} for code, (count, first) in refused.items()}
 
 
 def _table_facts(table: FoundTable) -> dict[str, object]:
@@ -51,6 +62,10 @@ def _table_facts(table: FoundTable) -> dict[str, object]:
         "state": table.state,
         "hold": table.hold,
         "clashes_with": table.clash,
+        "former_names": list(map(str, table.former)),
+        "would_hold": table.stops,
+        "dropped": table.dropped,
+        "refused": _refused(table.refused),
     }
 
 
@@ -65,11 +80,24 @@ def _tell(source: str, found: Checked) -> None:
         )
     for code, (count, first) in found.refused.items():
         say(f"{count:,} do not decode, {code}: {first}")
-    rows = [(str(t.name), t.gold, _key(t), _types(t), _outcome(t)) for t in found.tables]
+    rows = [(_name(t), t.gold, _key(t), _types(t), _outcome(t)) for t in found.tables]
     if rows:
         print_table(("TABLE", "GOLD", "KEY", "TYPES", "A RUN WOULD"), rows)
+    for table in found.tables:
+        for code, (count, first) in table.refused.items() if table.taken else ():
+            say(f"{table.name}: {count:,} rows do not fit, {code}: {first}")
     if found.silent:
         say(f"{len(found.silent)} imported tables have no message among these")
+    if found.declared:
+        names = ", ".join(map(str, found.declared[:_SHOWN])) + ", ..." * (len(found.declared) > _SHOWN)
+        say(
+            f"{len(found.declared)} tables are declared by the snapshot alone, and have no row among these: {names}; "
+            'each comes with its first row, or at once with snapshot_tables = "all"'
+        )
+
+
+def _name(table: FoundTable) -> str:
+    return f"{table.name} (was {', '.join(map(str, table.former))})" if table.former else str(table.name)
 
 
 def _key(table: FoundTable) -> str:
@@ -80,7 +108,7 @@ def _types(table: FoundTable) -> str:
     if not table.open_types:
         return "known"
     shown = ", ".join(table.open_types[:_SHOWN])
-    return printable(f"text for want of a type: {shown}{', ...' * (len(table.open_types) > _SHOWN)}")
+    return printable(f"unknown, so text: {shown}{', ...' * (len(table.open_types) > _SHOWN)}")
 
 
 def _outcome(table: FoundTable) -> str:
@@ -90,4 +118,9 @@ def _outcome(table: FoundTable) -> str:
         return f"hold it: {table.clash} has the name too"
     if table.hold:
         return f"keep it held: {table.hold}"
-    return "make it" if table.state is None else "go on with it"
+    if table.stops:
+        return printable(f"hold it: {table.stops}")
+    does = "make it" if table.state is None else "go on with it"
+    does += ", until the source drops it" if table.dropped else ""
+    refused = sum(count for count, _ in table.refused.values())
+    return f"{does} without {refused:,} rows that do not fit" if refused else does

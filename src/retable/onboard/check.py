@@ -1,7 +1,6 @@
 """What a source would become: its tables, what tells their keys and types, and what stands in the way."""
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from retable.config import Settings
@@ -12,23 +11,27 @@ from retable.errors import MessageError
 from retable.gold.imports import Imports, read_schema_imports
 from retable.gold.names import gold_table
 from retable.gold.read import gold_states
-from retable.gold.rules import Rules
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
 from retable.model.event import ChangeEvent, TableName
 from retable.onboard.hours import Hours, find_hours
 from retable.onboard.sampling import Place, Sampled, sample
+from retable.onboard.trial import Tried, try_out
 from retable.source_settings import FilesSource, Source
 
 _ROWID = ("rowid",)
+"""What stands in for a key of Oracle that nobody named; a row that moves gets another."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundTable:
-    """One table of a source as far as a few of its messages show it.
+    """One table of a source as far as a few of its messages show it, under the name that it has at their end.
 
-    `key` names what tells it: the settings, a dump, messages, or nothing; `open_types` are columns of which nothing
-    tells a type, so that they would be text. `state` is that of gold, None where there is none yet.
+    `former` are names that it had before. `key` names what tells it: the settings, a dump, statements, messages, or
+    nothing; `open_types` are columns of which nothing tells a type, so that they would be text. `state` is that of
+    gold, None where there is none yet, and `hold` why it is held. `stops` is why a run would hold it at one of these
+    messages, `refused` counts by code their rows that do not fit, with one reason each. `dropped`: at their end the
+    source has it no more.
     """
 
     name: TableName
@@ -41,13 +44,23 @@ class FoundTable:
     state: str | None
     hold: str | None
     clash: str | None
+    former: tuple[TableName, ...] = ()
+    stops: str | None = None
+    refused: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    dropped: bool = False
+
+    @property
+    def needs_attention(self) -> bool:
+        return self.taken and bool(self.clash or self.hold or self.stops or self.refused)
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
     """What a look at a source found; `refused` counts messages that do not decode by code, with one reason each.
 
-    `hours` is how names of objects tell their hour, where the settings do not read it.
+    `silent` are tables of dumps without a message among these, and `declared` those that only a snapshot declares.
+    `hours` is how names of objects tell their hour, where the settings do not read it. `is_whole`: these are all
+    messages that there are.
     """
 
     places: tuple[Place, ...]
@@ -56,21 +69,14 @@ class Checked:
     statements: int
     tables: tuple[FoundTable, ...]
     silent: tuple[TableName, ...]
+    declared: tuple[TableName, ...] = ()
     hours: Hours | None = None
+    is_whole: bool = False
 
     @property
     def needs_attention(self) -> bool:
-        """Whether a run as things are would hold a table, or quarantine a message."""
-        return bool(self.refused) or any(t.taken and (t.clash or t.hold) for t in self.tables)
-
-
-@dataclass(slots=True)
-class _Seen:
-    """The events of one table: how many, which keys they name, which columns they bring with which wire types."""
-
-    count: int = 0
-    keys: set[tuple[str, ...]] = field(default_factory=set)
-    columns: dict[str, str | None] = field(default_factory=dict)
+        """Whether a run as things are would hold a table, or quarantine a message or row."""
+        return bool(self.refused) or any(table.needs_attention for table in self.tables)
 
 
 def check(lake: Lake, source: Source) -> Checked:
@@ -78,84 +84,112 @@ def check(lake: Lake, source: Source) -> Checked:
     source_format(source)
     found = sample(source)
     imports = read_schema_imports(lake, source.name)
-    seen, counts, refused = _decode(lake, source, found)
-    names = {**seen, **{each.table.table: _Seen() for each in imports.each if each.table.table not in seen}}
-    states = {str(s.table): s for s in gold_states(lake).values() if s.source == source.name}
-    rules = Rules(lake.settings, source, source.source_system or imports.dialect or "mysql", (), imports)
-    clashes = _clashes(lake.settings, [name for name in names if source.takes(name)])
-    tables = [_table(rules, name, mine, imports, states, clashes.get(name)) for name, mine in seen.items()]
-    silent = tuple(sorted((name for name in names if name not in seen), key=str))
-    ordered = tuple(sorted(tables, key=lambda table: str(table.name)))
+    events, messages, refused = _decode(lake, source, found)
+    is_whole = not found.cut
+    tried = [each for each in try_out(lake, source, events, is_whole) if each.rows or each.history.final.columns]
+    left_out = _left_out(source, events)
+    states = {s.identity: s for s in gold_states(lake).values() if s.source == source.name}
+    names = [part.name for each in tried if not each.is_left_out for _, part in each.history.parts()]
+    clashes = _clashes(lake.settings, names)
+    tables = [
+        *(
+            t
+            for each in tried
+            if _is_listed(each, imports, states)
+            for t in _tables(lake, each, imports, states, clashes)
+        ),
+        *(_untaken(lake.settings, name, count) for name, count in left_out.items()),
+    ]
+    shown = {name for each in tried if each.rows for name in (each.history.name, *each.history.names)} | left_out.keys()
+    silent = tuple(sorted({each.table.table for each in imports.each} - shown, key=str))
+    declared = [each.history.name for each in tried if each.is_left_out and each.history.identity not in states]
     told = isinstance(source, FilesSource) and source.hour is None
-    hours = find_hours([place.name for place in found.places]) if told else None
-    return Checked(found.places, counts["messages"], refused, counts["statements"], ordered, silent, hours)
+    return Checked(
+        found.places,
+        messages,
+        refused,
+        sum(event.kind == "schema" for event in events),
+        tuple(sorted(tables, key=lambda table: str(table.name))),
+        silent,
+        tuple(sorted(declared, key=str)),
+        find_hours([place.name for place in found.places]) if told else None,
+        is_whole,
+    )
 
 
-def _decode(
-    lake: Lake, source: Source, found: Sampled
-) -> tuple[dict[TableName, _Seen], Counter[str], dict[str, tuple[int, str]]]:
+def _decode(lake: Lake, source: Source, found: Sampled) -> tuple[list[ChangeEvent], int, dict[str, tuple[int, str]]]:
+    """The statements and rows of the sample, how many messages it has, and those that do not decode."""
     context = context_of(source, known_keys(lake.settings, imported_keys(lake, source.name)))
-    seen: dict[TableName, _Seen] = defaultdict(_Seen)
-    counts: Counter[str] = Counter()
+    events: list[ChangeEvent] = []
     refused: dict[str, tuple[int, str]] = {}
+    messages = 0
     for message in found.messages:
-        counts["messages"] += 1
+        messages += 1
         try:
-            events = decode_message(message, context)
+            events += [event for event in decode_message(message, context) if event.kind in ("row", "schema")]
         except MessageError as error:
             code = str(error.facts.get("problem", error.code))
             where = f"{message.topic}/{message.partition}@{message.offset}: {error.message}"
             refused[code] = (refused.get(code, (0, ""))[0] + 1, refused.get(code, (0, where))[1])
-            continue
-        for event in events:
-            counts["statements"] += event.kind == "schema"
-            if event.kind == "row" and event.table_name is not None:
-                _see(seen[event.table_name], event)
-    return dict(seen), counts, refused
+    return events, messages, refused
 
 
-def _see(mine: _Seen, event: ChangeEvent) -> None:
-    mine.count += 1
-    if event.keys and event.keys != _ROWID:
-        mine.keys.add(event.keys)
-    mine.columns |= event.column_types or {}
+def _left_out(source: Source, events: Iterable[ChangeEvent]) -> dict[TableName, int]:
+    """The tables with rows that the settings leave out, with the number of these."""
+    found: dict[TableName, int] = {}
+    for event in events:
+        name = event.table_name
+        if event.kind == "row" and name is not None and not source.takes(name):
+            found[name] = found.get(name, 0) + 1
+    return found
 
 
-def _table(
-    rules: Rules, name: TableName, mine: _Seen, imports: Imports, states: Mapping[str, GoldState], clash: str | None
-) -> FoundTable:
-    told, imported = rules.settings.rules(name), imports.newest(name)
-    shown = rules.settings.target(name) or name
-    state = states.get(str(shown))
-    keys, origin = told.keys, "settings"
-    if not keys and imported is not None:
-        keys, origin = imported.table.keys, "import"
-    if not keys and mine.keys:
-        keys, origin = min(mine.keys), "messages" if len(mine.keys) == 1 else "messages, and they differ"
-    declared = {column.name.lower() for column in imported.table.columns} if imported else set()
-    open_types = tuple(
-        column
-        for column, wire in mine.columns.items()
-        if column not in told.types and column.lower() not in declared and _is_open(rules, name, column, wire)
-    )
-    return FoundTable(
-        name,
-        gold_table(rules.settings.lake, shown),
-        rules.source.takes(name),
-        mine.count,
-        keys,
-        origin if keys else "nothing",
-        open_types,
-        None if state is None else state.state,
-        None if state is None or state.hold is None else state.hold.reason,
-        clash,
-    )
+def _is_listed(tried: Tried, imports: Imports, states: Mapping[str, GoldState]) -> bool:
+    """Whether messages tell of a table: one that only a dump tells of is silent."""
+    if tried.rows or tried.history.identity in states:
+        return True
+    return not tried.is_left_out and not tried.history.dropped and imports.newest(tried.history.name) is None
 
 
-def _is_open(rules: Rules, name: TableName, column: str, wire: str | None) -> bool:
-    """Whether a column would be text because nothing tells its type."""
-    source_type, kind = rules.seen(name, column, wire)
-    return source_type is None and kind.kind == "string" and (wire is None or not wire.strip())
+def _untaken(settings: Settings, name: TableName, events: int) -> FoundTable:
+    gold = gold_table(settings.lake, settings.target(name) or name)
+    return FoundTable(name, gold, False, events, (), "nothing", (), None, None, None)
+
+
+def _tables(
+    lake: Lake, tried: Tried, imports: Imports, states: Mapping[str, GoldState], clashes: Mapping[TableName, str]
+) -> Iterator[FoundTable]:
+    """The tables of the source that go into one of gold: itself, unless the settings send several into it."""
+    state, keys = states.get(tried.history.identity), () if tried.keys == _ROWID else tried.keys
+    for label, history in tried.history.parts():
+        former = tuple(dict.fromkeys(span.name for span in history.spans if span.name != history.name))
+        yield FoundTable(
+            history.name,
+            gold_table(lake.settings.lake, tried.history.shown),
+            True,
+            sum(event.shard == label for event in tried.rows),
+            keys,
+            _origin(lake.settings, tried, imports) if keys else "nothing",
+            tried.open,
+            None if state is None else state.state,
+            None if state is None or state.hold is None else state.hold.reason,
+            clashes.get(history.name),
+            former,
+            tried.stops if state is None or state.hold is None else None,
+            tried.refused,
+            history.dropped,
+        )
+
+
+def _origin(settings: Settings, tried: Tried, imports: Imports) -> str:
+    """What tells the key of a table."""
+    history = tried.history
+    if settings.rules(history.name).keys:
+        return "settings"
+    imported = imports.newest(history.name)
+    if imported is not None and imported.table.keys == tried.keys:
+        return "import"
+    return "statements" if history.final.keys else "messages"
 
 
 def _clashes(settings: Settings, names: list[TableName]) -> dict[TableName, str]:

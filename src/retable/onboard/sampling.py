@@ -35,10 +35,14 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """What a source has, and some of its messages, which are read as they are asked for."""
+    """What a source has, and some of its messages, which are read as they are asked for.
+
+    `cut` names, as far as messages were read, objects and partitions of which some are not among these.
+    """
 
     places: tuple[Place, ...]
     messages: Iterator[RawMessage]
+    cut: list[str]
 
 
 def sample(source: Source) -> Sampled:
@@ -46,7 +50,9 @@ def sample(source: Source) -> Sampled:
     if isinstance(source, FilesSource):
         found = objects_of(source).list()
         places = tuple(Place(item.key, item.size) for item in found)
-        return Sampled(places, _of_objects(source, some_of(found, _OBJECTS)))
+        chosen = some_of(found, _OBJECTS)
+        cut = sorted({item.key for item in found} - {item.key for item in chosen})
+        return Sampled(places, _of_objects(source, chosen, cut), cut)
     return sample_topics(source, None, _OBJECTS * _MESSAGES)
 
 
@@ -80,9 +86,15 @@ def sample_topics(source: KafkaSource, most: int | None, messages: int) -> Sampl
     share = min(_MESSAGES, max(1, messages // max(len(chosen), 1)))
     ranges = [piece for each in chosen for piece in spread(each, share)]
     places = tuple(Place(f"{each.topic}/{each.partition}", each.end - each.low) for each in partitions)
-    return Sampled(places, read_ranges(source, ranges, Counter()))
+    read = Counter[tuple[str, int]]()
+    for piece in ranges:
+        read[piece.address] += piece.count
+    cut = [f"{each.topic}/{each.partition}" for each in full if read[each.address] < each.end - each.low]
+    return Sampled(places, read_ranges(source, ranges, Counter()), cut)
 
 
-def _of_objects(source: FilesSource, items: Sequence[FoundObject]) -> Iterator[RawMessage]:
+def _of_objects(source: FilesSource, items: Sequence[FoundObject], cut: list[str]) -> Iterator[RawMessage]:
     for item in items:
-        yield from islice(filter(None, read_messages(source, SourceObject(0, item.key, "", item.size))), _MESSAGES)
+        messages = filter(None, read_messages(source, SourceObject(0, item.key, "", item.size)))
+        yield from islice(messages, _MESSAGES)
+        cut += [item.key for _ in islice(messages, 1)]

@@ -1,0 +1,139 @@
+"""What a few messages of a source come to: their statements are traced and each row is read by itself, in memory."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from retable.decode.image_text import read_image
+from retable.decode.silver import events_to_batch
+from retable.errors import KeyUnknown, MessageError, TableError
+from retable.gold.histories import read_known, read_told
+from retable.gold.plan import Tables
+from retable.gold.rounds import Widenings
+from retable.gold.rules import Rules
+from retable.gold.silver import by_name, to_event
+from retable.gold.store import Record
+from retable.ledger.catalog import Lake
+from retable.model.event import ChangeEvent, TableName
+from retable.model.schema_change import Unsupported
+from retable.replay.fold import Bounds
+from retable.replay.history import Hold, TableHistory
+from retable.replay.images import TableReader
+from retable.replay.row_event import RowEvent
+from retable.replay.statement import Statement
+from retable.replay.traced import ImplicitColumn
+from retable.source_settings import SourceSettings
+
+_SAMPLE = "sample"
+
+
+@dataclass(slots=True)
+class Tried:
+    """What one table of gold comes to. `keys` are those of the settings, statements or messages, () where none tells.
+
+    `stops` is why a run would hold it, `refused` counts by code the rows that do not fit, each with one reason. `open`
+    are the columns of which nothing tells a type, so that they are text.
+    """
+
+    history: TableHistory
+    gold: str
+    rows: list[RowEvent]
+    keys: tuple[str, ...] = ()
+    stops: str | None = None
+    refused: dict[str, tuple[int, str]] = field(default_factory=dict)
+    open: tuple[str, ...] = ()
+    is_left_out: bool = False
+
+
+def try_out(lake: Lake, source: SourceSettings, events: Sequence[ChangeEvent], is_whole: bool) -> list[Tried]:
+    """Trace the statements of silver and of these events, and read the events' rows, each under its table's schema.
+
+    Where `is_whole` is False statements between may be missing, so that only one which is not understood stops a table.
+    A table that gold does not have, and that only a snapshot declares, `is_left_out` where no row is among these.
+    """
+    records = events_to_batch(_SAMPLE, events).to_pylist() if events else []
+    rules, statements = read_told(lake, source, [row for row in records if row["kind"] == "schema"])
+    named = by_name(row for row in records if row["kind"] == "row")
+    rows = {name: [to_event(row, {_SAMPLE: 0}, counted=True) for row in mine] for name, mine in _taken(source, named)}
+    tables, owned = _trace(lake, source, rules, statements, rows)
+    names = tables.gold_names()
+    found = []
+    for history in tables.histories():
+        gold, clash = names[history.identity]
+        tried = Tried(history, gold, owned.get(history.identity, []))
+        hold = history.hold if is_whole or _is_unsupported(history.hold, statements) else None
+        _read(tried, rules, hold or clash)
+        tried.open = _open(tried, rules)
+        leaves = source.snapshot_tables == "with_rows" and not tried.rows
+        tried.is_left_out = leaves and tables.is_declared_only(history)
+        found.append(tried)
+    return found
+
+
+def _taken(source: SourceSettings, named: Mapping[TableName, list[Record]]) -> Iterator[tuple[TableName, list[Record]]]:
+    return ((name, records) for name, records in named.items() if source.takes(name))
+
+
+def _trace(
+    lake: Lake,
+    source: SourceSettings,
+    rules: Rules,
+    statements: list[Statement],
+    rows: Mapping[TableName, list[RowEvent]],
+) -> tuple[Tables, Mapping[str, list[RowEvent]]]:
+    """Trace until every column that rows bring is known."""
+    implicit, widenings, known = list[ImplicitColumn](), Widenings(), read_known(lake, source.name)
+    while True:
+        tables = Tables.trace(statements, rules, implicit, known)
+        owned = tables.split(dict(rows))
+        strange = widenings.fresh(tables.strange(owned, {}), implicit)
+        if not strange:
+            return tables, owned
+        implicit += strange
+
+
+def _is_unsupported(hold: Hold | None, statements: Sequence[Statement]) -> bool:
+    """Whether it is a statement by itself that stops a table, and not what stood before it."""
+    at = [each for each in statements if hold is not None and each.position == hold.place]
+    return any(isinstance(change, Unsupported) for each in at for change in each.changes)
+
+
+def _read(tried: Tried, rules: Rules, hold: Hold | None) -> None:
+    """Read each row of a table that counts; what does not fit is counted, or stops the table."""
+    history = tried.history
+    if hold is not None:
+        tried.stops = f"{hold.code} at {hold.place or 'its first row'}: {hold.told}"
+    try:
+        tried.keys = rules.keys(history, tried.rows, (), hold)
+        reader = TableReader(history, tried.keys, rules.source.format, rules.value_rules(history.name))
+    except (KeyUnknown, TableError) as error:
+        tried.stops = tried.stops or f"{error.code}: {error.message}"
+        return
+    bounds = Bounds(history.void, hold, history.skipped, history.shard_voids)
+    for event in tried.rows:
+        if bounds.verdict(event) is not None:
+            continue
+        try:
+            reader.read(event)
+        except MessageError as error:
+            count, first = tried.refused.get(error.code, (0, error.message))
+            tried.refused[error.code] = count + 1, first
+        except TableError as error:
+            tried.stops = tried.stops or f"{error.code} at {event.sequence}: {error.message}"
+
+
+def _open(tried: Tried, rules: Rules) -> tuple[str, ...]:
+    """The columns that are text because neither statements, settings nor any message tells their type."""
+    history = tried.history
+    told = set()
+    for event in tried.rows:
+        epoch = history.of(event.shard).epoch_of(event.sequence)
+        types = event.types or dict.fromkeys(read_image(event.after or event.before or "{}"))
+        named = ((epoch.column(name), wire) for name, wire in types.items())
+        told |= {column.id for column, wire in named if column is not None and wire and wire.strip()}
+    settled = rules.settings.rules(history.name).types
+    return tuple(
+        column.name
+        for column in history.final.columns
+        if column.kept is None and column.source_type is None and column.type.kind == "string"
+        if column.id not in told and column.name not in settled
+    )

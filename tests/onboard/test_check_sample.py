@@ -1,0 +1,157 @@
+"""`retable check` says what a run over the sampled messages would come to: of each law a run gives the same answer."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from decode.debezium_messages import POSTGRES, message, payload
+from decode.events import canal
+from lakes import SettingsWriter
+from laws.test_snapshot_tables import declared, row, statement
+from laws.world import World, make_settings
+from retable.cli.app import app
+from retable.model.message import RawMessage
+
+SETTINGS = '\n[sources.shop]\nkind = "files"\nformat = "{}"\npath = "landing"\nlayout = "kafka_dump"\n'
+Check = Callable[..., Result]
+
+
+@pytest.fixture
+def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write_settings: SettingsWriter) -> Check:
+    monkeypatch.chdir(tmp_path)
+
+    def checked(messages: list[RawMessage], *args: str, of: str = "debezium_json", settings: str = "") -> Result:
+        write_settings(SETTINGS.format(of) + settings)
+        (tmp_path / "landing").mkdir(exist_ok=True)
+        lines = [json.dumps(_record(each)) for each in messages]
+        (tmp_path / "landing" / "x.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        return CliRunner().invoke(app, ["check", "shop", *args], prog_name="retable")
+
+    return checked
+
+
+def _record(each: RawMessage) -> dict[str, object]:
+    texts = {"key": each.key and each.key.decode(), "value": each.value and each.value.decode()}
+    return {"topic": each.topic, "partition": each.partition, "offset": each.offset, "timestamp": 1, **texts}
+
+
+def tables(result: Result) -> dict[str, dict[str, object]]:
+    return {table["table"]: table for table in json.loads(result.stdout)["tables"]}
+
+
+def replayed(messages: list[RawMessage], of: str = "debezium_json") -> World:
+    """What a run makes of the same."""
+    world = World(make_settings(of))
+    world.replay(world.deliver(messages))
+    return world
+
+
+def test_where_nothing_tells_a_type_it_is_unknown(check: Check) -> None:
+    change = message(payload(after={"id": 1, "c": "x"}, source=POSTGRES), {"id": 1})
+    found = tables(check([change], "--json"))["shop.public.t"]
+    assert found["text_for_want_of_types"] == ["id", "c"]
+    assert "unknown, so text: id, c" in check([change]).stdout
+    told = '[tables."shop.public.t"]\ntypes = { id = "long", c = "string" }\n'
+    assert tables(check([change], "--json", settings=told))["shop.public.t"]["text_for_want_of_types"] == []
+    assert "known" in check([statement(1, "create table t (id int primary key, c text)", "CREATE"), row(5)]).stdout
+
+
+def test_a_table_has_the_name_that_it_has_at_the_end(check: Check) -> None:
+    messages = [
+        statement(1, "create table t (id int primary key, c text)", "CREATE"),
+        row(5),
+        statement(10, "rename table t to u", "ALTER", "u"),
+        row(15, "u", id=2),
+    ]
+    found = tables(check(messages, "--json"))
+    assert list(found) == ["shop.u"]
+    told = found["shop.u"]
+    assert (told["former_names"], told["events"], told["gold"]) == (["shop.t"], 2, "gold_shop.u")
+    assert (told["keys"], told["key_from"]) == (["id"], "statements")
+    assert "shop.u (was shop.t)" in check(messages).stdout
+    assert set(replayed(messages).gold()) == {"gold_shop.u"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("alter table t drop partition p", "UNSUPPORTED_CHANGE at "),
+        ("alter table t frobnicate", "UNSUPPORTED_CHANGE at "),
+        ("alter table t change nothing there int", "UNSUPPORTED_CHANGE at "),
+    ],
+)
+def test_what_would_hold_a_table_is_told(check: Check, text: str, words: str) -> None:
+    made = statement(1, "create table t (id int primary key, c text)", "CREATE")
+    messages = [made, row(5), statement(10, text, "ALTER"), row(15, id=2)]
+    result = check(messages)
+    assert result.exit_code == 2
+    assert f"hold it: {words}" in result.stdout
+    hold = replayed(messages).states()["gold_shop.t"].hold
+    assert hold is not None
+    assert tables(check(messages, "--json"))["shop.t"]["would_hold"] == f"{hold.code} at {hold.place}: {hold.told}"
+
+
+def test_rows_that_do_not_fit_are_counted_with_one_reason(check: Check) -> None:
+    made = statement(1, "create table t (id int primary key, c int)", "CREATE")
+    messages = [made, row(5, c="x"), row(6, id=2, c="y"), row(7, id=3, c=4)]
+    result = check(messages)
+    assert result.exit_code == 2
+    assert "make it without 2 rows that do not fit" in result.stdout
+    assert "shop.t: 2 rows do not fit, BAD_VALUE: column 'c': 'x'" in result.stderr
+    assert len(replayed(messages).rejected) == 2
+
+
+def test_a_zero_date_would_hold_its_table(check: Check) -> None:
+    types = {"id": "int", "d": "date"}
+    made = canal(type="CREATE", isDdl=True, sql="create table t (id int primary key, d date)", data=None, offset=1)
+    change = canal(data=[{"id": "1", "d": "0000-00-00"}], mysqlType=types, sqlType=None, offset=2)
+    found = tables(check([made, change], "--json", of="canal_json"))["shop.t"]
+    assert str(found["would_hold"]).startswith("ZERO_DATE at ")
+    nulled = '[tables."shop.t"]\nzero_date = "null"\n'
+    assert tables(check([made, change], "--json", of="canal_json", settings=nulled))["shop.t"]["would_hold"] is None
+
+
+def test_tables_that_only_a_snapshot_declares_are_named(check: Check) -> None:
+    messages = [*(declared(f"t{at}", offset=at) for at in range(7)), row(120, "t0")]
+    result = check(messages)
+    assert result.exit_code == 0, result.stderr
+    assert "6 tables are declared by the snapshot alone" in result.stderr
+    assert "shop.t1, shop.t2, shop.t3, shop.t4, shop.t5, ..." in result.stderr
+    facts = check(messages, "--json")
+    assert list(tables(facts)) == ["shop.t0"]
+    assert json.loads(facts.stdout)["declared_only"] == [f"shop.t{at}" for at in range(1, 7)]
+    assert {f"gold_{name}" for name in tables(facts)} == set(replayed(messages).gold())
+    everything = check(messages, "--json", settings='snapshot_tables = "all"\n')
+    assert len(tables(everything)) == 7
+    assert json.loads(everything.stdout)["declared_only"] == []
+
+
+def test_of_a_part_of_the_messages_no_hold_is_told_that_others_may_settle(check: Check) -> None:
+    made = statement(1, "create table t (id int primary key, c text)", "CREATE")
+    many = [row(10 + at, id=at) for at in range(600)]
+    lost = statement(5, "alter table t drop column nothing", "ALTER")
+    whole, part = check([made, lost, row(9)], "--json"), check([made, lost, *many], "--json")
+    assert (json.loads(whole.stdout)["all_messages"], json.loads(part.stdout)["all_messages"]) == (True, False)
+    assert tables(whole)["shop.t"]["would_hold"] is not None
+    assert tables(part)["shop.t"]["would_hold"] is None
+    strange = statement(5, "alter table t frobnicate", "ALTER")
+    assert tables(check([made, strange, *many], "--json"))["shop.t"]["would_hold"] is not None
+
+
+def test_a_table_that_the_source_drops_says_so(check: Check) -> None:
+    messages = [
+        statement(1, "create table t (id int primary key, c text)", "CREATE"),
+        row(5),
+        statement(10, "drop table t", "DROP"),
+    ]
+    assert "make it, until the source drops it" in check(messages).stdout
+    assert replayed(messages).gold() == {}
+
+
+def test_a_source_of_which_nothing_has_come_is_checked_too(check: Check) -> None:
+    result = check([], "--json")
+    assert result.exit_code == 0, result.stderr
+    assert tables(result) == {}
