@@ -19,6 +19,7 @@ from retable.model.event import TableName
 from retable.model.partitioning import PartitionField, parse_partition
 from retable.model.policies import OnCascade, OnDropPartition, OnDropTable, OnRenameTable, OnTypeChange
 from retable.model.schema import GoldType, parse_gold_type
+from retable.model.source_types import parse_source_type
 from retable.printable import printable
 
 _SOURCE_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
@@ -188,9 +189,12 @@ def _gold_namespace(value: str) -> str:
 
 
 def _gold_type(value: object) -> object:
-    parsed = parse_gold_type(value) if isinstance(value, str) else value
+    parsed = parse_gold_type(value) or parse_source_type(value) if isinstance(value, str) else value
     if not isinstance(parsed, GoldType):
-        raise ValueError(f"{value!r} is no type of a gold column; write one as decimal(18,4), long or timestamptz")
+        raise ValueError(
+            f"{value!r} is no type of a gold column; write one as decimal(18,4), long or timestamptz, or one of the "
+            f"source's as time(6), bit(8) or point"
+        )
     return parsed
 
 

@@ -19,7 +19,8 @@ class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstring
     keys: tuple[str, ...] = ()
     """The columns of the primary key, as the source spells them; empty: what the messages say."""
     types: dict[str, ColumnType] = Field(default_factory=dict)
-    """The gold type of a column, as `price = "decimal(18,4)"`; it wins over every other origin of a type."""
+    """The gold type of a column, as `price = "decimal(18,4)"`; it wins over every other origin of a type. Where
+    messages have no types, `time(6)`, `bit(8)` and `point` say what the source has, so that values are read as such."""
     zero_date: Literal["hold", "null", "string"] = "hold"
     """What a date such as 0000-00-00 does: hold its table, become null (counted), or make its column a string."""
     far_date: OnFarDate = "reject"

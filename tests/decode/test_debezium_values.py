@@ -372,6 +372,39 @@ def test_without_schemas_the_statement_and_the_modes_tell_how_a_value_stands(
     assert read(read_image(event.after or "")["v"]) == column_of.read(value)
 
 
+OTHERS = [
+    ("sqlserver", "datetime2", "timestamp", 1772341200123456000, 1772341200123456),
+    ("sqlserver", "datetime2(3)", "timestamp", 1772341200123, 1772341200123000),
+    ("sqlserver", "datetime", "timestamp", 1772341200123, 1772341200123000),
+    ("sqlserver", "smalldatetime", "timestamp", 1772341200000, 1772341200000000),
+    ("sqlserver", "time(3)", "string", 18000123, "05:00:00.123"),
+    ("sqlserver", "time", "string", 18000123456700, "05:00:00.1234567"),
+    ("postgresql", "timestamp without time zone", "timestamp", 1772341200123456, 1772341200123456),
+    ("postgresql", "timestamp(3) without time zone", "timestamp", 1772341200123, 1772341200123000),
+    ("postgresql", "timestamp(0) with time zone", "timestamptz", "2026-03-01T05:00:00Z", 1772341200000000),
+    ("postgresql", "time without time zone", "string", 18000500000, "05:00:00.5"),
+    ("postgresql", "time(3)", "string", 18000500, "05:00:00.5"),
+    ("postgresql", "time with time zone", "string", "05:00:00Z", "05:00:00Z"),
+    ("postgresql", "numeric", "string", {"scale": 3, "value": "AeI="}, "0.482"),
+    ("postgresql", "numeric(9,3)", "decimal(9,3)", "AeI=", Decimal("0.482")),
+    ("postgresql", "interval", "string", 3600000000, "PT1H"),
+    ("postgresql", "bit", "boolean", True, True),
+    ("postgresql", "bit varying(12)", "long", "BQ==", 5),
+    ("postgresql", "integer[]", "string", [1, None], "[1,null]"),
+    ("postgresql", "mood", "string", "sad", "sad"),
+]
+"""Types that a dump of another database tells, as the connector writes their values by default (its documentation)."""
+
+
+@pytest.mark.parametrize(("system", "declared", "kind", "written", "value"), OTHERS)
+def test_without_schemas_a_dump_of_another_database_tells_how_a_value_stands(
+    system: str, declared: str, kind: str, written: object, value: object
+) -> None:
+    event = decoded(payload(after={"id": 1, "v": written}), {"id": 1})
+    read = value_reader("debezium_json", None, gold(kind), ValueRules(system=system), declared)
+    assert read(read_image(event.after or "")["v"]) == value
+
+
 GOLD = [
     ("boolean", True, True),
     ("int", -7, -7),

@@ -6,7 +6,9 @@ then the declared type, or else the gold type, and the connector's two modes tel
 
 import re
 
+from retable.decode.debezium_modes import clock_form, day_form, digits_of, octets_form, wall_clock_form
 from retable.decode.debezium_oracle import oracle_form
+from retable.decode.debezium_postgresql import postgresql_form
 from retable.decode.debezium_schema import BITS, DECIMAL, LABELS, NUMERIC
 from retable.decode.declared_form import declared_form
 from retable.decode.mysql_form import base_type, unsigned_bits
@@ -45,6 +47,7 @@ from retable.decode.wire import (
     told_form,
 )
 from retable.model.schema import GoldType
+from retable.model.source_types import gold_of_bits
 
 _YEAR = Year(zero=1900)
 """MySQL's years begin with 1901; Debezium adds 1900 to all of them, and so to the zero year."""
@@ -92,7 +95,6 @@ _STRING = GoldType("string")
 _PARAMETERS = re.compile(r"\((?:([0-9]{1,9}|\*),)?(-?[0-9]{1,9}|\*)\)\Z")
 _LABEL = re.compile(r"((?:\\.|[^,\\])*),", re.DOTALL)
 _ESCAPED = re.compile(r"\\([,\\])")
-_DIGITS = re.compile(r"\(\s*([0-9])\s*\)")
 _SHAPES = frozenset(
     {
         *("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon"),
@@ -100,8 +102,6 @@ _SHAPES = frozenset(
     }
 )
 _MOST_DIGITS = 38
-_MOST_BITS = 126
-"""A number of so many bits has at most 38 digits."""
 
 
 def wire_form(wire_type: str | None) -> WireForm:
@@ -132,7 +132,7 @@ def untold(wire_type: str) -> GoldType | None:
         case Unscaled() | Exact():
             return _decimal(*_numbers(wire_type))
         case PackedBits(width):
-            return _bits(width)
+            return gold_of_bits(width)
         case Zulu(Day()):
             return GoldType("date")
         case Zulu(WallClock()):
@@ -146,6 +146,8 @@ def told(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules
     stated = Untyped() if declared is None else declared_form(declared, rules.system)
     if form == Untyped() and declared is not None and rules.system == "oracle":
         return _of_oracle(declared, gold, rules)
+    if form == Untyped() and declared is not None and rules.system == "postgresql":
+        return postgresql_form(declared, gold, rules)
     if form == TurnedUuid() or (form in (Untyped(), Text()) and base_type(declared or "") == "uuid"):
         return TurnedUuid() if rules.system == "mariadb" else Text()
     match form, stated:
@@ -156,7 +158,7 @@ def told(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules
         case Whole(), Whole() if bits := unsigned_bits(declared or ""):
             return Wrapped(bits)
         case ClockTicks(digits), ClockTime():
-            return ClockTicks(digits, _shown(declared or ""))
+            return ClockTicks(digits, digits_of(declared or "", rules.system))
         case Shape(), Octets():
             return Shape(internal=True)
         case Text(), Octets() if gold.kind == "binary" and rules.binary_encoding == "utf-8":
@@ -169,9 +171,9 @@ def _of_oracle(declared: str, gold: GoldType, rules: ValueRules) -> WireForm:
         case None:
             return _by_gold(gold, rules)
         case int(digits):
-            return _wall_clock(digits, rules)
+            return wall_clock_form(digits, rules)
         case Base64(length):
-            return _octets(length, rules)
+            return octets_form(length, rules)
         case form:
             return form
 
@@ -194,15 +196,15 @@ def _by_statement(declared: str, stated: WireForm, rules: ValueRules) -> WireFor
         case Real(width):
             return Real(width, named=True)
         case Day():
-            return _day(rules)
+            return day_form(rules)
         case WallClock():
-            return _wall_clock(_shown(declared), rules)
+            return wall_clock_form(digits_of(declared, rules.system), rules)
         case Instant():
             return Zoned()
         case ClockTime():
-            return _clock(_shown(declared), rules)
+            return clock_form(digits_of(declared, rules.system), rules)
         case Octets(length):
-            return _octets(length, rules) if base_type(declared) not in _SHAPES else Shape(internal=True)
+            return octets_form(length, rules) if base_type(declared) not in _SHAPES else Shape(internal=True)
         case Enum(labels):
             return Enum(labels, False, escaped=True)
     return stated
@@ -220,56 +222,15 @@ def _by_gold(gold: GoldType, rules: ValueRules) -> WireForm:
         case "float" | "double":
             return Real(32 if gold.kind == "float" else 64, named=True)
         case "date":
-            return _day(rules)
+            return day_form(rules)
         case "timestamp":
-            return _wall_clock(None, rules)
+            return wall_clock_form(None, rules)
         case "timestamptz":
             return Zoned()
         case "binary":
-            return _octets(None, rules)
+            return octets_form(None, rules)
         case "string":
             return Text()
-
-
-def _day(rules: ValueRules) -> WireForm:
-    return Zulu(Day()) if rules.time_mode == "isostring" else EpochDays()
-
-
-def _wall_clock(shown: int | None, rules: ValueRules) -> WireForm:
-    match rules.time_mode:
-        case "isostring":
-            return Zulu(WallClock())
-        case "connect":
-            return WallTicks(3)
-        case "microseconds":
-            return WallTicks(6)
-        case "nanoseconds":
-            return WallTicks(9)
-    if shown is None:
-        return Unread("its unit follows from digits that nothing tells: `time_mode` must name one unit for all")
-    return WallTicks(3 if shown <= 3 else 6 if shown <= 6 else 9)
-
-
-def _clock(shown: int, rules: ValueRules) -> WireForm:
-    """MySQL's times are microseconds in both adaptive modes."""
-    match rules.time_mode:
-        case "isostring":
-            return Zulu(ClockTime())
-        case "connect":
-            return ClockTicks(3, shown)
-        case "nanoseconds":
-            return ClockTicks(9, shown)
-    return ClockTicks(6, shown)
-
-
-def _octets(length: int | None, rules: ValueRules) -> WireForm:
-    return Text() if rules.binary_encoding == "hex" else Base64(length)
-
-
-def _shown(declared: str) -> int:
-    """How many digits of a second a declared type has: none where it names none."""
-    found = _DIGITS.search(declared)
-    return int(found[1]) if found else 0
 
 
 def _numbers(wire_type: str) -> tuple[int | None, int | None]:
@@ -294,16 +255,3 @@ def _decimal(precision: int | None, scale: int | None) -> GoldType:
     digits, shown = (precision - scale, 0) if scale < 0 else (precision, scale)
     fits = 0 < digits <= _MOST_DIGITS and shown <= digits
     return GoldType("decimal", digits, shown) if fits else _STRING
-
-
-def _bits(width: int | None) -> GoldType:
-    match width:
-        case 1:
-            return GoldType("boolean")
-        case int() if 1 < width < 64:
-            return GoldType("long")
-        case 64:
-            return GoldType("decimal", 20, 0)
-        case int() if 64 < width <= _MOST_BITS:
-            return GoldType("decimal", _MOST_DIGITS, 0)
-    return _STRING

@@ -11,7 +11,7 @@ from retable.ddl.widening import keeps_values
 from retable.decode.baseline_form import baseline_type, is_baseline
 from retable.decode.registry import find_format
 from retable.decode.values import ValueRules
-from retable.errors import KeyUnknown, NameClash
+from retable.errors import InvalidSetting, KeyUnknown, NameClash
 from retable.gold.baselines import start_statements
 from retable.gold.imports import NO_IMPORTS, Imports
 from retable.gold.names import gold_column
@@ -21,6 +21,7 @@ from retable.model.event import TableName
 from retable.model.policies import Policies
 from retable.model.schema import ColumnSpec, GoldType
 from retable.model.schema_change import SchemaChange, Unsupported
+from retable.model.source_types import SourceType
 from retable.replay.columns import Dialect
 from retable.replay.fold import Bounds
 from retable.replay.history import Column, Epoch, Hold, TableHistory
@@ -92,14 +93,26 @@ class Rules:
 
     def _ruled(self, table: TableName, name: str, told: GoldType | None) -> GoldType | None:
         rules = self.settings.rules(table)
-        kind = rules.types.get(name) or told
+        settled = rules.types.get(name)
+        kind = settled.plain if isinstance(settled, SourceType) else settled or told
         dated = kind is not None and kind.kind in ("date", "timestamp", "timestamptz")
         return GoldType("string") if dated and "string" in (rules.zero_date, rules.far_date) else kind
 
     def seen(self, table: TableName, name: str, wire: str | None) -> tuple[str | None, GoldType]:
-        """The source type, where messages tell one, and the type of a column that no statement told of: else text."""
+        """The source type, where messages or settings tell one, and the type of a column that no statement told of.
+
+        Text where nothing does. InvalidSetting where settings name a source's type and nothing tells the database.
+        """
         if wire is not None and is_baseline(wire):
             return None, self._ruled(table, name, baseline_type(wire)) or GoldType("string")
+        settled = self.settings.rules(table).types.get(name)
+        if wire is None and isinstance(settled, SourceType):
+            if self.source.source_system is None and self.imports.dialect is None:
+                raise InvalidSetting(
+                    f"types of {table} name {name} {settled}, which each database has its own way to write; set "
+                    f"sources.{self.source.name}.source_system, as postgresql or mysql"
+                )
+            return settled.text, settled.plain
         told = None if wire is None else find_format(self.source.format).untold(wire)
         kind = gold_type(self.system, told, lengths_told=False) if isinstance(told, str) else told
         return wire if isinstance(told, str) else None, self._ruled(table, name, kind) or GoldType("string")
