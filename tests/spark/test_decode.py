@@ -11,6 +11,7 @@ import pytest
 from decode.events import INSERT
 from lakes import FreshLake, SettingsWriter
 from retable.config import Settings
+from retable.decode import canal_json
 from retable.decode import spark as door
 from retable.decode.silver import rows_to_events
 from retable.decode.spark import decode
@@ -109,7 +110,7 @@ def test_a_window_is_decoded_once_and_its_counts_balance(erp: Erp) -> None:
         (4, "OLD_DATA_MISALIGNED", "t", ['["1"]']),
     ]
     assert {(fault["stage"], fault["decoder_version"], fault["quarantined_at"]) for fault in faults} == {
-        ("decode", "canal_json/1", NOW)
+        ("decode", canal_json.VERSION, NOW)
     }
     written = erp.snapshots("silver.erp", "quarantine.erp", "ops.ledger")
     again = erp.decode(W5, "run-3", datetime(2026, 3, 3, tzinfo=UTC))
@@ -119,7 +120,7 @@ def test_a_window_is_decoded_once_and_its_counts_balance(erp: Erp) -> None:
     assert (summary["retable.window"], summary["retable.run"], summary["retable.decoder"]) == (
         W5,
         "run-2",
-        "canal_json/1",
+        canal_json.VERSION,
     )
 
 

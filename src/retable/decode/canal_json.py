@@ -33,7 +33,7 @@ from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 
 NAME = "canal_json"
-VERSION = "canal_json/1"
+VERSION = "canal_json/2"
 OPTIONS = {"canal_dialect": "From which offset on rows stand where, in messages of DTS."}
 TIME_ZONE = "The zone of the clock by which TIMESTAMP values were written as text; DATETIME is never shifted."
 CANNOT_TELL = (

@@ -32,7 +32,7 @@ from retable.model.event import ROW_OPS, Address, ChangeEvent, Image, KeysOrigin
 from retable.model.message import RawMessage
 from retable.model.schema_change import NoChange, SchemaChange
 
-VERSION = "debezium_json/1"
+VERSION = "debezium_json/2"
 TIME_ZONE = "The zone of wall clocks, where `types` makes an instant of one; nothing else is ever shifted."
 CANNOT_TELL = (
     "MySQL, MariaDB: a zero or partial date comes as null, or as 1970 in a column that is NOT NULL; text of a "
