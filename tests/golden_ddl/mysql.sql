@@ -89,6 +89,10 @@ CREATE TABLE t (id INT) /*!50500 PARTITION BY LIST  COLUMNS(id)⏎(PARTITION p V
 -- => create shop.t (id INT; no key)
 CREATE TABLE t (id INT) WITH SYSTEM VERSIONING
 -- => unsupported for shop.t: a table with system versioning keeps rows that its events delete
+ALTER TABLE t ADD (a INT, b INT), ADD COLUMN IF NOT EXISTS A BIGINT
+-- => unsupported for shop.t: it adds column 'a' twice
+ALTER TABLE t DROP COLUMN id, ADD COLUMN IF NOT EXISTS n INT PRIMARY KEY
+-- => unsupported for shop.t: it adds a key IF NOT EXISTS, and drops a column that may be in the one that there is
 CREATE TABLE t (id INT, s DATE, e DATE, PERIOD FOR p (s, e))
 -- => unsupported for shop.t: a table with periods keeps rows that its events delete
 CREATE TABLE t (id INT) ENGINE=InnoDB `PAGE_COMPRESSED`='ON'

@@ -1,6 +1,7 @@
 """ALTER TABLE of MySQL: any number of actions, understood all or not at all."""
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from retable.ddl.mysql.columns import ColumnDefinition, read_charset, read_column, read_place
@@ -59,8 +60,19 @@ def read_alter_table(cursor: Cursor, names: Names, ignoring: bool) -> tuple[Sche
         raise UnsupportedChange("the default of a column that the statement adds is set by it")
     if ignoring and NoChange("unique index") in changes:
         raise UnsupportedChange("ALTER IGNORE with a unique index takes rows away without an event")
+    _check_conditions(changes)
     keys = {name.lower() for change in changes if isinstance(change, SetKey) for name in change.keys}
     return in_order([_without_nulls(change, keys) for change in changes])
+
+
+def _check_conditions(changes: Sequence[SchemaChange]) -> None:
+    """UnsupportedChange where IF NOT EXISTS asks for what another part of the statement makes, or takes away."""
+    added = Counter(change.column.name.lower() for change in changes if isinstance(change, AddColumn))
+    if twice := next((name for name, times in added.items() if times > 1), None):
+        raise UnsupportedChange(f"it adds column {twice!r} twice")
+    asks = any(isinstance(change, SetKey) and change.if_not_exists for change in changes)
+    if asks and any(isinstance(change, DropColumn) for change in changes):
+        raise UnsupportedChange("it adds a key IF NOT EXISTS, and drops a column that may be in the one that there is")
 
 
 def _without_nulls(change: SchemaChange, keys: Collection[str]) -> SchemaChange:
