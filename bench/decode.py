@@ -31,7 +31,6 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from retable.config import CATALOG, Settings, load_settings
 from retable.decode.context import DecodeContext, context_of
 from retable.decode.outcome import decode_batches
 from retable.decode.registry import FORMATS, decode_message
@@ -46,6 +45,7 @@ from retable.ledger.data_files import replace_files
 from retable.ledger.windows import record_windows
 from retable.model.message import RawMessage
 from retable.session import build_session, submit_conf
+from retable.settings.load import CATALOG, Settings, load_settings
 
 _ANY_LAKE = Settings.model_validate({"lake": {"catalog": "sqlite:////lake/catalog.db", "warehouse": "/lake"}})
 TESTS = Path(__file__).parents[1] / "tests"

@@ -23,7 +23,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from bench.replay.measure import megabytes, note, processor_seconds, ratio, seconds, show, table_bytes, timed
-from retable.config import Settings, load_settings
 from retable.land.due import look
 from retable.land.kafka import split_ranges
 from retable.land.spark import land
@@ -32,6 +31,7 @@ from retable.ledger.tables import BRONZE
 from retable.ledger.windows import record_windows
 from retable.model.window import PartitionRange, Window
 from retable.session import build_session, stop_session
+from retable.settings.load import Settings, load_settings
 from servers.kafka_broker import Broker, Record, kafka_server
 
 PARTITIONS, BYTES = 4, 830

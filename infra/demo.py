@@ -15,9 +15,9 @@ import demo_shop
 import demo_source
 import local_airflow
 from demo_show import STAGES, console, held_tables, show_gold, show_mart, show_watermark, show_windows
-from retable.config import Settings, load_settings
 from retable.ledger.catalog import Lake, open_lake
-from retable.source_settings import SourceSettings
+from retable.settings.load import Settings, load_settings
+from retable.settings.sources import SourceSettings
 
 HOME = demo_source.FOLDER / "airflow"
 LOG = demo_source.FOLDER / "airflow.log"

@@ -17,7 +17,7 @@ from retable.ledger.catalog import Lake
 from retable.ledger.read import read_evidence, read_ledger
 from retable.ledger.rows import Stage
 from retable.ledger.windows import read_windows
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 
 STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 FIRST_ROWS = 5

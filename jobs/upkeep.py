@@ -6,12 +6,12 @@ import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from retable.config import load_settings
 from retable.exits import exiting
 from retable.job import hold_lifeline
 from retable.ledger.catalog import open_lake
 from retable.ledger.runs import counted
 from retable.session import build_session
+from retable.settings.load import load_settings
 from retable.upkeep.look import choose, places
 from retable.upkeep.report import check_damaged
 from retable.upkeep.spark import keep

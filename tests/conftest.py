@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from lakes import FreshLake, SettingsWriter
-    from retable.config import Settings
+    from retable.settings.load import Settings
 
 # The JVM's optimizing compiler would cost tests of seconds twice what it saves them. Without it the JVM keeps 48 MB for
 # code, which one process of all the tests outgrows.
@@ -47,7 +47,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 @pytest.fixture
 def write_settings(tmp_path: Path) -> "SettingsWriter":
     """Write and load settings: a lake in this test's own folder, and the sources and tables given as TOML."""
-    from retable.config import load_settings
+    from retable.settings.load import load_settings
 
     def write(more: str = "") -> "Settings":
         path = tmp_path / "retable.toml"
@@ -66,8 +66,8 @@ def lake_settings(write_settings: "SettingsWriter") -> "Settings":
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     """The one Spark of the run, for tests that need no lake; every other session joins it."""
-    from retable.config import load_settings
     from retable.session import build_session, stop_session
+    from retable.settings.load import load_settings
 
     path = tmp_path_factory.mktemp("spark") / "retable.toml"
     path.write_text(LAKE, encoding="utf-8")

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from retable.config import Settings
 from retable.ledger.catalog import Lake
+from retable.settings.load import Settings
 
 SettingsWriter = Callable[[str], Settings]
 """Writes `retable.toml` with a lake in the test's own folder and the given TOML after it; loads it."""

@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lakes import SettingsWriter
-from retable.config import Settings, jars_folder, load_settings
 from retable.errors import EnvironmentFault
 from retable.session import CLASS_ARCHIVE, build_session, stop_session, submit_conf
+from retable.settings.load import Settings, jars_folder, load_settings
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_a_jar_that_is_not_the_pinned_one_is_refused_by_name(
 
 _BUILD = """
 from pathlib import Path
-from retable.config import load_settings
+from retable.settings.load import load_settings
 from retable.session import build_session
 build_session(load_settings(Path({settings!r})), "test")
 """
@@ -129,7 +129,7 @@ def test_missing_java_says_how_to_get_it(tmp_path: Path, write_settings: Setting
 _PRIVATE = """
 import os, sys
 from pathlib import Path
-from retable.config import load_settings
+from retable.settings.load import load_settings
 from retable.session import build_session
 os.umask(0o077)
 session = build_session(load_settings(Path(sys.argv[1])), "test")
@@ -150,7 +150,7 @@ def test_what_spark_writes_is_as_private_as_the_umask_says(tmp_path: Path, lake_
 _SAYING = """
 import sys
 from pathlib import Path
-from retable.config import load_settings
+from retable.settings.load import load_settings
 from retable.session import build_session
 session = build_session(load_settings(Path(sys.argv[1])), "test")
 log = session._jvm.org.slf4j.LoggerFactory.getLogger("org.apache.iceberg.spark.source.BaseSparkScanBuilder")
@@ -170,7 +170,7 @@ def test_spark_says_errors_on_the_terminal_and_no_warnings(tmp_path: Path, lake_
 _SUBMITTED = """
 import json, sys
 from pathlib import Path
-from retable.config import load_settings
+from retable.settings.load import load_settings
 from retable.session import build_session
 session = build_session(load_settings(Path(sys.argv[1])), "ours")
 session.sql("CREATE NAMESPACE lake.submitted")

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from published import publish
-from retable.config import Settings
 from retable.ledger.catalog import Lake, open_lake
 from retable.model.event import TableName
+from retable.settings.load import Settings
 from truth import KNOWN, Known, differences
 
 CAPTURE = Path(__file__).parent / "captures" / "truth_mariadb"

@@ -25,7 +25,7 @@ from bench.replay.contestants import (
 from bench.replay.feed import Feed, open_feeds
 from bench.replay.measure import megabytes, note, processor_seconds, ratio, seconds, show, table_bytes, timed
 from bench.replay.orders import BASE, COLUMNS, TYPED, Changes, Orders
-from retable.config import CATALOG
+from retable.settings.load import CATALOG
 
 ROWS_A_FILE = 1_000_000
 READS = 3

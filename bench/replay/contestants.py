@@ -11,7 +11,7 @@ from pyspark.sql.types import StructField
 from bench.replay.feed import Feed, Replayed
 from bench.replay.measure import location
 from bench.replay.orders import COLUMNS
-from retable.config import CATALOG
+from retable.settings.load import CATALOG
 
 NAMES = ", ".join(COLUMNS)
 LAST = f"""

@@ -15,7 +15,6 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 from bench.replay.measure import processor_seconds
-from retable.config import CATALOG, Settings, load_settings
 from retable.decode.spark import decode
 from retable.gold.spark import replay
 from retable.land.files import list_objects
@@ -24,7 +23,8 @@ from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.rows import StageReport
 from retable.ledger.windows import record_windows
 from retable.session import build_session, submit_conf
-from retable.source_settings import SourceSettings
+from retable.settings.load import CATALOG, Settings, load_settings
+from retable.settings.sources import SourceSettings
 
 FIRST = datetime(2026, 3, 1, tzinfo=UTC)
 NOW = datetime(2026, 3, 9, tzinfo=UTC)

@@ -29,9 +29,9 @@ def build(proof: dict[str, Any]) -> int:
     """Build the mart of one interval from the cut that `complete` proved; the same interval again gives the same."""
     import pyarrow as pa
 
-    from retable.config import load_settings
     from retable.gold.read import read_as_of, read_cut
     from retable.ledger.catalog import open_lake
+    from retable.settings.load import load_settings
 
     lake = open_lake(load_settings(SETTINGS))
     cut = read_cut(lake, SOURCE, proof["windows"][SOURCE])

@@ -8,7 +8,7 @@ from airflow.sdk.execution_time.hitl import HITLUser
 from retable.printable import printable
 
 if TYPE_CHECKING:
-    from retable.config import Settings
+    from retable.settings.load import Settings
 
 _READ = {"DAGs": {"can_read"}}
 _RUN = {"DAGs": {"can_read", "can_edit"}, "DAG Runs": {"can_read", "can_create"}}

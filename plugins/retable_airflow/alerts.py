@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from retable.freshness.sla import Look
     from retable.ledger.catalog import Lake
     from retable.ledger.incidents import Incident
-    from retable.setting_values import Notify
+    from retable.settings.types import Notify
 
 _log = logging.getLogger(__name__)
 _GIVEN = {

@@ -16,9 +16,9 @@ from retable_airflow.differences import code, inline
 from retable_airflow.lakes import Reference, lake_of, reference_of, settings_of
 
 if TYPE_CHECKING:
-    from retable.config import Settings
     from retable.gold.state import GoldState
     from retable.ledger.catalog import Lake
+    from retable.settings.load import Settings
 
 DOC = """\
 Asks a person how one held table goes on: what stopped it, how many rows wait, and what each answer does. The answer is

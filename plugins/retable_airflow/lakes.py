@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from airflow.sdk import Variable
 
-from retable.settings_address import Address, to_address
+from retable.settings.address import Address, to_address
 
 if TYPE_CHECKING:
-    from retable.config import Settings
     from retable.ledger.catalog import Lake
+    from retable.settings.load import Settings
 
 Reference = Path | str
 """Settings as a DAG names them: a path, `s3://bucket/key`, or `var:NAME`, an Airflow variable that holds the TOML."""
@@ -38,7 +38,7 @@ def address_of(reference: Reference | None) -> Address:
 
 def settings_of(reference: Reference | None) -> "Settings":
     """Load the settings that a DAG names; what has not changed since is not read again."""
-    from retable.config import load_settings
+    from retable.settings.load import load_settings
 
     address = address_of(reference)
     if str(address).startswith("s3://"):
@@ -64,7 +64,7 @@ def lake_of(reference: Reference | None) -> Iterator["Lake"]:
 @lru_cache(maxsize=8)
 def _load(address: Address, state: tuple[tuple[str, int, int], ...]) -> "Settings":
     """Load settings once for each state of their files: a DAG file asks for them again and again."""
-    from retable.config import load_settings
+    from retable.settings.load import load_settings
 
     return load_settings(address)
 

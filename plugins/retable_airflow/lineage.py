@@ -9,9 +9,9 @@ from airflow.providers.openlineage.extractors import OperatorLineage
 from retable_airflow.lakes import Reference, lake_of, settings_of
 
 if TYPE_CHECKING:
-    from retable.config import Settings
     from retable.ledger.rows import Stage
-    from retable.source_settings import Source
+    from retable.settings.load import Settings
+    from retable.settings.sources import Source
 
 
 def lineage_of(

@@ -11,8 +11,8 @@ from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from airflow.sdk import BaseHook, BaseNotifier
 
-from retable.places import check_host
 from retable.printable import printable_json
+from retable.settings.storage import check_host
 
 _SECONDS = 20
 

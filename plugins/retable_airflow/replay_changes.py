@@ -15,7 +15,7 @@ from retable_airflow.lakes import Reference, reference_of, settings_of
 from retable_airflow.stage import Job, schedule, stage
 
 if TYPE_CHECKING:
-    from retable.source_settings import SourceSettings
+    from retable.settings.sources import SourceSettings
 
 DOC = """\
 Replays the source **{source}** into gold, one window a run: *land* keeps its messages, *decode* makes change events

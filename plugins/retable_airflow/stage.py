@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from retable.ledger.catalog import Lake
     from retable.ledger.rows import Stage
-    from retable.source_settings import Source, SourceSettings
+    from retable.settings.sources import Source, SourceSettings
 
 POOL = "retable_spark"
 """The Airflow pool whose slots are the Spark jobs that may run at once."""

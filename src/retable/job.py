@@ -13,13 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
 
-from retable.config import load_settings
 from retable.exits import exiting
 from retable.ledger.catalog import open_lake
 from retable.ledger.faults import spark_explained
 from retable.ledger.rows import StageReport
 from retable.ledger.runs import begin_run, end_run
 from retable.session import build_session
+from retable.settings.load import load_settings
 
 LIFELINE = "RETABLE_LIFELINE"
 """The environment variable that names the processes, as `123,45`, without which a job on one machine must not go on."""

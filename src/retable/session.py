@@ -18,10 +18,10 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from retable.config import CATALOG, Settings, jars_folder, read_variable
 from retable.errors import EnvironmentFault
-from retable.lake_catalogs import PostgresCatalog
-from retable.lake_settings import LakeSettings
+from retable.settings.catalogs import PostgresCatalog
+from retable.settings.lake import LakeSettings
+from retable.settings.load import CATALOG, Settings, jars_folder, read_variable
 
 _ICEBERG = "org.apache.iceberg.spark"
 _CATALOG = f"spark.sql.catalog.{CATALOG}"

@@ -20,7 +20,7 @@ from retable.ledger.incidents import read_incidents
 from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
-from retable.setting_values import Notify
+from retable.settings.types import Notify
 from retable_airflow.alerts import Alert, make_notifier, watch
 from retable_airflow.notify import WebhookNotifier, _address
 

@@ -11,7 +11,7 @@ from airflow.dag_processing.dagbag import DagBag
 from airflow.sdk import DAG
 
 from lakes import SettingsWriter
-from retable.settings_address import to_address
+from retable.settings.address import to_address
 from retable_airflow import dags
 from retable_airflow.lakes import address_of
 

@@ -11,10 +11,10 @@ from airflow.sdk import DAG
 from airflow.sdk.exceptions import AirflowFailException
 
 from lakes import SettingsWriter
-from retable.config import load_settings
 from retable.errors import InvalidSetting
 from retable.ledger.catalog import open_lake
 from retable.ledger.read import read_ledger
+from retable.settings.load import load_settings
 from retable_airflow.stage import schedule, window_of
 
 ROOT = Path(__file__).resolve().parents[2]

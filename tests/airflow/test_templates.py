@@ -8,7 +8,7 @@ import pytest
 from airflow.sdk import DAG
 
 import doors as test_doors
-from retable.airflow_settings import AirflowSettings
+from retable.settings.airflow import AirflowSettings
 from retable_airflow import decide, doors, window
 from retable_airflow.stage import stage
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from airflow.sdk import BaseOperator, Context
 
-from retable.config import load_settings
 from retable.ledger.catalog import open_lake
 from retable.ledger.rows import EvidenceRow, LedgerRow
 from retable.ledger.write import append_rows
 from retable.model.window import window_start
+from retable.settings.load import load_settings
 from retable_airflow.doors import SparkJob
 
 

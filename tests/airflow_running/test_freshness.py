@@ -12,11 +12,11 @@ import pytest
 from airflow_running.running import RunningAirflow
 from feeding import EACH, ORDERED, Feed, at, name
 from published import publish
-from retable.config import load_settings
 from retable.ledger.catalog import open_lake
 from retable.ledger.rows import CutRow, TableRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
+from retable.settings.load import load_settings
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "dags" / "build_marts.py"
 SPREAD = '''\

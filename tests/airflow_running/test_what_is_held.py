@@ -9,12 +9,12 @@ import pytest
 from airflow_running.running import RunningAirflow
 from feeding import EACH, Feed
 from published import publish
-from retable.config import load_settings
 from retable.ledger.catalog import open_lake
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.history import Hold
 from retable.replay.rulings import REMEDY_APPROVAL
+from retable.settings.load import load_settings
 
 TABLE = "gold_shop.orders"
 READING_SECONDS = 8

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from retable.config import load_settings
 from retable.gold.read import read_rows
 from retable.gold.render import json_rows
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.read import read_tables
 from retable.model.window import window_name
+from retable.settings.load import load_settings
 
 HOUR = timedelta(hours=1)
 SHOP, NIGHT = "replay_changes__shop", "replay_changes__night"

@@ -8,8 +8,8 @@ from typer.testing import CliRunner, Result
 
 from lakes import SettingsWriter
 from retable.cli.app import app
-from retable.config import Settings
 from retable.ledger.catalog import Lake, open_lake
+from retable.settings.load import Settings
 
 SOURCE = """
 [sources.dump]

@@ -14,8 +14,8 @@ from typer.testing import Result
 
 from retable.cli import look
 from retable.cli.progress import Progress
-from retable.config import Settings
 from retable.errors import BadValue, ConflictError, Fenced, NotFound, RetableError, Unbalanced
+from retable.settings.load import Settings
 
 Retable = Callable[..., Result]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from retable.config import load_settings
 from retable.onboard.hours import find_hours
+from retable.settings.load import load_settings
 
 Retable = Callable[..., Result]
 GOLDEN = Path(__file__).parents[1] / "golden"

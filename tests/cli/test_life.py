@@ -13,11 +13,11 @@ from typer.testing import Result
 
 from retable.cli import baseline, holds, run, shadow
 from retable.cli.arguments import instant
-from retable.config import CATALOG, Settings, load_settings
 from retable.freshness.catalog import reached_at
 from retable.gold.read import read_as_of, read_cut
 from retable.ledger.catalog import open_lake
 from retable.session import build_session
+from retable.settings.load import CATALOG, Settings, load_settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,11 +8,11 @@ import pyarrow as pa
 import pytest
 from typer.testing import Result
 
-from retable.config import Settings
 from retable.ledger.catalog import close_lake, open_lake, runs_behind
 from retable.ledger.identity import RECORD
 from retable.ledger.runs import counted
 from retable.ledger.tables import OPS
+from retable.settings.load import Settings
 
 Retable = Callable[..., Result]
 ACTION = {"source": "erp", "action": "look", "target": "erp", "reason": "", "who": "me", "recorded_at": None}

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from decode.events import canal
-from retable.config import Settings, load_settings
 from retable.decode import canal_json
 from retable.decode.context import DecodeContext, context_of
 from retable.decode.image_text import read_image
@@ -15,7 +14,8 @@ from retable.decode.registry import decode_message, source_format
 from retable.errors import Blocked, InvalidSetting, Malformed, SettingsError, UnknownSetting
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
-from retable.source_settings import CanalDialect
+from retable.settings.load import Settings, load_settings
+from retable.settings.sources import CanalDialect
 
 OLDER, CANAL = "dts_pre_20220320", "community"
 

@@ -23,8 +23,8 @@ from retable.model.event import Address, ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType, parse_gold_type
 from retable.model.sequence import Sequence
-from retable.setting_values import TupleType
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
+from retable.settings.types import TupleType
 
 TABLE = TableName("shop", None, "orders")
 CONTEXT = DecodeContext("datahub_tuple", keys_of=lambda _: ("id",), database="shop", table="orders")

@@ -33,7 +33,7 @@ from retable.model.event import TableName
 from retable.model.message import RawMessage
 from retable.model.schema_change import NoChange
 from retable.model.sequence import Sequence
-from retable.source_settings import FilesSource
+from retable.settings.sources import FilesSource
 
 COLUMNS = [column("id", "int32"), column("c", "string")]
 TABLE = TableName("shop", None, "t")

@@ -11,7 +11,7 @@ from decode.events import raw, spelled
 from retable.decode.context import DecodeContext
 from retable.decode.registry import FORMATS, decode_message
 from retable.model.message import RawMessage
-from retable.source_settings import CanalDialect
+from retable.settings.sources import CanalDialect
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CASES = [

@@ -15,10 +15,10 @@ from typer.testing import CliRunner, Result
 
 from retable.cli import baseline, holds, quarantine, run, shadow, upkeep
 from retable.cli.app import app
-from retable.config import Settings
 from retable.ledger import small_files
 from retable.printable import printable_json
 from retable.session import build_session
+from retable.settings.load import Settings
 
 HALF, WHOLE = "2026-03-01T04:00:00Z", "2026-03-01T06:00:00Z"
 _DOORS = (run, baseline, holds, quarantine, shadow, upkeep)

@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from retable.cli.app import app
-from retable.config import load_settings
 from retable.ledger.catalog import open_lake
 from retable.ledger.runs import begin_run, counted
 from retable.ledger.tables import OPS
+from retable.settings.load import load_settings
 
 SETTINGS = """
 [lake]

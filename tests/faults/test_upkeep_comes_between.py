@@ -12,7 +12,7 @@ import pytest
 
 from faults.damaging import WAYS, damage_all
 from faults.shop_lake import WHOLE, ShopLake
-from retable import lake_catalogs
+from retable.settings import catalogs
 
 RUN = [sys.executable, "-c", "from retable.cli import main; main()", "run", "shop", "--to", WHOLE]
 
@@ -20,7 +20,7 @@ RUN = [sys.executable, "-c", "from retable.cli import main; main()", "run", "sho
 def test_a_locked_catalog_costs_upkeep_one_wait_and_then_it_is_to_be_tried_again(
     shop: ShopLake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lake_catalogs, "BUSY_SECONDS", 2)
+    monkeypatch.setattr(catalogs, "BUSY_SECONDS", 2)
     shop.age()
     before = shop.files()
     with closing(sqlite3.connect(shop.catalog)) as other:

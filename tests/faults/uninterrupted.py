@@ -10,7 +10,6 @@ from pathlib import Path
 from pyiceberg.table import Table
 from pyspark.sql import SparkSession
 
-from retable.config import Settings, load_settings
 from retable.decode.spark import decode
 from retable.gold.read import list_gold, read_rows
 from retable.gold.render import json_rows
@@ -21,6 +20,7 @@ from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.read import read_cuts, read_ledger, read_tables, scan
 from retable.ledger.windows import record_windows
 from retable.session import build_session
+from retable.settings.load import Settings, load_settings
 from streams import CHECKPOINTS, SOURCE, canal_lines, checkpoint_cuts, write_objects
 
 NOW = datetime(2026, 4, 1, tzinfo=UTC)

@@ -14,10 +14,10 @@ from pathlib import Path
 from subprocess import Popen
 from threading import Lock, Thread
 
-from retable.config import load_settings
 from retable.gold.spark import replay
 from retable.ledger.catalog import open_lake
 from retable.session import build_session
+from retable.settings.load import load_settings
 
 DATA_FILE = ".parquet"
 LAST_STEP = "recorded but for the ledger"

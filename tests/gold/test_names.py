@@ -8,10 +8,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retable.config import Settings
 from retable.gold.names import gold_column, gold_namespace, gold_table
-from retable.lake_settings import LakeSettings
 from retable.model.event import TableName
+from retable.settings.lake import LakeSettings
+from retable.settings.load import Settings
 
 PLAIN = st.text(alphabet="abcXYZ019_$-列é", min_size=1, max_size=60).filter(lambda name: not name.startswith("_"))
 ANY = st.text(max_size=300)

@@ -19,7 +19,7 @@ from pyiceberg.types import DateType, DecimalType, LongType, NestedField, String
 from laws.drawing import EXAMPLES, PHASES, SAME
 from retable.gold.parted import Parted, part
 from retable.model.partitioning import PartitionField, parse_partition
-from retable.table_rules import TableRules
+from retable.settings.tables import TableRules
 
 LAW = settings(max_examples=EXAMPLES, phases=PHASES, derandomize=SAME, database=None, deadline=None)
 COLUMNS = pa.schema(

@@ -5,7 +5,6 @@ from itertools import permutations
 
 import pytest
 
-from retable.config import Settings
 from retable.decode.baseline_form import baseline_wire
 from retable.gold.plan import Tables
 from retable.gold.rules import Rules
@@ -13,6 +12,7 @@ from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.replay.row_event import RowEvent
+from retable.settings.load import Settings
 
 TABLE = TableName("shop", None, "t")
 SOURCE = """

@@ -10,7 +10,6 @@ import pytest
 
 from lakes import FreshLake
 from published import publish
-from retable.config import Settings
 from retable.errors import DamagedFile, NotFound, NotReady
 from retable.gold.read import (
     PublishedColumn,
@@ -30,6 +29,7 @@ from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.history import Hold
+from retable.settings.load import Settings
 
 ORDERS = TableName("Shop", None, "Orders")
 NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from retable.config import Settings
 from retable.gold.record import change_rows, cut_rows, quarantine_rejects, window_rows
 from retable.gold.state import GoldState
 from retable.gold.work import Outcome
@@ -20,6 +19,7 @@ from retable.replay.fold import Reject
 from retable.replay.history import AppliedChange, ChangeStatus, NameSpan, TableHistory
 from retable.replay.row_event import RowEvent
 from retable.replay.timeline import Statement
+from retable.settings.load import Settings
 
 NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)
 W5, W6 = "20260301T0500Z", "20260301T0600Z"

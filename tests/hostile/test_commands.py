@@ -19,8 +19,8 @@ from typer.testing import CliRunner, Result
 from hostile.corpus import CANARY, NAMES, NOBODY, RENDERED, WORDS, is_obeyed, messages, settings
 from retable.cli import baseline, holds, quarantine, run, shadow, upkeep
 from retable.cli.app import app
-from retable.config import Settings
 from retable.session import build_session
+from retable.settings.load import Settings
 
 HOUR, WINDOW = ("2026-03-01T05:00:00Z", "2026-03-01T06:00:00Z"), "20260301T0500Z"
 TABLE = "gold_shop.values"

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import yaml
 
-from retable.config import load_settings
-from retable.lake_catalogs import PostgresCatalog
-from retable.places import Bucket
 from retable.session import submit_conf
+from retable.settings.catalogs import PostgresCatalog
+from retable.settings.load import load_settings
+from retable.settings.storage import Bucket
 from servers.clusters import Cluster
 from servers.lake_shop import Place, settings_text
 

@@ -15,9 +15,9 @@ import demo_shop
 import demo_source
 from lakes import SettingsWriter
 from published import publish
-from retable.config import Settings, load_settings
 from retable.ledger.catalog import Lake, open_lake
 from retable.model.event import TableName
+from retable.settings.load import Settings, load_settings
 from retable.simulate import Truth, type_settings
 from retable.simulate.columns import Column, ColumnType
 from retable.simulate.database import Table

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import zstandard
 
-from retable.config import Settings
 from retable.land.layouts import read_messages
 from retable.model.window import SourceObject
-from retable.source_settings import SourceSettings
+from retable.settings.load import Settings
+from retable.settings.sources import SourceSettings
 
 FILE = Path(__file__).parent / "bad_inputs.jsonl"
 CASES = [json.loads(line) for line in FILE.read_text(encoding="utf-8").split("\n") if line]

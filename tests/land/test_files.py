@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from retable.config import Settings
 from retable.errors import ConflictError, EnvironmentFault, InvalidSetting, NotFound, PositionsLost
 from retable.land.files import check_object, list_objects
 from retable.model.window import SourceObject
-from retable.source_settings import SourceSettings
+from retable.settings.load import Settings
+from retable.settings.sources import SourceSettings
 
 
 @pytest.fixture

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from retable.config import Settings
 from retable.land.layouts import read_messages
 from retable.model.message import RawMessage
 from retable.model.window import SourceObject
-from retable.source_settings import SourceSettings
+from retable.settings.load import Settings
+from retable.settings.sources import SourceSettings
 
 OBJECT = 3 << 40
 

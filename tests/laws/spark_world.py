@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 
 from laws.story import Story
 from laws.world import FIRST, HOUR, NOW, Gold, shown_hold
-from retable.config import load_settings
 from retable.decode.spark import decode
 from retable.gold.read import gold_states, list_gold, read_rows
 from retable.gold.render import json_rows
@@ -23,8 +22,9 @@ from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.windows import record_windows
 from retable.model.message import RawMessage
 from retable.session import build_session
+from retable.settings.load import load_settings
+from retable.settings.sources import SourceSettings
 from retable.simulate import TableSetting
-from retable.source_settings import SourceSettings
 
 SETTINGS = """
 [lake]

@@ -12,7 +12,6 @@ from random import Random
 from typing import Any, Protocol
 
 from laws.world import Gold, World, make_settings
-from retable.config import Settings
 from retable.decode.context import context_of
 from retable.decode.registry import decode_message
 from retable.gold.names import gold_table
@@ -20,6 +19,7 @@ from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.printable import printable_json
 from retable.replay.history import Hold
+from retable.settings.load import Settings
 from retable.simulate import (
     DDL_KINDS,
     HELD_KINDS,

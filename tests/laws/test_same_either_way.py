@@ -4,9 +4,9 @@ import pytest
 
 from decode.events import canal
 from laws.world import Gold, World, make_settings
-from retable.config import Settings
 from retable.gold.deciding import Deciding
 from retable.model.message import RawMessage
+from retable.settings.load import Settings
 
 Windows = list[list[RawMessage]]
 Came = tuple[dict[str, Gold], dict[tuple[str, str], dict[str, int]], dict[tuple[str, int, int], str]]

@@ -7,8 +7,8 @@ import pytest
 
 from laws.test_policies import row, seen
 from laws.world import World, make_settings
-from retable.config import Settings
 from retable.model.message import RawMessage
+from retable.settings.load import Settings
 
 FIVE, SIX, SEVEN = (f"2026-03-01 0{hour}:00:00" for hour in (5, 6, 7))
 

@@ -10,7 +10,6 @@ from unittest.mock import patch
 import pyarrow as pa
 
 from laws.memory import LoadedTable, MemoryCatalog, MemoryRows, Table, to_record
-from retable.config import Settings
 from retable.decode.context import context_of
 from retable.decode.imported import known_keys
 from retable.decode.registry import decode_message
@@ -29,7 +28,8 @@ from retable.model.message import RawMessage
 from retable.model.window import Window, window_name
 from retable.replay.history import Hold
 from retable.replay.rulings import Ruling, RulingKind
-from retable.source_settings import SourceSettings
+from retable.settings.load import Settings
+from retable.settings.sources import SourceSettings
 
 NOW = datetime(2026, 4, 1, tzinfo=UTC)
 FIRST = datetime(2026, 3, 1, tzinfo=UTC)

@@ -5,10 +5,10 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from retable.config import load_settings
 from retable.land.files import list_objects
 from retable.ledger.catalog import open_lake
 from retable.ledger.windows import record_windows
+from retable.settings.load import load_settings
 
 settings = load_settings(Path(sys.argv[1]))
 source = settings.source("erp")

@@ -14,11 +14,11 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.schema import CreateTable
 
 from retable.errors import ConflictError, DamagedFile, EnvironmentFault, NotFound, SparkDied, Unavailable
-from retable.lake_catalogs import PostgresCatalog
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.faults import explained, spark_explained
 from retable.ledger.tables import OPS
-from retable.places import Bucket
+from retable.settings.catalogs import PostgresCatalog
+from retable.settings.storage import Bucket
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def test_each_of_the_catalogs_own_tables_may_be_made_by_another_process_in_the_m
 
 
 def test_a_locked_catalog_says_to_try_again(lake_settings, monkeypatch):
-    monkeypatch.setattr("retable.lake_catalogs.BUSY_SECONDS", 0)
+    monkeypatch.setattr("retable.settings.catalogs.BUSY_SECONDS", 0)
     lake = open_lake(lake_settings)
     with closing(sqlite3.connect(lake_settings.lake.catalog_file)) as holder:
         holder.execute("BEGIN IMMEDIATE")

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retable.config import Settings
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.empty import close_empty
 from retable.ledger.plan import FoundObject
@@ -17,6 +16,7 @@ from retable.ledger.rows import LedgerRow
 from retable.ledger.windows import _read, _record, _stretches, find_window, read_windows, record_windows
 from retable.ledger.write import append_rows
 from retable.model.window import PartitionRange, SourceObject, Window, window_name
+from retable.settings.load import Settings
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 NOW = DAY + timedelta(days=400)

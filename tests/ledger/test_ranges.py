@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakes import SettingsWriter
-from retable.config import Settings
 from retable.errors import InvalidSetting, PositionsLost
 from retable.ledger.catalog import open_lake
 from retable.ledger.ranges import Address, FoundLog, FoundPartition, Stamped, plan_ranges
 from retable.ledger.tables import OPS
 from retable.ledger.windows import read_windows, record_windows
 from retable.model.window import PartitionRange, Window
-from retable.source_settings import KafkaSource
+from retable.settings.load import Settings
+from retable.settings.sources import KafkaSource
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 T: Address = ("shop", 0)

@@ -14,14 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import retable
-from retable.config import Settings
 from retable.errors import ConflictError, InvalidSetting, NotFound
 from retable.ledger import windows as door
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.plan import FoundObject, plan_windows
 from retable.ledger.windows import find_window, read_windows, record_windows
 from retable.model.window import Window
-from retable.source_settings import SourceSettings
+from retable.settings.load import Settings
+from retable.settings.sources import SourceSettings
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 NOW = DAY + timedelta(days=1)

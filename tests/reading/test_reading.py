@@ -12,7 +12,6 @@ from pyspark.sql import SparkSession
 
 from lakes import FreshLake
 from reading.engines import ENGINES
-from retable.config import load_settings
 from retable.decode.spark import decode
 from retable.gold.names import gold_column
 from retable.gold.read import list_gold, snapshot_of_cut
@@ -22,6 +21,7 @@ from retable.land.spark import land
 from retable.ledger.catalog import open_lake
 from retable.ledger.windows import record_windows
 from retable.session import build_session
+from retable.settings.load import load_settings
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 W5, W6 = "20260301T0500Z", "20260301T0600Z"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from retable.setting_values import linear_pattern
-from retable.source_settings import FilesSource
+from retable.settings.sources import FilesSource
+from retable.settings.types import linear_pattern
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = [path for folder in ("src", "plugins", "jobs", "dags") for path in sorted((ROOT / folder).rglob("*.py"))]

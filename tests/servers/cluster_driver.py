@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime
 
-from retable.config import load_settings
 from retable.decode.spark import decode
 from retable.errors import RetableError
 from retable.exits import exit_code
@@ -18,6 +17,7 @@ from retable.ledger.catalog import open_lake
 from retable.ledger.faults import spark_explained
 from retable.ledger.rows import StageReport
 from retable.session import build_session
+from retable.settings.load import load_settings
 
 STAGES: dict[str, Callable[..., StageReport]] = {"land": record_and_land, "decode": decode, "replay": replay}
 

@@ -16,8 +16,8 @@ from typing import TextIO
 
 import pyspark
 
-from retable.config import Settings
 from retable.session import archived_classes, submit_conf
+from retable.settings.load import Settings
 from servers.processes import QUICK, Process, free_port
 
 ROOT = Path(__file__).resolve().parents[2]

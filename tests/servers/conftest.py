@@ -111,8 +111,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     """One Spark with every jar that a lake may need; each session of it stands on a lake of its own."""
     from pyspark import SparkConf, SparkContext
 
-    from retable.config import jars_folder, load_settings
     from retable.session import build_session, stop_session, submit_conf
+    from retable.settings.load import jars_folder, load_settings
 
     path = tmp_path_factory.mktemp("spark") / "retable.toml"
     path.write_text('[lake]\ncatalog = "sqlite:///lake.db"\nwarehouse = "lake"\n', encoding="utf-8")

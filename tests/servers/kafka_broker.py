@@ -13,7 +13,7 @@ from confluent_kafka import KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 from servers_kafka import JARS, install_kafka
 
-from retable.source_settings import KafkaSource
+from retable.settings.sources import KafkaSource
 from servers.processes import QUICK, Process, free_port, listens
 
 USER, PASSWORD = "retable", "S3CR3T-xyz"

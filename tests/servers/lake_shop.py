@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import demo_shop
-from retable.config import Settings, load_settings
 from retable.ledger.catalog import Lake, open_lake
+from retable.settings.load import Settings, load_settings
 from servers.stores import REGION, client
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from typer.testing import CliRunner, Result
 
 from retable.cli import baseline
 from retable.cli.app import app
-from retable.config import Settings, load_settings
 from retable.errors import InvalidSetting, NotFound
 from retable.gold.render import json_rows
 from retable.ledger.catalog import Lake, open_lake
@@ -27,6 +26,7 @@ from retable.onboard.baseline import Target, land_baseline
 from retable.onboard.copies import Copy
 from retable.onboard.database_copies import open_table
 from retable.session import build_session
+from retable.settings.load import Settings, load_settings
 from servers.processes import Process
 from servers.stores import PASSWORD, USER, Postgres
 from servers.test_schemas_of_databases import certificates, mariadb  # noqa: F401  # fixtures are found by name

@@ -16,9 +16,9 @@ import pytest
 
 from captures.test_expected import CAPTURES, END, STREAMS, differences, expected
 from laws.spark_world import gold_of
-from retable.config import Settings, load_settings
 from retable.ledger.catalog import Lake, open_lake
 from retable.model.window import window_name
+from retable.settings.load import Settings, load_settings
 from retable.verify.ledger import against_ledger
 from servers.clusters import Driver, running_cluster
 from servers.kafka_broker import Broker

@@ -9,7 +9,6 @@ from random import Random
 
 import pymysql
 
-from retable.config import Settings
 from retable.ddl.registry import parse_statement
 from retable.ddl.types import gold_type
 from retable.decode.values import ValueRules
@@ -22,6 +21,7 @@ from retable.replay.cells import default_of
 from retable.replay.history import TableHistory
 from retable.replay.statement import Statement
 from retable.replay.trace import trace
+from retable.settings.load import Settings
 from servers.drawn_ddl import Drawn
 from servers.processes import Process
 from servers.test_schemas_of_databases import certificates, mariadb  # noqa: F401  # fixtures are found by name

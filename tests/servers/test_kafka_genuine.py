@@ -14,7 +14,6 @@ import pytest
 
 from captures.test_expected import CAPTURES, END, STREAMS, _cut, differences, expected
 from laws.spark_world import SparkWorld
-from retable.config import Settings, load_settings
 from retable.decode.context import context_of
 from retable.decode.registry import decode_message
 from retable.land.due import look
@@ -23,7 +22,8 @@ from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.read import read_ledger
 from retable.ledger.windows import record_windows
 from retable.model.message import RawMessage
-from retable.source_settings import KafkaSource
+from retable.settings.load import Settings, load_settings
+from retable.settings.sources import KafkaSource
 from servers.kafka_broker import Broker, Record
 from servers.test_kafka_reading import plan, read
 

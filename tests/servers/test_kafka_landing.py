@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lakes import SettingsWriter
-from retable.config import Settings
 from retable.errors import NotFound, PositionsLost
 from retable.land.due import look, record_due
 from retable.land.landing import open_landing
@@ -26,6 +25,7 @@ from retable.ledger.empty import close_empty
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import StageReport
 from retable.ledger.windows import find_window, read_windows, record_windows
+from retable.settings.load import Settings
 from servers.kafka_broker import PASSWORD, PASSWORD_VARIABLE, USER_VARIABLE, Broker, Record
 from servers.test_kafka_genuine import genuine, produce
 from servers.test_kafka_reading import DAY, NOW, stamp

@@ -16,7 +16,7 @@ from retable.land.kafka import find_left, read_ranges, split_ranges
 from retable.ledger.ranges import FoundLog, plan_ranges
 from retable.model.message import RawMessage
 from retable.model.window import PartitionRange, Window
-from retable.source_settings import KafkaSource
+from retable.settings.sources import KafkaSource
 from servers.kafka_broker import PASSWORD, PASSWORD_VARIABLE, USER_VARIABLE, Broker, Record, send, wait_for
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)

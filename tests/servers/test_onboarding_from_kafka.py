@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from retable.cli.app import app
-from retable.config import load_settings
 from retable.decode.registry import FORMATS
-from retable.source_settings import KafkaSource
+from retable.settings.load import load_settings
+from retable.settings.sources import KafkaSource
 from servers.kafka_broker import PASSWORD, PASSWORD_VARIABLE, USER_VARIABLE, Broker, Record
 from servers.test_kafka_genuine import genuine
 

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import zstandard
 
-from retable.config import Settings
 from retable.errors import EnvironmentFault, NotFound, PositionsLost, Unavailable
 from retable.land import buckets
 from retable.land.files import list_objects
@@ -18,7 +17,8 @@ from retable.land.layouts import read_messages
 from retable.land.objects import objects_of
 from retable.ledger.plan import FoundObject, plan_windows
 from retable.model.window import SourceObject
-from retable.source_settings import FilesSource
+from retable.settings.load import Settings
+from retable.settings.sources import FilesSource
 from servers.processes import Process
 from servers.proxy import Proxy
 from servers.stores import REGION, SECRET, client

@@ -16,7 +16,7 @@ _PROGRAM = """
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from retable.config import load_settings
+from retable.settings.load import load_settings
 from retable.decode.spark import decode
 from retable.gold.spark import replay
 from retable.land.spark import land

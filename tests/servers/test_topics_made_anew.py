@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 
 from retable.cli import baseline, clock, run
 from retable.cli.app import app
-from retable.config import Settings
 from retable.session import build_session
+from retable.settings.load import Settings
 from servers.kafka_broker import Broker, Record
 
 if TYPE_CHECKING:

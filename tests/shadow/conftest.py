@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from retable.config import load_settings
 from retable.gold.read import find_gold
 from retable.gold.state import to_properties
 from retable.ledger.catalog import Lake, open_lake
+from retable.settings.load import load_settings
 from retable.shadow.lake import Shadow, copy_record, finish, shadow_source
 from retable.shadow.plan import Ask
 from verify.conftest import filled, whole  # noqa: F401  # fixtures: pytest finds them by their names here

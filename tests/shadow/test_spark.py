@@ -12,10 +12,10 @@ from typer.testing import CliRunner, Result
 from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_policies import TABLE, row
 from retable.cli.app import app
-from retable.config import load_settings
 from retable.errors import InvalidSetting, NotFound, NotReady
 from retable.ledger.catalog import open_lake
 from retable.ledger.read import read_actions
+from retable.settings.load import load_settings
 from retable.shadow.lake import drop_shadow, find_shadow
 from retable.shadow.plan import check_ask
 from retable.shadow.spark import build, promote

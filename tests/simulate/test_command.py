@@ -10,12 +10,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from retable.cli.app import app
-from retable.config import load_settings
 from retable.decode.context import context_of
 from retable.decode.registry import decode_message
 from retable.land.files import list_objects
 from retable.land.layouts import read_messages
 from retable.model.window import SourceObject
+from retable.settings.load import load_settings
 from retable.simulate import FORMATS, simulate
 
 Retable = Callable[..., Result]

@@ -13,6 +13,7 @@ from retable.decode.dts_avro_record import SCHEMA
 from retable.land.files import list_objects
 from retable.land.layouts import read_messages
 from retable.model.window import SourceObject
+from retable.settings.sources import FilesSource
 from retable.simulate import (
     FORMATS,
     ROW_KINDS,
@@ -26,7 +27,6 @@ from retable.simulate import (
     write_objects,
 )
 from retable.simulate.history import RowChange
-from retable.source_settings import FilesSource
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

@@ -10,7 +10,6 @@ import pytest
 
 from decode.events import INSERT
 from lakes import FreshLake, SettingsWriter
-from retable.config import Settings
 from retable.decode import canal_json
 from retable.decode import spark as door
 from retable.decode.silver import rows_to_events
@@ -21,6 +20,7 @@ from retable.land.spark import land
 from retable.ledger.read import read_evidence, read_ledger
 from retable.ledger.rows import EvidenceRow, StageReport
 from retable.ledger.windows import record_windows
+from retable.settings.load import Settings
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)
 W5, W6, W7 = "20260301T0500Z", "20260301T0600Z", "20260301T0700Z"

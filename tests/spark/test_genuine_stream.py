@@ -11,7 +11,6 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from retable.config import Settings, load_settings
 from retable.decode.spark import decode
 from retable.gold.read import list_gold, read_rows
 from retable.gold.render import json_rows
@@ -23,6 +22,7 @@ from retable.ledger.read import read_ledger
 from retable.ledger.windows import record_windows
 from retable.model.sequence import Sequence
 from retable.session import build_session
+from retable.settings.load import Settings, load_settings
 from streams import CHECKPOINTS, SOURCE, TRUTH, canal_lines, checkpoint_cuts, write_objects
 from truth import differences
 

@@ -11,10 +11,10 @@ from lakes import FreshLake
 from laws.spark_world import SparkWorld, open_lake_in
 from laws.world import NOW
 from reading.engines import ENGINES
-from retable.config import CATALOG, load_settings
 from retable.gold.spark import rebuild
 from retable.ledger.catalog import open_lake
 from retable.model.message import RawMessage
+from retable.settings.load import CATALOG, load_settings
 
 TABLE = "gold_shop.t"
 NULL = "__HIVE_DEFAULT_PARTITION__"

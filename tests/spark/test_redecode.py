@@ -15,13 +15,13 @@ from decode.events import INSERT
 from lakes import FreshLake, SettingsWriter
 from retable.cli import quarantine, run
 from retable.cli.app import app
-from retable.config import Settings
 from retable.gold.read import read_rows
 from retable.gold.render import json_rows
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.counts import check_events, check_messages, check_rows
 from retable.ledger.quarantine import list_quarantined
 from retable.ledger.read import read_ledger
+from retable.settings.load import Settings
 
 W5, W6 = "20260301T0500Z", "20260301T0600Z"
 LONG = "x" * 3000

@@ -5,10 +5,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from moved_lakes import files_below, metadata_below, newest, registered, relocate
-from retable.config import load_settings
 from retable.ledger.catalog import Lake, connect
 from retable.ledger.relocate import addresses
 from retable.session import build_session
+from retable.settings.load import load_settings
 
 TOML = '[lake]\ncatalog = "sqlite:///lake/catalog.db"\nwarehouse = "lake"\n'
 

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_set_back import FIRST, SECOND, TABLE, THIRD, row
-from retable.config import CATALOG
+from retable.settings.load import CATALOG
 from retable.upkeep.look import Place
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import Plan, Rules

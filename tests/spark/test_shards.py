@@ -29,7 +29,6 @@ from laws.test_shards import (
 from laws.world import NOW
 from reading.engines import ENGINES
 from retable.cli.baseline import find_table, part_of, target_of
-from retable.config import load_settings
 from retable.errors import InvalidSetting
 from retable.gold.read import is_retired
 from retable.gold.release import Way, count_waiting, plan_release
@@ -41,6 +40,7 @@ from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 from retable.onboard.baseline import land_baseline
 from retable.onboard.copies import CsvForm, open_copy
+from retable.settings.load import load_settings
 from retable.verify.outlook import look_ahead
 from verify.test_spark import both
 

@@ -6,10 +6,10 @@ from typing import Any, cast
 import pytest
 
 from published import publish
-from retable.config import Settings
 from retable.errors import ConflictError, Fenced, RetableError, SparkDied, Unavailable
 from retable.ledger.catalog import open_lake
 from retable.model.event import TableName
+from retable.settings.load import Settings
 from retable.upkeep import spark
 from retable.upkeep.look import Place
 from retable.upkeep.policy import Rules

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from retable.config import Settings
 from retable.ledger.catalog import open_lake, widen
 from retable.ledger.leases import LENGTH, standing_leases
 from retable.ledger.tables import OPS
+from retable.settings.load import Settings
 from retable.upkeep.look import Place, facts_of
 from retable.upkeep.system import compact_ops
 

@@ -13,7 +13,6 @@ from pyiceberg.table import Table
 
 from laws.story import Story, message
 from laws.world import FIRST, HOUR, NOW, World
-from retable.config import load_settings
 from retable.decode.registry import source_format
 from retable.decode.silver import events_to_batch
 from retable.gold.silver import silver_files
@@ -24,6 +23,7 @@ from retable.ledger.rows import CutRow, LedgerRow, Stage
 from retable.ledger.tables import OPS
 from retable.ledger.write import append_rows
 from retable.model.event import ROW_OPS, ChangeEvent
+from retable.settings.load import load_settings
 from verify.pure import standing
 
 SETTINGS = """

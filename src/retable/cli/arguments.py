@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from retable.cli.output import say
-from retable.config import Settings, load_settings
 from retable.errors import CatalogMismatch
 from retable.ledger.catalog import Lake, open_lake, open_lake_to_read, runs_behind
 from retable.ledger.identity import older
 from retable.ledger.runs import begin_run, end_run
 from retable.model.evidence import Grade
+from retable.settings.load import Settings, load_settings
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 SourceName = Annotated[str, typer.Argument(metavar="SOURCE", help="A source of the settings.")]

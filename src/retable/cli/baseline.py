@@ -12,7 +12,6 @@ from retable.cli.output import NeedsAttention, say
 from retable.cli.progress import Progress
 from retable.cli.run import running_spark
 from retable.cli.schema_import import PasswordEnv
-from retable.config import read_variable
 from retable.errors import InvalidSetting, NotFound
 from retable.gold.imports import read_schema_imports
 from retable.gold.names import gold_table
@@ -32,7 +31,8 @@ from retable.onboard.imports import START, position_of, read_start
 from retable.onboard.key_spelling import spellings
 from retable.onboard.ordering import scope_of
 from retable.onboard.schema import Schema
-from retable.source_settings import SourceSettings
+from retable.settings.load import read_variable
+from retable.settings.sources import SourceSettings
 
 _SHOWN = 3
 

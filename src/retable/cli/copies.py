@@ -10,12 +10,12 @@ from retable.cli.clock import now
 from retable.cli.output import print_line, say
 from retable.cli.progress import Progress
 from retable.errors import InvalidSetting
-from retable.lake_catalogs import GlueCatalog, PostgresCatalog, RestCatalog
 from retable.ledger.faults import explained
 from retable.ledger.sqlite_file import back_up
-from retable.places import S3, Place, bucket
 from retable.printable import toml_string
 from retable.recovery.copying import copy_lake
+from retable.settings.catalogs import GlueCatalog, PostgresCatalog, RestCatalog
+from retable.settings.storage import S3, Place, bucket
 
 _TOOLS = {
     PostgresCatalog: "back it up with PostgreSQL's own tools: pg_dump --table 'iceberg_*'",

@@ -15,8 +15,8 @@ from retable.cli.output import say
 from retable.errors import EnvironmentFault, InvalidSetting
 from retable.onboard.first_look import FirstLook, look_at, look_into
 from retable.onboard.first_settings import list_tables, settings_of_folder, settings_of_topics
-from retable.setting_values import nearest
-from retable.source_settings import KafkaAccess
+from retable.settings.sources import KafkaAccess
+from retable.settings.types import nearest
 
 _LONG_AGO = timedelta(days=2)
 

@@ -6,7 +6,7 @@ from retable.cli.output import say
 from retable.ledger.catalog import Lake
 from retable.ledger.read import scan
 from retable.model.event import TableName
-from retable.setting_values import nearest
+from retable.settings.types import nearest
 
 
 def warn_of_patterns(lake: Lake, source: str | None = None, seen: Iterable[TableName] = ()) -> None:

@@ -41,7 +41,7 @@ from retable.ledger.read import read_ledger
 from retable.ledger.rows import ActionRow, Stage, StageReport
 from retable.ledger.write import append_rows
 from retable.model.window import window_start
-from retable.source_settings import Source
+from retable.settings.sources import Source
 
 _PLACE = ("window", "topic", "partition", "offset")
 _MOST_BYTES = 4096

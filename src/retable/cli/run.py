@@ -15,7 +15,6 @@ from retable.cli.interrupts import before_interrupts
 from retable.cli.output import NeedsAttention, say
 from retable.cli.patterns import warn_of_patterns
 from retable.cli.progress import Progress
-from retable.config import Settings
 from retable.errors import SparkDied
 from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import ask, record
@@ -30,7 +29,8 @@ from retable.ledger.rows import Stage, StageReport
 from retable.ledger.runs import begin_run
 from retable.ledger.windows import record_windows
 from retable.model.window import Window, window_start
-from retable.source_settings import Source
+from retable.settings.load import Settings
+from retable.settings.sources import Source
 
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 _PATIENCE = 5.0

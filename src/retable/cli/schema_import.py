@@ -8,7 +8,6 @@ import typer
 from retable.cli.arguments import Json, SourceName, lake_to_write
 from retable.cli.clock import new_run, user
 from retable.cli.output import NeedsAttention, print_json, print_line, say
-from retable.config import read_variable
 from retable.errors import NotFound
 from retable.ledger.rows import ActionRow
 from retable.ledger.write import append_rows
@@ -18,6 +17,7 @@ from retable.onboard.dumps import read_dump
 from retable.onboard.imports import ImportPlan, plan_import, position_of, spell_position
 from retable.onboard.schema import Schema, Unread
 from retable.printable import printable
+from retable.settings.load import read_variable
 
 _SHOWN = 50
 

@@ -13,10 +13,10 @@ import typer
 from retable.cli.arguments import instant
 from retable.cli.clock import now
 from retable.cli.output import say
-from retable.config import load_settings
 from retable.errors import EnvironmentFault, InvalidSetting
 from retable.gold.names import gold_table
 from retable.model.event import TableName
+from retable.settings.load import load_settings
 from retable.simulate import (
     DDL_KINDS,
     FORMATS,

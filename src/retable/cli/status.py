@@ -26,7 +26,7 @@ from retable.ledger.kept import KEPT_LAYERS, KeptLayer, kept_from
 from retable.ledger.quarantine import read_open
 from retable.ledger.read import read_ledger
 from retable.ledger.windows import read_windows
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 
 _STAGES = ("land", "decode", "replay")
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from retable.model.connector import UNAVAILABLE_VALUE, ChangeOrder
 from retable.model.event import TableName
-from retable.source_settings import CanalDialect, SourceSettings
+from retable.settings.sources import CanalDialect, SourceSettings
 
 
 def _no_keys(_: TableName) -> tuple[str, ...]:

@@ -3,12 +3,12 @@
 import json
 from collections.abc import Callable, Mapping
 
-from retable.config import Settings
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_imports
 from retable.ledger.rows import ImportRow
 from retable.model.event import TableName
 from retable.model.sequence import parse_sequence
+from retable.settings.load import Settings
 
 
 def imported_keys(lake: Lake, source: str) -> dict[TableName, tuple[str, ...]]:

@@ -24,7 +24,7 @@ from retable.model.event import BLOCKING_PROBLEMS, ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType
 from retable.model.schema_change import SchemaChange
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 
 
 def _nothing(op_raw: str, table: TableName) -> None:

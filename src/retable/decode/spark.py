@@ -18,7 +18,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from retable.config import CATALOG
 from retable.decode.context import context_of
 from retable.decode.evidence import evidence_rows
 from retable.decode.files import Layer, Share, Shelf, digest_rows, join_digests, store
@@ -45,7 +44,8 @@ from retable.ledger.read import read_ledger
 from retable.ledger.rows import StageReport
 from retable.ledger.windows import as_recorded, find_window
 from retable.model.window import Window
-from retable.source_settings import SourceSettings
+from retable.settings.load import CATALOG
+from retable.settings.sources import SourceSettings
 
 _TABLES = 4096
 """Of so many tables a worker remembers what the settings say."""

@@ -30,7 +30,7 @@ from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.history import Hold
 from retable.replay.shard_parts import source_part
 from retable.replay.sharded import is_sharded
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 
 ACCEPT_ROWS = "accept-rows"
 """The action by which a person says that rows of gold are right."""

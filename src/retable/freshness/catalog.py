@@ -23,7 +23,7 @@ from retable.ledger.rows import TableRow, WatermarkRow
 from retable.ledger.write import append_rows
 from retable.model.evidence import GRADES, Grade
 from retable.replay.sharded import is_sharded
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 
 
 def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade, now: datetime) -> Verdict:

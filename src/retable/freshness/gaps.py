@@ -20,7 +20,7 @@ from retable.ledger.windows import read_windows
 from retable.model.sequence import Sequence as Position
 from retable.model.sequence import parse_sequence
 from retable.model.window import PartitionRange, Window, window_start
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 
 ACCEPT_LOSS = "accept-loss"
 """The action by which a person says that a loss touched no row of a table; its target is `Loss.of` the table."""

@@ -16,7 +16,7 @@ from retable.ledger.read import read_evidence, read_ledger, read_watermarks
 from retable.ledger.rows import EvidenceRow, LedgerRow, Stage, WatermarkRow
 from retable.ledger.windows import read_windows
 from retable.model.window import Window, window_name, window_start
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 _LATELY = timedelta(days=1)

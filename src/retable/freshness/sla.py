@@ -9,9 +9,9 @@ from retable.freshness.gate import Cause, SourceFacts, Verdict, cause_of, standi
 from retable.gold.read import feeds
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
-from retable.setting_values import Notify
-from retable.source_settings import Source
-from retable.table_rules import TableRules
+from retable.settings.sources import Source
+from retable.settings.tables import TableRules
+from retable.settings.types import Notify
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

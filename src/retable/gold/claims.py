@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from retable.config import Settings
 from retable.gold.names import gold_table
 from retable.gold.past import Past
 from retable.gold.places import Places
@@ -19,7 +18,8 @@ from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.history import TableHistory
 from retable.replay.sharded import identify, is_sharded
-from retable.source_settings import SourceSettings
+from retable.settings.load import Settings
+from retable.settings.sources import SourceSettings
 
 _LATE = "late"
 """What was replayed into a table whose rows are another's by a late statement: they are counted once."""

@@ -17,7 +17,7 @@ from retable.ledger.windows import read_windows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.statement import Statement
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 
 
 def trace_tables(lake: Lake, source: SourceSettings) -> Tables:

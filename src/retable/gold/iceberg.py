@@ -13,7 +13,6 @@ from pyiceberg.serializers import FromInputFile
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import SnapshotRefType
 
-from retable.config import CATALOG
 from retable.decode.values import Value
 from retable.errors import DamagedFile, Fenced
 from retable.gold.damage import find_damage
@@ -27,6 +26,7 @@ from retable.ledger.catalog import Lake
 from retable.ledger.identity import LEFT_PROPERTY
 from retable.ledger.warehouse import NAME_PROPERTY
 from retable.model.partitioning import PartitionField
+from retable.settings.load import CATALOG
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

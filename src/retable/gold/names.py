@@ -8,8 +8,8 @@ default because several engines see nothing else. No name is ever part of a path
 import hashlib
 from typing import Literal
 
-from retable.lake_settings import LakeSettings
 from retable.model.event import TableName
+from retable.settings.lake import LakeSettings
 
 Case = Literal["lower", "source"]
 

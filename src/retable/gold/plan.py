@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property, partial
 
-from retable.config import Settings
 from retable.gold.baselines import start_statements
 from retable.gold.names import gold_table
 from retable.gold.rules import Rules
@@ -23,6 +22,7 @@ from retable.replay.statement import Statement
 from retable.replay.timeline import Timeline
 from retable.replay.trace import trace
 from retable.replay.traced import ImplicitColumn
+from retable.settings.load import Settings
 
 REMEDY_CLASH = (
     "give one of the two another database or exclude it, then: retable hold release TABLE --rebuild --reason ..."

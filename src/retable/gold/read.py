@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import pyarrow as pa
 from pyiceberg.table import DataScan, Table
 
-from retable.config import Settings
 from retable.errors import DamagedFile, NotFound, NotReady
 from retable.gold.damage import LOST, lost_state, rows_by_name, unread_state, with_recorded_hold
 from retable.gold.described import state_of
@@ -18,7 +17,8 @@ from retable.ledger.read import read_cuts, read_ledger, read_tables
 from retable.ledger.rows import CutRow, TableRow
 from retable.ledger.windows import find_window
 from retable.replay.sharded import is_sharded
-from retable.source_settings import SourceSettings
+from retable.settings.load import Settings
+from retable.settings.sources import SourceSettings
 
 _OWN = "_retable_"
 SHADOW = "shadow_"

@@ -18,7 +18,7 @@ from retable.model.sequence import LOWEST
 from retable.replay.history import Hold
 from retable.replay.rulings import BEHIND, REMEDY_BEHIND, REMEDY_DATABASE, Place, Ruling, RulingKind
 from retable.replay.shard_parts import shard_of
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 
 Way = Literal["retry", "skip", "as", "approve", "reject", "rebuild"]
 WAYS: tuple[Way, ...] = get_args(Way)

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from retable.config import Settings
 from retable.ddl.registry import DIALECTS, describe, parse_statement
 from retable.ddl.types import gold_type
 from retable.ddl.widening import keeps_values
@@ -33,7 +32,8 @@ from retable.replay.shard_parts import SHARD_ID
 from retable.replay.sharded import SHARD_COLUMN
 from retable.replay.stages import FormerKey
 from retable.replay.timeline import Statement
-from retable.source_settings import SourceSettings
+from retable.settings.load import Settings
+from retable.settings.sources import SourceSettings
 
 
 @dataclass(frozen=True, slots=True)

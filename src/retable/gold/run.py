@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from typing import Literal
 
-from retable.config import Settings
 from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.gold.bulk import events_of_all
 from retable.gold.cascades import Cascades
@@ -29,7 +28,8 @@ from retable.replay.history import Hold, TableHistory
 from retable.replay.row_event import RowEvent
 from retable.replay.sharded import is_sharded, may_go_on, waits_no_more
 from retable.replay.timeline import Statement
-from retable.source_settings import SourceSettings
+from retable.settings.load import Settings
+from retable.settings.sources import SourceSettings
 
 THREADS = 4
 Way = Literal["replay", "rebuild", "resume"]

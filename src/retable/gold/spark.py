@@ -13,7 +13,6 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from retable.config import CATALOG
 from retable.decode.spark import decode
 from retable.errors import DamagedFile, NotFound, NotKept
 from retable.gold.damage import damaged_window
@@ -44,7 +43,8 @@ from retable.model.sequence import Sequence
 from retable.replay.fold import Values
 from retable.replay.shard_parts import join_part
 from retable.session import build_session
-from retable.source_settings import SourceSettings
+from retable.settings.load import CATALOG
+from retable.settings.sources import SourceSettings
 
 _KEY = "_retable_key_"
 

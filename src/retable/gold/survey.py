@@ -5,7 +5,6 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from retable.config import Settings
 from retable.gold.bulk import Bulk, read_events
 from retable.gold.claims import Claims
 from retable.gold.known import known_tables
@@ -24,7 +23,8 @@ from retable.replay.row_event import RowEvent
 from retable.replay.sharded import is_sharded, may_go_on
 from retable.replay.timeline import Statement
 from retable.replay.traced import ImplicitColumn
-from retable.source_settings import SourceSettings
+from retable.settings.load import Settings
+from retable.settings.sources import SourceSettings
 
 Named = dict[TableName, list[RowEvent]]
 Owned = dict[str, list[RowEvent]]

@@ -16,7 +16,7 @@ from retable.model.schema import GoldType
 from retable.model.sequence import parse_sequence
 from retable.replay.fold import Values
 from retable.replay.references import Moment
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 
 Place = tuple[str, tuple[str, ...]]
 """The identity of a table, and of columns of it."""

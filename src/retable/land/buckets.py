@@ -10,13 +10,13 @@ from datetime import UTC
 from functools import lru_cache
 from typing import Any, BinaryIO, cast
 
-from retable.config import read_variable
 from retable.errors import EnvironmentFault, NotFound, PositionsLost, RetableError, Unavailable
 from retable.land.unfinished import is_unfinished
 from retable.ledger.plan import FoundObject
 from retable.model.window import SourceObject
-from retable.places import Bucket, S3Settings
-from retable.source_settings import FilesSource
+from retable.settings.load import read_variable
+from retable.settings.sources import FilesSource
+from retable.settings.storage import Bucket, S3Settings
 
 ATTEMPTS = 8
 """How often a request is sent, or the rest of an object asked for, before the store counts as away."""

@@ -8,7 +8,7 @@ from retable.land.objects import objects_of
 from retable.ledger.catalog import Lake
 from retable.ledger.windows import Found, find_window, read_windows, record_windows
 from retable.model.window import Window, window_start
-from retable.source_settings import FilesSource, KafkaSource, Source
+from retable.settings.sources import FilesSource, KafkaSource, Source
 
 NO_KAFKA = "reading Kafka needs the package confluent-kafka: `pip install 'retable[kafka]'`"
 

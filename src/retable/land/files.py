@@ -13,8 +13,8 @@ from retable.land.buckets import bucket_objects
 from retable.land.unfinished import is_unfinished
 from retable.ledger.plan import FoundObject
 from retable.model.window import SourceObject
-from retable.places import Bucket
-from retable.source_settings import FilesSource
+from retable.settings.sources import FilesSource
+from retable.settings.storage import Bucket
 
 _BLOCK = 1 << 20
 

@@ -12,7 +12,7 @@ from retable.ledger.rows import ActionRow
 from retable.ledger.windows import read_windows
 from retable.ledger.write import append_rows
 from retable.model.window import SourceObject, Window
-from retable.source_settings import FilesSource
+from retable.settings.sources import FilesSource
 
 
 def close_outgrown(lake: Lake, source: FilesSource, window: Window, now: datetime) -> None:

@@ -13,7 +13,7 @@ from retable.land.kafka_positions import find_named, topic_ids
 from retable.ledger.ranges import FoundPartition, lost
 from retable.model.message import RawMessage
 from retable.model.window import PartitionRange
-from retable.source_settings import KafkaSource
+from retable.settings.sources import KafkaSource
 
 _WAIT_SECONDS, _PATIENCE = 0.1, 900
 """Brokers that restart are waited for; after so many waits in which nothing came, the run gives up for now."""

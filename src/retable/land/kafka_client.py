@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
 
-from retable.config import read_variable
 from retable.errors import EnvironmentFault, RetableError, Unavailable
-from retable.source_settings import KafkaSource
+from retable.settings.load import read_variable
+from retable.settings.sources import KafkaSource
 
 REQUEST_SECONDS = 30.0
 """How long brokers have to answer a question."""

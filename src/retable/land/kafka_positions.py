@@ -17,8 +17,8 @@ from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # it
 from retable.errors import NotFound
 from retable.land.kafka_client import REQUEST_SECONDS, Brokers
 from retable.ledger.ranges import Address, FoundLog, FoundPartition, Stamped
-from retable.setting_values import nearest
-from retable.source_settings import KafkaSource
+from retable.settings.sources import KafkaSource
+from retable.settings.types import nearest
 
 _EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]  # it has no types
 _LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # it has no types

@@ -9,7 +9,7 @@ from retable.land.layouts import read_messages
 from retable.land.objects import Objects, objects_of
 from retable.model.message import RawMessage
 from retable.model.window import PartitionRange, SourceObject, Window
-from retable.source_settings import FilesSource, KafkaSource, Source
+from retable.settings.sources import FilesSource, KafkaSource, Source
 
 _LEAST_POSITIONS, _MOST_POSITIONS = 50_000, 2_000_000
 """A share of Kafka is worth a task from so many positions on; one of more than that would be long to repeat."""

@@ -13,7 +13,7 @@ from retable.land.lines import Bounds, Line, read_content, read_lines
 from retable.land.objects import Objects, objects_of
 from retable.model.message import RawMessage
 from retable.model.window import SourceObject
-from retable.source_settings import FilesSource
+from retable.settings.sources import FilesSource
 
 _BOM = b"\xef\xbb\xbf"
 LINES_PER_OBJECT = 1 << 40

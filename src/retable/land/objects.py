@@ -10,8 +10,8 @@ from retable.land.buckets import bucket_objects
 from retable.land.files import begins_with, check_object, list_files
 from retable.ledger.plan import FoundObject
 from retable.model.window import SourceObject
-from retable.places import Bucket
-from retable.source_settings import FilesSource
+from retable.settings.sources import FilesSource
+from retable.settings.storage import Bucket
 
 
 class Objects(Protocol):

@@ -16,7 +16,6 @@ from pyspark.sql.functions import col, octet_length
 from pyspark.sql.functions import sum as sum_of
 
 from retable import errors
-from retable.config import CATALOG
 from retable.errors import RetableError, Unbalanced
 from retable.land.bronze import to_batches
 from retable.land.due import record_due
@@ -31,7 +30,8 @@ from retable.ledger.rows import LedgerRow, StageReport
 from retable.ledger.windows import find_window, read_windows
 from retable.ledger.write import append_rows
 from retable.model.window import Window
-from retable.source_settings import FilesSource, Source
+from retable.settings.load import CATALOG
+from retable.settings.sources import FilesSource, Source
 
 _TASKS_PER_CORE = 4
 

@@ -24,10 +24,7 @@ from pyiceberg.typedef import Identifier
 from sqlalchemy import event
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 
-from retable.config import CATALOG, Settings, read_variable
 from retable.errors import CatalogMismatch, DamagedFile, EnvironmentFault, NotFound
-from retable.lake_catalogs import PostgresCatalog
-from retable.lake_settings import LakeSettings
 from retable.ledger import checksums  # noqa: F401  # it changes how pyiceberg reads and writes, in every process
 from retable.ledger.damage import damaged_metadata, without_remedy
 from retable.ledger.faults import explained
@@ -35,6 +32,9 @@ from retable.ledger.identity import check_place, compare, older, read_record, re
 from retable.ledger.sqlite_file import address_to_read, empty_write_ahead_log, use_write_ahead_log
 from retable.ledger.tables import SystemTable, system_table
 from retable.ledger.warehouse import LAKE_TABLE, NAME_PROPERTY, Warehouse, has_tables
+from retable.settings.catalogs import PostgresCatalog
+from retable.settings.lake import LakeSettings
+from retable.settings.load import CATALOG, Settings, read_variable
 
 # pyiceberg copies all that a table says of itself, its snapshots too, some twenty times a commit, which then costs what
 # the history weighs (apache/iceberg-python#3784). It is frozen: a copy may share it.

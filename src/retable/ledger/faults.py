@@ -18,10 +18,10 @@ from sqlalchemy.exc import DBAPIError
 
 from retable import errors
 from retable.errors import ConflictError, DamagedFile, EnvironmentFault, RetableError, SparkDied, Unavailable
-from retable.lake_catalogs import BUSY_SECONDS, GlueCatalog, PostgresCatalog, RestCatalog, SqliteCatalog
-from retable.lake_settings import LakeSettings
 from retable.ledger.damage import RESTORE, damaged_file, missing_file
-from retable.places import Bucket
+from retable.settings.catalogs import BUSY_SECONDS, GlueCatalog, PostgresCatalog, RestCatalog, SqliteCatalog
+from retable.settings.lake import LakeSettings
+from retable.settings.storage import Bucket
 
 _SQLITE = {
     "SQLITE_FULL": "its disk is full; free some space and run again",

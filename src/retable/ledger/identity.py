@@ -15,8 +15,8 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from retable.errors import CatalogMismatch, ConflictError
-from retable.lake_settings import LakeSettings
 from retable.ledger.warehouse import Warehouse
+from retable.settings.lake import LakeSettings
 
 RECORD = "retable-lake.json"
 """The warehouse's record of the lake: a file that stands directly in it."""

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 
 from retable.errors import InvalidSetting
 from retable.model.window import SourceObject, Window
-from retable.setting_values import linear_pattern
-from retable.source_settings import FilesSource, SourceSettings
+from retable.settings.sources import FilesSource, SourceSettings
+from retable.settings.types import linear_pattern
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_WINDOWS = 100_000

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from retable.errors import PositionsLost
 from retable.ledger.plan import count_windows, floor, next_start
 from retable.model.window import PartitionRange, Window
-from retable.source_settings import KafkaSource
+from retable.settings.sources import KafkaSource
 
 Address = tuple[str, int]
 """A topic and a partition."""

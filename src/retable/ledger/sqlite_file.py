@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from retable.errors import EnvironmentFault, InvalidSetting
-from retable.lake_catalogs import BUSY_SECONDS
+from retable.settings.catalogs import BUSY_SECONDS
 
 _SWITCHES, _BETWEEN_SECONDS, _CLOSING_SECONDS = 100, 0.05, 1
 

@@ -16,9 +16,9 @@ from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.serializers import FromInputFile
 from pyiceberg.table.metadata import TableMetadata
 
-from retable.config import read_variable
 from retable.errors import DamagedFile
-from retable.lake_settings import LakeSettings
+from retable.settings.lake import LakeSettings
+from retable.settings.load import read_variable
 
 NAME_PROPERTY = "retable.name"
 """What each table says it is called: a catalog can be made again from that."""

@@ -18,7 +18,7 @@ from retable.ledger.ranges import FoundLog, plan_ranges
 from retable.ledger.read import scan
 from retable.ledger.tables import OPS
 from retable.model.window import PartitionRange, SourceObject, Window, window_start
-from retable.source_settings import FilesSource, KafkaSource, Source, SourceSettings
+from retable.settings.sources import FilesSource, KafkaSource, Source, SourceSettings
 
 _TABLE = "ops.windows"
 _ATTEMPTS = 20

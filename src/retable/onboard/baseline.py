@@ -28,7 +28,7 @@ from retable.model.event import Address, ChangeEvent, TableName
 from retable.model.sequence import Sequence, parse_sequence
 from retable.onboard.copies import Copy
 from retable.onboard.key_spelling import Spelling, spelling_in_copy
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 
 PIECE_ROWS = 200_000
 """Rows of one piece: what a replay holds in memory at once."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from retable.config import Settings
 from retable.decode.context import context_of
 from retable.decode.imported import imported_keys, known_keys
 from retable.decode.registry import decode_message, source_format
@@ -17,7 +16,8 @@ from retable.model.event import ChangeEvent, TableName
 from retable.onboard.hours import Hours, find_hours
 from retable.onboard.sampling import Place, Sampled, sample
 from retable.onboard.trial import Tried, try_out
-from retable.source_settings import FilesSource, Source
+from retable.settings.load import Settings
+from retable.settings.sources import FilesSource, Source
 
 _ROWID = ("rowid",)
 """What stands in for a key of Oracle that nobody named; a row that moves gets another."""

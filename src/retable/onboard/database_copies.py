@@ -22,7 +22,7 @@ from retable.model.schema import ColumnSpec, GoldType
 from retable.onboard.copies import Copy
 from retable.onboard.databases import connected, read_address, read_database
 from retable.onboard.schema import Schema
-from retable.setting_values import nearest
+from retable.settings.types import nearest
 
 _ROWS = 5_000
 """Rows that are asked for at once."""

@@ -17,7 +17,7 @@ from retable.model.window import SourceObject
 from retable.onboard.hours import Hours, find_hours
 from retable.onboard.recognition import Reading, best_of, bounded, read_all
 from retable.onboard.sampling import sample_topics, some_of
-from retable.source_settings import FilesSource, KafkaSource
+from retable.settings.sources import FilesSource, KafkaSource
 
 Layout = Literal["kafka_dump", "lines"]
 

@@ -15,7 +15,7 @@ from retable.model.schema_change import DeclareTable
 from retable.model.sequence import LOWEST, Sequence
 from retable.onboard.schema import Schema, Unread
 from retable.replay.columns import spelling
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 
 START = "start"
 """How the command line spells a position before all changes that the source holds."""

@@ -8,7 +8,7 @@ from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
 from retable.model.event import Scope
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 
 INSIDE_PARTITIONS = frozenset({"canal_json", "dts_avro", "lindorm_debezium"})
 """The formats whose messages tell no order, so that of every change the offset does."""

@@ -9,7 +9,7 @@ from retable.decode.registry import FORMATS, Format, decode_message
 from retable.errors import Malformed, MessageError
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
-from retable.source_settings import Source
+from retable.settings.sources import Source
 
 Draft = Callable[[str, Mapping[str, str]], Source]
 """Make settings of a source out of the name of a format and its options."""

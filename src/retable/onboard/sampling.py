@@ -14,7 +14,7 @@ from retable.ledger.plan import FoundObject
 from retable.ledger.ranges import FoundPartition
 from retable.model.message import RawMessage
 from retable.model.window import PartitionRange, SourceObject
-from retable.source_settings import FilesSource, KafkaSource, Source
+from retable.settings.sources import FilesSource, KafkaSource, Source
 
 _Item = TypeVar("_Item")
 

@@ -21,7 +21,7 @@ from retable.replay.images import TableReader
 from retable.replay.row_event import RowEvent
 from retable.replay.statement import Statement
 from retable.replay.traced import ImplicitColumn
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 
 _SAMPLE = "sample"
 

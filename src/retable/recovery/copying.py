@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from retable.config import Settings
 from retable.errors import InvalidSetting, NotFound
-from retable.lake_catalogs import SqliteCatalog
-from retable.lake_settings import LakeSettings
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
 from retable.ledger.identity import new_record, read_record, write_record
 from retable.ledger.relocate import addresses, relocate_table
 from retable.ledger.warehouse import Warehouse, has_tables, plain_path
-from retable.places import Bucket, Place
 from retable.recovery.adopt import adopt
 from retable.recovery.tables import moved
+from retable.settings.catalogs import SqliteCatalog
+from retable.settings.lake import LakeSettings
+from retable.settings.load import Settings
+from retable.settings.storage import Bucket, Place
 
 CATALOG_FILE = "catalog.db"
 _THREADS = 8

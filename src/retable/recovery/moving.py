@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from retable.errors import CatalogMismatch, InvalidSetting
-from retable.lake_settings import LakeSettings
 from retable.ledger.identity import RECORD, LakeRecord, is_same_place, new_record, read_record
 from retable.ledger.relocate import relocate_table
 from retable.ledger.warehouse import Warehouse
+from retable.settings.lake import LakeSettings
 
 
 @dataclass(frozen=True, slots=True)

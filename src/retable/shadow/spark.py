@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from pyspark.sql import Column
 from pyspark.sql import functions as sf
 
-from retable.config import CATALOG
 from retable.decode.spark import decode
 from retable.gold.read import find_gold
 from retable.gold.spark import rebuild, replay
@@ -19,6 +18,7 @@ from retable.ledger.rows import ActionRow, StageReport
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.session import build_session
+from retable.settings.load import CATALOG
 from retable.shadow.lake import (
     Shadow,
     building,

@@ -22,7 +22,7 @@ from retable.ledger.data_files import FileReader, PartitionWriter
 from retable.ledger.faults import explained
 from retable.ledger.kept import KEPT_FROM, KeptLayer, kept_from_of
 from retable.model.event import TableName
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 from retable.upkeep.outlook import Retained, owners
 from retable.upkeep.retention import Cut, Owner, Stay, plan_floors
 from retable.upkeep.silver_rows import READ, extents, rows_of

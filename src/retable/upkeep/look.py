@@ -14,7 +14,7 @@ from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
 from retable.ledger.read import read_tables
 from retable.ledger.tables import OPS
-from retable.setting_values import nearest
+from retable.settings.types import nearest
 from retable.upkeep.policy import FileFacts, Partition, SnapshotFacts, TableFacts
 
 Layer = Literal["gold", "bronze", "silver", "quarantine", "ops"]

@@ -15,7 +15,7 @@ from retable.ledger.quarantine import read_open
 from retable.ledger.read import read_ledger
 from retable.ledger.windows import read_windows
 from retable.model.event import TableName
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 from retable.upkeep.retention import Cut, Owner, WindowFacts, cut, owners_of, settled_through
 
 _UNSETTLED = "is not replayed as silver has it: `retable plan` says what waits"

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from retable.config import Settings
 from retable.gold.state import Floor, GoldState
 from retable.model.event import TableName
 from retable.model.window import window_name
 from retable.replay.history import TableHistory
+from retable.settings.load import Settings
 from retable.upkeep.silver_rows import Extent
 
 

@@ -5,7 +5,6 @@ from datetime import datetime
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
-from retable.config import CATALOG
 from retable.errors import ConflictError, DamagedFile, SparkDied, Unavailable
 from retable.gold.state import RUN_PROPERTY
 from retable.ledger.catalog import Lake
@@ -13,6 +12,7 @@ from retable.ledger.faults import spark_explained
 from retable.ledger.kept import KeptLayer
 from retable.ledger.leases import LENGTH, Lease, leased
 from retable.ledger.warehouse import Warehouse
+from retable.settings.load import CATALOG
 from retable.upkeep.dropping import Dropped, drop_silver, drop_whole
 from retable.upkeep.look import Place, facts_of, places
 from retable.upkeep.orphans import foreign, remove_orphans

@@ -22,7 +22,7 @@ from retable.ledger.rows import LedgerRow
 from retable.ledger.windows import read_windows
 from retable.model.schema import parse_gold_type
 from retable.model.sequence import LOWEST, Sequence, parse_sequence
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 from retable.verify.decoded import Decoded, Decoder, dropped_statements, read_baseline_rows, read_statements
 from retable.verify.findings import Finding, Report
 from retable.verify.rebuild import Told, names_of

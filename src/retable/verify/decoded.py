@@ -26,7 +26,7 @@ from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.window import Window
 from retable.replay.timeline import Statement
-from retable.source_settings import SourceSettings
+from retable.settings.sources import SourceSettings
 from retable.verify.spill import Spill
 
 _TABLES = 4096

@@ -24,7 +24,7 @@ from retable.ledger.rows import LedgerRow, Stage
 from retable.ledger.windows import read_windows
 from retable.model.window import Window
 from retable.replay.history import Hold
-from retable.source_settings import Source
+from retable.settings.sources import Source
 
 Cause = Literal["main", "moved", "settings", "schema", "silver", "decoder"]
 CAUSES: dict[Cause, str] = {

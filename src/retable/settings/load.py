@@ -21,16 +21,16 @@ from urllib.parse import unquote
 from pydantic import BaseModel, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from retable.airflow_settings import AirflowSettings
 from retable.errors import EnvironmentFault, InvalidSetting, NotFound, UnknownSetting
-from retable.lake_settings import LakeSettings
 from retable.model.event import TableName
-from retable.places import S3Settings, check_host
 from retable.printable import without_passwords
-from retable.setting_values import ChangeRules, nearest
-from retable.settings_address import Address, read_texts
-from retable.source_settings import KINDS, CanalDialect, KafkaAccess, Retention, Source, SourceSettings
-from retable.table_rules import TableRules
+from retable.settings.address import Address, read_texts
+from retable.settings.airflow import AirflowSettings
+from retable.settings.lake import LakeSettings
+from retable.settings.sources import KINDS, CanalDialect, KafkaAccess, Retention, Source, SourceSettings
+from retable.settings.storage import S3Settings, check_host
+from retable.settings.tables import TableRules
+from retable.settings.types import ChangeRules, nearest
 
 CATALOG = "lake"
 """The catalog's name in Spark and in pyiceberg: it is part of every row of the catalog's own tables."""
@@ -172,7 +172,7 @@ _INSIDE: dict[str, type[BaseModel]] = {
 
 
 def load_settings(address: Address | None = None) -> Settings:
-    """Read the settings at an address, else at $RETABLE_SETTINGS, else ./retable.toml (`retable.settings_address`)."""
+    """Read the settings at an address, else at $RETABLE_SETTINGS, else ./retable.toml (`retable.settings.address`)."""
     texts, folder = read_texts(address or os.environ.get("RETABLE_SETTINGS") or "retable.toml")
     merged: dict[str, object] = {}
     origins: dict[tuple[str, ...], str] = {}

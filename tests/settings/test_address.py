@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from moto.server import ThreadedMotoServer
 
-from retable.config import load_settings
 from retable.errors import EnvironmentFault, InvalidSetting, NotFound
-from retable.settings_address import read_texts, to_address
+from retable.settings.address import read_texts, to_address
+from retable.settings.load import load_settings
 
 LAKE = '[lake]\ncatalog = "sqlite:////lake/catalog.db"\nwarehouse = "/lake"\n'
 

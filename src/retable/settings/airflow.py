@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from retable.setting_values import Spelled
+from retable.settings.types import Spelled
 
 _ID = Annotated[str, Field(pattern=r"^[^\s:][^:]*(:[^:]+)?$")]
 

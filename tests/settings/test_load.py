@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from retable.config import Settings, jars_folder, load_settings
 from retable.errors import InvalidSetting, NotFound, SettingsError, UnknownSetting
 from retable.model.event import TableName
 from retable.model.policies import Policies
 from retable.model.schema import GoldType
+from retable.settings.load import Settings, jars_folder, load_settings
 
 LAKE = '[lake]\ncatalog = "sqlite:///var/catalog.db"\nwarehouse = "var/lake"\n'
 SOURCE = '[sources.erp]\nkind = "files"\nformat = "canal_json"\npath = "in"\nlayout = "lines"\n'

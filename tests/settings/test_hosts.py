@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from retable.config import load_settings
 from retable.errors import InvalidSetting
-from retable.places import check_host
+from retable.settings.load import load_settings
+from retable.settings.storage import check_host
 
 LAKE = '[lake]\ncatalog = "sqlite:////lake/catalog.db"\nwarehouse = "/lake"\n'
 KAFKA = '[sources.erp]\nkind = "kafka"\nformat = "canal_json"\ntopics = ["shop"]\nbootstrap = "h:9092"\n'

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from retable.config import Settings, load_settings, read_variable
 from retable.errors import EnvironmentFault, InvalidSetting, SettingsError, UnknownSetting
-from retable.places import Bucket
+from retable.settings.load import Settings, load_settings, read_variable
+from retable.settings.storage import Bucket
 
 SECRET = "S3CR3T-xyz"
 

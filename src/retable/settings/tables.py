@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from retable.model.partitioning import PartitionField
 from retable.model.policies import Destructive, OnColumns, OnFarDate, Policies
-from retable.setting_values import ChangeRules, ColumnType, Named, Notify, Partition, Span, Spelled
+from retable.settings.types import ChangeRules, ColumnType, Named, Notify, Partition, Span, Spelled
 
 
 class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):

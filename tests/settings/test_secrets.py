@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from retable.cli.app import app
-from retable.config import load_settings
 from retable.errors import RetableError
 from retable.onboard.databases import read_address
 from retable.printable import without_passwords
+from retable.settings.load import load_settings
 
 SECRET = "hunter2/+=x"
 LAKE = '[lake]\ncatalog = "sqlite:////lake/catalog.db"\nwarehouse = "/lake"\n'

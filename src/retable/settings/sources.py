@@ -11,8 +11,8 @@ from retable.model.budget import QuarantineBudget
 from retable.model.connector import UNAVAILABLE_VALUE, ChangeOrder, DecimalMode, TimeMode
 from retable.model.event import TableName
 from retable.model.evidence import Grade
-from retable.places import Place, S3Settings
-from retable.setting_values import (
+from retable.settings.storage import Place, S3Settings
+from retable.settings.types import (
     Age,
     Brokers,
     Budget,

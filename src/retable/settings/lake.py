@@ -6,9 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from retable.lake_catalogs import CatalogAddress, GlueCatalog, PostgresCatalog, RestCatalog, SqliteCatalog
-from retable.places import Bucket, S3Settings, WarehousePlace
-from retable.setting_values import GoldNamespace, VariableName
+from retable.settings.catalogs import CatalogAddress, GlueCatalog, PostgresCatalog, RestCatalog, SqliteCatalog
+from retable.settings.storage import Bucket, S3Settings, WarehousePlace
+from retable.settings.types import GoldNamespace, VariableName
 
 ReadVariable = Callable[[str], str]
 """Gives the value of the environment variable of this name, or raises the error that asks for it."""

@@ -11,8 +11,8 @@ from urllib.parse import SplitResult, parse_qsl, quote, urlencode
 
 from pydantic import PlainValidator, ValidationInfo
 
-from retable.places import check_path, check_server, shown, split, web_address
-from retable.setting_values import from_folder, nearest
+from retable.settings.storage import check_path, check_server, shown, split, web_address
+from retable.settings.types import from_folder, nearest
 
 BUSY_SECONDS = 30
 """How long either reader of a SQLite catalog waits for the other one's lock."""

@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 from pydantic import AfterValidator, BaseModel, PlainValidator, ValidationInfo, model_validator
 
 from retable.printable import without_passwords
-from retable.setting_values import VariableName, from_folder
+from retable.settings.types import VariableName, from_folder
 
 S3 = "s3://"
 
