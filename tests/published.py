@@ -13,7 +13,7 @@ from retable.ledger.catalog import Lake
 from retable.ledger.rows import TableState
 from retable.model.event import TableName
 from retable.model.schema import parse_gold_type
-from retable.replay.history import Hold
+from retable.schema_history.history import Hold
 
 
 def publish(

@@ -23,7 +23,7 @@ from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.replay.history import Hold
+from retable.schema_history.history import Hold
 from retable.settings.types import Notify
 from retable_airflow import decide, doors
 from retable_airflow.alerts import Alert, make_notifier, watch

@@ -18,8 +18,8 @@ from retable.ledger.read import read_actions, read_decisions
 from retable.ledger.rows import StageReport
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.replay.history import Hold
-from retable.replay.rulings import REMEDY_APPROVAL, Ruling, RulingKind
+from retable.schema_history.history import Hold
+from retable.schema_history.rulings import REMEDY_APPROVAL, Ruling, RulingKind
 
 Retable = Callable[..., Result]
 

@@ -16,7 +16,7 @@ from retable.ledger.tables import OPS
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.replay.history import Hold
+from retable.schema_history.history import Hold
 
 Retable = Callable[..., Result]
 

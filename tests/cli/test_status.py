@@ -18,7 +18,7 @@ from retable.ledger.rows import LedgerRow
 from retable.ledger.tables import OPS, QUARANTINE
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
-from retable.replay.history import Hold
+from retable.schema_history.history import Hold
 
 Retable = Callable[..., Result]
 

@@ -22,7 +22,7 @@ from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.evidence import Grade
 from retable.model.sequence import Sequence
-from retable.replay.history import Hold
+from retable.schema_history.history import Hold
 
 ORDERS, ITEMS = TableName("shop", None, "orders"), TableName("shop", None, "items")
 LATER = at("23:00")

@@ -6,7 +6,7 @@ from retable.errors import LateChange
 from retable.gold.evolve import plan_evolution
 from retable.gold.state import GoldColumn
 from retable.model.schema import GoldType
-from retable.replay.history import Column
+from retable.schema_history.history import Column
 
 DOUBLE, EXACT, LONG, INT = GoldType("double"), GoldType("decimal", 30, 10), GoldType("long"), GoldType("int")
 

@@ -9,9 +9,9 @@ from retable.decode.baseline_form import baseline_wire
 from retable.gold.plan import Tables
 from retable.gold.rules import Rules
 from retable.model.event import TableName
+from retable.model.row_event import RowEvent
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.replay.row_event import RowEvent
 from retable.settings.load import Settings
 
 TABLE = TableName("shop", None, "t")

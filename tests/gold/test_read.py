@@ -28,7 +28,7 @@ from retable.ledger.tables import OPS
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.replay.history import Hold
+from retable.schema_history.history import Hold
 from retable.settings.load import Settings
 
 ORDERS = TableName("Shop", None, "Orders")

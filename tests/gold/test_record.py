@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from retable.fold.fold import Reject
 from retable.gold.record import change_rows, cut_rows, quarantine_rejects, window_rows
 from retable.gold.state import GoldState
 from retable.gold.work import Outcome
@@ -13,12 +14,11 @@ from retable.ledger.read import read_cuts, read_schema_changes
 from retable.ledger.rows import LedgerRow, TableState
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
+from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.model.window import Window
-from retable.replay.fold import Reject
-from retable.replay.history import AppliedChange, ChangeStatus, NameSpan, TableHistory
-from retable.replay.row_event import RowEvent
-from retable.replay.timeline import Statement
+from retable.schema_history.history import AppliedChange, ChangeStatus, NameSpan, TableHistory
+from retable.schema_history.timeline import Statement
 from retable.settings.load import Settings
 
 NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)

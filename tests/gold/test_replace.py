@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retable.fold.fold import Folded, Key, Winner
 from retable.gold.replace import replace_keys
 from retable.gold.store import Standing
 from retable.model.sequence import Sequence
-from retable.replay.fold import Folded, Key, Winner
 
 rows = st.tuples(st.integers(1, 3), st.integers(0, 2))
 """A value, and the `hi` of the sequence that wrote it."""

@@ -9,6 +9,7 @@ import pyarrow as pa
 from retable.decode.silver import key_hashes
 from retable.decode.values import Value
 from retable.errors import Fenced
+from retable.fold.fold import Values
 from retable.gold.evolve import Evolution, Field
 from retable.gold.rows import to_values
 from retable.gold.silver import HALVES, ROW_COLUMNS, table_name
@@ -18,8 +19,7 @@ from retable.ledger.tables import SILVER
 from retable.model.event import ChangeEvent, TableName
 from retable.model.partitioning import PartitionField
 from retable.model.sequence import Sequence
-from retable.replay.fold import Values
-from retable.replay.shard_parts import shard_of
+from retable.schema_history.shards.parts import shard_of
 
 Row = tuple[dict[int, Value], Sequence, str | None]
 

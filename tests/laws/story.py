@@ -18,7 +18,7 @@ from retable.gold.names import gold_table
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.printable import printable_json
-from retable.replay.history import Hold
+from retable.schema_history.history import Hold
 from retable.settings.load import Settings
 from retable.simulate import (
     DDL_KINDS,

@@ -19,11 +19,11 @@ from retable.decode.context import context_of
 from retable.decode.number_text import as_float
 from retable.decode.registry import decode_message
 from retable.decode.values import ValueRules
+from retable.fold.casts import Inexact, caster
 from retable.model.event import ChangeEvent
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
-from retable.replay.casts import Inexact, caster
-from retable.replay.history import Column, Fill
+from retable.schema_history.history import Column, Fill
 from verify.pure import Verifier
 
 TABLE = "gold_shop.t"

@@ -6,8 +6,8 @@ from laws.test_policies import FIRST, NUMBER, TABLE, WORD, ddl, in_every_way, ro
 from laws.world import World
 from retable.errors import InvalidSetting
 from retable.gold.release import Waiting, Way, fitting_ways, plan_release
-from retable.replay.columns import spelling
-from retable.replay.history import Hold
+from retable.schema_history.columns import spelling
+from retable.schema_history.history import Hold
 
 
 def held(world: World) -> Hold:

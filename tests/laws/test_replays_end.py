@@ -11,14 +11,14 @@ from laws.test_shards import TABLE as SHARDED
 from laws.test_shards import create, world_of
 from laws.test_shards import insert as insert_into
 from laws.world import World, make_settings
+from retable.fold.fold import Bounds
+from retable.fold.images import strange_columns
 from retable.gold.release import fitting_ways
 from retable.model.message import RawMessage
+from retable.model.row_event import RowEvent
 from retable.model.schema import GoldType
-from retable.replay.fold import Bounds
-from retable.replay.history import TableHistory
-from retable.replay.images import strange_columns
-from retable.replay.row_event import RowEvent
-from retable.replay.traced import ImplicitColumn
+from retable.schema_history.history import TableHistory
+from retable.schema_history.traced import ImplicitColumn
 from verify.pure import Verifier
 
 OTHER = "gold_shop.u"

@@ -19,7 +19,7 @@ from laws.test_shards import (
     world_of,
 )
 from retable.gold.release import Waiting, plan_release
-from retable.replay.rulings import RulingKind
+from retable.schema_history.rulings import RulingKind
 
 
 def test_types_that_no_column_holds_both_of_stop_the_table_until_all_have_one() -> None:

@@ -26,8 +26,8 @@ from retable.ledger.baselines import NO_BASELINES, Baselines
 from retable.ledger.rows import TableRow
 from retable.model.message import RawMessage
 from retable.model.window import Window, window_name
-from retable.replay.history import Hold
-from retable.replay.rulings import Ruling, RulingKind
+from retable.schema_history.history import Hold
+from retable.schema_history.rulings import Ruling, RulingKind
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 

@@ -13,14 +13,14 @@ from retable.ddl.registry import parse_statement
 from retable.ddl.types import gold_type
 from retable.decode.values import ValueRules
 from retable.errors import RetableError
+from retable.fold.cells import default_of
 from retable.gold.rules import Rules
 from retable.model.event import TableName
 from retable.model.schema_change import AddColumn, ChangeColumn
 from retable.model.sequence import Sequence
-from retable.replay.cells import default_of
-from retable.replay.history import TableHistory
-from retable.replay.statement import Statement
-from retable.replay.trace import trace
+from retable.schema_history.history import TableHistory
+from retable.schema_history.statement import Statement
+from retable.schema_history.trace import trace
 from retable.settings.load import Settings
 from servers.drawn_ddl import Drawn
 from servers.processes import Process

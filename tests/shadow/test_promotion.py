@@ -22,8 +22,8 @@ from retable.model.schema import ColumnSpec
 from retable.model.schema_change import DeclareTable
 from retable.model.sequence import Sequence
 from retable.model.window import window_name
-from retable.replay.history import Hold
-from retable.replay.rulings import Ruling
+from retable.schema_history.history import Hold
+from retable.schema_history.rulings import Ruling
 from retable.shadow.lake import Shadow, find_shadow
 from retable.shadow.plan import Ask, check_ask
 from retable.shadow.promotion import check_promotion

@@ -14,7 +14,7 @@ from retable.gold.rulings import ruling_row
 from retable.gold.spark import rebuild
 from retable.ledger.write import append_rows
 from retable.model.message import RawMessage
-from retable.replay.rulings import Ruling
+from retable.schema_history.rulings import Ruling
 
 
 def rows_of(world: SparkWorld) -> list[dict[str, object]]:

@@ -13,7 +13,7 @@ from retable.gold.state import Floor, GoldState
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.model.window import window_name
-from retable.replay.history import NameSpan, TableHistory
+from retable.schema_history.history import NameSpan, TableHistory
 from retable.settings.sources import Retention
 from retable.upkeep.retention import Cut, Owner, WindowFacts, cut, plan_floors, settled_through
 from retable.upkeep.silver_rows import Extent, extents, rows_of

@@ -16,7 +16,7 @@ from retable.gold.state import to_properties
 from retable.ledger.read import read_ledger
 from retable.ledger.write import append_rows
 from retable.model.sequence import Sequence
-from retable.replay.history import Hold
+from retable.schema_history.history import Hold
 from verify.filled import Filled, record, window_row
 
 Retable = Callable[..., Result]

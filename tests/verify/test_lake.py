@@ -18,7 +18,7 @@ from retable.ledger.rows import CutRow
 from retable.ledger.tables import BRONZE, QUARANTINE
 from retable.ledger.windows import read_windows
 from retable.ledger.write import append_rows
-from retable.replay.history import Hold
+from retable.schema_history.history import Hold
 from retable.simulate import HELD_KINDS, Delivery
 from retable.verify.bronze import against_bronze
 from retable.verify.findings import Report

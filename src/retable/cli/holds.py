@@ -22,7 +22,7 @@ from retable.ledger.catalog import Lake
 from retable.ledger.read import read_tables
 from retable.ledger.rows import ActionRow, StageReport
 from retable.ledger.write import append_rows
-from retable.replay.history import Hold
+from retable.schema_history.history import Hold
 
 _HOW = "say how the table goes on: --retry, --skip, --as 'ALTER ...', --approve, --reject or --rebuild, one of them"
 

@@ -27,9 +27,9 @@ from retable.ledger.read import read_actions, read_ledger, read_schema_changes, 
 from retable.ledger.rows import SuspectRow
 from retable.model.event import TableName
 from retable.model.sequence import Sequence, parse_sequence
-from retable.replay.history import Hold
-from retable.replay.shard_parts import source_part
-from retable.replay.sharded import is_sharded
+from retable.schema_history.history import Hold
+from retable.schema_history.shards.joined import is_sharded
+from retable.schema_history.shards.parts import source_part
 from retable.settings.sources import SourceSettings
 
 ACCEPT_ROWS = "accept-rows"

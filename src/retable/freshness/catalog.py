@@ -22,7 +22,7 @@ from retable.ledger.read import read_cuts, read_ledger, read_tables, read_waterm
 from retable.ledger.rows import TableRow, WatermarkRow
 from retable.ledger.write import append_rows
 from retable.model.evidence import GRADES, Grade
-from retable.replay.sharded import is_sharded
+from retable.schema_history.shards.joined import is_sharded
 from retable.settings.sources import SourceSettings
 
 

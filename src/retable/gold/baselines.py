@@ -8,7 +8,7 @@ from retable.ledger.read import read_baselines, read_replayed_pieces
 from retable.model.event import TableName
 from retable.model.schema_change import StartTable
 from retable.model.sequence import parse_sequence
-from retable.replay.statement import Statement
+from retable.schema_history.statement import Statement
 
 
 def read_whole_baselines(lake: Lake, source: str) -> Baselines:

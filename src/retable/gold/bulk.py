@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from retable.gold.silver import to_event
 from retable.model.event import TableName
-from retable.replay.row_event import RowEvent
-from retable.replay.sharded import of_shard
+from retable.model.row_event import RowEvent
+from retable.schema_history.shards.joined import of_shard
 
 _NAME = ["database", "schema", "table"]
 _SEQUENCE = ("epoch", "hi", "lo")

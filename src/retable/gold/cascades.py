@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from retable.fold.fold import Values, unpaired
 from retable.gold.losses import losses, moment_of, referred_columns
 from retable.gold.past import Past
 from retable.gold.places import Places
@@ -18,10 +19,9 @@ from retable.gold.state import GoldColumn, GoldState
 from retable.gold.store import Halves, Record, RowStore, Standing
 from retable.gold.suspects import Lost, Place, Suspect, typed
 from retable.gold.work import Outcome
-from retable.replay.fold import Values, unpaired
-from retable.replay.history import TableHistory
-from retable.replay.references import Moment, Reference
-from retable.replay.shard_parts import shard_of, source_part
+from retable.schema_history.history import TableHistory
+from retable.schema_history.references import Moment, Reference
+from retable.schema_history.shards.parts import shard_of, source_part
 
 _FIRST, _LAST = "", "~"
 """Before and behind the name of every window."""

@@ -16,8 +16,8 @@ from retable.gold.state import Floor, GoldState
 from retable.ledger.rows import LedgerRow, TableRow
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.replay.history import TableHistory
-from retable.replay.sharded import identify, is_sharded
+from retable.schema_history.history import TableHistory
+from retable.schema_history.shards.joined import identify, is_sharded
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 

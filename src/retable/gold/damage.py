@@ -11,8 +11,8 @@ from retable.ledger.damage import without_remedy
 from retable.ledger.faults import explained, spark_explained
 from retable.ledger.rows import TableRow
 from retable.ledger.warehouse import plain_path
-from retable.replay.history import Hold
-from retable.replay.sharded import is_sharded
+from retable.schema_history.history import Hold
+from retable.schema_history.shards.joined import is_sharded
 
 DAMAGED = "DAMAGED"
 REMEDY_DAMAGED = (

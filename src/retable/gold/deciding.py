@@ -5,6 +5,10 @@ from dataclasses import replace
 from functools import cache
 
 from retable.errors import MessageError, TableError
+from retable.fold.exactness import cast_hold
+from retable.fold.fold import REMEDY_REBUILD, Bounds, Folded, fold_keys
+from retable.fold.images import TableReader
+from retable.fold.stages import Stage, fold_stages, stages_of
 from retable.gold.bulk import to_events
 from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing
 from retable.gold.holding import (
@@ -37,14 +41,10 @@ from retable.gold.rounds import Basis, in_rounds
 from retable.gold.rows import to_values
 from retable.gold.store import GoldTable, RowStore, Standing
 from retable.gold.work import Change, Decision, Work, all_held, fresh_voids
-from retable.replay.exactness import cast_hold
-from retable.replay.fold import REMEDY_REBUILD, Bounds, Folded, fold_keys
-from retable.replay.history import Hold, TableHistory
-from retable.replay.images import TableReader
-from retable.replay.policies import keyed_cast
-from retable.replay.row_event import RowEvent
-from retable.replay.shard_parts import SHARED_KEY
-from retable.replay.stages import Stage, fold_stages, stages_of
+from retable.model.row_event import RowEvent
+from retable.schema_history.history import Hold, TableHistory
+from retable.schema_history.policies import keyed_cast
+from retable.schema_history.shards.parts import SHARED_KEY
 
 EventsOf = Callable[[bool], tuple[list[RowEvent], list[RowEvent]]]
 """The events to fold, or all of the table; and those that gold has from before."""

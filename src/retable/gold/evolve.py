@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from retable.errors import LateChange
 from retable.gold.state import SEQUENCE_COLUMN, GoldColumn
 from retable.model.schema import GoldType
-from retable.replay.history import Column
+from retable.schema_history.history import Column
 
 Field = tuple[int, str, GoldType | None]
 TEMPORARY = "_retable_new_"

@@ -16,7 +16,7 @@ from retable.ledger.read import read_ledger, read_tables
 from retable.ledger.windows import read_windows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.replay.statement import Statement
+from retable.schema_history.statement import Statement
 from retable.settings.sources import SourceSettings
 
 

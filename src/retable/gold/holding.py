@@ -3,16 +3,16 @@
 from dataclasses import replace
 
 from retable.errors import BehindHorizon, LateChange, PartitionUnfit, TableError
+from retable.fold.fold import REMEDY_REBUILD, Folded
+from retable.fold.images import ordering_clash
 from retable.gold.bulk import Bulk
 from retable.gold.work import Work, fresh_voids, is_late
+from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.fold import REMEDY_REBUILD, Folded
-from retable.replay.history import Hold, TableHistory
-from retable.replay.images import ordering_clash
-from retable.replay.policies import hold_at
-from retable.replay.row_event import RowEvent
-from retable.replay.rulings import REMEDY_ROW
-from retable.replay.shard_parts import SHARED_KEY, shard_of, source_part
+from retable.schema_history.history import Hold, TableHistory
+from retable.schema_history.policies import hold_at
+from retable.schema_history.rulings import REMEDY_ROW
+from retable.schema_history.shards.parts import SHARED_KEY, shard_of, source_part
 
 REMEDY_PARTITION = "correct `partition` in the settings, then: retable hold release TABLE --retry --reason ..."
 REMEDY_LATE = "retable hold release TABLE --rebuild --reason ..."

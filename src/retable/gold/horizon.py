@@ -5,17 +5,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
 from retable.errors import BehindHorizon, MessageError, NotKept, TableError
+from retable.fold.fold import Bounds, Folded, Key
+from retable.fold.images import TableReader
 from retable.gold.evolve import RewriteNeeded, RowsMissing
 from retable.gold.state import Floor, GoldState
 from retable.gold.store import Late, Standing
 from retable.gold.work import Decision, Work, all_held
+from retable.model.row_event import RowEvent, told_row
 from retable.model.sequence import Sequence
-from retable.replay.fold import Bounds, Folded, Key
-from retable.replay.history import Hold, TableHistory
-from retable.replay.images import TableReader
-from retable.replay.row_event import RowEvent, told_row
-from retable.replay.rulings import BEHIND, REMEDY_ALL_ROWS, REMEDY_BEHIND
-from retable.replay.traced import ImplicitColumn
+from retable.schema_history.history import Hold, TableHistory
+from retable.schema_history.rulings import BEHIND, REMEDY_ALL_ROWS, REMEDY_BEHIND
+from retable.schema_history.traced import ImplicitColumn
 
 LeftOut = frozenset[tuple[Sequence, str | None, str | None]]
 _SHOWN = 3

@@ -15,7 +15,7 @@ from retable.model.event import TableName
 from retable.model.schema import ColumnSpec
 from retable.model.schema_change import DeclareTable, ForeignKey
 from retable.model.sequence import Sequence, parse_sequence
-from retable.replay.statement import Statement
+from retable.schema_history.statement import Statement
 
 
 @dataclass(frozen=True, slots=True)

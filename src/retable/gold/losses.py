@@ -4,15 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
 from retable.errors import MessageError, TableError
+from retable.fold.fold import ABSENT, Values
+from retable.fold.images import TableReader
 from retable.gold.rules import Rules
 from retable.gold.silver import sequence_of, to_event
 from retable.gold.store import Record
 from retable.gold.suspects import Lost
-from retable.replay.fold import ABSENT, Values
-from retable.replay.history import Column, TableHistory
-from retable.replay.images import TableReader
-from retable.replay.references import Moment, Reference
-from retable.replay.row_event import Pair, RowEvent
+from retable.model.row_event import Pair, RowEvent
+from retable.schema_history.history import Column, TableHistory
+from retable.schema_history.references import Moment, Reference
 
 
 def referred_columns(reference: Reference, parent: TableHistory) -> tuple[str, ...]:

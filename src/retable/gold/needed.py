@@ -1,11 +1,11 @@
 """Which events of other windows a replay needs beside its own: of late keys, of updates in halves, or all."""
 
+from retable.fold.fold import unpaired
 from retable.gold.horizon import older
 from retable.gold.store import Halves, Late
 from retable.gold.work import Work, is_late
+from retable.model.row_event import Pair, RowEvent
 from retable.model.sequence import LOWEST
-from retable.replay.fold import unpaired
-from retable.replay.row_event import Pair, RowEvent
 
 
 def events_of(work: Work, window: str) -> list[RowEvent]:

@@ -14,7 +14,7 @@ from retable.errors import PartitionUnfit, TableError
 from retable.gold.evolve import Evolution
 from retable.gold.rows import to_values
 from retable.model.partitioning import PartitionField
-from retable.replay.history import TableHistory
+from retable.schema_history.history import TableHistory
 
 _UNITS = {"year": "year", "month": "month", "day": "day", "hour": "hour"}
 _UNSUPPORTED = frozenset({"timestamp", "timestamptz", "time", "float", "double", "binary", "uuid"})

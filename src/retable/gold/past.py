@@ -10,9 +10,9 @@ from retable.gold.state import Floor
 from retable.gold.suspects import Suspect
 from retable.ledger.baselines import NO_BASELINES, Baselines
 from retable.ledger.rows import TableRow
+from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence, parse_sequence
-from retable.replay.row_event import RowEvent
-from retable.replay.rulings import Ruling
+from retable.schema_history.rulings import Ruling
 
 NO_FILES = "empty"
 """The content of a window for which silver has no file."""

@@ -10,7 +10,7 @@ from retable.gold.damage import lost_state, recorded_hold, rows_by_name, unread_
 from retable.gold.state import GoldState
 from retable.gold.store import Catalog
 from retable.ledger.rows import TableRow
-from retable.replay.history import Hold
+from retable.schema_history.history import Hold
 
 REMEDY = "move or rebuild the table that has the name, then: retable hold release TABLE --rebuild --reason ..."
 

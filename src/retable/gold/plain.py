@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from retable.errors import RetableError
+from retable.fold.images import TableReader
 from retable.gold.bulk import in_order, sequences_of
 from retable.gold.image_columns import read_columns
 from retable.gold.lexemes import column_reader, number_type
 from retable.gold.rows import arrow_type, sequence_type
 from retable.gold.state import SEQUENCE_COLUMN
-from retable.replay.images import TableReader
-from retable.replay.shard_parts import SHARD_ID, join_part
+from retable.schema_history.shards.parts import SHARD_ID, join_part
 
 _ARRIVAL = ("topic", "partition", "offset", "row_index")
 

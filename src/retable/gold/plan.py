@@ -5,23 +5,23 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property, partial
 
+from retable.fold.fold import Bounds
+from retable.fold.images import strange_columns
 from retable.gold.baselines import start_statements
 from retable.gold.names import gold_table
 from retable.gold.rules import Rules
 from retable.model.event import TableName
+from retable.model.row_event import RowEvent
 from retable.model.schema_change import SchemaChange, StartTable
 from retable.model.sequence import Sequence
-from retable.replay.fold import Bounds
-from retable.replay.history import ChangeStatus, Hold, NameSpan, TableHistory
-from retable.replay.images import strange_columns
-from retable.replay.references import Reference, trace_references
-from retable.replay.row_event import RowEvent
-from retable.replay.shard_parts import source_part
-from retable.replay.sharded import SHARD_COLUMN, is_sharded, join, of_shard, of_shards
-from retable.replay.statement import Statement
-from retable.replay.timeline import Timeline
-from retable.replay.trace import trace
-from retable.replay.traced import ImplicitColumn
+from retable.schema_history.history import ChangeStatus, Hold, NameSpan, TableHistory
+from retable.schema_history.references import Reference, trace_references
+from retable.schema_history.shards.joined import SHARD_COLUMN, is_sharded, join, of_shard, of_shards
+from retable.schema_history.shards.parts import source_part
+from retable.schema_history.statement import Statement
+from retable.schema_history.timeline import Timeline
+from retable.schema_history.trace import trace
+from retable.schema_history.traced import ImplicitColumn
 from retable.settings.load import Settings
 
 REMEDY_CLASH = (

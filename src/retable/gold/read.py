@@ -16,7 +16,7 @@ from retable.ledger.faults import explained
 from retable.ledger.read import read_cuts, read_ledger, read_tables
 from retable.ledger.rows import CutRow, TableRow
 from retable.ledger.windows import find_window
-from retable.replay.sharded import is_sharded
+from retable.schema_history.shards.joined import is_sharded
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyiceberg.expressions import And, BooleanExpression, EqualTo, In, Reference
 from pyiceberg.expressions.literals import literal
 
+from retable.fold.fold import Reject
 from retable.gold.state import GoldState, hold_json
 from retable.gold.work import Outcome
 from retable.ledger.catalog import Lake
@@ -19,10 +20,9 @@ from retable.ledger.read import read_cuts, read_schema_changes, scan
 from retable.ledger.rows import CutRow, LedgerRow, SchemaChangeRow, TableRow, TableState
 from retable.ledger.tables import QUARANTINE
 from retable.model.window import Window
-from retable.replay.fold import Reject
-from retable.replay.history import AppliedChange, ChangeStatus, TableHistory
-from retable.replay.shard_parts import source_part
-from retable.replay.timeline import Statement
+from retable.schema_history.history import AppliedChange, ChangeStatus, TableHistory
+from retable.schema_history.shards.parts import source_part
+from retable.schema_history.timeline import Statement
 
 REPLAY_VERSION = "replay 1"
 

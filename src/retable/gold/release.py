@@ -15,9 +15,9 @@ from retable.ledger.read import read_ledger, scan
 from retable.model.event import TableName
 from retable.model.schema_change import NoChange, SchemaChange, Unsupported
 from retable.model.sequence import LOWEST
-from retable.replay.history import Hold
-from retable.replay.rulings import BEHIND, REMEDY_BEHIND, REMEDY_DATABASE, Place, Ruling, RulingKind
-from retable.replay.shard_parts import shard_of
+from retable.schema_history.history import Hold
+from retable.schema_history.rulings import BEHIND, REMEDY_BEHIND, REMEDY_DATABASE, Place, Ruling, RulingKind
+from retable.schema_history.shards.parts import shard_of
 from retable.settings.sources import SourceSettings
 
 Way = Literal["retry", "skip", "as", "approve", "reject", "rebuild"]

@@ -8,9 +8,9 @@ from pyiceberg.expressions.literals import literal
 from retable.gold.silver import of_kind, sequence_of
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
-from retable.replay.history import Hold
-from retable.replay.rulings import Place
-from retable.replay.shard_parts import source_part
+from retable.schema_history.history import Hold
+from retable.schema_history.rulings import Place
+from retable.schema_history.shards.parts import source_part
 
 _SHOWN = 3
 _NAMES = ("database", "schema", "table")

@@ -4,10 +4,10 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from retable.errors import OrderUndefined, RowMissing
+from retable.fold.fold import Folded, Key, Values, Winner
 from retable.gold.store import Standing
-from retable.replay.fold import Folded, Key, Values, Winner
-from retable.replay.history import TableHistory
-from retable.replay.shard_parts import follows, shard_of
+from retable.schema_history.history import TableHistory
+from retable.schema_history.shards.parts import follows, shard_of
 
 
 @dataclass(frozen=True, slots=True)

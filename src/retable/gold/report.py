@@ -22,7 +22,7 @@ from retable.ledger.read import read_ledger, read_tables
 from retable.ledger.rows import LedgerRow, Row, StageReport
 from retable.ledger.windows import read_windows
 from retable.ledger.write import append_rows
-from retable.replay.sharded import is_sharded
+from retable.schema_history.shards.joined import is_sharded
 
 
 class Report:

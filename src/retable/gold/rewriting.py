@@ -3,16 +3,16 @@
 from collections import Counter
 
 from retable.errors import LateChange, PartitionUnfit
+from retable.fold.fold import Bounds, Folded
+from retable.fold.images import TableReader
 from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing, plan_evolution
 from retable.gold.state import KEEP_APPLIED, GoldState
 from retable.gold.store import GoldTable
 from retable.gold.work import Work, counted_of, fresh_voids
+from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.fold import Bounds, Folded
-from retable.replay.history import TableHistory
-from retable.replay.images import TableReader
-from retable.replay.row_event import RowEvent
-from retable.replay.shard_columns import differs_by_shard
+from retable.schema_history.history import TableHistory
+from retable.schema_history.shards.columns import differs_by_shard
 
 DROP_IT = "drop the gold table in the catalog, which a rebuild then makes anew"
 _READ_ONE_WAY = frozenset({"boolean", "int", "long"})

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from retable.gold.horizon import LeftOut
 from retable.gold.work import Decision, Work, all_held
 from retable.model.sequence import Sequence
-from retable.replay.history import Hold
-from retable.replay.sharded import together
-from retable.replay.traced import ImplicitColumn
+from retable.schema_history.history import Hold
+from retable.schema_history.shards.joined import together
+from retable.schema_history.traced import ImplicitColumn
 
 UNDECIDED = "UNDECIDED"
 A_BUG = "this is a bug of Retable, please report it with this reason"

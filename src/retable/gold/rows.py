@@ -6,9 +6,9 @@ from decimal import Decimal
 import pyarrow as pa
 
 from retable.decode.number_values import NAN
+from retable.fold.fold import Values, Winner
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.model.schema import GoldType
-from retable.replay.fold import Values, Winner
 
 _ARROW: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),

@@ -11,6 +11,9 @@ from retable.decode.baseline_form import baseline_type, is_baseline
 from retable.decode.registry import find_format
 from retable.decode.values import ValueRules
 from retable.errors import InvalidSetting, KeyUnknown, NameClash
+from retable.fold.fold import Bounds
+from retable.fold.images import key_columns
+from retable.fold.stages import FormerKey
 from retable.gold.baselines import start_statements
 from retable.gold.imports import NO_IMPORTS, Imports
 from retable.gold.names import gold_column
@@ -18,20 +21,17 @@ from retable.gold.state import GoldState
 from retable.ledger.baselines import NO_BASELINES, Baselines
 from retable.model.event import TableName
 from retable.model.policies import Policies
+from retable.model.row_event import RowEvent
 from retable.model.schema import ColumnSpec, GoldType
 from retable.model.schema_change import SchemaChange, Unsupported
 from retable.model.source_types import SourceType
-from retable.replay.columns import Dialect
-from retable.replay.fold import Bounds
-from retable.replay.history import Column, Epoch, Hold, TableHistory
-from retable.replay.images import key_columns
-from retable.replay.policies import source_ids
-from retable.replay.row_event import RowEvent
-from retable.replay.rulings import Ruling
-from retable.replay.shard_parts import SHARD_ID
-from retable.replay.sharded import SHARD_COLUMN
-from retable.replay.stages import FormerKey
-from retable.replay.timeline import Statement
+from retable.schema_history.columns import Dialect
+from retable.schema_history.history import Column, Epoch, Hold, TableHistory
+from retable.schema_history.policies import source_ids
+from retable.schema_history.rulings import Ruling
+from retable.schema_history.shards.joined import SHARD_COLUMN
+from retable.schema_history.shards.parts import SHARD_ID
+from retable.schema_history.timeline import Statement
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 

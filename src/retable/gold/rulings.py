@@ -7,7 +7,7 @@ from retable.ledger.catalog import Lake
 from retable.ledger.read import read_decisions
 from retable.ledger.rows import DecisionRow
 from retable.model.sequence import parse_sequence
-from retable.replay.rulings import Ruling, RulingKind
+from retable.schema_history.rulings import Ruling, RulingKind
 
 
 def read_rulings(lake: Lake, source: str) -> tuple[Ruling, ...]:

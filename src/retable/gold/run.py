@@ -7,6 +7,7 @@ from queue import SimpleQueue
 from typing import Literal
 
 from retable.errors import KeyUnknown, NotFound, NotReady
+from retable.fold.fold import REMEDY_REBUILD
 from retable.gold.bulk import events_of_all
 from retable.gold.cascades import Cascades
 from retable.gold.damage import damaged_hold, is_of_lists, rows_by_name
@@ -23,11 +24,10 @@ from retable.gold.suspects import Suspect
 from retable.gold.table import TableReplay
 from retable.gold.work import Outcome, Work, given_up, left_unread
 from retable.ledger.rows import TableRow
-from retable.replay.fold import REMEDY_REBUILD
-from retable.replay.history import Hold, TableHistory
-from retable.replay.row_event import RowEvent
-from retable.replay.sharded import is_sharded, may_go_on, waits_no_more
-from retable.replay.timeline import Statement
+from retable.model.row_event import RowEvent
+from retable.schema_history.history import Hold, TableHistory
+from retable.schema_history.shards.joined import is_sharded, may_go_on, waits_no_more
+from retable.schema_history.timeline import Statement
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 

@@ -30,6 +30,7 @@ from retable.ledger.kept import is_dropped, kept_from
 from retable.ledger.small_files import read_rows
 from retable.ledger.tables import SILVER
 from retable.model.event import TableName
+from retable.model.row_event import Half, RowEvent
 from retable.model.schema_change import (
     DropDatabase,
     MovePartitions,
@@ -40,8 +41,7 @@ from retable.model.schema_change import (
     Unsupported,
 )
 from retable.model.sequence import Sequence
-from retable.replay.row_event import Half, RowEvent
-from retable.replay.timeline import Statement
+from retable.schema_history.timeline import Statement
 
 ROW_ADDRESS = ("window", "topic", "partition", "offset", "row_index")
 ROW_COLUMNS = (

@@ -15,6 +15,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from retable.decode.spark import decode
 from retable.errors import DamagedFile, NotFound, NotKept
+from retable.fold.fold import Values
 from retable.gold.damage import damaged_window
 from retable.gold.iceberg import Catalog
 from retable.gold.key_rows import ends
@@ -40,8 +41,7 @@ from retable.ledger.rows import StageReport
 from retable.ledger.windows import find_window
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.replay.fold import Values
-from retable.replay.shard_parts import join_part
+from retable.schema_history.shards.parts import join_part
 from retable.session import build_session
 from retable.settings.load import CATALOG
 from retable.settings.sources import SourceSettings

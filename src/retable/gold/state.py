@@ -8,9 +8,9 @@ from retable.ledger.rows import TableState
 from retable.model.event import TableName
 from retable.model.schema import GoldType, parse_gold_type
 from retable.model.sequence import Sequence, parse_sequence
-from retable.replay.history import Hold, TableHistory
-from retable.replay.shard_parts import SHARD_ID, shard_of, source_part
-from retable.replay.traced import ImplicitColumn
+from retable.schema_history.history import Hold, TableHistory
+from retable.schema_history.shards.parts import SHARD_ID, shard_of, source_part
+from retable.schema_history.traced import ImplicitColumn
 
 PREFIX = "retable."
 RUN_PROPERTY = f"{PREFIX}run"
@@ -66,7 +66,8 @@ class Floor:
 class ShardState:
     """One of several tables of the source that go into a gold table: its name, and below which sequence it is void.
 
-    `aside` are its columns that stand for another of gold's than that of their name (`retable.replay.history.Shard`).
+    `aside` are its columns that stand for another of gold's than that of their name
+    (`retable.schema_history.history.Shard`).
     """
 
     table: TableName

@@ -8,13 +8,13 @@ import pyarrow as pa
 
 from retable.decode.values import Value
 from retable.errors import DamagedFile
+from retable.fold.fold import Values
 from retable.gold.evolve import Evolution, Field
 from retable.gold.state import GoldState
 from retable.model.event import TableName
 from retable.model.partitioning import PartitionField
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.replay.fold import Values
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from retable.gold.silver import ROW_COLUMNS, SKETCH_COLUMNS, by_name, system_of,
 from retable.gold.store import Halves, Late, Record, RowStore
 from retable.ledger.rows import TableRow
 from retable.model.event import TableName
+from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.history import TableHistory
-from retable.replay.row_event import RowEvent
-from retable.replay.sharded import is_sharded, may_go_on
-from retable.replay.timeline import Statement
-from retable.replay.traced import ImplicitColumn
+from retable.schema_history.history import TableHistory
+from retable.schema_history.shards.joined import is_sharded, may_go_on
+from retable.schema_history.timeline import Statement
+from retable.schema_history.traced import ImplicitColumn
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 

@@ -9,13 +9,13 @@ from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 
+from retable.fold.fold import Values
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_suspects, read_tables
 from retable.ledger.rows import SuspectRow, SuspectState
 from retable.model.schema import GoldType
 from retable.model.sequence import parse_sequence
-from retable.replay.fold import Values
-from retable.replay.references import Moment
+from retable.schema_history.references import Moment
 from retable.settings.sources import SourceSettings
 
 Place = tuple[str, tuple[str, ...]]

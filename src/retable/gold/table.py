@@ -5,14 +5,14 @@ from collections.abc import Callable
 import pyarrow as pa
 
 from retable.errors import Compacted, Fenced, TableError
+from retable.fold.images import key_columns
 from retable.gold.deciding import Deciding
 from retable.gold.parted import wanted_fields
 from retable.gold.rows import arrow_type, to_keys, to_table
 from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
 from retable.gold.store import Catalog, GoldTable, RowStore
 from retable.gold.work import Decision, Outcome, Voids, Work, all_held, counted_of, drop_tag, gold_columns, new_state
-from retable.replay.history import Hold
-from retable.replay.images import key_columns
+from retable.schema_history.history import Hold
 
 _ATTEMPTS = 5
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field, replace
 
 from retable.decode.values import Value, ValueRules
+from retable.fold.fold import Bounds, Folded, Reject
+from retable.fold.stages import FormerKey
 from retable.gold.bulk import Bulk, events_of_all
 from retable.gold.evolve import Evolution
 from retable.gold.plain import Plain
@@ -14,13 +16,11 @@ from retable.gold.state import Floor, GoldColumn, GoldState, ShardState
 from retable.gold.store import GoldTable, Halves, Late
 from retable.ledger.rows import TableRow
 from retable.model.partitioning import PartitionField
+from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence, parse_sequence
-from retable.replay.fold import Bounds, Folded, Reject
-from retable.replay.history import Epoch, Hold, NameSpan, TableHistory
-from retable.replay.row_event import RowEvent
-from retable.replay.shard_parts import SHARD_ID
-from retable.replay.stages import FormerKey
-from retable.replay.traced import ImplicitColumn
+from retable.schema_history.history import Epoch, Hold, NameSpan, TableHistory
+from retable.schema_history.shards.parts import SHARD_ID
+from retable.schema_history.traced import ImplicitColumn
 
 Voids = Seq[tuple[str | None, Sequence]]
 """Positions below which rows count no more, each of one shard, or, without one, of the whole table."""

@@ -14,7 +14,7 @@ from retable.model.schema import ColumnSpec
 from retable.model.schema_change import DeclareTable
 from retable.model.sequence import LOWEST, Sequence
 from retable.onboard.schema import Schema, Unread
-from retable.replay.columns import spelling
+from retable.schema_history.columns import spelling
 from retable.settings.sources import SourceSettings
 
 START = "start"

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from retable.decode.image_text import read_image
 from retable.decode.silver import events_to_batch
 from retable.errors import KeyUnknown, MessageError, TableError
+from retable.fold.fold import Bounds
+from retable.fold.images import TableReader
 from retable.gold.histories import read_known, read_told
 from retable.gold.plan import Tables
 from retable.gold.rounds import Widenings
@@ -14,13 +16,11 @@ from retable.gold.silver import by_name, to_event
 from retable.gold.store import Record
 from retable.ledger.catalog import Lake
 from retable.model.event import ChangeEvent, TableName
+from retable.model.row_event import RowEvent
 from retable.model.schema_change import Unsupported
-from retable.replay.fold import Bounds
-from retable.replay.history import Hold, TableHistory
-from retable.replay.images import TableReader
-from retable.replay.row_event import RowEvent
-from retable.replay.statement import Statement
-from retable.replay.traced import ImplicitColumn
+from retable.schema_history.history import Hold, TableHistory
+from retable.schema_history.statement import Statement
+from retable.schema_history.traced import ImplicitColumn
 from retable.settings.sources import SourceSettings
 
 _SAMPLE = "sample"

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from retable.gold.state import Floor, GoldState
 from retable.model.event import TableName
 from retable.model.window import window_name
-from retable.replay.history import TableHistory
+from retable.schema_history.history import TableHistory
 from retable.settings.load import Settings
 from retable.upkeep.silver_rows import Extent
 

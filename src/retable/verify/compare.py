@@ -10,10 +10,10 @@ from zlib import crc32
 
 import pyarrow as pa
 
+from retable.fold.fold import Key, Values
 from retable.gold.render import json_column
 from retable.gold.rows import to_column
 from retable.model.schema import GoldType
-from retable.replay.fold import Key, Values
 
 MOST_SAMPLES = 5
 """How many rows of each kind of difference are shown."""

@@ -25,7 +25,7 @@ from retable.ledger.windows import as_recorded
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.window import Window
-from retable.replay.timeline import Statement
+from retable.schema_history.timeline import Statement
 from retable.settings.sources import SourceSettings
 from retable.verify.spill import Spill
 

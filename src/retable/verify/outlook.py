@@ -23,7 +23,7 @@ from retable.ledger.read import read_ledger
 from retable.ledger.rows import LedgerRow, Stage
 from retable.ledger.windows import read_windows
 from retable.model.window import Window
-from retable.replay.history import Hold
+from retable.schema_history.history import Hold
 from retable.settings.sources import Source
 
 Cause = Literal["main", "moved", "settings", "schema", "silver", "decoder"]

@@ -14,23 +14,23 @@ import pyarrow as pa
 
 from retable.decode.image_text import read_image
 from retable.errors import MessageError, NotKept, TableError
+from retable.fold.exactness import cast_hold
+from retable.fold.fold import Bounds, Folded, Key, Values
+from retable.fold.images import TableReader
+from retable.fold.stages import fold_stages, stages_of
 from retable.gold.plan import Tables
 from retable.gold.rounds import A_BUG, Widenings
 from retable.gold.rules import Rules
 from retable.gold.silver import table_name, to_event
 from retable.gold.state import Floor, GoldState
 from retable.model.event import TableName
+from retable.model.row_event import Half, Pair, RowEvent
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.replay.exactness import cast_hold
-from retable.replay.fold import Bounds, Folded, Key, Values
-from retable.replay.history import Hold, TableHistory
-from retable.replay.images import TableReader
-from retable.replay.row_event import Half, Pair, RowEvent
-from retable.replay.sharded import of_shard
-from retable.replay.stages import fold_stages, stages_of
-from retable.replay.timeline import Statement
-from retable.replay.traced import ImplicitColumn
+from retable.schema_history.history import Hold, TableHistory
+from retable.schema_history.shards.joined import of_shard
+from retable.schema_history.timeline import Statement
+from retable.schema_history.traced import ImplicitColumn
 from retable.verify.compare import part_of
 from retable.verify.findings import Finding
 from retable.verify.spill import NOWHERE, Spill

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from retable.errors import TableError
+from retable.fold.fold import Folded, Values
 from retable.gold.plan import Tables
 from retable.gold.rows import to_values
 from retable.gold.state import SEQUENCE_COLUMN, Floor, GoldState
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence, parse_sequence
-from retable.replay.fold import Folded, Values
-from retable.replay.history import TableHistory
-from retable.replay.shard_parts import source_part
-from retable.replay.timeline import Statement
+from retable.schema_history.history import TableHistory
+from retable.schema_history.shards.parts import source_part
+from retable.schema_history.timeline import Statement
 from retable.verify.compare import Comparison, RowDifference, comparable, part_of
 from retable.verify.findings import Finding, Report
 from retable.verify.rebuild import Rebuild, Told, spell_sequence

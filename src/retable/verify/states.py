@@ -10,13 +10,13 @@ import pyarrow as pa
 from pyiceberg.table import Table
 
 from retable.errors import InvalidSetting, NotFound
+from retable.fold.fold import Values
 from retable.gold.read import find_gold, snapshot_of_cut
 from retable.gold.rows import to_values
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
 from retable.model.schema import parse_gold_type
-from retable.replay.fold import Values
 from retable.verify.compare import Comparison, RowDifference, part_of
 from retable.verify.rows import ROWS_AT_ONCE
 from retable.verify.spill import MOST_PARTS, Spill

@@ -11,11 +11,11 @@ from enum import Enum
 from typing import NamedTuple
 
 from retable.errors import MessageError, RowMissing, TableError
+from retable.model.row_event import Half, Pair, RowEvent, told_row
 from retable.model.sequence import Sequence
-from retable.replay.history import Hold
-from retable.replay.row_event import Half, Pair, RowEvent, told_row
-from retable.replay.rulings import REMEDY_ROW
-from retable.replay.shard_parts import follows, source_part
+from retable.schema_history.history import Hold
+from retable.schema_history.rulings import REMEDY_ROW
+from retable.schema_history.shards.parts import follows, source_part
 
 Values = tuple[object, ...]
 Key = tuple[object, ...]

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from retable.fold.casts import Inexact
+from retable.fold.fold import Bounds, Folded, Values
+from retable.fold.images import TableReader
+from retable.fold.stages import FormerKey, Stage, fold_stages, stages_of
+from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.casts import Inexact
-from retable.replay.fold import Bounds, Folded, Values
-from retable.replay.history import Epoch, Hold, TableHistory
-from retable.replay.images import TableReader
-from retable.replay.policies import casts_of, hold_at, keyed_cast
-from retable.replay.row_event import RowEvent
-from retable.replay.stages import FormerKey, Stage, fold_stages, stages_of
+from retable.schema_history.history import Epoch, Hold, TableHistory
+from retable.schema_history.policies import casts_of, hold_at, keyed_cast
 
 REMEDY_INEXACT = (
     "say what stands in its place: retable hold release TABLE --as 'ALTER ...' --reason ...; --skip leaves the column "

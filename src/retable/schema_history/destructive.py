@@ -2,9 +2,9 @@
 
 from retable.model.policies import Policies
 from retable.model.schema_change import DropDatabase
-from retable.replay.rulings import REMEDY_APPROVAL, REMEDY_DATABASE, REMEDY_PARTITIONS, asks_first
-from retable.replay.statement import Statement
-from retable.replay.traced import TracedTable
+from retable.schema_history.rulings import REMEDY_APPROVAL, REMEDY_DATABASE, REMEDY_PARTITIONS, asks_first
+from retable.schema_history.statement import Statement
+from retable.schema_history.traced import TracedTable
 
 KEPT = "the settings keep the rows"
 

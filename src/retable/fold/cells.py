@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from retable.decode.values import Value, ValueRules, default_reader, number_reader, value_reader
 from retable.errors import BadValue, InexactCast, UnsupportedChange
-from retable.replay.casts import Inexact, changer, filler, is_carried, unchanged
-from retable.replay.history import Column
+from retable.fold.casts import Inexact, changer, filler, is_carried, unchanged
+from retable.schema_history.history import Column
 
 Wire = Mapping[str, tuple[str, str | None]]
 

@@ -10,8 +10,8 @@ from retable.model.policies import Policies
 from retable.model.schema import ColumnSpec, GoldType
 from retable.model.schema_change import AddColumn, ChangeColumn, DropColumn, Place, SchemaChange
 from retable.model.sequence import Sequence
-from retable.replay.history import Column, Epoch
-from retable.replay.policies import TEXT, arranged, beside, forsaken, keep, next_number, side_column
+from retable.schema_history.history import Column, Epoch
+from retable.schema_history.policies import TEXT, arranged, beside, forsaken, keep, next_number, side_column
 
 FROZEN = "the settings freeze the table's columns"
 _BLANKS = re.compile(r"('(?:[^']|'')*')|\s+")

@@ -9,9 +9,9 @@ from dataclasses import replace
 from retable.model.schema import ColumnSpec
 from retable.model.schema_change import AddColumn, ChangeColumn, DeclareTable, DropColumn, Place, SetKey, StartTable
 from retable.model.sequence import Sequence
-from retable.replay.columns import Dialect, spelling
-from retable.replay.history import Column, Epoch
-from retable.replay.traced import TracedTable, first_identity
+from retable.schema_history.columns import Dialect, spelling
+from retable.schema_history.history import Column, Epoch
+from retable.schema_history.traced import TracedTable, first_identity
 
 Step = AddColumn | DropColumn | ChangeColumn | SetKey
 

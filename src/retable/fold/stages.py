@@ -6,12 +6,12 @@ from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from retable.fold.fold import ABSENT, REMEDY_REBUILD, Bounds, Folded, Winner, fold_bag, fold_keys
+from retable.fold.images import TableReader
+from retable.fold.shards import join_folds
+from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.fold import ABSENT, REMEDY_REBUILD, Bounds, Folded, Winner, fold_bag, fold_keys
-from retable.replay.history import Column, Hold, TableHistory
-from retable.replay.images import TableReader
-from retable.replay.row_event import RowEvent
-from retable.replay.shard_fold import join_folds
+from retable.schema_history.history import Column, Hold, TableHistory
 
 
 class FormerKey(NamedTuple):

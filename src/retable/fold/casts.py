@@ -19,7 +19,7 @@ from retable.decode.values import Value, ValueRules, default_reader
 from retable.errors import BadValue, ZeroDate
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.replay.history import Column, Fill
+from retable.schema_history.history import Column, Fill
 
 _TEXTS = frozenset(
     {"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "varchar2", "nvarchar2", "nchar", "nvarchar"}

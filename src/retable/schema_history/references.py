@@ -20,8 +20,8 @@ from retable.model.schema_change import (
     SchemaChange,
 )
 from retable.model.sequence import Sequence
-from retable.replay.shard_parts import follows
-from retable.replay.statement import Statement
+from retable.schema_history.shards.parts import follows
+from retable.schema_history.statement import Statement
 
 
 @dataclass(frozen=True, slots=True)

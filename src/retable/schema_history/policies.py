@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.replay.history import Column, Epoch, Fill, Hold, Kept, TableHistory
+from retable.schema_history.history import Column, Epoch, Fill, Hold, Kept, TableHistory
 
 TEXT = GoldType("string")
 REMEDY_KEYED = (

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retable.errors import BadValue, ZeroDate
+from retable.fold.fold import ABSENT, Bounds, Folded, Read, fold_bag, fold_keys
+from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.fold import ABSENT, Bounds, Folded, Read, fold_bag, fold_keys
-from retable.replay.row_event import RowEvent
 
 FREE = Bounds(None, None)
 

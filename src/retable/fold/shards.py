@@ -9,12 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import replace
 
+from retable.fold.fold import Folded, Key, Winner
+from retable.fold.images import TableReader
+from retable.model.row_event import RowEvent, told_row
 from retable.model.sequence import Sequence
-from retable.replay.fold import Folded, Key, Winner
-from retable.replay.history import Hold
-from retable.replay.images import TableReader
-from retable.replay.row_event import RowEvent, told_row
-from retable.replay.shard_parts import SHARED_KEY, shard_of
+from retable.schema_history.history import Hold
+from retable.schema_history.shards.parts import SHARED_KEY, shard_of
 
 REMEDY_SHARED = (
     "it goes on by itself once one of them no longer has it; where both keep theirs, shard_in_key = true in the "

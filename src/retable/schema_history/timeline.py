@@ -29,13 +29,13 @@ from retable.model.schema_change import (
     Unsupported,
 )
 from retable.model.sequence import Sequence
-from retable.replay.columns import FROZEN, Dialect, Turn, evolve, shape
-from retable.replay.created import created_epoch
-from retable.replay.declared import declare
-from retable.replay.destructive import drop, drop_unseen, drops_database, leave_partitions, truncate
-from retable.replay.history import ChangeStatus, Epoch, NameSpan, TableHistory
-from retable.replay.policies import left_behind
-from retable.replay.rulings import (
+from retable.schema_history.columns import FROZEN, Dialect, Turn, evolve, shape
+from retable.schema_history.created import created_epoch
+from retable.schema_history.declared import declare
+from retable.schema_history.destructive import drop, drop_unseen, drops_database, leave_partitions, truncate
+from retable.schema_history.history import ChangeStatus, Epoch, NameSpan, TableHistory
+from retable.schema_history.policies import left_behind
+from retable.schema_history.rulings import (
     REMEDY_APPROVAL,
     REMEDY_POLICY,
     REMEDY_STATEMENT,
@@ -44,9 +44,9 @@ from retable.replay.rulings import (
     approved,
     asks_first,
 )
-from retable.replay.statement import Redelivered, doubt
-from retable.replay.statement import Statement as Statement
-from retable.replay.traced import ImplicitColumn, TracedTable
+from retable.schema_history.statement import Redelivered, doubt
+from retable.schema_history.statement import Statement as Statement
+from retable.schema_history.traced import ImplicitColumn, TracedTable
 
 LEFT_OUT = "somebody decided that it counts for nothing"
 APPROVED = "somebody approved it"

@@ -8,12 +8,12 @@ from retable.ddl.widening import keeps_values
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.replay.columns import Dialect
-from retable.replay.history import TableHistory
-from retable.replay.statement import Statement
-from retable.replay.timeline import Timeline
-from retable.replay.trace import trace
-from retable.replay.traced import ImplicitColumn
+from retable.schema_history.columns import Dialect
+from retable.schema_history.history import TableHistory
+from retable.schema_history.statement import Statement
+from retable.schema_history.timeline import Timeline
+from retable.schema_history.trace import trace
+from retable.schema_history.traced import ImplicitColumn
 
 MYSQL = Dialect(lambda _, column: gold_type("mysql", column.source_type), partial(keeps_values, "mysql"), describe)
 

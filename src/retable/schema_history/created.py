@@ -2,9 +2,9 @@
 
 from retable.model.schema_change import CreateTable, CreateTableLike
 from retable.model.sequence import Sequence
-from retable.replay.columns import Dialect, unknown_type
-from retable.replay.history import Column, Epoch
-from retable.replay.traced import TracedTable
+from retable.schema_history.columns import Dialect, unknown_type
+from retable.schema_history.history import Column, Epoch
+from retable.schema_history.traced import TracedTable
 
 
 def created_epoch(

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.replay.columns import Dialect
-from retable.replay.rulings import Ruling
-from retable.replay.statement import Statement
-from retable.replay.timeline import Timeline
-from retable.replay.traced import ImplicitColumn
+from retable.schema_history.columns import Dialect
+from retable.schema_history.rulings import Ruling
+from retable.schema_history.statement import Statement
+from retable.schema_history.timeline import Timeline
+from retable.schema_history.traced import ImplicitColumn
 
 
 def trace(

@@ -12,13 +12,13 @@ from dataclasses import replace
 from functools import reduce
 
 from retable.model.event import TableName
+from retable.model.row_event import RowEvent
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.replay.history import Column, Epoch, Hold, NameSpan, Shard, TableHistory
-from retable.replay.policies import casts_of
-from retable.replay.row_event import RowEvent
-from retable.replay.rulings import Ruling
-from retable.replay.shard_columns import (
+from retable.schema_history.history import Column, Epoch, Hold, NameSpan, Shard, TableHistory
+from retable.schema_history.policies import casts_of
+from retable.schema_history.rulings import Ruling
+from retable.schema_history.shards.columns import (
     OWN,
     SHARDS_DIFFER,
     Differ,
@@ -28,7 +28,7 @@ from retable.replay.shard_columns import (
     differs_by_shard,
     group_columns,
 )
-from retable.replay.shard_parts import SHARD_ID, SHARED_KEY, join_part, shard_of, source_part
+from retable.schema_history.shards.parts import SHARD_ID, SHARED_KEY, join_part, shard_of, source_part
 
 SHARD_COLUMN = Column(SHARD_ID, "source_table", None, GoldType("string"))
 """The column that names the shard, where the settings say that it joins the key."""

@@ -11,7 +11,7 @@ from typing import Literal
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.replay.rulings import is_row
+from retable.schema_history.rulings import is_row
 
 ChangeStatus = Literal["applied", "nothing", "refused"]
 

@@ -1,0 +1,1 @@
+"""Change events folded to the last state of every key: pure."""

@@ -1,0 +1,1 @@
+"""What statements made of the tables of a source: their histories."""

@@ -1,0 +1,1 @@
+"""Tables of the source that go into one of gold: their histories together."""
