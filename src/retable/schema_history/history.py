@@ -1,6 +1,6 @@
 """What the schema changes of a source made of one table: its names, its epochs, what is void, where it is held.
 
-Everything here is a value. `trace` (in timeline.py) builds it from the statements of silver, so that two runs
+Everything here is a value. `trace` (trace.py) builds it from the statements of silver, so that two runs
 over the same statements see the same tables, columns and ids, whatever was replayed before.
 """
 
@@ -161,9 +161,8 @@ class TableHistory:
     dropped from there on. `key_changes` are those at which its primary key came, went or changed. `ended` is where
     it was dropped and its rows stay. `skipped` are the places of rows that a person decided to leave out. One of
     several that go into one is `called` as it was at its end wherever a hold stops it, and its rows have its `label`.
-    `shards` are
-    the source's tables that go into this one together, if it is made of such (sharded.py), and `cut` gives it as it was
-    where a hold stops it.
+    `shards` are the source's tables that go into this one together, if it is made of such (shards/joined.py), and `cut`
+    gives it as it was where a hold stops it.
     """
 
     identity: str
