@@ -1,9 +1,9 @@
 """All stages of a window in one JVM: `spark-submit window.py --settings S --source N --window W --run-id R`."""
 
 from retable.decode.spark import decode
-from retable.gold.spark import replay
 from retable.job import run_stages
 from retable.land.spark import record_and_land
+from retable.replay.spark import replay
 
 if __name__ == "__main__":
     run_stages("window", [record_and_land, decode, replay])

@@ -6,7 +6,6 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from retable.gold.silver import silver_files
 from retable.ledger.catalog import Lake
 from retable.ledger.rows import EvidenceRow, LedgerRow, Stage
 from retable.ledger.tables import QUARANTINE, SILVER
@@ -15,6 +14,7 @@ from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.model.window import Window
+from retable.replay.inputs.silver import silver_files
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 STAGES: tuple[Stage, ...] = ("land", "decode", "replay")

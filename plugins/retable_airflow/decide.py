@@ -208,7 +208,7 @@ def _standing(lake: "Lake", name: str, asked: str | None) -> "GoldState":
 
 def _answers(lake: "Lake", name: str, state: "GoldState") -> dict[str, str]:
     """What each way that fits would do, in the words of `retable hold release`."""
-    from retable.gold.release import count_waiting, dialect_of, fitting_ways, plan_release
+    from retable.replay.release import count_waiting, dialect_of, fitting_ways, plan_release
 
     hold = state.hold
     assert hold is not None

@@ -9,11 +9,11 @@ from captures.test_expected import CAPTURES, differences, messages_of
 from decode.debezium_messages import capture
 from laws.world import World, make_settings
 from retable.errors import InvalidSetting
-from retable.gold.imports import Import
 from retable.model.event import TableName
 from retable.model.schema import ColumnSpec
 from retable.model.schema_change import DeclareTable
 from retable.model.sequence import Sequence
+from retable.replay.inputs.imports import Import
 
 TABLE, GOLD = TableName("shopdb", "public", "all_types"), "gold_shopdb__public.all_types"
 TRUTH = CAPTURES / "truth_postgres" / "final"

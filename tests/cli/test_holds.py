@@ -12,12 +12,12 @@ from feeding import Feed
 from published import publish
 from retable.cli import holds
 from retable.gold.read import find_gold
-from retable.gold.rulings import read_rulings
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_actions, read_decisions
 from retable.ledger.rows import StageReport
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
+from retable.replay.inputs.rulings import read_rulings
 from retable.schema_history.history import Hold
 from retable.schema_history.rulings import REMEDY_APPROVAL, Ruling, RulingKind
 

@@ -10,9 +10,9 @@ from faults.killing import LAST, kill
 from faults.uninterrupted import NOW, Uninterrupted, assert_balanced, copy_lake, gold, left_behind, replay_again, rows
 from retable.decode.spark import decode
 from retable.errors import Fenced
-from retable.gold.spark import replay
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.ledger.catalog import open_lake
+from retable.replay.spark import replay
 from retable.session import build_session
 from retable.settings.load import load_settings
 

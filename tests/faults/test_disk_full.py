@@ -12,9 +12,9 @@ import pytest
 from faults.uninterrupted import NOW, Uninterrupted, assert_balanced, gold, left_behind, prepare, record_all, rows
 from retable.decode.spark import decode
 from retable.errors import EnvironmentFault
-from retable.gold.spark import replay
 from retable.land.spark import land
 from retable.ledger.catalog import open_lake
+from retable.replay.spark import replay
 from retable.session import build_session
 
 SIZE = "24m"

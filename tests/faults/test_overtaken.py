@@ -6,8 +6,8 @@ import pytest
 
 from faults.uninterrupted import NOW, Uninterrupted, assert_balanced, left_behind, replay_again, rows
 from retable.errors import Fenced
-from retable.gold.spark import replay
 from retable.ledger.catalog import open_lake
+from retable.replay.spark import replay
 from retable.session import build_session
 
 
@@ -15,7 +15,7 @@ def test_a_replay_that_another_overtakes_does_not_put_back_what_it_knew_before(
     uninterrupted: Uninterrupted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # One table after the other: all but the first are only known, not yet loaded, when the other run comes by.
-    monkeypatch.setattr("retable.gold.run.THREADS", 1)
+    monkeypatch.setattr("retable.replay.run.THREADS", 1)
     settings = uninterrupted.before("cp1_dml", tmp_path)
     lake, session = open_lake(settings), build_session(settings, "retable tests")
     earlier, later = (uninterrupted.windows[name] for name in ("cp1_dml", "cp2_columns"))

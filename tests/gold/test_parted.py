@@ -17,7 +17,7 @@ from pyiceberg.transforms import parse_transform
 from pyiceberg.types import DateType, DecimalType, LongType, NestedField, StringType, TimestampType
 
 from laws.drawing import EXAMPLES, PHASES, SAME
-from retable.gold.parted import Parted, part
+from retable.gold.iceberg.parted import Parted, part
 from retable.model.partitioning import PartitionField, parse_partition
 from retable.settings.tables import TableRules
 

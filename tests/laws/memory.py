@@ -12,13 +12,13 @@ from retable.errors import Fenced
 from retable.fold.fold import Values
 from retable.gold.evolve import Evolution, Field
 from retable.gold.rows import to_values
-from retable.gold.silver import HALVES, ROW_COLUMNS, table_name
 from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN, GoldState, from_properties
 from retable.gold.store import Columns, Halves, Late, Record, Standing
 from retable.ledger.tables import SILVER
 from retable.model.event import ChangeEvent, TableName
 from retable.model.partitioning import PartitionField
 from retable.model.sequence import Sequence
+from retable.replay.inputs.silver import HALVES, ROW_COLUMNS, table_name
 from retable.schema_history.shards.parts import shard_of
 
 Row = tuple[dict[int, Value], Sequence, str | None]

@@ -10,8 +10,8 @@ from decode.events import canal
 from laws.story import ROW_KINDS
 from laws.test_laws import LAW, orders, stories
 from laws.world import World, make_settings
-from retable.gold.deciding import Deciding
 from retable.model.message import RawMessage
+from retable.replay.table.deciding import Deciding
 
 
 @LAW
@@ -40,7 +40,7 @@ def test_only_the_keys_that_are_not_plain_are_looked_at_one_by_one(monkeypatch: 
     create = canal(1, isDdl=True, type="CREATE", data=None, sql="create table t (id int primary key, v int)")
     world.replay(world.deliver([create, row(2, "INSERT", "1", "1"), row(3, "INSERT", "2", "2")]))
     looked_at = []
-    one_by_one = "retable.gold.deciding.to_events"
+    one_by_one = "retable.replay.table.deciding.to_events"
     real = Deciding._decide_plainly.__globals__["to_events"]
     monkeypatch.setattr(one_by_one, lambda rows, *rest: looked_at.append(rows.num_rows) or real(rows, *rest))
     rows = [

@@ -12,11 +12,11 @@ from laws.test_replays_found import ddl as statement
 from laws.test_replays_found import row, run
 from laws.world import World, make_settings
 from retable.ddl.registry import parse_statement
-from retable.gold.imports import Import
 from retable.model.event import TableName
 from retable.model.message import RawMessage
 from retable.model.schema_change import CreateTable, DeclareTable
 from retable.model.sequence import Sequence
+from retable.replay.inputs.imports import Import
 
 PARENT, CHILD = "gold_shop.p", "gold_shop.c"
 CREATE_PARENT = "create table p (id int primary key, code varchar(9))"

@@ -7,8 +7,8 @@ import pytest
 from decode.events import canal
 from laws.memory import MemoryRows
 from laws.world import World, make_settings
-from retable.gold.silver import ROW_COLUMNS, SKETCH_COLUMNS
 from retable.model.message import RawMessage
+from retable.replay.inputs.silver import ROW_COLUMNS, SKETCH_COLUMNS
 
 
 def statement(offset: int, text: str) -> RawMessage:

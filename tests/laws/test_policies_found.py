@@ -5,7 +5,7 @@ import pytest
 from laws.test_policies import FIRST, NUMBER, TABLE, WORD, ddl, in_every_way, row, run, seen
 from laws.world import World
 from retable.errors import InvalidSetting
-from retable.gold.release import Waiting, Way, fitting_ways, plan_release
+from retable.replay.release import Waiting, Way, fitting_ways, plan_release
 from retable.schema_history.columns import spelling
 from retable.schema_history.history import Hold
 

@@ -13,10 +13,10 @@ from laws.test_shards import insert as insert_into
 from laws.world import World, make_settings
 from retable.fold.fold import Bounds
 from retable.fold.images import strange_columns
-from retable.gold.release import fitting_ways
 from retable.model.message import RawMessage
 from retable.model.row_event import RowEvent
 from retable.model.schema import GoldType
+from retable.replay.release import fitting_ways
 from retable.schema_history.history import TableHistory
 from retable.schema_history.traced import ImplicitColumn
 from verify.pure import Verifier
@@ -44,7 +44,7 @@ class _NeverHeld(Bounds):
 
 
 def replay_with_a_fault(world: World, messages: list[RawMessage]) -> World:
-    with patch("retable.gold.deciding.Bounds", _NeverHeld):
+    with patch("retable.replay.table.deciding.Bounds", _NeverHeld):
         return run([messages], world)
 
 
@@ -103,7 +103,7 @@ class _Endless:
 
 
 def test_a_table_whose_columns_come_to_no_end_is_held_and_the_others_go_on() -> None:
-    with patch("retable.gold.plan.strange_columns", _Endless()):
+    with patch("retable.replay.inputs.plan.strange_columns", _Endless()):
         world = run([PLAIN])
     hold = world.states()[TABLE].hold
     assert hold is not None
@@ -117,6 +117,6 @@ def test_a_table_whose_columns_come_to_no_end_is_held_and_the_others_go_on() -> 
 def test_a_verification_whose_columns_come_to_no_end_says_so() -> None:
     world = run([TWO_TABLES])
     story = cast(Story, Stream([TWO_TABLES], world))
-    with patch("retable.gold.plan.strange_columns", _Endless()):
+    with patch("retable.replay.inputs.plan.strange_columns", _Endless()):
         found = Verifier(story, world).every()[TABLE].findings
     assert ["again and again" in each.what for each in found] == [True]

@@ -11,8 +11,9 @@ import pytest
 from decode.debezium_messages import POSTGRES, SOURCE, column, message, payload, with_schema
 from decode.events import canal, streamx
 from laws.world import Gold, World, make_settings
-from retable.gold import rewriting, state
+from retable.gold import state
 from retable.model.message import RawMessage
+from retable.replay.table import rewriting
 
 TABLE = "gold_shop.t"
 NUMBERS = {"id": "int", "v": "int"}

@@ -12,11 +12,11 @@ from laws.test_laws import LAW, replay_all, seeds, sizes, stories
 from laws.test_policies import TABLE, ddl, row
 from laws.world import World, make_settings
 from retable.errors import NotKept
-from retable.gold.release import Waiting, fitting_ways, plan_release
 from retable.gold.state import Floor, GoldState, from_properties, to_properties
 from retable.model.event import TableName
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
+from retable.replay.release import Waiting, fitting_ways, plan_release
 from retable.simulate import FORMATS as SIMULATED
 from retable.simulate import Delivery
 

@@ -8,7 +8,8 @@ import pytest
 from laws.retaining import retain
 from laws.test_replays_found import CREATE, ONE, TABLE, THREE, TWO, ddl, insert, numbers, row, run
 from laws.world import World, make_settings
-from retable.gold import rewriting, state
+from retable.gold import state
+from retable.replay.table import rewriting
 
 OTHER = insert(90, id="1", v="1", table="z")
 RENAME = ddl(20, "rename table t to u")

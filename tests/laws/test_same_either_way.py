@@ -4,8 +4,8 @@ import pytest
 
 from decode.events import canal
 from laws.world import Gold, World, make_settings
-from retable.gold.deciding import Deciding
 from retable.model.message import RawMessage
+from retable.replay.table.deciding import Deciding
 from retable.settings.load import Settings
 
 Windows = list[list[RawMessage]]

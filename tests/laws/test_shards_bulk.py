@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from laws.test_laws import LAW
 from laws.test_shards import FIRST, KEYED, alter, change, create, ddl, insert, rows, update, world_of
 from laws.world import World
-from retable.gold.deciding import Deciding
 from retable.gold.store import GoldTable
-from retable.gold.work import Decision, Work
 from retable.model.message import RawMessage
+from retable.replay.table.deciding import Deciding
+from retable.replay.table.work import Decision, Work
 
 SHARDS = st.integers(0, 2)
 IDS, VALUES = st.sampled_from(["1", "2", "3"]), st.sampled_from(["1", "2", "none"])

@@ -18,7 +18,7 @@ from laws.test_shards import (
     update,
     world_of,
 )
-from retable.gold.release import Waiting, plan_release
+from retable.replay.release import Waiting, plan_release
 from retable.schema_history.rulings import RulingKind
 
 

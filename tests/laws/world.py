@@ -13,19 +13,19 @@ from laws.memory import LoadedTable, MemoryCatalog, MemoryRows, Table, to_record
 from retable.decode.context import context_of
 from retable.decode.imported import known_keys
 from retable.decode.registry import decode_message
-from retable.gold.imports import Import, Imports
-from retable.gold.past import Past
-from retable.gold.record import ledger_rows, table_row
 from retable.gold.render import json_rows
 from retable.gold.rows import to_column
-from retable.gold.run import Replayed, Run
 from retable.gold.state import GoldState, from_properties
 from retable.gold.store import Lane
-from retable.gold.suspects import Suspect
 from retable.ledger.baselines import NO_BASELINES, Baselines
 from retable.ledger.rows import TableRow
 from retable.model.message import RawMessage
 from retable.model.window import Window, window_name
+from retable.replay.inputs.imports import Import, Imports
+from retable.replay.inputs.past import Past
+from retable.replay.record import ledger_rows, table_row
+from retable.replay.references.suspects import Suspect
+from retable.replay.run import Replayed, Run
 from retable.schema_history.history import Hold
 from retable.schema_history.rulings import Ruling, RulingKind
 from retable.settings.load import Settings

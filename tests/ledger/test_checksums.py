@@ -18,9 +18,9 @@ from pyiceberg.table import FileScanTask
 from pyroaring import BitMap
 
 from retable.errors import DamagedFile
-from retable.gold.files import write_parts
-from retable.gold.key_rows import find_rows
-from retable.gold.parted import Parted
+from retable.gold.iceberg.files import write_parts
+from retable.gold.iceberg.key_rows import find_rows
+from retable.gold.iceberg.parted import Parted
 from retable.ledger.catalog import open_lake
 from retable.ledger.data_files import FileReader, PartitionWriter
 from retable.ledger.small_files import read_rows

@@ -16,7 +16,6 @@ from laws.world import FIRST, HOUR, NOW
 from onboard.schemas import shops_dump
 from onboard.test_baseline import copied
 from retable.decode.spark import decode
-from retable.gold.spark import replay_piece
 from retable.land.objects import objects_of
 from retable.land.spark import land
 from retable.ledger.read import read_baselines
@@ -29,6 +28,7 @@ from retable.onboard.baseline import Target, land_baseline
 from retable.onboard.copies import CsvForm, open_copy
 from retable.onboard.dumps import read_dump
 from retable.onboard.imports import plan_import
+from retable.replay.spark import replay_piece
 from retable.shadow.difference import compare_shadow
 from retable.shadow.lake import shadow_lake
 from retable.shadow.plan import check_ask

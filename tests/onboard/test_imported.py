@@ -12,11 +12,11 @@ from laws.story import FORMATS, Story, differences, message, tell
 from laws.test_laws import COLUMN_KINDS, LAW, deliveries, seeds, sizes
 from laws.world import World, make_settings
 from retable.ddl.registry import parse_statement
-from retable.gold.imports import Import
 from retable.model.event import TableName
 from retable.model.message import RawMessage
 from retable.model.schema_change import CreateTable, DeclareTable
 from retable.model.sequence import LOWEST, Sequence
+from retable.replay.inputs.imports import Import
 from retable.simulate import ROW_KINDS, Delivery
 from retable.simulate.database import Table
 from retable.simulate.sql import Pen

@@ -50,8 +50,8 @@ def test_no_statement_is_made_of_what_a_message_says() -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "sql"
     }
     assert told == {
-        ("src/retable/gold/spark.py", "f'DELETE FROM "),
-        ("src/retable/gold/iceberg.py", "f'USE "),
+        ("src/retable/replay/spark.py", "f'DELETE FROM "),
+        ("src/retable/gold/iceberg/table.py", "f'USE "),
         ("src/retable/upkeep/spark.py", "f'USE "),
     }
 

@@ -11,11 +11,11 @@ from datetime import datetime
 from retable.decode.spark import decode
 from retable.errors import RetableError
 from retable.exits import exit_code
-from retable.gold.spark import replay
 from retable.land.spark import record_and_land
 from retable.ledger.catalog import open_lake
 from retable.ledger.faults import spark_explained
 from retable.ledger.rows import StageReport
+from retable.replay.spark import replay
 from retable.session import build_session
 from retable.settings.load import load_settings
 

@@ -98,8 +98,8 @@ class LakeShop:
 
     def run_stage(self, spark: "SparkSession", stage: str, window: str, run: str) -> None:
         from retable.decode.spark import decode
-        from retable.gold.spark import replay
         from retable.land.spark import land
+        from retable.replay.spark import replay
 
         act = {"land": land, "decode": decode, "replay": replay}[stage]
         act(spark, self.lake, self.settings.source("shop"), window, f"{run}-{stage}", NOW)

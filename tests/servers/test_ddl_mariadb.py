@@ -14,10 +14,10 @@ from retable.ddl.types import gold_type
 from retable.decode.values import ValueRules
 from retable.errors import RetableError
 from retable.fold.cells import default_of
-from retable.gold.rules import Rules
 from retable.model.event import TableName
 from retable.model.schema_change import AddColumn, ChangeColumn
 from retable.model.sequence import Sequence
+from retable.replay.inputs.rules import Rules
 from retable.schema_history.history import TableHistory
 from retable.schema_history.statement import Statement
 from retable.schema_history.trace import trace

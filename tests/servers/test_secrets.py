@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from retable.settings.load import load_settings
 from retable.decode.spark import decode
-from retable.gold.spark import replay
+from retable.replay.spark import replay
 from retable.land.spark import land
 from retable.ledger.catalog import open_lake
 from retable.session import build_session

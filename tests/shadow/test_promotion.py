@@ -9,9 +9,7 @@ from pyspark.sql import SparkSession
 
 from laws.world import FIRST, HOUR, NOW
 from retable.errors import InvalidSetting, NotFound, NotKept
-from retable.gold.imports import Import, import_row
 from retable.gold.read import find_gold
-from retable.gold.rulings import ruling_row
 from retable.gold.state import Floor, GoldState, to_properties
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_actions, read_ledger
@@ -22,6 +20,8 @@ from retable.model.schema import ColumnSpec
 from retable.model.schema_change import DeclareTable
 from retable.model.sequence import Sequence
 from retable.model.window import window_name
+from retable.replay.inputs.imports import Import, import_row
+from retable.replay.inputs.rulings import ruling_row
 from retable.schema_history.history import Hold
 from retable.schema_history.rulings import Ruling
 from retable.shadow.lake import Shadow, find_shadow

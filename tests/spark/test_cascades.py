@@ -13,8 +13,8 @@ from laws.test_cascades import CHILD, GONE, at, child, parent, rows, tables
 from laws.world import FIRST, NOW
 from retable.cli.app import app
 from retable.freshness.catalog import ask
-from retable.gold.suspects import open_suspects
 from retable.model.message import RawMessage
+from retable.replay.references.suspects import open_suspects
 
 
 @pytest.fixture

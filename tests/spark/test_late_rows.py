@@ -7,10 +7,10 @@ from pyspark.sql import SparkSession
 
 from captures.test_expected import messages_of
 from laws.spark_world import open_lake_in
-from retable.gold.spark import SparkRows
 from retable.gold.store import Late
 from retable.model.event import TableName
 from retable.model.sequence import LOWEST, Sequence
+from retable.replay.spark import SparkRows
 
 
 def test_a_keys_story_is_read_from_any_sequence_on_the_lowest_too(tmp_path: Path, spark: SparkSession) -> None:

@@ -11,9 +11,9 @@ from lakes import FreshLake
 from laws.spark_world import SparkWorld, open_lake_in
 from laws.world import NOW
 from reading.engines import ENGINES
-from retable.gold.spark import rebuild
 from retable.ledger.catalog import open_lake
 from retable.model.message import RawMessage
+from retable.replay.spark import rebuild
 from retable.settings.load import CATALOG, load_settings
 
 TABLE = "gold_shop.t"

@@ -10,10 +10,10 @@ from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_policies import CHANGE, DROP, FIRST, LATER, TABLE, WORD, ddl, row
 from laws.world import NOW
 from retable.gold.read import find_gold
-from retable.gold.rulings import ruling_row
-from retable.gold.spark import rebuild
 from retable.ledger.write import append_rows
 from retable.model.message import RawMessage
+from retable.replay.inputs.rulings import ruling_row
+from retable.replay.spark import rebuild
 from retable.schema_history.rulings import Ruling
 
 

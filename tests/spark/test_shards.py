@@ -31,15 +31,15 @@ from reading.engines import ENGINES
 from retable.cli.baseline import find_table, part_of, target_of
 from retable.errors import InvalidSetting
 from retable.gold.read import is_retired
-from retable.gold.release import Way, count_waiting, plan_release
-from retable.gold.rulings import ruling_row
-from retable.gold.spark import rebuild, replay_piece
 from retable.ledger.catalog import open_lake
 from retable.ledger.write import append_rows
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 from retable.onboard.baseline import land_baseline
 from retable.onboard.copies import CsvForm, open_copy
+from retable.replay.inputs.rulings import ruling_row
+from retable.replay.release import Way, count_waiting, plan_release
+from retable.replay.spark import rebuild, replay_piece
 from retable.settings.load import load_settings
 from retable.verify.outlook import look_ahead
 from verify.test_spark import both

@@ -13,14 +13,14 @@ from laws.world import FIRST, HOUR, NOW
 from retable.decode.spark import decode
 from retable.errors import NotKept
 from retable.gold.read import find_gold
-from retable.gold.release import count_waiting, plan_release
-from retable.gold.rulings import ruling_row
-from retable.gold.spark import rebuild, replay
 from retable.land.spark import land
 from retable.ledger.kept import kept_from
 from retable.ledger.read import read_ledger, read_upkeep
 from retable.ledger.write import append_rows
 from retable.model.window import window_name
+from retable.replay.inputs.rulings import ruling_row
+from retable.replay.release import count_waiting, plan_release
+from retable.replay.spark import rebuild, replay
 from retable.shadow.plan import check_ask
 from retable.upkeep.look import choose, places
 from retable.upkeep.outlook import look_at_retention

@@ -11,10 +11,10 @@ from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_policies import TABLE, row
 from retable.errors import NotFound
 from retable.gold.read import find_gold, read_cut
-from retable.gold.silver import silver_files
 from retable.ledger.catalog import open_lake
 from retable.ledger.leases import LENGTH, Lease, leased
 from retable.ledger.read import read_ledger, read_upkeep
+from retable.replay.inputs.silver import silver_files
 from retable.settings.load import load_settings
 from retable.upkeep.look import Place, choose, places
 from retable.upkeep.plan import plan_place

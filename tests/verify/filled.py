@@ -15,7 +15,6 @@ from laws.story import Story, message
 from laws.world import FIRST, HOUR, NOW, World
 from retable.decode.registry import source_format
 from retable.decode.silver import events_to_batch
-from retable.gold.silver import silver_files
 from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
 from retable.land.bronze import to_batches
 from retable.ledger.catalog import Lake, open_lake
@@ -23,6 +22,7 @@ from retable.ledger.rows import CutRow, LedgerRow, Stage
 from retable.ledger.tables import OPS
 from retable.ledger.write import append_rows
 from retable.model.event import ROW_OPS, ChangeEvent
+from retable.replay.inputs.silver import silver_files
 from retable.settings.load import load_settings
 from verify.pure import standing
 

@@ -12,12 +12,12 @@ from laws.memory import Table
 from laws.story import Story, tell
 from laws.world import World
 from retable.decode.silver import events_to_batch
-from retable.gold.known import known_tables
 from retable.gold.rows import sequence_type, to_column
-from retable.gold.rules import Rules
 from retable.gold.state import SEQUENCE_COLUMN, Floor, GoldState
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
+from retable.replay.inputs.known import known_tables
+from retable.replay.inputs.rules import Rules
 from retable.simulate import Delivery
 from retable.upkeep.silver_rows import extents
 from retable.verify.decoded import read_statements

@@ -11,9 +11,9 @@ from retable.cli.output import say
 from retable.freshness.blockers import ACCEPT_ROWS, half_of, open_halves
 from retable.freshness.catalog import record, source_of
 from retable.gold.read import find_gold
-from retable.gold.suspects import open_suspects
 from retable.ledger.rows import ActionRow, Row
 from retable.ledger.write import append_rows
+from retable.replay.references.suspects import open_suspects
 
 
 def accept_rows(

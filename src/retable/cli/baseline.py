@@ -13,7 +13,6 @@ from retable.cli.progress import Progress
 from retable.cli.run import running_spark
 from retable.cli.schema_import import PasswordEnv
 from retable.errors import InvalidSetting, NotFound
-from retable.gold.imports import read_schema_imports
 from retable.gold.names import gold_table
 from retable.gold.read import find_lost, gold_states
 from retable.gold.state import GoldState
@@ -31,6 +30,7 @@ from retable.onboard.imports import START, position_of, read_start
 from retable.onboard.key_spelling import spellings
 from retable.onboard.ordering import scope_of
 from retable.onboard.schema import Schema
+from retable.replay.inputs.imports import read_schema_imports
 from retable.settings.load import read_variable
 from retable.settings.sources import SourceSettings
 
@@ -202,6 +202,6 @@ def replay_pieces(lake: Lake, source: SourceSettings, pieces: list[BaselineRow])
 
 def _door() -> Any:
     # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
-    from retable.gold.spark import replay_piece
+    from retable.replay.spark import replay_piece
 
     return replay_piece

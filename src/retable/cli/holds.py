@@ -14,14 +14,14 @@ from retable.cli.run import call_attention_to_rebuilt, running_spark
 from retable.errors import NotFound
 from retable.gold.damage import with_recorded_hold
 from retable.gold.read import find_known, is_retired, known_states
-from retable.gold.release import Release, Way, count_waiting, dialect_of, plan_rebuild, plan_release
-from retable.gold.repeats import find_repeats, hint_of, later_ones
-from retable.gold.rulings import ruling_row
 from retable.gold.state import hold_json
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_tables
 from retable.ledger.rows import ActionRow, StageReport
 from retable.ledger.write import append_rows
+from retable.replay.inputs.rulings import ruling_row
+from retable.replay.release import Release, Way, count_waiting, dialect_of, plan_rebuild, plan_release
+from retable.replay.repeats import find_repeats, hint_of, later_ones
 from retable.schema_history.history import Hold
 
 _HOW = "say how the table goes on: --retry, --skip, --as 'ALTER ...', --approve, --reject or --rebuild, one of them"
@@ -153,6 +153,6 @@ def _record(lake: Lake, source: str, table: str, release: Release, reason: str, 
 
 def _rebuild_door() -> Callable[..., StageReport]:
     # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
-    from retable.gold.spark import rebuild
+    from retable.replay.spark import rebuild
 
     return rebuild

@@ -24,11 +24,11 @@ from retable.gold.read import (
     snapshot_of_cut,
 )
 from retable.gold.render import json_rows
-from retable.gold.suspects import open_suspects
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_schema_changes
 from retable.ledger.rows import SchemaChangeRow
 from retable.model.sequence import parse_sequence
+from retable.replay.references.suspects import open_suspects
 
 
 class RowFormat(StrEnum):

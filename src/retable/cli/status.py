@@ -15,17 +15,17 @@ from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import read_facts
 from retable.freshness.gate import Standing, judge, spell
 from retable.freshness.sla import find_late
-from retable.gold.baselines import read_unfinished
 from retable.gold.names import gold_table
 from retable.gold.read import is_retired, known_states
 from retable.gold.state import GoldState
-from retable.gold.suspects import open_suspects, told_of
 from retable.ledger.baselines import Unfinished
 from retable.ledger.catalog import Lake
 from retable.ledger.kept import KEPT_LAYERS, KeptLayer, kept_from
 from retable.ledger.quarantine import read_open
 from retable.ledger.read import read_ledger
 from retable.ledger.windows import read_windows
+from retable.replay.inputs.baselines import read_unfinished
+from retable.replay.references.suspects import open_suspects, told_of
 from retable.settings.sources import SourceSettings
 
 _STAGES = ("land", "decode", "replay")

@@ -15,10 +15,7 @@ from pyiceberg.expressions.literals import literal
 
 from retable.freshness.gate import Blocker, Cause
 from retable.freshness.watermark import Watermarks
-from retable.gold.baselines import read_unfinished
-from retable.gold.claims import Moved
 from retable.gold.state import GoldState
-from retable.gold.suspects import open_suspects, remedy_of, told_of
 from retable.ledger.baselines import Unfinished
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
@@ -27,6 +24,9 @@ from retable.ledger.read import read_actions, read_ledger, read_schema_changes, 
 from retable.ledger.rows import SuspectRow
 from retable.model.event import TableName
 from retable.model.sequence import Sequence, parse_sequence
+from retable.replay.inputs.baselines import read_unfinished
+from retable.replay.inputs.claims import Moved
+from retable.replay.references.suspects import open_suspects, remedy_of, told_of
 from retable.schema_history.history import Hold
 from retable.schema_history.shards.joined import is_sharded
 from retable.schema_history.shards.parts import source_part

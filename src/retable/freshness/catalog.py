@@ -11,7 +11,6 @@ from retable.freshness.gaps import read_gaps
 from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge, standing_of
 from retable.freshness.progress import Progress, decoded_anew, read_progress, read_promises, watermarks_before
 from retable.freshness.watermark import Line, Watermarks, to_rows
-from retable.gold.claims import Moved, find_moved
 from retable.gold.damage import rows_by_name, unread_state, with_recorded_hold
 from retable.gold.described import state_of
 from retable.gold.names import gold_table
@@ -22,6 +21,7 @@ from retable.ledger.read import read_cuts, read_ledger, read_tables, read_waterm
 from retable.ledger.rows import TableRow, WatermarkRow
 from retable.ledger.write import append_rows
 from retable.model.evidence import GRADES, Grade
+from retable.replay.inputs.claims import Moved, find_moved
 from retable.schema_history.shards.joined import is_sharded
 from retable.settings.sources import SourceSettings
 

@@ -1,1 +1,1 @@
-"""The only room that changes gold: expand, write on a branch, contract in one transaction."""
+"""The Iceberg tables of gold: their state, names and columns, and how they are read and written."""

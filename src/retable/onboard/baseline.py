@@ -15,7 +15,6 @@ from pyiceberg.expressions.literals import literal
 from retable.decode.baseline_form import baseline_wire
 from retable.decode.silver import events_to_batch
 from retable.errors import InvalidSetting
-from retable.gold.baselines import read_unfinished
 from retable.gold.render import json_rows
 from retable.ledger.baselines import identify, piece_number, piece_window
 from retable.ledger.catalog import Lake
@@ -28,6 +27,7 @@ from retable.model.event import Address, ChangeEvent, TableName
 from retable.model.sequence import Sequence, parse_sequence
 from retable.onboard.copies import Copy
 from retable.onboard.key_spelling import Spelling, spelling_in_copy
+from retable.replay.inputs.baselines import read_unfinished
 from retable.settings.sources import SourceSettings
 
 PIECE_ROWS = 200_000

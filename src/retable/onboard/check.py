@@ -7,7 +7,6 @@ from retable.decode.context import context_of
 from retable.decode.imported import imported_keys, known_keys
 from retable.decode.registry import decode_message, source_format
 from retable.errors import MessageError
-from retable.gold.imports import Imports, read_schema_imports
 from retable.gold.names import gold_table
 from retable.gold.read import gold_states
 from retable.gold.state import GoldState
@@ -16,6 +15,7 @@ from retable.model.event import ChangeEvent, TableName
 from retable.onboard.hours import Hours, find_hours
 from retable.onboard.sampling import Place, Sampled, sample
 from retable.onboard.trial import Tried, try_out
+from retable.replay.inputs.imports import Imports, read_schema_imports
 from retable.settings.load import Settings
 from retable.settings.sources import FilesSource, Source
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from retable.errors import InvalidSetting
-from retable.gold.imports import Import, import_row, read_schema_imports, to_json
 from retable.ledger.catalog import Lake
 from retable.ledger.rows import ImportRow
 from retable.model.event import TableName
@@ -14,6 +13,7 @@ from retable.model.schema import ColumnSpec
 from retable.model.schema_change import DeclareTable
 from retable.model.sequence import LOWEST, Sequence
 from retable.onboard.schema import Schema, Unread
+from retable.replay.inputs.imports import Import, import_row, read_schema_imports, to_json
 from retable.schema_history.columns import spelling
 from retable.settings.sources import SourceSettings
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Literal
 
 from retable.ddl.types import gold_type
-from retable.gold.imports import Import
 from retable.gold.state import GoldState
 from retable.model.schema import GoldType
+from retable.replay.inputs.imports import Import
 
 Spelling = Literal["digits", "text"]
 

@@ -3,11 +3,11 @@
 from pyiceberg.expressions import And, EqualTo, GreaterThanOrEqual, NotNull, Reference
 from pyiceberg.expressions.literals import literal
 
-from retable.gold.imports import read_schema_imports
 from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
 from retable.model.event import Scope
+from retable.replay.inputs.imports import read_schema_imports
 from retable.settings.sources import SourceSettings
 
 INSIDE_PARTITIONS = frozenset({"canal_json", "dts_avro", "lindorm_debezium"})

@@ -8,16 +8,16 @@ from retable.decode.silver import events_to_batch
 from retable.errors import KeyUnknown, MessageError, TableError
 from retable.fold.fold import Bounds
 from retable.fold.images import TableReader
-from retable.gold.histories import read_known, read_told
-from retable.gold.plan import Tables
-from retable.gold.rounds import Widenings
-from retable.gold.rules import Rules
-from retable.gold.silver import by_name, to_event
 from retable.gold.store import Record
 from retable.ledger.catalog import Lake
 from retable.model.event import ChangeEvent, TableName
 from retable.model.row_event import RowEvent
 from retable.model.schema_change import Unsupported
+from retable.replay.inputs.histories import read_known, read_told
+from retable.replay.inputs.plan import Tables
+from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.silver import by_name, to_event
+from retable.replay.table.rounds import Widenings
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.statement import Statement
 from retable.schema_history.traced import ImplicitColumn

@@ -16,7 +16,6 @@ from sqlalchemy.orm import Session
 from retable.errors import RetableError
 from retable.gold.damage import LACKS_COMMITS
 from retable.gold.read import find_gold
-from retable.gold.record import table_row
 from retable.ledger.catalog import Lake, close_lake, connect, open_lake_to_read
 from retable.ledger.data_files import FORMER_LOCATION
 from retable.ledger.faults import explained
@@ -26,6 +25,7 @@ from retable.ledger.sqlite_file import use_write_ahead_log
 from retable.ledger.warehouse import LAKE_TABLE, Warehouse
 from retable.ledger.write import append_rows
 from retable.recovery.tables import moved
+from retable.replay.record import table_row
 from retable.settings.catalogs import SqliteCatalog
 from retable.settings.load import Settings
 

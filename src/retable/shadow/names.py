@@ -1,16 +1,16 @@
 """Every name under which rows of a table may have come, by the statements of silver."""
 
-from retable.gold.baselines import read_whole_baselines
-from retable.gold.histories import read_known
-from retable.gold.imports import read_schema_imports
 from retable.gold.read import find_gold
-from retable.gold.rules import Rules
-from retable.gold.rulings import read_rulings
-from retable.gold.silver import read_statements
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_ledger
 from retable.ledger.windows import read_windows
 from retable.model.event import TableName
+from retable.replay.inputs.baselines import read_whole_baselines
+from retable.replay.inputs.histories import read_known
+from retable.replay.inputs.imports import read_schema_imports
+from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.rulings import read_rulings
+from retable.replay.inputs.silver import read_statements
 from retable.shadow.plan import Ask
 from retable.verify import decoded
 from retable.verify.rebuild import Told, names_of

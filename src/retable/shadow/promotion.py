@@ -4,16 +4,16 @@ from collections.abc import Iterator
 
 from retable.decode.registry import source_format
 from retable.errors import InvalidSetting
-from retable.gold.baselines import read_whole_baselines
-from retable.gold.imports import read_schema_imports
 from retable.gold.read import find_gold
-from retable.gold.rulings import read_rulings
 from retable.gold.state import GoldState
 from retable.ledger.baselines import identify
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_ledger
 from retable.ledger.windows import find_window
 from retable.model.window import window_name
+from retable.replay.inputs.baselines import read_whole_baselines
+from retable.replay.inputs.imports import read_schema_imports
+from retable.replay.inputs.rulings import read_rulings
 from retable.shadow.lake import Shadow, shadow_source
 from retable.shadow.plan import check_ask
 

@@ -11,12 +11,12 @@ from pyspark.sql import functions as sf
 
 from retable.decode.spark import decode
 from retable.gold.read import find_gold
-from retable.gold.spark import rebuild, replay
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import spark_explained
 from retable.ledger.rows import ActionRow, StageReport
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
+from retable.replay.spark import rebuild, replay
 from retable.session import build_session
 from retable.settings.load import CATALOG
 from retable.shadow.lake import (

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from retable.gold.baselines import read_whole_baselines
-from retable.gold.histories import trace_tables
-from retable.gold.past import NO_FILES
 from retable.gold.read import known_states
-from retable.gold.silver import silver_files
 from retable.ledger.catalog import Lake
 from retable.ledger.kept import KEPT_LAYERS, KeptLayer, is_dropped, kept_from
 from retable.ledger.quarantine import read_open
 from retable.ledger.read import read_ledger
 from retable.ledger.windows import read_windows
 from retable.model.event import TableName
+from retable.replay.inputs.baselines import read_whole_baselines
+from retable.replay.inputs.histories import trace_tables
+from retable.replay.inputs.past import NO_FILES
+from retable.replay.inputs.silver import silver_files
 from retable.settings.sources import SourceSettings
 from retable.upkeep.retention import Cut, Owner, WindowFacts, cut, owners_of, settled_through
 

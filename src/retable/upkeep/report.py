@@ -6,11 +6,11 @@ from datetime import datetime
 
 from retable.errors import DamagedFile
 from retable.gold.read import find_gold
-from retable.gold.record import cut_rows
 from retable.ledger.catalog import Lake
 from retable.ledger.read import read_cuts
 from retable.ledger.rows import UpkeepRow
 from retable.ledger.write import append_rows
+from retable.replay.record import cut_rows
 from retable.upkeep.look import Place
 
 

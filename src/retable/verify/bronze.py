@@ -7,12 +7,7 @@ from pathlib import Path
 from pyiceberg.table import Table
 
 from retable.errors import InvalidSetting
-from retable.gold.baselines import read_whole_baselines
-from retable.gold.histories import read_known
-from retable.gold.imports import read_schema_imports
 from retable.gold.read import feeds, find_gold
-from retable.gold.rules import Rules
-from retable.gold.rulings import read_rulings
 from retable.gold.state import SEQUENCE_COLUMN, Floor, GoldState
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
@@ -22,6 +17,11 @@ from retable.ledger.rows import LedgerRow
 from retable.ledger.windows import read_windows
 from retable.model.schema import parse_gold_type
 from retable.model.sequence import LOWEST, Sequence, parse_sequence
+from retable.replay.inputs.baselines import read_whole_baselines
+from retable.replay.inputs.histories import read_known
+from retable.replay.inputs.imports import read_schema_imports
+from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.rulings import read_rulings
 from retable.settings.sources import SourceSettings
 from retable.verify.decoded import Decoded, Decoder, dropped_statements, read_baseline_rows, read_statements
 from retable.verify.findings import Finding, Report

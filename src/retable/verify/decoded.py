@@ -14,8 +14,6 @@ from retable.decode.imported import imported_keys, known_keys
 from retable.decode.registry import decode_message
 from retable.decode.silver import events_to_batch, rows_to_events
 from retable.errors import MessageError
-from retable.gold import silver
-from retable.gold.silver import system_of, taken, to_statement
 from retable.gold.store import Record
 from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.catalog import Lake
@@ -25,6 +23,8 @@ from retable.ledger.windows import as_recorded
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.window import Window
+from retable.replay.inputs import silver
+from retable.replay.inputs.silver import system_of, taken, to_statement
 from retable.schema_history.timeline import Statement
 from retable.settings.sources import SourceSettings
 from retable.verify.spill import Spill

@@ -8,9 +8,7 @@ from pyiceberg.expressions.literals import literal
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
-from retable.gold.past import NO_FILES
 from retable.gold.read import find_gold
-from retable.gold.silver import silver_files
 from retable.gold.state import GoldState
 from retable.ledger.catalog import Lake
 from retable.ledger.faults import explained
@@ -19,6 +17,8 @@ from retable.ledger.read import read_cuts, read_ledger, read_ledger_whole
 from retable.ledger.rows import LedgerRow
 from retable.ledger.windows import read_windows
 from retable.model.window import Window
+from retable.replay.inputs.past import NO_FILES
+from retable.replay.inputs.silver import silver_files
 from retable.verify.chain import Chain, Made, Named, check_chain
 from retable.verify.findings import Finding, Report
 from retable.verify.windows import Accounts, Address, as_counted, check_accounts, check_tiling

@@ -8,11 +8,7 @@ from typing import Literal
 
 from retable.decode.registry import source_format
 from retable.errors import SettingsError
-from retable.gold.claims import find_moved
-from retable.gold.imports import read_schema_imports
-from retable.gold.past import NO_FILES
 from retable.gold.read import feeds, gold_states, known_states
-from retable.gold.silver import silver_files
 from retable.gold.state import GoldState
 from retable.land.due import look
 from retable.ledger.catalog import Lake
@@ -23,6 +19,10 @@ from retable.ledger.read import read_ledger
 from retable.ledger.rows import LedgerRow, Stage
 from retable.ledger.windows import read_windows
 from retable.model.window import Window
+from retable.replay.inputs.claims import find_moved
+from retable.replay.inputs.imports import read_schema_imports
+from retable.replay.inputs.past import NO_FILES
+from retable.replay.inputs.silver import silver_files
 from retable.schema_history.history import Hold
 from retable.settings.sources import Source
 

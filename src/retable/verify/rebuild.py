@@ -18,15 +18,15 @@ from retable.fold.exactness import cast_hold
 from retable.fold.fold import Bounds, Folded, Key, Values
 from retable.fold.images import TableReader
 from retable.fold.stages import fold_stages, stages_of
-from retable.gold.plan import Tables
-from retable.gold.rounds import A_BUG, Widenings
-from retable.gold.rules import Rules
-from retable.gold.silver import table_name, to_event
 from retable.gold.state import Floor, GoldState
 from retable.model.event import TableName
 from retable.model.row_event import Half, Pair, RowEvent
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
+from retable.replay.inputs.plan import Tables
+from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.silver import table_name, to_event
+from retable.replay.table.rounds import A_BUG, Widenings
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.shards.joined import of_shard
 from retable.schema_history.timeline import Statement

@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from retable.errors import TableError
 from retable.fold.fold import Folded, Values
-from retable.gold.plan import Tables
 from retable.gold.rows import to_values
 from retable.gold.state import SEQUENCE_COLUMN, Floor, GoldState
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence, parse_sequence
+from retable.replay.inputs.plan import Tables
 from retable.schema_history.history import TableHistory
 from retable.schema_history.shards.parts import source_part
 from retable.schema_history.timeline import Statement

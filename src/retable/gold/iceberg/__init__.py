@@ -1,0 +1,1 @@
+"""The gold tables in Iceberg: how their rows and columns are written."""

@@ -1,0 +1,31 @@
+"""Rows of gold as data files, which nothing points at until they are appended.
+
+Through Spark each row would go into the plan of a job and back out of it: that took longer than all else of an append
+(docs/performance.md).
+"""
+
+import uuid
+from collections.abc import Iterable
+
+import pyarrow as pa
+from pyiceberg.io import FileIO
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import WriteTask
+from pyiceberg.table.metadata import TableMetadata
+
+from retable.gold.iceberg.parted import Parted, Values
+from retable.ledger.checksums import write_file
+
+_BYTES = 512 << 20
+
+
+def write_parts(io: FileIO, metadata: TableMetadata, parts: Iterable[Parted]) -> list[tuple[Values, DataFile]]:
+    """Write the rows of each part, with all columns of the table, as files of bounded size, each told by its part."""
+    schema = metadata.schema()
+    pieces: list[tuple[Values, pa.Table]] = []
+    for part in parts:
+        rows = part.rows.select([field.name for field in schema.fields])
+        size = max(1, rows.num_rows * _BYTES // max(rows.nbytes, 1))
+        pieces += [(part.values, rows.slice(start, size)) for start in range(0, rows.num_rows, size)]
+    tasks = (WriteTask(uuid.uuid4(), at, schema, rows.to_batches()) for at, (_, rows) in enumerate(pieces))
+    return [(values, file) for (values, _), file in zip(pieces, write_file(io, metadata, tasks), strict=True)]

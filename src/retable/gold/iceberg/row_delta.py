@@ -1,0 +1,269 @@
+"""Rows that go and rows that come as one change of a table: deletion vectors and data files, written beside it.
+
+Iceberg's own writer, in the JVM, makes the vectors; which rows they name is found by Arrow in this process. A `MERGE`
+found them by a job over the keys of the whole table: that took half of the time of a replay (docs/performance.md).
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, Protocol
+
+import pyarrow as pa
+from pyiceberg.io import FileIO
+from pyiceberg.manifest import DataFile as Written
+from pyiceberg.table.metadata import TableMetadata
+
+from retable.decode.values import Value
+from retable.gold.iceberg.files import write_parts
+from retable.gold.iceberg.key_rows import can_find, ends, find_rows
+from retable.gold.iceberg.parted import Reparting, Values, part
+from retable.ledger.checksums import read_vector
+from retable.model.schema import GoldType
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A data file of a table, with the files in the JVM that delete rows of it, and the partition that it is of."""
+
+    path: str
+    deletes: tuple[Any, ...]
+    spec: Any
+    partition: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Deletion vectors in the JVM: those that come, and those that they replace."""
+
+    added: list[Any]
+    replaced: list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Files that nothing points at yet: what a run has written, and what its snapshot says of it."""
+
+    vectors: Vectors
+    files: list[Any]
+    summary: dict[str, str]
+
+    def add_to(self, change: Any) -> None:
+        for name, value in self.summary.items():
+            change.set(name, value)
+        for vector in self.vectors.added:
+            change.addDeletes(vector)
+        for vector in self.vectors.replaced:
+            change.removeDeletes(vector)
+        for file in self.files:
+            change.addRows(file)
+        change.commit()
+
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+"""How Iceberg's builder of files reads a null among the values of a partition; it may be the text of a row, too."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Jvm(Protocol):
+    """The JVM of Spark: its gateway, and its classes and their static members by name."""
+
+    @property
+    def gateway(self) -> Any: ...
+
+    def java(self, path: str) -> Any: ...
+
+
+class RowWriter:
+    """Writes files of one loaded table. `literal` makes a value of a named column one of the JVM."""
+
+    def __init__(
+        self, jvm: Jvm, table: Any, metadata: TableMetadata, io: FileIO, literal: Callable[[str, Value], Any]
+    ) -> None:
+        self._jvm = jvm
+        self._table = table
+        self._metadata = metadata
+        self._io = io
+        self._literal = literal
+
+    def _iceberg(self, path: str) -> Any:
+        return self._jvm.java(f"org.apache.iceberg.{path}")
+
+    def prepare(
+        self, snapshot_id: int, keys: pa.Table | None, rows: pa.Table, summary: dict[str, str]
+    ) -> Prepared | None:
+        """Write what a snapshot on top of this one needs; None where the rows of `keys` cannot be found here."""
+        found = [] if keys is None else self._files_with(snapshot_id, keys)
+        if found is None:
+            return None
+        with ThreadPoolExecutor(1) as beside:
+            files = beside.submit(self.data_files, rows)
+            vectors = Vectors([], []) if keys is None else self._vectors(found, keys)
+        if vectors is None:
+            for file in files.result():
+                self._io.delete(str(file.location()))
+            return None
+        return Prepared(vectors, files.result(), summary)
+
+    def data_files(self, rows: pa.Table) -> list[Any]:
+        """Write rows, with all columns of the table, as data files."""
+        parts = write_parts(self._io, self._metadata, part(rows, self._metadata))
+        return [self._data_file(file, values) for values, file in parts]
+
+    def _data_file(self, file: Written, values: Values) -> Any:
+        found = self._table.io().newInputFile(file.file_path, file.file_size_in_bytes)
+        kept = self._iceberg("MetricsConfig.forTable")(self._table)
+        metrics = self._iceberg("parquet.ParquetUtil.fileMetrics")(found, kept)
+        builder = self._iceberg("DataFiles.builder")(self._table.spec()).withInputFile(found)
+        if values:
+            told = self._jvm.java("java.util.ArrayList")()
+            for value in values:
+                told.add(_NULL if value is None else value)
+            builder = builder.withPartitionValues(told)
+        built = builder.withFormat("PARQUET").withMetrics(metrics).build()
+        for at, value in enumerate(values):
+            if value == _NULL:
+                built.partition().set(at, value)
+        return built
+
+    def _files_with(self, snapshot_id: int, keys: pa.Table) -> list[DataFile] | None:
+        """The files that may have rows of these keys; None where only a join finds the rows, or none may be deleted so.
+
+        That is by floats, by NULL in a key of several columns, and where rows were deleted in another way than by
+        vectors.
+        """
+        if not can_find(keys):
+            return None
+        files = list(self._files(snapshot_id, self._between(keys)))
+        is_vector = self._iceberg("util.ContentFileUtil.isDV")
+        return files if all(is_vector(each) for file in files for each in file.deletes) else None
+
+    def _vectors(self, files: list[DataFile], keys: pa.Table) -> Vectors | None:
+        """Find the rows that equal a row of `keys` in its columns, and write vectors that delete them.
+
+        None: in a file without a key's column.
+        """
+        ids = [self._metadata.schema().find_field(name).field_id for name in keys.column_names]
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            found = list(threads.map(lambda file: find_rows(self._io, file.path, ids, keys), files))
+        pairs = [(file, rows) for file, rows in zip(files, found, strict=True) if rows is not None]
+        return self._write([pair for pair in pairs if len(pair[1])]) if len(pairs) == len(files) else None
+
+    def _between(self, keys: pa.Table) -> Any:
+        """What is true for all of these keys, by their ranges: files that hold none of them are left out by it."""
+        predicate, both = (
+            self._iceberg("expressions.Expressions.predicate"),
+            self._iceberg("expressions.Expressions.and"),
+        )
+        where = self._iceberg("expressions.Expressions.alwaysTrue")()
+        for name, lowest, highest in ends(keys):
+            for compared, end in (("GT_EQ", lowest), ("LT_EQ", highest)):
+                operation = self._iceberg(f"expressions.Expression.Operation.{compared}")
+                where = both(where, predicate(operation, name, self._literal(name, end)))
+        return where
+
+    def _files(self, snapshot_id: int, where: Any) -> Iterator[DataFile]:
+        tasks = self._table.newScan().useSnapshot(snapshot_id).filter(where).planFiles()
+        try:
+            each = tasks.iterator()
+            while each.hasNext():
+                task = each.next()
+                file = task.file()
+                yield DataFile(str(file.location()), tuple(members(task.deletes())), task.spec(), file.partition())
+        finally:
+            tasks.close()
+
+    def _write(self, pairs: list[tuple[DataFile, pa.Array]]) -> Vectors:
+        if not pairs:
+            return Vectors([], [])
+        before = self._jvm.java("java.util.HashMap")()
+        writer = self._iceberg("deletes.BaseDVFileWriter")(self._outputs(), self._lookup(before))
+        for file, rows in pairs:
+            former = [self._former(vector) for vector in file.deletes]
+            index = self._index(rows)
+            known = sum(each.cardinality() for each in former)
+            for each in former:
+                index.merge(each)
+                before.put(file.path, each)
+            if index.cardinality() > known:
+                writer.delete(file.path, index, file.spec, file.partition)
+        writer.close()
+        result = writer.result()
+        return Vectors(list(members(result.deleteFiles())), list(members(result.rewrittenDeleteFiles())))
+
+    def _outputs(self) -> Any:
+        factory = self._iceberg("io.OutputFileFactory.builderFor")(self._table, 0, 0)
+        return factory.format(self._iceberg("FileFormat.PUFFIN")).build()
+
+    def _lookup(self, entries: Any) -> Any:
+        """A function of Java that looks into a map: Scala has one that Python can make."""
+        scala_map = self._jvm.java("scala.jdk.javaapi.CollectionConverters.asScala")(entries)
+        return self._jvm.java("scala.jdk.javaapi.FunctionConverters.asJavaFunction")(scala_map.withDefaultValue(None))
+
+    def _index(self, rows: pa.Array) -> Any:
+        """Rows as the JVM's set of positions, sent as bytes: one call for each would take its time."""
+        numbers = rows.cast(pa.int64()).to_numpy(zero_copy_only=False).astype("<i8").tobytes()
+        order = self._jvm.java("java.nio.ByteOrder.LITTLE_ENDIAN")
+        buffer = self._jvm.java("java.nio.ByteBuffer.wrap")(numbers).order(order).asLongBuffer()
+        array = self._jvm.gateway.new_array(self._jvm.gateway.jvm.long, len(rows))
+        buffer.get(array)
+        boxed = self._jvm.java("java.util.Arrays.stream")(array).boxed().toList()
+        nothing = self._iceberg("io.CloseableIterable.empty")()
+        several = self._iceberg("io.CloseableIterable.combine")(boxed, nothing)
+        return self._iceberg("deletes.Deletes.toPositionIndex")(several)
+
+    def _former(self, vector: Any) -> Any:
+        content = read_vector(
+            self._io, str(vector.location()), int(vector.contentOffset()), int(vector.contentSizeInBytes())
+        )
+        return self._iceberg("deletes.PositionDeleteIndex.deserialize")(content, vector)
+
+
+def type_of(jvm: Jvm, kind: GoldType) -> Any:
+    """A type of Iceberg's in the JVM."""
+    return jvm.java("org.apache.iceberg.types.Types.fromPrimitiveString")(str(kind))
+
+
+def literal(jvm: Jvm, value: Value, kind: GoldType) -> Any:
+    """An Iceberg literal of a column's type."""
+    java: object = value
+    match value, kind.kind:
+        case Decimal(), _:
+            java = jvm.java("java.math.BigDecimal")(str(value))
+        case bytes(), _:
+            java = jvm.java("java.nio.ByteBuffer.wrap")(value)
+        case int(), "timestamp" | "timestamptz":
+            text = (_EPOCH + timedelta(microseconds=value)).isoformat()
+            java = text if kind.kind == "timestamptz" else text.removesuffix("+00:00")
+    return jvm.java("org.apache.iceberg.expressions.Expressions.lit")(java).to(type_of(jvm, kind))
+
+
+def repart(jvm: Jvm, table: Any, change: Reparting) -> None:
+    """Change the partition spec of a table, by which its files are parted from now on."""
+    of, update = jvm.java("org.apache.iceberg.expressions.Expressions"), table.updateSpec()
+    for name in change.gone:
+        update.removeField(name)
+    for column, field in change.fresh:
+        if field.transform == "identity":
+            term = of.ref(column)
+        else:
+            term = getattr(of, field.transform)(*([column] if field.width is None else [column, field.width]))
+        update.addField(f"{field.column}_{field.transform}", term)
+    update.commit()
+
+
+def empty(catalog: Any, identifier: Any) -> None:
+    """Let a table begin again without rows, in its folder and with its columns; no list of its files is read."""
+    table = catalog.loadTable(identifier)
+    builder = catalog.buildTable(identifier, table.schema()).withPartitionSpec(table.spec())
+    transaction = builder.withLocation(table.location()).replaceTransaction()
+    transaction.newFastAppend().commit()
+    transaction.commitTransaction()
+
+
+def members(java_list: Any) -> Iterator[Any]:
+    """The members of a list of the JVM: Python's own loop over it ends by an exception there, which costs 40 ms."""
+    return (java_list.get(at) for at in range(java_list.size()))

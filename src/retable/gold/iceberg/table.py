@@ -1,0 +1,350 @@
+"""One gold table through Iceberg's own API in Spark's JVM: what Spark SQL cannot do, or not in one transaction."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import reduce
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+from py4j.java_gateway import is_instance_of
+from py4j.protocol import Py4JJavaError
+from pyiceberg.io import load_file_io
+from pyiceberg.serializers import FromInputFile
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.refs import SnapshotRefType
+
+from retable.decode.values import Value
+from retable.errors import DamagedFile, Fenced
+from retable.gold.damage import find_damage
+from retable.gold.described import Described
+from retable.gold.evolve import Evolution
+from retable.gold.iceberg.fence import overtaken
+from retable.gold.iceberg.parted import Reparting
+from retable.gold.iceberg.row_delta import Prepared, RowWriter, empty, literal, members, repart, type_of
+from retable.gold.state import HEAD_PROPERTY, PREFIX, RUN_PROPERTY, first_schema_json
+from retable.ledger.catalog import Lake
+from retable.ledger.identity import LEFT_PROPERTY
+from retable.ledger.warehouse import NAME_PROPERTY
+from retable.model.partitioning import PartitionField
+from retable.settings.load import CATALOG
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MAIN = "main"
+BRANCH = "retable_"
+WINDOW_SUMMARY = f"{PREFIX}window"
+
+_FORMAT = {
+    "write.delete.mode": "merge-on-read",
+    "write.merge.mode": "merge-on-read",
+    "write.parquet.compression-codec": "zstd",
+    "write.distribution-mode": "none",
+    "commit.retry.num-retries": "20",
+}
+
+
+class Catalog:
+    """Iceberg's catalog behind one Spark session."""
+
+    def __init__(self, spark: "SparkSession", lake: Lake) -> None:
+        self.lake = lake
+        # A session loads its catalogs with the settings of the thread's active session, so a statement comes first.
+        spark.sql(f"USE {CATALOG}")
+        self._jvm = cast(Any, spark._jvm)
+        self.gateway: Any = spark.sparkContext._gateway
+        self.io = load_file_io(dict(lake.catalog.properties), str(lake.settings.lake.warehouse))
+        self._known: dict[str, Any] = {}
+        self._read: dict[str, tuple[str, TableMetadata]] = {}
+        load = self.java("org.apache.iceberg.spark.Spark3Util.loadIcebergCatalog")
+        self._catalog: Any = load(spark._jsparkSession, CATALOG)
+
+    def java(self, path: str) -> Any:
+        """A class of the JVM, or a static member of one: each name on the way is a question, so it is asked once."""
+        if path not in self._known:
+            self._known[path] = reduce(getattr, path.split("."), self._jvm)
+        return self._known[path]
+
+    def metadata(self, name: str, table: Any) -> TableMetadata:
+        """All that a loaded table says of itself, from its own file.
+
+        A text of more than 8 kB takes 40 ms from the JVM to here: its end waits for the receipt of its beginning.
+        """
+        at = str(table.operations().current().metadataFileLocation())
+        if self._read.get(name, ("",))[0] != at:
+            self._read[name] = at, FromInputFile.table_metadata(self.io.new_input(at))
+        return self._read[name][1]
+
+    def described(self, name: str) -> Described | None:
+        """What `namespace.table` says of itself, in half of the time of `load`; None when it is not there."""
+        return Described(table.metadata) if (table := self.lake.find(name)) is not None else None
+
+    def load(self, name: str) -> "GoldTable | None":
+        try:
+            return GoldTable(self, name, self._catalog.loadTable(self._identifier(name)))
+        except Py4JJavaError as error:
+            if _is(error, self.gateway, "org.apache.iceberg.exceptions.NoSuchTableException"):
+                return None
+            raise
+
+    def create(self, name: str, with_part: bool, location: str, format_version: int) -> "GoldTable":
+        """Create an empty table at `location`, never at a path made of its name; one that is there is loaded."""
+        schema = self.java("org.apache.iceberg.SchemaParser.fromJson")(first_schema_json(with_part))
+        properties = self.java("java.util.HashMap")()
+        for key, value in {**_FORMAT, "format-version": str(format_version), NAME_PROPERTY: name}.items():
+            properties.put(key, value)
+        identifier = self._identifier(name)
+        try:
+            self._ensure_namespace(name.rsplit(".", 1)[0])
+            builder = self._catalog.buildTable(identifier, schema).withLocation(location).withProperties(properties)
+            transaction = builder.createTransaction()
+            transaction.newFastAppend().commit()
+            transaction.commitTransaction()
+        except Py4JJavaError as error:
+            if not _is(error, self.gateway, "org.apache.iceberg.exceptions.AlreadyExistsException"):
+                raise
+        return GoldTable(self, name, self._catalog.loadTable(identifier))
+
+    def rename(self, name: str, to: str) -> None:
+        with self.conflicts(name):
+            self._ensure_namespace(to.rsplit(".", 1)[0])
+            self._catalog.renameTable(self._identifier(name), self._identifier(to))
+            self._say(to, NAME_PROPERTY, to)
+
+    def empty(self, name: str) -> None:
+        """Let a table stand without rows, also where its lists of files cannot be read; its former snapshots stay."""
+        with self.conflicts(name):
+            empty(self._catalog, self._identifier(name))
+
+    def drop(self, name: str) -> None:
+        with self.conflicts(name):
+            self._say(name, LEFT_PROPERTY, "true")
+            self._catalog.dropTable(self._identifier(name), False)
+
+    def _say(self, name: str, key: str, value: str) -> None:
+        """Let a table say of itself what a catalog that is made again from the warehouse must know."""
+        self._catalog.loadTable(self._identifier(name)).updateProperties().set(key, value).commit()
+
+    def names(self, namespace: str) -> list[str]:
+        wanted = self._namespace(namespace)
+        try:
+            found = self._catalog.listTables(wanted)
+        except Py4JJavaError:
+            # Each catalog has an error of its own for a namespace that is not there.
+            if not self._catalog.namespaceExists(wanted):
+                return []
+            raise
+        return [f"{namespace}.{identifier.name()}" for identifier in members(found)]
+
+    def find_damage(self, name: str, failure: Exception) -> DamagedFile | None:
+        return find_damage(self.lake, name, failure)
+
+    @contextmanager
+    def conflicts(self, name: str) -> Iterator[None]:
+        """Turn a commit that lost its race into Fenced."""
+        try:
+            yield
+        except Py4JJavaError as error:
+            if _is(error, self.gateway, "org.apache.iceberg.exceptions.CommitFailedException"):
+                raise Fenced(f"{name}: another writer committed first; run this window again", table=name) from error
+            raise
+
+    def _ensure_namespace(self, namespace: str) -> None:
+        """Make a namespace unless it is there; of two that make it at once one fails, and finds the other's."""
+        wanted = self._namespace(namespace)
+        try:
+            if not self._catalog.namespaceExists(wanted):
+                self._catalog.createNamespace(wanted)
+        except Py4JJavaError:
+            if not self._catalog.namespaceExists(wanted):
+                raise
+
+    def _namespace(self, namespace: str) -> Any:
+        levels = self.gateway.new_array(self.java("java.lang.String"), 1)
+        levels[0] = namespace
+        return self.java("org.apache.iceberg.catalog.Namespace.of")(levels)
+
+    def _identifier(self, name: str) -> Any:
+        namespace, table = name.split(".", 1)
+        return self.java("org.apache.iceberg.catalog.TableIdentifier.of")(self._namespace(namespace), table)
+
+
+class GoldTable(Described):
+    """A loaded gold table. `base` is the snapshot that this run decides on: publishing succeeds only on it."""
+
+    def __init__(self, catalog: Catalog, name: str, table: Any) -> None:
+        super().__init__(catalog.metadata(name, table))
+        self.catalog = catalog
+        self.name = name
+        self._table = table
+        self.base = self.snapshot_id
+        self._decided_on = self.fields()
+        self._said = self._own_properties()
+        self._prepared: Prepared | None = None
+        self._branch: str | None = None
+
+    def _refresh(self) -> None:
+        self._table.refresh()
+        self._metadata = self.catalog.metadata(self.name, self._table)
+
+    def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
+        """Add and promote columns; what a killed run left behind goes first."""
+        with self.catalog.conflicts(self.name):
+            if evolution.leftovers:
+                cleaning = self._table.updateSchema()
+                for name in evolution.leftovers:
+                    cleaning.deleteColumn(name)
+                cleaning.commit()
+            update = self._table.updateSchema()
+            for name, column in evolution.adds:
+                kind, default = type_of(self.catalog, column.type), defaults.get(column.id)
+                if default is None:
+                    update.addColumn(name, kind)
+                else:
+                    update.addColumn(name, kind, None, literal(self.catalog, default, column.type))
+            for name, promoted in evolution.promotions:
+                update.updateColumn(name, type_of(self.catalog, promoted))
+            update.commit()
+        self._refresh()
+        self._decided_on = self.fields()
+
+    def part_by(self, fields: list[tuple[str, PartitionField]]) -> None:
+        """Part files by these transforms of columns from now on."""
+        change = Reparting.of(self._metadata, fields)
+        if change.gone or change.fresh:
+            with self.catalog.conflicts(self.name):
+                repart(self.catalog, self._table, change)
+            self._refresh()
+
+    def replace(self, gone: pa.Table, rows: pa.Table, run_id: str, window: str) -> bool:
+        """Write vectors for the rows of `gone` and files for `rows`, which `publish` makes one snapshot of."""
+        if self.has_defaults():
+            told = {RUN_PROPERTY: run_id, WINDOW_SUMMARY: window}
+            keys = gone if gone.num_rows and not self.is_empty else None
+            self._prepared = self._writer().prepare(self.base, keys, rows, told)
+        return self._prepared is not None
+
+    def branch(self, run_id: str) -> str:
+        """Open this run's branch at the base; branches of runs that died are removed."""
+        with self.catalog.conflicts(self.name):
+            for name, ref in self._metadata.refs.items():
+                if name.startswith(BRANCH) and ref.snapshot_ref_type == SnapshotRefType.BRANCH:
+                    self._table.manageSnapshots().removeBranch(name).commit()
+            name = BRANCH + "".join(c if c.isalnum() else "_" for c in run_id)
+            manage = self._table.manageSnapshots().createBranch(name, self.base)
+            manage.setMaxRefAgeMs(name, 86_400_000).commit()
+        self._branch = name
+        return name
+
+    def append(self, rows: pa.Table, run_id: str, window: str) -> None:
+        """Append rows, with all columns of the table, to the branch of this run."""
+        self._refresh()
+        change = self._table.newFastAppend().toBranch(self._branch)
+        change = change.set(RUN_PROPERTY, run_id).set(WINDOW_SUMMARY, window)
+        for file in self._writer().data_files(rows):
+            change.appendFile(file)
+        with self.catalog.conflicts(self.name):
+            change.commit()
+
+    def _writer(self) -> RowWriter:
+        return RowWriter(self.catalog, self._table, self._metadata, self.catalog.io, self._literal)
+
+    def _literal(self, name: str, value: Value) -> Any:
+        kind = next(kind for _, each, kind in self.fields() if kind is not None and each == name)
+        return literal(self.catalog, value, kind)
+
+    def publish(
+        self,
+        evolution: Evolution | None,
+        properties: dict[str, str],
+        window: str,
+        step: Callable[[str], None],
+        tag: str | None = None,
+    ) -> None:
+        """Make the rows, the schema and the properties visible in one transaction, or nothing of them.
+
+        Fenced when main, the columns or Retable's properties are not those that this run decided on. Whether a commit
+        whose reply was lost was applied is read from the table itself. A name of a run does not tell: whoever
+        schedules runs again under the name of one that published.
+        """
+        self._refresh()
+        if self.snapshot_id != self.base or not self._is_as_decided():
+            raise self._overtaken()
+        with self.catalog.conflicts(self.name):
+            transaction = self._transaction(evolution, properties[RUN_PROPERTY], window, tag)
+            head = transaction.table().currentSnapshot()
+            properties = {**properties, HEAD_PROPERTY: self._told_of(head), NAME_PROPERTY: self.name}
+            self._tell(transaction, properties)
+        step(f"{self.name}: before publishing")
+        try:
+            with self.catalog.conflicts(self.name):
+                transaction.commitTransaction()
+        except (Fenced, Py4JJavaError) as error:
+            if not self._is_published(int(head.snapshotId()), properties):
+                raise (self._overtaken() if isinstance(error, Fenced) else error) from error
+        self._refresh()
+        step(f"{self.name}: published")
+
+    def rebase(self) -> None:
+        self._refresh()
+        self.base, self._prepared, self._branch = self.snapshot_id, None, None
+
+    def _overtaken(self) -> Fenced:
+        return overtaken(self.name, self.base, self._table, self._is_as_decided())
+
+    def _is_as_decided(self) -> bool:
+        return (self.fields(), self._own_properties()) == (self._decided_on, self._said)
+
+    def _is_published(self, head: int, properties: dict[str, str]) -> bool:
+        """Whether main came by the head of this run, whose number no other has; without one, its properties tell."""
+        self._refresh()
+        if head == self.base:
+            return self._own_properties() == properties
+        return bool(self.catalog.java("org.apache.iceberg.util.SnapshotUtil.isAncestorOf")(self._table, head))
+
+    def _transaction(self, evolution: Evolution | None, run: str, window: str, tag: str | None) -> Any:
+        transaction = self._table.newTransaction()
+        if tag is not None and tag not in self._metadata.refs:
+            transaction.manageSnapshots().createTag(tag, self.base).commit()
+        # Iceberg repeats an append or a change of properties on whatever main is by then, but never one of a branch.
+        main = transaction.manageSnapshots()
+        if self._branch is None:
+            main.replaceBranch(MAIN, self.base).commit()
+        else:
+            main.fastForwardBranch(MAIN, self._branch).removeBranch(self._branch).commit()
+        if self._prepared is not None:
+            self._prepared.add_to(transaction.newRowDelta().validateFromSnapshot(self.base))
+        if evolution is not None and evolution.contracts:
+            update = transaction.updateSchema()
+            for name in evolution.drops:
+                update.deleteColumn(name)
+            for name, new in evolution.renames:
+                update.renameColumn(name, new)
+            previous: str | None = None
+            for name in evolution.order:
+                update.moveFirst(name) if previous is None else update.moveAfter(name, previous)
+                previous = name
+            update.commit()
+        if evolution is not None and (evolution.contracts or evolution.expands):
+            transaction.newFastAppend().set(WINDOW_SUMMARY, window).set(RUN_PROPERTY, run).commit()
+        return transaction
+
+    def _told_of(self, head: Any) -> str:
+        """What to say of the snapshot that rows were written to last: what was said, where none are written."""
+        told = f"{head.snapshotId()} {head.sequenceNumber()}"
+        return self._said.get(HEAD_PROPERTY, told) if self._branch is None and self._prepared is None else told
+
+    def _tell(self, transaction: Any, properties: dict[str, str]) -> None:
+        change, said = transaction.updateProperties(), self._own_properties()
+        for key, value in properties.items() - said.items():
+            change.set(key, value)
+        for key in said.keys() - properties.keys():
+            change.remove(key)
+        change.commit()
+
+
+def _is(error: Py4JJavaError, gateway: Any, name: str) -> bool:
+    cause = error.java_exception
+    while cause is not None and not is_instance_of(gateway, cause, name):
+        cause = cause.getCause()
+    return cause is not None

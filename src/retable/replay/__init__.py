@@ -1,0 +1,1 @@
+"""The third stage: a decoded window becomes rows of gold."""

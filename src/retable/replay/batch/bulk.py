@@ -1,0 +1,153 @@
+"""Rows of silver by table, and those of a table that are all of one kind, for which the two at the ends can stand."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from retable.model.event import TableName
+from retable.model.row_event import RowEvent
+from retable.replay.inputs.silver import to_event
+from retable.schema_history.shards.joined import of_shard
+
+_NAME = ["database", "schema", "table"]
+_SEQUENCE = ("epoch", "hi", "lo")
+_FEW_RUNS = 10_000
+_OPS = pa.array(["INSERT", "UPDATE", "DELETE", "READ"])
+
+
+@dataclass(frozen=True, slots=True)
+class Bulk:
+    """Whole rows of one table, all in one order, with one set of wire types and one key; `ends` are first and last.
+
+    Where several tables go into one, `shard` is the label of the one that they are of.
+    """
+
+    rows: pa.Table
+    types: Mapping[str, str | None]
+    ends: list[RowEvent]
+    shard: str | None = None
+
+    def events(self, ordinals: Mapping[str, int]) -> list[RowEvent]:
+        """Every row as an event of its own."""
+        return self.labelled(to_events(self.rows, ordinals))
+
+    def labelled(self, events: list[RowEvent]) -> list[RowEvent]:
+        """Events as those of the bulk's table."""
+        return events if self.shard is None else [of_shard(event, self.shard) for event in events]
+
+    def of(self, shard: str | None) -> "Bulk":
+        """The same rows as those of one of several tables."""
+        bulk = replace(self, shard=shard)
+        return replace(bulk, ends=bulk.labelled(self.ends))
+
+
+def events_of_all(bulks: Iterable[Bulk], ordinals: Mapping[str, int]) -> list[RowEvent]:
+    """The rows of several bulks as events, in their order."""
+    return [event for bulk in bulks for event in bulk.events(ordinals)]
+
+
+def by_table(rows: pa.Table) -> Iterator[tuple[TableName, pa.Table]]:
+    """The rows by the name that their messages gave, in their order; those without one belong to no table.
+
+    Files of silver have the rows of a table together, and a piece of them need not be taken row by row.
+    """
+    ends = _runs(rows)
+    if len(ends) > _FEW_RUNS:
+        rows = rows.combine_chunks().take(in_order(rows.select(_NAME)))
+        ends = _runs(rows)
+    pieces: dict[TableName, list[pa.Table]] = {}
+    for start, end in pairwise([0, *ends]):
+        database, schema, table = (rows[part][start].as_py() for part in _NAME)
+        if database is not None and table:
+            pieces.setdefault(TableName(database, schema, table), []).append(rows.slice(start, end - start))
+    for name, mine in pieces.items():
+        yield name, pa.concat_tables(mine)
+
+
+def _runs(rows: pa.Table) -> list[int]:
+    """Where each run of rows with one name ends."""
+    ends = [pc.run_end_encode(rows[part].combine_chunks()).run_ends for part in _NAME]
+    return sorted({end for each in ends for end in each.to_pylist()})
+
+
+def to_events(rows: pa.Table, ordinals: Mapping[str, int]) -> list[RowEvent]:
+    """Rows of silver as events that count."""
+    return [to_event(record, ordinals, counted=True) for record in rows.to_pylist()]
+
+
+def sequences_of(rows: pa.Table) -> pa.Table:
+    """The members of the sequences of rows, narrow where all of them are: wide decimals take long to compare."""
+    columns = {name: pc.struct_field(rows["sequence"], name) for name in _SEQUENCE}
+    with suppress(pa.ArrowInvalid):
+        columns["hi"] = columns["hi"].cast(pa.int64())
+    return pa.table(columns)
+
+
+def in_order(columns: pa.Table) -> pa.Array:
+    """The places of rows by these columns, the first one first."""
+    return pc.sort_indices(columns, [(name, "ascending") for name in columns.column_names])
+
+
+def _foremost(columns: pa.Table, order: Literal["ascending", "descending"]) -> int:
+    """The place of the row that is the first one in this order."""
+    place: int = pc.select_k_unstable(columns, 1, [(name, order) for name in columns.column_names])[0].as_py()
+    return place
+
+
+def read_events(
+    rows: pa.Table, ordinals: Mapping[str, int], sketched: bool
+) -> tuple[dict[TableName, list[RowEvent]], dict[TableName, Bulk]]:
+    """The rows of a window as events, and of each bulk, which all are if they are only `sketched`, its ends."""
+    events, bulks = {}, {}
+    for table, mine in by_table(rows):
+        if sketched or _is_plain(mine):
+            bulks[table] = _bulk(mine, ordinals)
+        events[table] = bulks[table].ends if table in bulks else to_events(mine, ordinals)
+    return events, bulks
+
+
+def _is_plain(rows: pa.Table) -> bool:
+    """Whether the rows of one table are all whole, and all of one kind."""
+    return bool(
+        pc.all(pc.is_in(rows["op"], _OPS)).as_py()
+        and pc.all(pc.equal(rows["image"], "full")).as_py()
+        and not pc.any(pc.fill_null(rows["partial_after"], False)).as_py()
+        and pc.count_distinct(rows["part"], mode="all").as_py() == 1
+        and rows["key_hash"].null_count == 0
+        and _all_equal(rows["keys"])
+        and _all_equal(rows["column_types"])
+    )
+
+
+def _bulk(rows: pa.Table, ordinals: Mapping[str, int]) -> Bulk:
+    sequences = sequences_of(rows)
+    ends = [_foremost(sequences, order) for order in ("ascending", "descending")]
+    events = to_events(rows.take(pa.array(list(dict.fromkeys(ends)))), ordinals)
+    return Bulk(rows, events[0].types or {}, events)
+
+
+def _all_equal(lists: pa.ChunkedArray) -> bool:
+    """Whether all rows have the same list, which is not empty, or the same map."""
+    array = lists.chunk(0) if lists.num_chunks == 1 else lists.combine_chunks()
+    if array.null_count or not len(array):
+        return False
+    first, offsets = len(array[0]), array.offsets
+    if pa.types.is_map(array.type):
+        # The members of a map are those of the array of which it is a slice.
+        members = [each[offsets[0].as_py() : offsets[-1].as_py()] for each in (array.keys, array.items)]
+    else:
+        members = [array.flatten()]
+    if not first or any(len(member) != first * len(array) for member in members):
+        return False
+    same = pc.all(pc.equal(pc.subtract(offsets[1:], offsets[:-1]), first)).as_py()
+    return bool(same) and all(_repeats(member, first) for member in members)
+
+
+def _repeats(values: pa.Array | pa.ChunkedArray, period: int) -> bool:
+    """Whether values begin anew after each period."""
+    return bool(values[period:].equals(values[: len(values) - period]))

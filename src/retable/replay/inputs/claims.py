@@ -1,0 +1,161 @@
+"""What other gold tables have of the rows of one: the settings, or a RENAME, sent these elsewhere before.
+
+A RENAME may also come after rows that it gives to another table than the one into which they were replayed.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from retable.gold.names import gold_table
+from retable.gold.state import Floor, GoldState
+from retable.ledger.rows import LedgerRow, TableRow
+from retable.model.event import TableName
+from retable.model.sequence import Sequence
+from retable.replay.inputs.past import Past
+from retable.replay.inputs.places import Places
+from retable.schema_history.history import TableHistory
+from retable.schema_history.shards.joined import identify, is_sharded
+from retable.settings.load import Settings
+from retable.settings.sources import SourceSettings
+
+_LATE = "late"
+"""What was replayed into a table whose rows are another's by a late statement: they are counted once."""
+
+
+class Claims:
+    """The gold tables of a source that have rows of others, as far as tables of several have any part in it."""
+
+    def __init__(self, past: Past, places: Places) -> None:
+        self._past = past
+        self._places = places
+        self._marks: dict[str, str] = {}
+        self._late: dict[str, set[str]] = {}
+        self._there: frozenset[str] = frozenset()
+
+    def see(self, histories: Iterable[TableHistory], told: Collection[Sequence] | None) -> None:
+        """Look for rows that were replayed into another table than the one whose they are by statements just `told`.
+
+        None: by any statement.
+        """
+        histories = list(histories)
+        self._there = frozenset(each for history in histories for each in (history.identity, *history.identities))
+        self._late = {}
+        own = {history.identity: history for history in histories}
+        gone: dict[TableName, set[str]] = defaultdict(set)
+        ended: dict[TableName, list[tuple[TableRow, Sequence]]] = defaultdict(list)
+        for row in self._past.tables.values():
+            if row.identity not in self._there and not is_sharded(row.identity) and row.state != "dropped":
+                gone[row.name].add(row.identity)
+            for span in own[row.identity].spans if row.identity in own else ():
+                if span.end is not None:
+                    ended[span.name].append((row, span.end))
+        for history in histories:
+            for span in history.spans:
+                if span.start is not None:
+                    late = set(gone[span.name])
+                    if told is None or span.start in told:
+                        late |= {row.identity for row, end in ended[span.name] if self._has_rows_from(row, end)}
+                    if late := late - {history.identity}:
+                        self._late.setdefault(history.identity, set()).update(late)
+
+    def _has_rows_from(self, row: TableRow, end: Sequence) -> bool:
+        """Whether a gold table may have rows that came under a name after it had that no more."""
+        state = self._places.find(row.identity, row.gold).state
+        if state is None or str(end) in state.changes:
+            return False
+        return any(end <= mark for mark in state.mark.values())
+
+    def replaced(self, identities: Iterable[str]) -> list[TableRow]:
+        """The recorded gold tables that these take the place of: no statement tells of them any more."""
+        gone = {each for identity in identities for each in self._late.get(identity, ())} - self._there
+        return [self._past.tables[identity] for identity in sorted(gone)]
+
+    @cached_property
+    def _wholes(self) -> dict[str, GoldState]:
+        states = {i: self._places.find(i, row.gold).state for i, row in self._past.tables.items() if is_sharded(i)}
+        return {identity: state for identity, state in states.items() if state is not None}
+
+    @property
+    def untold(self) -> set[TableName]:
+        """The tables that went into one of several, and that no statement made."""
+        return {name for state in self._wholes.values() for name in state.untold_shards}
+
+    def of(self, history: TableHistory) -> dict[str, str]:
+        """Which other gold tables have, or had, rows of a table: by identity, what was replayed into them."""
+        mine = history.identities
+        others = {identity for identity, state in self._wholes.items() if not mine.isdisjoint(state.shards)}
+        if history.shards:
+            others |= mine & self._past.tables.keys()
+        late = dict.fromkeys(self._late.get(history.identity, ()), _LATE)
+        return late | {identity: self._mark(identity) for identity in others - {history.identity}}
+
+    def are_due(self, history: TableHistory) -> bool:
+        """Whether gold is to be written anew, with rows that other tables had."""
+        if not (claims := self.of(history)):
+            return False
+        row = self._past.tables.get(history.identity)
+        state = None if row is None else self._places.find(history.identity, row.gold).state
+        return state is None or bool(claims.items() - state.gathered.items())
+
+    def dropped(self, history: TableHistory) -> Floor | None:
+        """What silver no longer holds of the rows that those have; None: it holds all that count."""
+        claims = self.of(history)
+        mine = {each.identity: each.void for _, each in history.parts() if each.identity in claims}
+        for identity, void in (dict.fromkeys(self._late.get(history.identity, ())) | mine).items():
+            if identity in claims:
+                state = self._places.find(identity, self._past.tables[identity].gold).state
+                floor = None if state is None or state.floor is None else state.floor.above(void)
+                if floor is not None:
+                    return floor
+        return None
+
+    def _mark(self, identity: str) -> str:
+        if identity not in self._marks:
+            self._marks[identity] = mark(self._past.tables[identity].gold, self._past.counted)
+        return self._marks[identity]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A gold table with rows of a source's table that go to another one now, and are not all there yet.
+
+    `gold` has them, `to` gets them: the gold name, of a table that need not be there yet.
+    """
+
+    table: TableName
+    gold: str
+    to: str
+
+
+def find_moved(
+    settings: Settings,
+    source: SourceSettings,
+    states: Mapping[str, GoldState],
+    ledger: Callable[[], Iterable[LedgerRow]],
+) -> list[Moved]:
+    """Give what the settings send elsewhere since; `states` are all gold tables of a source, by name."""
+    known = {state.identity: state for state in states.values()}
+    counted: dict[tuple[str, str | None], str | None] | None = None
+    found = []
+    for gold, state in states.items():
+        here = state.table if state.shards else None
+        parts = {identity: shard.table for identity, shard in state.shards.items()} or {state.identity: state.table}
+        for identity, name in parts.items():
+            target = settings.target(name)
+            if target == here or not source.takes(name):
+                continue
+            other = known.get(identity if target is None else identify(target))
+            if counted is None:
+                counted = {(row.window, row.table): row.identity for row in ledger() if row.stage == "replay"}
+            if other is None or other.gathered.get(state.identity) != mark(gold, counted):
+                found.append(Moved(name, gold, gold_table(settings.lake, target or name)))
+    return found
+
+
+def mark(gold: str, counted: Mapping[tuple[str, str | None], str | None]) -> str:
+    """Tell what was replayed into a gold table, as the ledger says, from anything else that might have been."""
+    mine = sorted((window, str(what)) for (window, table), what in counted.items() if table == gold)
+    return hashlib.sha256(repr(mine).encode()).hexdigest()[:16]

@@ -1,0 +1,51 @@
+"""The tables of a source as all of its statements in silver tell them, outside of a run."""
+
+from collections.abc import Iterable
+
+from retable.gold.store import Record
+from retable.ledger.catalog import Lake
+from retable.ledger.kept import kept_from
+from retable.ledger.read import read_ledger, read_tables
+from retable.ledger.windows import read_windows
+from retable.model.event import TableName
+from retable.model.sequence import Sequence
+from retable.replay.inputs.baselines import read_whole_baselines
+from retable.replay.inputs.imports import read_schema_imports
+from retable.replay.inputs.known import known_tables, lowest_of
+from retable.replay.inputs.plan import Tables
+from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.rulings import read_rulings
+from retable.replay.inputs.silver import read_statements, system_of, taken, to_statement
+from retable.schema_history.statement import Statement
+from retable.settings.sources import SourceSettings
+
+
+def trace_tables(lake: Lake, source: SourceSettings) -> Tables:
+    """Trace every statement of silver, and the tables that gold has though none made them."""
+    rules, statements = read_told(lake, source)
+    return Tables.trace(statements, rules, [], read_known(lake, source.name))
+
+
+def read_told(lake: Lake, source: SourceSettings, more: Iterable[Record] = ()) -> tuple[Rules, list[Statement]]:
+    """Read every statement of silver, and behind them some `more`, with what settings and the record say of all."""
+    windows = read_windows(lake, source.name)
+    ordinals = {window.name: window.ordinal for window in windows}
+    imports = read_schema_imports(lake, source.name)
+    setting = source.source_system or imports.dialect
+    records = read_statements(lake, source.name, max(ordinals, default=""))
+    records.sort(key=lambda record: (ordinals.get(str(record["window"]), -1), int(str(record["offset"]))))
+    records += more
+    system = system_of(records, setting)
+    rules = Rules(
+        lake.settings, source, system, read_rulings(lake, source.name), imports, read_whole_baselines(lake, source.name)
+    )
+    told: dict[Statement, None] = {}
+    for record in records:
+        told.setdefault(taken(to_statement(record, setting, system), source.takes))
+    return rules, list(told)
+
+
+def read_known(lake: Lake, source: str) -> dict[TableName, Sequence | None]:
+    """The tables that gold has though no statement made them, each with its first row."""
+    lowest = lowest_of(read_ledger(lake, source))
+    return known_tables(read_tables(lake, source), lowest, kept_from(lake, "silver", source) or "")

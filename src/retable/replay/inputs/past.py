@@ -1,0 +1,86 @@
+"""What the record says of a source before a run: its windows, what was done with them, its tables."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from retable.gold.state import Floor
+from retable.ledger.baselines import NO_BASELINES, Baselines
+from retable.ledger.rows import TableRow
+from retable.model.row_event import RowEvent
+from retable.model.sequence import Sequence, parse_sequence
+from retable.replay.inputs.imports import NO_IMPORTS, Imports
+from retable.replay.inputs.known import Lowest
+from retable.replay.references.suspects import Suspect
+from retable.schema_history.rulings import Ruling
+
+NO_FILES = "empty"
+"""The content of a window for which silver has no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The past of one source.
+
+    `ordinals` numbers the recorded windows by name: they are named by their start, so their names sort as they do.
+    `counted` tells what the ledger counts: by window and gold name what was applied, by window and None what silver
+    held for the window when its record was whole, `counts` how many rows came to what, `highest` the last sequence
+    of those, by partition, and `lowest` the first. `tables` are the known tables by identity. `silver` digests the
+    content of a window in silver, or of all of them for None: another digest means another content, and a window
+    that has none is empty; from windows before `kept_from` retention may have dropped rows. `left_out` are the
+    tables of the source that some window was decoded without, though the settings take them now. `rulings` are what
+    people decided about its statements and rows, `imports` what dumps of its schema told, `baselines` the full
+    copies whose pieces are windows, too; `suspects` are rows that the source cannot have any more.
+    """
+
+    ordinals: Mapping[str, int]
+    decoded: frozenset[str]
+    replayed: frozenset[str]
+    counted: Mapping[tuple[str, str | None], str | None]
+    tables: Mapping[str, TableRow]
+    silver: Callable[[str | None], Mapping[str, str]]
+    counts: Mapping[tuple[str, str | None], Mapping[str, int]] = field(default_factory=dict)
+    highest: Mapping[tuple[str, str | None], Mapping[str, str]] = field(default_factory=dict)
+    lowest: Lowest = field(default_factory=dict)
+    kept_from: str = ""
+    left_out: frozenset[str] = frozenset()
+    rulings: tuple[Ruling, ...] = ()
+    imports: Imports = NO_IMPORTS
+    baselines: Baselines = NO_BASELINES
+    suspects: tuple[Suspect, ...] = ()
+
+    @property
+    def windows(self) -> dict[int, str]:
+        """The recorded windows by number."""
+        return {ordinal: name for name, ordinal in self.ordinals.items()}
+
+    def replayed_content(self) -> dict[str, str]:
+        """The content in silver of every window that was replayed."""
+        files = self.silver(None)
+        return {name: files.get(name, NO_FILES) for name in self.replayed}
+
+    def records(self, silver: Mapping[str, str]) -> bool:
+        """Whether the record of these windows is whole, and of this content of silver."""
+        return all(self.counted.get((window, None)) == content for window, content in silver.items())
+
+    def missing(
+        self, names: Collection[str], events: Iterable[RowEvent], void: Sequence | None, *, everywhere: bool
+    ) -> Floor | None:
+        """What these events lack of the rows from `void` on that were counted under names; None: they are all.
+
+        Rows may lack where retention dropped some, or `everywhere`, where nothing tells all tables that they are of.
+        """
+        found = Counter(event.ordinal for event in events)
+        dropped: dict[str, Sequence] = {}
+        cut = {place: counts for place, counts in self.counts.items() if everywhere or place[0] < self.kept_from}
+        for (window, table), counts in cut.items():
+            if table in names and counts.get("rows", 0) > found[self.ordinals.get(window, -1)]:
+                for part, text in self.highest.get((window, table), {}).items():
+                    last = parse_sequence(text)
+                    dropped[part] = max(last, dropped.get(part, last))
+        return Floor(dropped, -1, partial=True).above(void)
+
+    def visible(self, window: str) -> list[str]:
+        """The decoded windows up to this one, or to the highest that was ever replayed: what gold may know of."""
+        last = max([window, *self.replayed])
+        return sorted(name for name in self.decoded if name <= last)

@@ -1,0 +1,244 @@
+"""Which gold tables a run concerns: histories from the statements, owners for the rows, names for the tables."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import cached_property, partial
+
+from retable.fold.fold import Bounds
+from retable.fold.images import strange_columns
+from retable.gold.names import gold_table
+from retable.model.event import TableName
+from retable.model.row_event import RowEvent
+from retable.model.schema_change import SchemaChange, StartTable
+from retable.model.sequence import Sequence
+from retable.replay.inputs.baselines import start_statements
+from retable.replay.inputs.rules import Rules
+from retable.schema_history.history import ChangeStatus, Hold, NameSpan, TableHistory
+from retable.schema_history.references import Reference, trace_references
+from retable.schema_history.shards.joined import SHARD_COLUMN, is_sharded, join, of_shard, of_shards
+from retable.schema_history.shards.parts import source_part
+from retable.schema_history.statement import Statement
+from retable.schema_history.timeline import Timeline
+from retable.schema_history.trace import trace
+from retable.schema_history.traced import ImplicitColumn
+from retable.settings.load import Settings
+
+REMEDY_CLASH = (
+    "give one of the two another database or exclude it, then: retable hold release TABLE --rebuild --reason ..."
+)
+
+
+class Tables:
+    """The tables of a source at one horizon, and to which of them each row belongs."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        rules: Rules,
+        holder: Callable[[str], str | None],
+        statements: Iterable[Statement] = (),
+    ) -> None:
+        self.rules = rules
+        self._holder = holder
+        self._timeline = timeline
+        self._statements = statements
+        self._histories = self._gather()
+
+    def _gather(self) -> dict[str, TableHistory]:
+        """The tables of gold: those of the source, and what the settings make of several."""
+        shards: dict[TableName, list[TableHistory]] = defaultdict(list)
+        found = {}
+        for history in self._timeline.histories():
+            target = self.rules.settings.target(history.name)
+            if target is None:
+                found[history.identity] = history
+            else:
+                shards[target].append(history)
+        for target, mine in shards.items():
+            whole = join(target, mine, self.rules.settings.rules(target).shard_in_key)
+            found[whole.identity] = whole
+        return found
+
+    def _spans(self, name: TableName) -> list[tuple[NameSpan, TableHistory, str | None]]:
+        """When a name meant which table of gold, and as which shard."""
+        return [
+            (span, history, label)
+            for history in self._histories.values()
+            for label, each in history.parts()
+            for span in each.spans
+            if span.name == name
+        ]
+
+    @classmethod
+    def trace(
+        cls,
+        statements: list[Statement],
+        rules: Rules,
+        implicit: Iterable[ImplicitColumn],
+        known: Mapping[TableName, Sequence | None],
+        holder: Callable[[str], str | None] = lambda _: None,
+    ) -> "Tables":
+        """Trace the statements; of the `known` tables those that no statement made or changed are there from their
+        first row on, or before all.
+
+        `holder` gives the identity of the table that has a gold name now.
+        """
+        implicit = list(implicit)
+        takes = rules.source.takes
+        starts = start_statements(rules.baselines, takes)
+        statements = [*statements, *rules.imports.statements(takes), *starts]
+        timeline = trace(statements, rules.dialect(), implicit, rulings=rules.rulings)
+        told = {history.identity for history in timeline.histories()}
+        untold = {name: first for name, first in known.items() if f"{name}@base" not in told}
+        if untold:
+            timeline = trace(statements, rules.dialect(), implicit, untold, rules.rulings)
+        rulings = rules.rulings
+        for _ in rules.rulings:
+            # What is decided about a table may be what gives it the name by which the next decision calls it.
+            found = of_shards(rulings, timeline.histories())
+            if found == rulings:
+                break
+            rulings = found
+            timeline = trace(statements, rules.dialect(), implicit, untold, rulings)
+        return cls(timeline, rules, holder, statements)
+
+    def has(self, identity: str) -> bool:
+        """Whether rows go into a table of gold."""
+        return identity in self._histories
+
+    def history(self, identity: str) -> TableHistory:
+        return self._histories[identity]
+
+    def histories(self) -> list[TableHistory]:
+        return list(self._histories.values())
+
+    def names_of(self, identity: str) -> set[TableName]:
+        """Every name that a table had; none for a table that no statement speaks of."""
+        history = self._histories.get(identity)
+        return set() if history is None else history.names
+
+    def references(self) -> list[Reference]:
+        """The foreign keys by which the source changes rows without an event; other databases than these log it."""
+        silent = self.rules.system in ("mysql", "mariadb")
+        return trace_references(self._statements) if silent else []
+
+    def is_declared_only(self, history: TableHistory) -> bool:
+        """Whether all that begins a table is the statement of a snapshot, which captures not all that it declares."""
+        firsts = [each.changes[0] for _, each in history.parts() if each.changes]
+        places = [(each.position, source_part(each.part), each.statement) for each in firsts]
+        return bool(places) and self._declared.issuperset(places)
+
+    @cached_property
+    def _declared(self) -> set[tuple[Sequence, str | None, str]]:
+        return {(each.position, each.part, each.text) for each in self._statements if each.declares}
+
+    @property
+    def recorded(self) -> list[tuple[Statement, ChangeStatus, str | None]]:
+        return list(self._timeline.recorded)
+
+    def split(self, rows: dict[TableName, list[RowEvent]]) -> dict[str, list[RowEvent]]:
+        """Row events by the identity of their table; a name that no statement told is a table of its own."""
+        owned: dict[str, list[RowEvent]] = defaultdict(list)
+        for name, events in rows.items():
+            spans = self._spans(name)
+            for event in events:
+                found = next((each for each in reversed(spans) if each[0].covers(event.sequence)), None)
+                if found is None:
+                    self._timeline.owner(name, event.sequence)
+                    self._histories = self._gather()
+                    spans = self._spans(name)
+                    found = next(each for each in reversed(spans) if each[0].covers(event.sequence))
+                _, history, label = found
+                owned[history.identity].append(event if label is None else of_shard(event, label))
+        return dict(owned)
+
+    def divided(self, ends: Mapping[TableName, list[RowEvent]], owned: Mapping[str, list[RowEvent]]) -> list[TableName]:
+        """Of tables whose rows go from end to end, those where a statement stands between, or that own others too.
+
+        Of several that go into one, their names in its key, all or none are.
+        """
+        told = self.split(dict(ends))
+        return [name for name, mine in ends.items() if self._is_divided(name, mine, owned, told)]
+
+    def _is_divided(
+        self,
+        name: TableName,
+        ends: list[RowEvent],
+        owned: Mapping[str, list[RowEvent]],
+        told: Mapping[str, list[RowEvent]],
+    ) -> bool:
+        first, last = ends[0].sequence, ends[-1].sequence
+        identity, mine = next(iter(self.split({name: ends}).items()))
+        history, label = self._histories[identity], mine[0].shard
+        if len(mine) < len(ends) or len(told[identity]) < len(owned[identity]):
+            return True
+        if mine != [event for event in owned[identity] if event.shard == label]:
+            return True
+        if history.shards and SHARD_COLUMN not in history.final.columns:
+            return True
+        ends_of_name = [at for span, _, _ in self._spans(name) for at in (span.start, span.end) if at is not None]
+        changes = [change.position for change in history.of(label).changes]
+        return any(first <= at <= last for at in (*changes, *ends_of_name))
+
+    def strange(self, owned: dict[str, list[RowEvent]], holds: Mapping[str, Hold | None]) -> list[ImplicitColumn]:
+        """The columns that rows below a hold bring though no statement told of them."""
+        found: list[ImplicitColumn] = []
+        for identity, events in owned.items():
+            history = self._histories[identity]
+            for hold in (history.hold, holds.get(identity)):
+                events = [event for event in events if Bounds(None, hold).verdict(event) is None]
+            for label, each in history.parts():
+                mine = [event for event in events if event.shard == label]
+                found += strange_columns(mine, each, partial(self.rules.seen, each.name))
+        return found
+
+    def gold_names(self) -> dict[str, tuple[str, Hold | None]]:
+        """The gold name of each table; of two that meet the later one is held, under a name of its own.
+
+        A dropped table makes room for a live one that took its name; one whose rows are in another by now keeps it.
+        """
+        names: dict[str, tuple[str, Hold | None]] = {}
+        elsewhere = {each for history in self._histories.values() if history.shards for each in history.identities}
+        taken: dict[str, TableHistory] = {}
+        for history in sorted(self._histories.values(), key=lambda history: history.dropped):
+            name = gold_table(self.rules.settings.lake, history.shown)
+            other = taken.setdefault(name.lower(), history)
+            apart = f"{name}__{hashlib.sha256(history.identity.encode()).hexdigest()[:8]}"
+            if other is history:
+                left = self._holder(name)
+                gone = left is not None and is_sharded(left) and left not in self._histories
+                names[history.identity] = (apart if left in elsewhere or gone else name, None)
+                continue
+            reason = f"{other.name} and {history.name} both become {name}"
+            hold = None if history.dropped else Hold("NAME_CLASH", reason, None, None, None, REMEDY_CLASH)
+            names[history.identity] = (apart, hold)
+        return names
+
+    def touched_by(self, statements: Collection[Statement], known: Collection[str]) -> set[str]:
+        """The tables on which these statements have a bearing; one that starts anew is none until gold has it."""
+        places = {(statement.position, statement.part) for statement in statements}
+
+        def is_told(history: TableHistory) -> bool:
+            return any((change.position, source_part(change.part)) in places for change in history.changes)
+
+        starts = {(each.position, each.table) for each in statements if any(map(_is_start, each.changes))}
+        return {
+            history.identity
+            for history in self._histories.values()
+            if is_told(history) or (history.identity in known and _starts(history) & starts)
+        }
+
+
+def _is_start(change: SchemaChange) -> bool:
+    return isinstance(change, StartTable)
+
+
+def _starts(history: TableHistory) -> set[tuple[Sequence, TableName | None]]:
+    """Where a table may start anew, under each of its names."""
+    return {(at, span.name) for _, each in history.parts() for at, _ in each.voids for span in each.spans}
+
+
+def gold_names(settings: Settings, history: TableHistory) -> set[str]:
+    """Every gold name that a table ever had, also those of its shards."""
+    return {gold_table(settings.lake, name) for name in {history.name, *history.names}}

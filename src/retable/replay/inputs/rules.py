@@ -1,0 +1,253 @@
+"""What settings, dialect and dumps say of the tables of a source: types, names, keys."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+
+from retable.ddl.registry import DIALECTS, describe, parse_statement
+from retable.ddl.types import gold_type
+from retable.ddl.widening import keeps_values
+from retable.decode.baseline_form import baseline_type, is_baseline
+from retable.decode.registry import find_format
+from retable.decode.values import ValueRules
+from retable.errors import InvalidSetting, KeyUnknown, NameClash
+from retable.fold.fold import Bounds
+from retable.fold.images import key_columns
+from retable.fold.stages import FormerKey
+from retable.gold.names import gold_column
+from retable.gold.state import GoldState
+from retable.ledger.baselines import NO_BASELINES, Baselines
+from retable.model.event import TableName
+from retable.model.policies import Policies
+from retable.model.row_event import RowEvent
+from retable.model.schema import ColumnSpec, GoldType
+from retable.model.schema_change import SchemaChange, Unsupported
+from retable.model.source_types import SourceType
+from retable.replay.inputs.baselines import start_statements
+from retable.replay.inputs.imports import NO_IMPORTS, Imports
+from retable.schema_history.columns import Dialect
+from retable.schema_history.history import Column, Epoch, Hold, TableHistory
+from retable.schema_history.policies import source_ids
+from retable.schema_history.rulings import Ruling
+from retable.schema_history.shards.joined import SHARD_COLUMN
+from retable.schema_history.shards.parts import SHARD_ID
+from retable.schema_history.timeline import Statement
+from retable.settings.load import Settings
+from retable.settings.sources import SourceSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the settings, the dialect and dumps of the schema of one source say of types, names and keys."""
+
+    settings: Settings
+    source: SourceSettings
+    system: str
+    rulings: tuple[Ruling, ...] = ()
+    imports: Imports = NO_IMPORTS
+    baselines: Baselines = NO_BASELINES
+
+    def fingerprint(self, identity: str, name: TableName) -> str:
+        """Digest what decides how a table is decoded and typed: settings, and what was imported of its schema."""
+        told = (self.settings.fingerprint(self.source.name, name), self.imports.fingerprint(identity, name))
+        return "+".join(filter(None, told))
+
+    def are_typed_otherwise(self, state: GoldState) -> bool:
+        """Whether columns that only images told of have types by other settings, and all their images are there."""
+        now = self.settings.typing(self.source.name, state.table)
+        return bool(state.implicit) and state.typing not in ("", now) and state.missing is None
+
+    def started_by(self, window: str) -> set[Statement]:
+        """The start of the table of which this window is a piece of a baseline: the piece may have no row."""
+        mine = Baselines(tuple(row for row in self.baselines.rows if row.window == window))
+        return set(start_statements(mine, self.source.takes))
+
+    def dialect(self) -> Dialect:
+        return Dialect(self._declared, partial(keeps_values, self.system), describe, self.policies, self._read)
+
+    def value_rules(self, table: TableName) -> ValueRules:
+        """How the values of a table are read where messages leave it open."""
+        source, rules = self.source, self.settings.rules(table)
+        return ValueRules(
+            source.time_zone,
+            source.timestamp_zone,
+            rules.zero_date,
+            source.binary_encoding,
+            source.decimal_mode,
+            source.time_mode,
+            self.system,
+            rules.far_date,
+        )
+
+    def policies(self, table: TableName) -> Policies:
+        """What the settings say of changes of a table."""
+        return self.settings.rules(table).policies
+
+    def _read(self, text: str, table: TableName) -> tuple[SchemaChange, ...]:
+        if self.system not in DIALECTS:
+            return (Unsupported(table, f"statements of {self.system!r} are not read"),)
+        return parse_statement(self.system, text, table.database, table.schema, table.table)
+
+    def _declared(self, table: TableName, spec: ColumnSpec) -> GoldType | None:
+        return self._ruled(table, spec.name, gold_type(self.system, spec.source_type))
+
+    def _ruled(self, table: TableName, name: str, told: GoldType | None) -> GoldType | None:
+        rules = self.settings.rules(table)
+        settled = rules.types.get(name)
+        kind = settled.plain if isinstance(settled, SourceType) else settled or told
+        dated = kind is not None and kind.kind in ("date", "timestamp", "timestamptz")
+        return GoldType("string") if dated and "string" in (rules.zero_date, rules.far_date) else kind
+
+    def seen(self, table: TableName, name: str, wire: str | None) -> tuple[str | None, GoldType]:
+        """The source type, where messages or settings tell one, and the type of a column that no statement told of.
+
+        Text where nothing does. InvalidSetting where settings name a source's type and nothing tells the database.
+        """
+        if wire is not None and is_baseline(wire):
+            return None, self._ruled(table, name, baseline_type(wire)) or GoldType("string")
+        settled = self.settings.rules(table).types.get(name)
+        if wire is None and isinstance(settled, SourceType):
+            if self.source.source_system is None and self.imports.dialect is None:
+                raise InvalidSetting(
+                    f"types of {table} name {name} {settled}, which each database has its own way to write; set "
+                    f"sources.{self.source.name}.source_system, as postgresql or mysql"
+                )
+            return settled.text, settled.plain
+        told = None if wire is None else find_format(self.source.format).untold(wire)
+        kind = gold_type(self.system, told, lengths_told=False) if isinstance(told, str) else told
+        return wire if isinstance(told, str) else None, self._ruled(table, name, kind) or GoldType("string")
+
+    def column_names(self, history: TableHistory) -> dict[str, str]:
+        """Gold names of the final columns by identity; NameClash where two meet."""
+        names = {column.id: self._column_name(column) for column in history.final.columns}
+        taken: dict[str, str] = {}
+        for column in history.final.columns:
+            other = taken.setdefault(names[column.id].lower(), column.name)
+            if other != column.name:
+                raise NameClash(f"columns {other!r} and {column.name!r} both become {names[column.id]!r}")
+        return names
+
+    def _column_name(self, column: Column) -> str:
+        kept, case = column.kept, self.settings.lake.case
+        if kept is None or not kept.number:
+            return gold_column(column.name, case)
+        return gold_column(f"{gold_column(kept.name, case)}__until_{kept.number}", case)
+
+    def keys(
+        self, history: TableHistory, events: Iterable[RowEvent], known: tuple[str, ...], hold: Hold | None
+    ) -> tuple[str, ...]:
+        """The key columns: of the settings, else of the statements, else of the messages below a hold; () = none.
+
+        KeyUnknown where messages of one table name different keys, or another one than the statements.
+        """
+        rules = self.settings.rules(history.name)
+        first: tuple[str, ...] = (SHARD_COLUMN.name,) if rules.to is not None and rules.shard_in_key else ()
+        if rules.keys:
+            return (*first, *rules.keys)
+        since = max(history.rekeyed, default=history.void)
+        counts = Bounds(since, history.hold or hold, frozenset(), history.shard_voids)
+        named = {self._final_names(history, e) for e in events if e.keys and counts.verdict(e) is None}
+        if history.final.keys:
+            told = {name.lower() for name in history.final.keys} - {SHARD_COLUMN.name}
+            if other := next((names for names in named if {name.lower() for name in names} != told), None):
+                raise KeyUnknown(
+                    f"messages of {history.name} name the key {other}, and its statements {history.final.keys}; set "
+                    f"keys for it"
+                )
+            return history.final.keys
+        known = known[len(first) :]
+        named |= {known} if known else set()
+        if len(named) > 1:
+            first, second = sorted(named)[:2]
+            raise KeyUnknown(f"messages of {history.name} name the key {first} and the key {second}; set keys for it")
+        return (*first, *named.pop()) if named else ()
+
+    def former_keys(
+        self, history: TableHistory, events: Iterable[RowEvent], hold: Hold | None
+    ) -> tuple[FormerKey, ...]:
+        """The keys that the table had before: of the statements, else of the messages; none where settings name one."""
+        if not history.rekeyed or self.settings.rules(history.name).keys:
+            return ()
+        events, start = list(events), history.void
+        found = []
+        for end in history.rekeyed:
+            epoch = [epoch for epoch in history.epochs if epoch.start is None or epoch.start < end][-1]
+            counts = Bounds(start, history.hold or hold)
+            mine = [event for event in events if event.sequence <= end and counts.verdict(event) is None]
+            told = {tuple(map(_identity_in(epoch), epoch.keys))} if epoch.keys else _named(history, mine)
+            if len(told) > 1:
+                raise KeyUnknown(f"messages of {history.name} name {len(told)} keys before {end}; set keys for it")
+            places = {column.id: column for column in epoch.columns}
+            key = next(iter(told), ())
+            if strange := [identity for identity in key if identity not in places]:
+                raise KeyUnknown(f"the key of {history.name} before {end} has a column that is not there: {strange[0]}")
+            found.append(FormerKey(end, tuple(places[identity] for identity in key)))
+            start = end
+        return tuple(found)
+
+    def hashed_by(self, keys: tuple[str, ...], history: TableHistory, events: Iterable[RowEvent]) -> bool:
+        """Whether silver's key hashes, which are of the messages' keys as they are written, tell these keys apart."""
+        if self.settings.rules(history.name).keys or not keys:
+            return False
+        if history.shards:
+            return self._hashed_alike(keys, history, events)
+        key = {column.id for name in keys if (column := history.final.column(name)) is not None}
+        columns = [column for epoch in history.epochs for column in epoch.columns if column.id in key]
+        written = {(column.id, column.source_type) for column in columns}
+        named = {event.keys for event in events}
+        same = {tuple(name.lower() for name in self._final_names(history, event)) for event in events}
+        return len(named) == 1 and same == {tuple(key.lower() for key in keys)} and len(written) == len(key)
+
+    def _hashed_alike(self, keys: tuple[str, ...], history: TableHistory, events: Iterable[RowEvent]) -> bool:
+        """The same of several tables, which have to write their keys alike: under the same names and types."""
+        key = [at for at in key_columns(history, keys) if history.final.columns[at].id != SHARD_ID]
+        written = set()
+        for shard in history.shards:
+            ids = {shard.columns[at].id: at for at in key}
+            columns = [column for epoch in shard.history.epochs for column in epoch.columns if column.id in ids]
+            written |= {(ids[column.id], column.name.lower(), column.source_type) for column in columns}
+        named = {tuple(name.lower() for name in event.keys or ()) for event in events}
+        return len(named) == 1 and len(written) == len(key) == len(next(iter(named)))
+
+    @staticmethod
+    def _final_names(history: TableHistory, event: RowEvent) -> tuple[str, ...]:
+        epoch = history.of(event.shard).epoch_of(event.sequence)
+        ids = [column.id if (column := epoch.column(name)) else None for name in event.keys or ()]
+        final = names_by_identity(history, event.shard)
+        return tuple(final.get(i or "", name) for i, name in zip(ids, event.keys or (), strict=True))
+
+
+def _named(history: TableHistory, events: Iterable[RowEvent]) -> set[tuple[str, ...]]:
+    """The keys that messages name, by the identities of their columns."""
+    return {tuple(map(_identity_in(history.epoch_of(event.sequence)), event.keys)) for event in events if event.keys}
+
+
+def _identity_in(epoch: Epoch) -> Callable[[str], str]:
+    def identify(name: str) -> str:
+        column = epoch.column(name)
+        return name if column is None else column.id
+
+    return identify
+
+
+def names_by_identity(history: TableHistory, shard: str | None = None) -> dict[str, str]:
+    """The final names of columns; of one that stands in another's place, also for that one's identity.
+
+    Of a `shard` they are by the identities that its columns have.
+    """
+    final = history.final.columns
+    own = final if shard is None else history.shard(shard).columns
+    names = {mine.id: column.name for mine, column in zip(own, final, strict=True)}
+    for mine, column in zip(own, final, strict=True):
+        names |= dict.fromkeys(source_ids(mine), column.name)
+    return names
+
+
+def named_now(state: GoldState, history: TableHistory) -> tuple[str, ...]:
+    """The key columns that gold knows, under the names that they have now; none where one is gone, or the key is."""
+    if any(str(position) not in state.changes for position in history.key_changes):
+        return ()
+    identities = {column.name: column.id for column in state.columns}
+    names = names_by_identity(history)
+    now = [names.get(identities.get(key, "")) for key in state.keys]
+    return tuple(name for name in now if name is not None) if None not in now else ()

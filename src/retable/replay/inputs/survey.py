@@ -1,0 +1,214 @@
+"""What a run has before it: statements, rows by the table that owns them, and gold as it stands."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from retable.gold.store import Halves, Late, Record, RowStore
+from retable.ledger.rows import TableRow
+from retable.model.event import TableName
+from retable.model.row_event import RowEvent
+from retable.model.sequence import Sequence
+from retable.replay.batch.bulk import Bulk, read_events
+from retable.replay.inputs.claims import Claims
+from retable.replay.inputs.known import known_tables
+from retable.replay.inputs.past import Past
+from retable.replay.inputs.places import Found, Places
+from retable.replay.inputs.plan import Tables, gold_names
+from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.silver import ROW_COLUMNS, SKETCH_COLUMNS, by_name, system_of, taken, to_event, to_statement
+from retable.replay.table.rounds import Widenings
+from retable.schema_history.history import TableHistory
+from retable.schema_history.shards.joined import is_sharded, may_go_on
+from retable.schema_history.timeline import Statement
+from retable.schema_history.traced import ImplicitColumn
+from retable.settings.load import Settings
+from retable.settings.sources import SourceSettings
+
+Named = dict[TableName, list[RowEvent]]
+Owned = dict[str, list[RowEvent]]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The tables that a run concerns: what was made of them, their rows and bulks, their gold; by identity.
+
+    `statements` are those of the `visible` windows, with the window of each; `implicit` the columns that only images
+    told of, and `endless` the tables, by the identity at the source, whose columns came to no end, with what is told
+    of it.
+    """
+
+    statements: dict[Statement, str]
+    visible: list[str]
+    tables: Tables
+    owned: Owned
+    implicit: list[ImplicitColumn]
+    found: dict[str, Found]
+    endless: Mapping[str, str] = field(default_factory=dict)
+    bulks: dict[str, list[Bulk]] = field(default_factory=dict)
+
+
+class Survey:
+    """Sees what one run concerns, as messages, statements and settings say; it writes nothing."""
+
+    def __init__(
+        self, rows: RowStore, places: Places, past: Past, settings: Settings, source: SourceSettings, system: str | None
+    ) -> None:
+        self._rows = rows
+        self._places = places
+        self._past = past
+        self._settings = settings
+        self._source = source
+        self._system = system
+        self._holders: dict[str, str | None] = {}
+        self.claims = Claims(past, places)
+        self.rules = Rules(settings, source, system or "mysql", past.rulings, past.imports, past.baselines)
+
+    # --- entrances -----------------------------------------------------------------------------------------------
+    def window(self, name: str, sketched: bool = False) -> Seen:
+        """See all tables of a window; `sketched`: of the rows only where they stand, which tells what is done.
+
+        Each round has fewer bulks than the one before it, or sees more of the windows that there are.
+        """
+        columns = SKETCH_COLUMNS if sketched else ROW_COLUMNS
+        events, bulks = read_events(self._rows.window_rows(name, columns), self._past.ordinals, sketched)
+        visible = self._past.visible(name)
+        counted = {i for i, row in self._taken().items() if self._past.counts.get((name, row.gold), {}).get("rows")}
+        while True:
+            statements = self._statements(visible)
+            pending = {s for s, where in statements.items() if where == name or where not in self._past.replayed}
+            pending |= self.rules.started_by(name)
+            seen = self._trace(statements, visible, events, pending, None, {name}, counted)
+            if divided := seen.tables.divided({table: bulk.ends for table, bulk in bulks.items()}, seen.owned):
+                events |= {table: bulks.pop(table).events(self._past.ordinals) for table in divided}
+                continue
+            # A run that died before its record may have brought gold to a later window than the record tells.
+            visible = self._past.visible(max(name, self._past.windows.get(self._places.horizon, name)))
+            if visible == seen.visible:
+                return replace(seen, bulks=_by_identity(seen.tables, bulks))
+
+    def table(self, row: TableRow, told: tuple[ImplicitColumn, ...]) -> Seen:
+        """See all that was replayed of one table; `told` are the columns of which only images told before."""
+        replayed, names = self._past.replayed, self.tables().names_of(row.identity)
+        visible = self._past.visible(max(replayed))
+        records = self._rows.table_rows(visible[-1], names or {TableName(row.database, row.schema, row.table)})
+        events = self._events([record for record in records if record["window"] in replayed], counted=True)
+        return self._trace(self._statements(visible), visible, events, set(), told, replayed)
+
+    def tables(self) -> Tables:
+        """The tables up to the last window that was replayed, as statements alone tell them."""
+        statements = self._statements(self._past.visible(max(self._past.replayed)))
+        return Tables.trace([*statements], self.rules, [], self._known(), self._holder)
+
+    def older(
+        self, tables: Tables, history: TableHistory, until: str, own: Set[str], needed: Late | Halves | None
+    ) -> list[RowEvent]:
+        """The table's events in windows not its `own`; what those call by its name may be another table."""
+        found = self._rows.table_rows(until, history.names, needed)
+        known = self._past.ordinals.keys() - own
+        events = self._events([record for record in found if record["window"] in known], counted=False)
+        return tables.split(events).get(history.identity, [])
+
+    # --- what there is -------------------------------------------------------------------------------------------
+    def _taken(self) -> dict[str, TableRow]:
+        """The tables that gold has and the settings take: those that they leave out stay as they are."""
+        tables = self._past.tables.items()
+        return {i: row for i, row in tables if self._settings.feeds(self._source, row.name, is_sharded(i))}
+
+    def _holder(self, gold: str) -> str | None:
+        """The identity of the table that has a gold name, as far as it is recorded."""
+        if gold not in self._holders:
+            known = (identity for identity, row in self._past.tables.items() if row.gold == gold)
+            there = (each for each in known if self._places.find(each, gold).state is not None)
+            self._holders[gold] = next(there, None)
+        return self._holders[gold]
+
+    def _known(self) -> dict[TableName, Sequence | None]:
+        """The tables that gold has though no statement made them."""
+        own = known_tables(self._past.tables.values(), self._past.lowest, self._past.kept_from)
+        return {**own, **dict.fromkeys(self.claims.untold)}
+
+    def _left(self, tables: Tables) -> set[str]:
+        """The gold tables of several of the source's that some of these left, or left the name of."""
+        wholes = [each for each in tables.histories() if each.shards and each.identity in self._past.tables]
+        golds = {each.identity: self._past.tables[each.identity].gold for each in wholes}
+        states = ((each, self._places.find(each.identity, golds[each.identity]).state) for each in wholes)
+        return {each.identity for each, state in states if state is not None and not state.has_shards_of(each)}
+
+    def _statements(self, visible: list[str]) -> dict[Statement, str]:
+        found: dict[Statement, str] = {}
+        records = sorted(self._rows.statements(visible[-1]), key=self._arrival)
+        self.rules = replace(self.rules, system=system_of(records, self._system))
+        for record in records:
+            statement = to_statement(record, self._system, self.rules.system)
+            found.setdefault(taken(statement, self._source.takes), str(record["window"]))
+        return found
+
+    def _arrival(self, record: Record) -> tuple[int, int]:
+        return self._past.ordinals[str(record["window"])], cast(int, record["offset"])
+
+    def _events(self, records: list[Record], counted: bool) -> Named:
+        return {
+            name: [to_event(record, self._past.ordinals, counted) for record in mine]
+            for name, mine in by_name(records).items()
+        }
+
+    def _trace(
+        self,
+        statements: dict[Statement, str],
+        visible: list[str],
+        events: Named,
+        pending: set[Statement],
+        told: tuple[ImplicitColumn, ...] | None,
+        own: Set[str],
+        counted: Set[str] = frozenset(),
+    ) -> Seen:
+        """Trace until every column that rows bring is known: `told`, else remembered by gold, or seen just now.
+
+        What gold remembers by other settings, or below a hold that may end by itself, is looked for anew, in all its
+        rows: of `own` windows, and of others.
+        `counted` are the tables that had rows before, and may have none now.
+        """
+        implicit, stored, widenings = list(told or ()), told is None, Widenings()
+        found: dict[str, Found] = {}
+        older: Owned = {}
+        known = self._known()
+        while True:
+            tables = Tables.trace([*statements], self.rules, implicit, known, self._holder)
+            owned = tables.split(events)
+            self.claims.see(tables.histories(), None if told is not None else {each.position for each in pending})
+            names = tables.gold_names()
+            touched = set(owned) | tables.touched_by(pending, self._past.tables)
+            touched |= counted & names.keys()
+            touched |= {i for i, row in self._past.tables.items() if i in names and names[i][0] != row.gold}
+            touched |= self._left(tables)
+            touched |= (due := {each.identity for each in tables.histories() if self.claims.are_due(each)})
+            fresh = touched - set(found)
+            for identity in fresh:
+                history = tables.history(identity)
+                former = gold_names(self._settings, history)
+                found[identity] = self._places.find(identity, names[identity][0], former, lives=not history.dropped)
+            states = {i: each.state for i, each in found.items() if stored and each.state is not None}
+            anew = {i for i, state in states.items() if may_go_on(state.hold, tables.history(i))}
+            more: list[ImplicitColumn] = []
+            for identity in fresh & states.keys() | fresh & due:
+                state = states.get(identity)
+                if state is None or identity in due | anew or self.rules.are_typed_otherwise(state):
+                    older[identity] = self.older(tables, tables.history(identity), visible[-1], own, None)
+                else:
+                    more += state.implicit
+            rows = {i: [*owned.get(i, []), *older.get(i, [])] for i in owned.keys() | older.keys()}
+            holds = {identity: None if identity in anew else state.hold for identity, state in states.items()}
+            strange = widenings.fresh(tables.strange(rows, holds), implicit)
+            if not strange and not more:
+                return Seen(statements, visible, tables, owned, implicit, found, widenings.endless)
+            implicit += more + [column for column in strange if column not in more]
+
+
+def _by_identity(tables: Tables, bulks: Mapping[TableName, Bulk]) -> dict[str, list[Bulk]]:
+    found: dict[str, list[Bulk]] = defaultdict(list)
+    for name, bulk in bulks.items():
+        identity, ends = next(iter(tables.split({name: bulk.ends}).items()))
+        found[identity].append(bulk.of(ends[0].shard))
+    return dict(found)

@@ -1,0 +1,278 @@
+"""What a replay leaves behind for people: quarantine, ledger, schema changes, tables, the cut."""
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+
+import pyarrow as pa
+from pyiceberg.expressions import And, BooleanExpression, EqualTo, In, Reference
+from pyiceberg.expressions.literals import literal
+
+from retable.fold.fold import Reject
+from retable.gold.state import GoldState, hold_json
+from retable.ledger.catalog import Lake
+from retable.ledger.counts import check_rows
+from retable.ledger.faults import explained
+from retable.ledger.read import read_cuts, read_schema_changes, scan
+from retable.ledger.rows import CutRow, LedgerRow, SchemaChangeRow, TableRow, TableState
+from retable.ledger.tables import QUARANTINE
+from retable.model.window import Window
+from retable.replay.table.work import Outcome
+from retable.schema_history.history import AppliedChange, ChangeStatus, TableHistory
+from retable.schema_history.shards.parts import source_part
+from retable.schema_history.timeline import Statement
+
+REPLAY_VERSION = "replay 1"
+
+
+def quarantine_rejects(
+    lake: Lake, source: str, window: Window, replayed: Iterable[tuple[TableHistory, list[Reject]]], now: datetime
+) -> None:
+    """Replace what quarantine holds of these tables for this window; equal rows write nothing.
+
+    Two tables may have had one name in a window, so a row says by its `place` of which it is: the table's identity.
+    """
+    tables = list(replayed)
+    rows = [_quarantined(history, reject, window, now) for history, rejects in tables for reject in rejects]
+    found = lake.find(f"quarantine.{source}")
+    mine = {history.identity for history, _ in tables}
+    old = [row for row in scan(lake, found, stage="replay", window=window.name).to_pylist() if row["place"] in mine]
+    if sorted(map(_place, old)) == sorted(map(_place, rows)):
+        return
+    of_tables = In(term=Reference("place"), literals={literal(each) for each in mine})
+    condition = And(And(_equal("stage", "replay"), _equal("window", window.name)), of_tables)
+    quarantine = lake.ensure(f"quarantine.{source}")
+    content = pa.Table.from_pylist(rows, schema=QUARANTINE.columns)
+    with explained(lake.settings.lake):
+        if old:
+            quarantine.overwrite(content, overwrite_filter=condition)
+        else:
+            quarantine.append(content)
+
+
+def _quarantined(history: TableHistory, reject: Reject, window: Window, now: datetime) -> dict[str, object]:
+    event = reject.event
+    own = history.of(event.shard)
+    name = next((span.name for span in own.spans if span.covers(event.sequence)), own.name)
+    return {
+        "stage": "replay",
+        "window": window.name,
+        "topic": event.topic,
+        "partition": event.partition,
+        "offset": event.offset,
+        "row_index": event.row_index,
+        "code": reject.code,
+        "reason": reject.reason,
+        "place": history.identity,
+        "decoder_version": REPLAY_VERSION,
+        "database": name.database,
+        "schema": name.schema,
+        "table": name.table,
+        "keys": None,
+        "quarantined_at": now,
+    }
+
+
+def _equal(column: str, value: str) -> BooleanExpression:
+    return EqualTo(term=Reference(column), value=literal(value))
+
+
+def _place(row: Mapping[str, object]) -> tuple[str, ...]:
+    return tuple(str(row[name]) for name in ("topic", "partition", "offset", "row_index", "code", "reason"))
+
+
+def ledger_rows(
+    source: str,
+    windows: Mapping[int, Window],
+    outcome: Outcome,
+    run_id: str,
+    now: datetime,
+    seconds: float,
+) -> list[LedgerRow]:
+    """One row per window that the table has events in; the equation of each is checked."""
+    rows = []
+    for ordinal, mine in sorted(outcome.counted.items()):
+        counts = {"rows": mine.rows}
+        counts |= {verdict: n for (where, verdict), n in sorted(outcome.verdicts.items()) if where == ordinal and n}
+        check_rows(counts)
+        window = windows[ordinal].name
+        rows.append(
+            LedgerRow(
+                source,
+                window,
+                "replay",
+                outcome.gold,
+                counts,
+                {part: str(sequence) for part, sequence in mine.lowest.items()},
+                {part: str(sequence) for part, sequence in mine.highest.items()},
+                outcome.snapshot,
+                outcome.applied.get(window) or outcome.state.applied.get(window),
+                run_id,
+                round(seconds, 3),
+                0,
+                now,
+            )
+        )
+    return rows
+
+
+def table_row(source: str, gold: str, state: GoldState, now: datetime) -> TableRow:
+    hold = None if state.hold is None else json.dumps(hold_json(state.hold), ensure_ascii=False)
+    name = state.table
+    return TableRow(
+        source,
+        state.identity,
+        gold,
+        name.database,
+        name.schema,
+        name.table,
+        state.state,
+        hold,
+        now,
+    )
+
+
+def change_rows(
+    lake: Lake,
+    source: str,
+    windows: Mapping[Statement, str],
+    outcomes: Iterable[Outcome],
+    now: datetime,
+    told: Iterable[tuple[Statement, ChangeStatus, str | None]],
+) -> list[SchemaChangeRow]:
+    """What became of the statements of these windows, table by table; what is recorded already is left out.
+
+    A statement that concerns no table (an index, a database, a grant) is recorded under the name that it gives. One
+    that is recorded for a table concerns it, also where this run had nothing to do there.
+    """
+    recorded = read_schema_changes(lake, source)
+    statements = {(statement.position, statement.part): statement for statement in windows}
+    rows = [
+        _change_row(source, outcome, change, statement, windows[statement], now)
+        for outcome in outcomes
+        for change in outcome.history.changes
+        if (statement := statements.get((change.position, source_part(change.part)))) is not None
+    ]
+    concerned = {(row.position, row.part, row.statement) for row in (*recorded, *rows) if row.identity}
+    rows += [
+        _statement_row(source, statement, windows[statement], status, reason, now)
+        for statement, status, reason in told
+        if statement in windows
+        and status != "applied"
+        and (str(statement.position), statement.part or "", statement.text) not in concerned
+    ]
+    known = {_record(row) for row in recorded}
+    return [row for row in rows if _record(row) not in known]
+
+
+def _change_row(
+    source: str, outcome: Outcome, change: AppliedChange, statement: Statement, window: str, now: datetime
+) -> SchemaChangeRow:
+    return SchemaChangeRow(
+        source,
+        outcome.state.identity,
+        outcome.gold,
+        str(change.position),
+        source_part(change.part) or "",
+        statement.event_time_ms,
+        window,
+        change.statement,
+        json.dumps(change.meaning, ensure_ascii=False, default=str),
+        change.status,
+        change.reason,
+        json.dumps({column.name: column.field_id for column in outcome.state.columns}, ensure_ascii=False),
+        now,
+    )
+
+
+def _statement_row(
+    source: str, statement: Statement, window: str, status: ChangeStatus, reason: str | None, now: datetime
+) -> SchemaChangeRow:
+    return SchemaChangeRow(
+        source,
+        "",
+        str(statement.table or ""),
+        str(statement.position),
+        statement.part or "",
+        statement.event_time_ms,
+        window,
+        statement.text,
+        "[]",
+        status,
+        reason,
+        None,
+        now,
+    )
+
+
+def _record(row: SchemaChangeRow) -> tuple[str | None, ...]:
+    return (row.identity, row.table, row.position, row.part, row.status, row.reason)
+
+
+def cut_rows(
+    lake: Lake,
+    source: str,
+    window: str,
+    snapshots: Mapping[str, tuple[str, int | None, TableState]],
+    now: datetime,
+) -> list[CutRow]:
+    """The cut of a window: every table of the source at its snapshot; a new revision only where something changed."""
+    cuts = read_cuts(lake, source)
+    revision = max((cut.revision for cut in cuts if cut.window == window), default=-1) + 1
+    newest = {_seen(cut) for cut in cuts if (cut.window, cut.revision) == (window, revision - 1)}
+    last: dict[str, CutRow] = {}
+    for cut in sorted(cuts, key=lambda cut: cut.recorded_at):
+        last[cut.identity] = cut
+    rows = [
+        CutRow(source, window, revision, gold, identity, snapshot, state, now)
+        for identity, (gold, snapshot, state) in snapshots.items()
+    ]
+    rows += [
+        replace(cut, window=window, revision=revision, recorded_at=now)
+        for identity, cut in last.items()
+        if identity not in snapshots
+    ]
+    return [] if {*map(_seen, rows)} == newest else sorted(rows, key=lambda row: row.table)
+
+
+def _seen(row: CutRow) -> tuple[object, ...]:
+    return (row.identity, row.table, row.snapshot_id, row.state)
+
+
+def window_rows(
+    whole: LedgerRow,
+    ledger: Iterable[LedgerRow],
+    counted: list[LedgerRow],
+    former: set[str],
+    retired: Collection[str] = (),
+) -> list[LedgerRow]:
+    """The rows that say of windows that they are replayed, like `whole`, with the sums over their tables.
+
+    `former` are names that tables of this run had: what the ledger counts under them is counted again now. Of `retired`
+    tables the window that was replayed has no row any more, but where it was counted now.
+    A window that was not replayed as a whole now, because `whole` is of another or has no identity, keeps its own.
+    """
+    replayed = [row for row in ledger if row.stage == "replay"]
+    done = {row.window: (row.counts, row.identity) for row in replayed if row.table is None}
+    identities = {window: identity for window, (_, identity) in done.items()}
+    if whole.identity is not None:
+        identities[whole.window] = whole.identity
+    rows = []
+    for window in sorted({whole.window, *(row.window for row in counted)}):
+        gone = former.union(retired if window == whole.window and whole.identity is not None else ())
+        mine = [row for row in (*replayed, *counted) if row.window == window and row.table is not None]
+        newest = {row.table: row for row in mine if row in counted or row.table not in gone}
+        total: Counter[str] = Counter()
+        for row in newest.values():
+            total.update(row.counts)
+        counts, identity = dict(total), identities.get(window)
+        if done.get(window) != (counts, identity):
+            rows.append(replace(whole, window=window, counts=counts, identity=identity))
+    return rows
+
+
+def facts(row: TableRow | None) -> tuple[object, ...] | None:
+    """What ops.tables says of a table, whenever it was recorded."""
+    return None if row is None else (row.gold, row.database, row.schema, row.table, row.state, row.hold)

@@ -1,0 +1,1 @@
+"""Rows that a foreign key took, without a message of them."""

@@ -1,0 +1,290 @@
+"""Rows that the source cannot have any more: it deleted or changed them by a foreign key, and logged nothing of it.
+
+A look costs only where rows of a parent were deleted, or got other values. An application that deletes the children
+itself leaves none. A row that came later than the parent's change is none either: the source had it then.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from retable.fold.fold import Values, unpaired
+from retable.gold.state import GoldColumn, GoldState
+from retable.gold.store import Halves, Record, RowStore, Standing
+from retable.replay.inputs.past import Past
+from retable.replay.inputs.places import Places
+from retable.replay.inputs.plan import Tables
+from retable.replay.inputs.silver import to_event
+from retable.replay.references.losses import losses, moment_of, referred_columns
+from retable.replay.references.suspects import Lost, Place, Suspect, typed
+from retable.replay.table.work import Outcome
+from retable.schema_history.history import TableHistory
+from retable.schema_history.references import Moment, Reference
+from retable.schema_history.shards.parts import shard_of, source_part
+
+_FIRST, _LAST = "", "~"
+"""Before and behind the name of every window."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A row that refers to what its parent lost, and that loss."""
+
+    row: Standing
+    lost: Lost
+
+
+@dataclass(slots=True)
+class _Look:
+    """One table of gold, or one of several that go into it, by those of its columns that refer to a parent.
+
+    `read` are the columns that are read of its rows: these, then those to which others refer in their turn.
+    """
+
+    identity: str
+    label: str | None
+    gold: str
+    columns: tuple[GoldColumn, ...]
+    read: tuple[GoldColumn, ...]
+    constraint: str
+    lost: set[Lost] = field(default_factory=set)
+    found: list[_Found] = field(default_factory=list)
+
+    @property
+    def place(self) -> Place:
+        return self.identity, tuple(column.id for column in self.columns)
+
+    def values(self, row: Standing, names: Iterable[str]) -> Values | None:
+        """A row's values in columns by the source's names; None where one is not read, or null."""
+        at = {column.name.lower(): number for number, column in enumerate(self.read)}
+        values = tuple(row.values[at[name.lower()]] if name.lower() in at else None for name in names)
+        return None if None in values else values
+
+
+class Cascades:
+    """Looks for such rows after a run, in gold as it is then; it writes nothing."""
+
+    def __init__(
+        self, rows: RowStore, places: Places, past: Past, tables: Tables, outcomes: Iterable[Outcome], window: str
+    ) -> None:
+        self._rows = rows
+        self._places = places
+        self._past = past
+        self._tables = tables
+        self._window = window
+        self._outcomes = {outcome.state.identity: outcome for outcome in outcomes}
+        self._parts = {
+            part.name: (history, label)
+            for history in tables.histories()
+            for label, part in history.parts()
+            if not part.dropped
+        }
+        self._references = [each for each in tables.references() if self._counts(each)]
+        self._looks: dict[Place, _Look] = {}
+        self._times: dict[str, dict[Moment, int | None]] = {}
+
+    def look(self, anew: Collection[str]) -> list[Suspect]:
+        """What became suspect by this run, what is settled, and what has other rows by now.
+
+        Of the tables that were written `anew`, and of what came late, the losses of all windows count.
+        """
+        for reference in self._references:
+            self._take(reference, anew)
+        touched = {identity for identity, outcome in self._outcomes.items() if outcome.wrote}
+        for suspect in self._past.suspects:
+            if suspect.state == "open" and suspect.identity in touched and suspect.place not in self._looks:
+                self._begin(suspect.identity, suspect.label, suspect.columns, suspect.constraint)
+        waiting = {place for place, look in self._looks.items() if look.lost}
+        while waiting:
+            look = self._looks[waiting.pop()]
+            look.found = self._suspicious(look)
+            waiting |= self._chain(look)
+        gone = {identity for identity in touched if self._outcomes[identity].state.state == "dropped"}
+        return [
+            *(suspect for look in self._looks.values() for suspect in self._told(look)),
+            *(each.settled() for each in self._past.suspects if each.state == "open" and each.identity in gone),
+        ]
+
+    # --- what parents lost ---------------------------------------------------------------------------------------
+    def _counts(self, reference: Reference) -> bool:
+        """Whether both tables are there, and the settings do not leave the rows of the child alone."""
+        rules = self._tables.rules.settings.rules(reference.child)
+        return {reference.child, reference.key.parent} <= self._parts.keys() and rules.on.cascade == "suspect"
+
+    def _take(self, reference: Reference, anew: Collection[str]) -> None:
+        """Take what the parent lost in this window; in all of them, where a table is written anew, or comes late."""
+        parent, child = self._parts[reference.key.parent][0], self._parts[reference.child][0]
+        first = last = self._window
+        came = self._outcomes.get(child.identity)
+        if {parent.identity, child.identity} & set(anew):
+            first, last = _FIRST, _LAST
+        elif came is not None and came.wrote and any(name > self._window for name in self._past.replayed):
+            last = _LAST
+        elif parent.identity not in self._outcomes:
+            return
+        look = self._look_of(reference)
+        if look is None:
+            return
+        part = self._parent_of(reference)
+        ops = [op for op, action in _actions(reference).items() if action != "refuse"]
+        of_key = {name.lower() for name in self._names(reference)} <= {name.lower() for name in part.final.keys or ()}
+        records = self._rows.removals(part.names, ops, first, last, of_key)
+        records += self._other_halves(part, records)
+        for lost in losses(reference, part, records, self._tables.rules, self._past.ordinals):
+            self._add(look, lost)
+
+    def _other_halves(self, part: TableHistory, records: list[Record]) -> list[Record]:
+        """The halves of updates that stand in other windows than their other half."""
+        events = [to_event(record, self._past.ordinals, False) for record in records]
+        alone = frozenset(pair[1] for pair in unpaired(events))
+        found = self._rows.table_rows(_LAST, part.names, Halves(alone)) if alone else []
+        known = {event.arrival for event in events}
+        return [each for each in found if to_event(each, self._past.ordinals, False).arrival not in known]
+
+    def _parent_of(self, reference: Reference) -> TableHistory:
+        history, label = self._parts[reference.key.parent]
+        return history.of(label)
+
+    def _add(self, look: _Look, lost: Lost) -> bool:
+        """Take a loss unless it is known, or a person accepted the rows that it leaves."""
+        kinds = [column.type for column in look.columns]
+        values = typed(lost.values, kinds)
+        if values is None:
+            return False
+        lost = lost._replace(values=values)
+        for known in self._past.suspects:
+            if known.state == "accepted" and known.place == look.place and known.has(lost, kinds):
+                return False
+        is_new = lost not in look.lost
+        look.lost.add(lost)
+        return is_new
+
+    # --- what children still have --------------------------------------------------------------------------------
+    def _look_of(self, reference: Reference) -> _Look | None:
+        """The look at the table whose rows refer; None where gold does not have it, or its columns."""
+        history, label = self._parts[reference.child]
+        state = self._state(history)
+        named = {} if state is None else {column.name.lower(): column.id for column in state.columns}
+        columns = [named.get(name.lower()) for name in reference.key.columns]
+        if None in columns:
+            return None
+        return self._begin(history.identity, label, tuple(cast(list[str], columns)), str(reference))
+
+    def _begin(self, identity: str, label: str | None, ids: tuple[str, ...], constraint: str) -> _Look | None:
+        """Begin a look with what was suspect before; None where gold does not have the table, or a column of it."""
+        if (identity, ids) in self._looks:
+            return self._looks[identity, ids]
+        if not self._tables.has(identity):
+            return None
+        history = self._tables.history(identity)
+        state = self._state(history)
+        there = {} if state is None else {column.id: column for column in state.columns}
+        if not set(ids) <= there.keys():
+            return None
+        columns = tuple(there[each] for each in ids)
+        names = {name.lower() for each in self._references_to(identity, label) for name in self._names(each)}
+        more = (column for column in there.values() if column.name.lower() in names and column not in columns)
+        look = _Look(identity, label, self._gold(history), columns, (*columns, *more), constraint)
+        self._looks[look.place] = look
+        for suspect in self._past.suspects:
+            if suspect.state == "open" and suspect.place == look.place:
+                for lost in suspect.lost:
+                    self._add(look, lost)
+        return look
+
+    def _gold(self, history: TableHistory) -> str:
+        outcome = self._outcomes.get(history.identity)
+        if outcome is not None:
+            return outcome.gold
+        row = self._past.tables.get(history.identity)
+        desired = self._tables.gold_names()[history.identity][0] if row is None else row.gold
+        return self._places.find(history.identity, desired).gold
+
+    def _state(self, history: TableHistory) -> GoldState | None:
+        outcome = self._outcomes.get(history.identity)
+        place = self._gold(history)
+        state = self._places.find(history.identity, place).state if outcome is None else outcome.state
+        return None if state is None or state.is_unread or state.state == "dropped" else state
+
+    def _suspicious(self, look: _Look) -> list[_Found]:
+        """The rows that came before their parent lost what they refer to."""
+        lost: dict[Values, list[Lost]] = defaultdict(list)
+        for each in look.lost:
+            lost[each.values].append(each)
+        on = list(range(len(look.columns)))
+        columns = [(column.gold, column.type) for column in look.read]
+        rows = self._rows.matching(look.gold, columns, on, sorted(lost, key=repr))
+        found = []
+        for row in rows:
+            if look.label is None or shard_of(row.part) == look.label:
+                mine = [each for each in lost[row.values[: len(on)]] if self._precedes(look, row, each)]
+                found += [_Found(row, max(mine, key=lambda each: each.moment.sequence))] if mine else []
+        return found
+
+    def _precedes(self, look: _Look, row: Standing, lost: Lost) -> bool:
+        """Whether a row came before a loss; where two partitions have one time for both, or none, it may have."""
+        moment = Moment(row.sequence, source_part(row.part))
+        before = moment.is_before(lost.moment)
+        if before is None:
+            before = replace(moment, time=self._time(look, moment)).is_before(lost.moment)
+        return before is not False
+
+    def _time(self, look: _Look, moment: Moment) -> int | None:
+        """The source time of a row; of one that a full copy brought, the time when that was recorded."""
+        if look.identity not in self._times:
+            copied = {row.window: int(row.recorded_at.timestamp() * 1000) for row in self._past.baselines.rows}
+            records = self._rows.times(self._tables.history(look.identity).names, _LAST)
+            self._times[look.identity] = {
+                replace(at, time=None): copied.get(str(record["window"]), at.time)
+                for record, at in ((record, moment_of(record)) for record in records)
+            }
+        return self._times[look.identity].get(moment)
+
+    # --- chains --------------------------------------------------------------------------------------------------
+    def _references_to(self, identity: str, label: str | None) -> list[Reference]:
+        parents = ((each, *self._parts[each.key.parent]) for each in self._references)
+        return [each for each, history, part in parents if (history.identity, part) == (identity, label)]
+
+    def _names(self, reference: Reference) -> tuple[str, ...]:
+        return referred_columns(reference, self._parent_of(reference))
+
+    def _chain(self, look: _Look) -> set[Place]:
+        """Take what others lose that refer to the rows found; gives where that is new."""
+        own = next((each for each in self._references if self._look_of(each) is look), None)
+        fresh: set[Place] = set()
+        if own is None or not look.found:
+            return fresh
+        changed = {column.name.lower() for column in look.columns}
+        for reference in self._references_to(look.identity, look.label):
+            names, target = self._names(reference), self._look_of(reference)
+            for row, lost in ((each.row, each.lost) for each in look.found):
+                goes = lost.event == "delete" and own.key.on_delete == "cascade"
+                is_lost = goes or changed & {name.lower() for name in names}
+                action = reference.key.on_delete if goes else reference.key.on_update
+                values = look.values(row, names)
+                if target is None or not names or values is None or not is_lost or action == "refuse":
+                    continue
+                if self._add(target, lost._replace(values=values, event="delete" if goes else "update")):
+                    fresh.add(target.place)
+        return fresh
+
+    # --- what to say ---------------------------------------------------------------------------------------------
+    def _told(self, look: _Look) -> list[Suspect]:
+        """What is said of a table otherwise than before, by the window of the loss."""
+        before = {
+            each.window: each for each in self._past.suspects if each.place == look.place and each.state == "open"
+        }
+        rows: dict[str, list[_Found]] = defaultdict(list)
+        for each in look.found:
+            rows[each.lost.window].append(each)
+        told = []
+        for window, mine in sorted(rows.items()):
+            lost = sorted({each.lost for each in mine}, key=lambda each: (each.moment.sequence, repr(each)))
+            now = Suspect(*look.place, look.gold, look.label, look.constraint, window, tuple(lost), len(mine))
+            told += [] if window in before and before[window].is_same(now) else [now]
+        return [*told, *(old.settled() for window, old in before.items() if window not in rows)]
+
+
+def _actions(reference: Reference) -> dict[str, str]:
+    return {"DELETE": reference.key.on_delete, "UPDATE": reference.key.on_update}

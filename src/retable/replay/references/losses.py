@@ -1,0 +1,66 @@
+"""What rows of a parent no longer have in the columns that others refer to, as silver's events of it tell."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import cast
+
+from retable.errors import MessageError, TableError
+from retable.fold.fold import ABSENT, Values
+from retable.fold.images import TableReader
+from retable.gold.store import Record
+from retable.model.row_event import Pair, RowEvent
+from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.silver import sequence_of, to_event
+from retable.replay.references.suspects import Lost
+from retable.schema_history.history import Column, TableHistory
+from retable.schema_history.references import Moment, Reference
+
+
+def referred_columns(reference: Reference, parent: TableHistory) -> tuple[str, ...]:
+    """The columns of the parent that a reference is to; none where nothing tells them."""
+    return reference.key.parent_columns or parent.final.keys or ()
+
+
+def losses(
+    reference: Reference,
+    parent: TableHistory,
+    records: Iterable[Record],
+    rules: Rules,
+    ordinals: Mapping[str, int],
+) -> Iterator[Lost]:
+    """What these row events took away while the reference may have stood; what their images do not tell is left out."""
+    columns = [parent.final.column(name) for name in referred_columns(reference, parent)]
+    if not columns or None in columns:
+        return
+    reader = _reader(parent, cast(list[Column], columns), rules)
+    halves: dict[Pair, Values] = {}
+    events = [(to_event(record, ordinals, False), record) for record in records]
+    for event, record in sorted(events, key=lambda each: each[0].arrival):
+        moment = moment_of(record)
+        if not reference.may_cover(moment) or not any(span.covers(event.sequence) for span in parent.spans):
+            continue
+        before, after = _sides(reader, event)
+        if event.half == "before" and before is not None:
+            halves[event.pair] = before
+            continue
+        if event.half == "after":
+            before = halves.pop(event.pair, None)
+        if before is None or ABSENT in before or None in before:
+            continue
+        if after is None or any(now is not ABSENT and now != was for was, now in zip(before, after, strict=True)):
+            yield Lost(before, moment, "delete" if event.op == "DELETE" else "update", str(record["window"]))
+
+
+def moment_of(record: Record) -> Moment:
+    """Where a row event stands in the order of its source."""
+    return Moment(sequence_of(record), cast(str | None, record["part"]), cast(int | None, record.get("event_time_ms")))
+
+
+def _reader(parent: TableHistory, columns: list[Column], rules: Rules) -> TableReader:
+    return TableReader(parent, (), rules.source.format, rules.value_rules(parent.name), tuple(columns))
+
+
+def _sides(reader: TableReader, event: RowEvent) -> tuple[Values | None, Values | None]:
+    try:
+        return reader.sides(event)
+    except (MessageError, TableError):
+        return None, None

@@ -1,0 +1,170 @@
+"""How a held table may go on: which release fits its hold, what it decides, and what it will do, in words."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+from retable.ddl.registry import DIALECTS, parse_statement
+from retable.errors import InvalidSetting
+from retable.gold.damage import LOST, METADATA
+from retable.gold.state import GoldState
+from retable.ledger.catalog import Lake
+from retable.ledger.read import read_ledger, scan
+from retable.model.event import TableName
+from retable.model.schema_change import NoChange, SchemaChange, Unsupported
+from retable.model.sequence import LOWEST
+from retable.replay.inputs.silver import system_of
+from retable.replay.repeats import told_places
+from retable.schema_history.history import Hold
+from retable.schema_history.rulings import BEHIND, REMEDY_BEHIND, REMEDY_DATABASE, Place, Ruling, RulingKind
+from retable.schema_history.shards.parts import shard_of
+from retable.settings.sources import SourceSettings
+
+Way = Literal["retry", "skip", "as", "approve", "reject", "rebuild"]
+WAYS: tuple[Way, ...] = get_args(Way)
+_BUILT_ANEW = (
+    "It will be built anew, beside itself, from all of silver up to the last replayed window, and swapped",
+    "in in one step; readers see the old rows until then.",
+)
+_MADE_FROM_SILVER = (
+    "It will be made from all of silver up to the last replayed window; until then there is none to read."
+)
+_RULINGS: dict[Way, RulingKind] = {"skip": "skip", "reject": "skip", "as": "replace", "approve": "approve"}
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release of one table: the ruling that it makes, if any, and its words, a line each.
+
+    `repeats` are rulings of the same kind, where the statement that holds the table stands again.
+    """
+
+    way: Way
+    ruling: Ruling | None
+    words: tuple[str, ...]
+    repeats: tuple[Ruling, ...] = ()
+
+    @property
+    def rulings(self) -> tuple[Ruling, ...]:
+        return (() if self.ruling is None else (self.ruling,)) + self.repeats
+
+    def with_repeats(self, places: tuple[Place, ...], wanted: bool) -> "Release":
+        """Skip a statement also where it stands again, if that is `wanted`; else its words say that one may."""
+        if self.way != "skip" or self.ruling is None or not places:
+            return self
+        if not wanted:
+            offer = f"It stands again at {told_places(places)}: --repeats skips it there, too."
+            return replace(self, words=(*self.words, offer))
+        again = tuple(replace(self.ruling, position=at) for at, _ in places)
+        said = f"It is skipped, too, where it stands again: at {told_places(places)}."
+        return replace(self, words=(*self.words, said), repeats=again)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many rows wait at a hold, of how many that the windows of the table have; `last` is the latest of these."""
+
+    rows: int
+    of: int
+    last: str = ""
+
+
+def count_waiting(lake: Lake, source: str, table: str) -> Waiting:
+    """Count what the ledger says of a table's replays, each window once."""
+    mine = [row for row in read_ledger(lake, source) if (row.stage, row.table) == ("replay", table)]
+    newest = {row.window: row.counts for row in mine}.values()
+    rows, of = (sum(counts.get(name, 0) for counts in newest) for name in ("held", "rows"))
+    return Waiting(rows, of, max((row.window for row in mine), default=""))
+
+
+def dialect_of(lake: Lake, source: SourceSettings) -> str:
+    """The database whose statements a source's messages carry."""
+    found = scan(lake, lake.find(f"silver.{source.name}"), kind="schema")
+    records = found.select(["source_system"]).to_pylist() if found.num_rows else []
+    return system_of(records, source.source_system)
+
+
+def plan_release(
+    table: str, state: GoldState, hold: Hold, way: Way, text: str | None, waiting: Waiting, dialect: Callable[[], str]
+) -> Release:
+    """Plan how a held table goes on; InvalidSetting for a way that does not fit its hold, with those that do."""
+    fitting = ("rebuild",) if state.is_unread else fitting_ways(hold)
+    if way not in fitting:
+        raise InvalidSetting(
+            f"--{way} does not fit what holds {table}; there are {', '.join(f'--{each}' for each in fitting)}",
+            table=table,
+        )
+    held = (shard.table for shard in state.shards.values() if str(shard.table) == shard_of(hold.part))
+    meaning = "" if text is None else _meaning(text, next(held, state.table), dialect())
+    kind = _RULINGS.get(way)
+    ruling = None
+    if kind is not None and hold.place is not None:
+        said = hold.statement if kind == "skip" else text
+        ruling = Ruling(state.identity, hold.place, hold.part, kind, said)
+    elif kind == "skip":
+        ruling = Ruling(state.identity, LOWEST, None, kind, f"{BEHIND}{waiting.last}")
+    where = f"at {hold.place}" if hold.place is not None else "as it stands"
+    lines = [f"{table} is held {where}: {hold.told}"]
+    lines += [f"  {hold.told_statement}"] if hold.told_statement else []
+    return Release(way, ruling, (*lines, *_deed(way, hold, text, meaning), _cost(way, waiting)))
+
+
+def plan_rebuild(table: str, waiting: Waiting) -> Release:
+    """Plan how a table that is not held is made again: a file of it may be damaged, and no replay needed that yet."""
+    return Release("rebuild", None, (f"{table} is not held", *_BUILT_ANEW, _cost("rebuild", waiting)))
+
+
+def fitting_ways(hold: Hold) -> tuple[Way, ...]:
+    """The releases that can settle a hold, the first ones the likeliest."""
+    if hold.place is None and hold.remedy == REMEDY_BEHIND:
+        return ("skip", "rebuild")
+    if hold.place is None:
+        return ("rebuild",) if hold.code in ("LATE_CHANGE", METADATA) else ("retry", "rebuild")
+    if hold.remedy == REMEDY_DATABASE:
+        return ("approve", "reject", "skip", "retry", "rebuild")
+    if "--approve" in hold.remedy:
+        return ("approve", "reject", "as", "skip", "retry", "rebuild")
+    if hold.statement is None:
+        return ("retry", "rebuild")
+    return ("skip", "retry", "rebuild") if hold.is_of_row else ("as", "skip", "retry", "rebuild")
+
+
+def _meaning(text: str, table: TableName, dialect: str) -> str:
+    if dialect not in DIALECTS:
+        raise InvalidSetting(f"statements of {dialect!r} are not read; there are {', '.join(sorted(DIALECTS))}")
+    changes = parse_statement(dialect, text, table.database, table.schema, table.table)
+    for change in changes:
+        if isinstance(change, Unsupported):
+            raise InvalidSetting(f"{text!r} is not understood: {change.reason}")
+        about = _about(change)
+        if about is not None and about != table:
+            raise InvalidSetting(f"{text!r} is about {about}, and what it stands for is about {table}")
+    return ", ".join(type(change).__name__ for change in changes)
+
+
+def _about(change: SchemaChange) -> TableName | None:
+    return None if isinstance(change, NoChange) else getattr(change, "table", None)
+
+
+def _deed(way: Way, hold: Hold, text: str | None, meaning: str) -> list[str]:
+    always = "now, and in every later replay, rebuild and verification"
+    match way:
+        case "retry":
+            return ["It will be tried again there, under the settings as they are now."]
+        case "skip" | "reject":
+            what = "This row will be left out, and counted as excluded" if hold.is_of_row else "It counts for nothing"
+            if hold.place is None:
+                what = "Rows behind the horizon that came until now and that gold does not tell will be left out"
+            return [f"{what}: {always}."]
+        case "as":
+            return [f"In its place counts, {always}:", f"  {text}", f"  ({meaning})"]
+        case "approve":
+            return [f"It takes effect as it is: {always}."]
+        case "rebuild":
+            return [_MADE_FROM_SILVER] if hold.code == LOST.code else list(_BUILT_ANEW)
+
+
+def _cost(way: Way, waiting: Waiting) -> str:
+    read = f"{waiting.of:,} rows of its windows are read" if waiting.of else "all rows of its windows are read"
+    write = "all are written anew" if way == "rebuild" else f"what differs is written ({waiting.rows:,} rows waited)"
+    return f"{read}; {write}. If something still stops it, it will be held again."

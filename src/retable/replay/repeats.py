@@ -1,0 +1,54 @@
+"""Where the statement that holds a table stands again: a migration that ran twice, or a job that runs it every day."""
+
+from typing import cast
+
+from pyiceberg.expressions import And, EqualTo, Reference
+from pyiceberg.expressions.literals import literal
+
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import explained
+from retable.replay.inputs.silver import of_kind, sequence_of
+from retable.schema_history.history import Hold
+from retable.schema_history.rulings import Place
+from retable.schema_history.shards.parts import source_part
+
+_SHOWN = 3
+_NAMES = ("database", "schema", "table")
+_COLUMNS = (*_NAMES, "sequence", "part")
+
+
+def find_repeats(lake: Lake, source: str, hold: Hold) -> tuple[Place, ...]:
+    """Find the other places of silver with the statement of a hold: the same text, about the same table."""
+    table = lake.find(f"silver.{source}")
+    if table is None or hold.place is None or hold.told_statement is None:
+        return ()
+    same = And(of_kind("schema"), EqualTo(term=Reference("ddl_text"), value=literal(hold.told_statement)))
+    with explained(lake.settings.lake):
+        rows = table.scan(row_filter=same, selected_fields=_COLUMNS).to_arrow().to_pylist()
+    held = (hold.place, source_part(hold.part))
+    places = {(sequence_of(row), cast(str | None, row["part"])): tuple(row[name] for name in _NAMES) for row in rows}
+    about = places.pop(held, None)
+    same_table = (place for place, names in places.items() if names == about)
+    return tuple(sorted(same_table, key=lambda place: (place[1] or "", place[0])))
+
+
+def later_ones(places: tuple[Place, ...], hold: Hold) -> tuple[Place, ...]:
+    """Those of them that stand behind the hold, in its partition: where the statement would hold the table again."""
+    part = source_part(hold.part)
+    return tuple(place for place in places if hold.place is not None and place[1] == part and place[0] > hold.place)
+
+
+def told_places(places: tuple[Place, ...]) -> str:
+    """The places as words show them: the first few, and how many more there are."""
+    return ", ".join(str(at) for at, _ in places[:_SHOWN]) + (
+        f" and {len(places) - _SHOWN} places more" if len(places) > _SHOWN else ""
+    )
+
+
+def hint_of(places: tuple[Place, ...], hold: Hold) -> str | None:
+    """What the list of holds says of them; None where the statement stands nowhere else."""
+    if not places:
+        return None
+    later = later_ones(places, hold)
+    ways = "; `hold release --skip --repeats` skips it behind the hold, too" if later else ""
+    return f"the same statement stood at {told_places(places)}{ways}"

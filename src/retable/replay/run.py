@@ -1,0 +1,348 @@
+"""One window through all of its tables: statements to histories, rows to their owners, one replay for each table."""
+
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from queue import SimpleQueue
+from typing import Literal
+
+from retable.errors import KeyUnknown, NotFound, NotReady
+from retable.fold.fold import REMEDY_REBUILD
+from retable.gold.damage import damaged_hold, is_of_lists, rows_by_name
+from retable.gold.state import GoldState
+from retable.gold.store import Lane
+from retable.ledger.rows import TableRow
+from retable.model.row_event import RowEvent
+from retable.replay.batch.bulk import events_of_all
+from retable.replay.inputs.past import NO_FILES, Past
+from retable.replay.inputs.places import Found, Places
+from retable.replay.inputs.plan import Tables, gold_names
+from retable.replay.inputs.rules import named_now
+from retable.replay.inputs.survey import Seen, Survey
+from retable.replay.references.cascades import Cascades
+from retable.replay.references.suspects import Suspect
+from retable.replay.table.horizon import check_whole, remembered
+from retable.replay.table.rounds import undecided
+from retable.replay.table.table import TableReplay
+from retable.replay.table.work import Outcome, Work, given_up, left_unread
+from retable.schema_history.history import Hold, TableHistory
+from retable.schema_history.shards.joined import is_sharded, may_go_on, waits_no_more
+from retable.schema_history.timeline import Statement
+from retable.settings.load import Settings
+from retable.settings.sources import SourceSettings
+
+THREADS = 4
+Way = Literal["replay", "rebuild", "resume"]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What came of a run, for every table that it looked at.
+
+    `silver` is the content of the window in silver; a rebuild, which replays one table of all, has none.
+    """
+
+    window: str
+    silver: str | None
+    tables: Tables
+    statements: Mapping[Statement, str]
+    outcomes: list[Outcome]
+    suspects: list[Suspect] = field(default_factory=list)
+
+
+class Run:
+    """Replays one window of one source, or rebuilds one table, once. Nothing here reads or writes the record."""
+
+    def __init__(
+        self,
+        lanes: Callable[[int], list[Lane]],
+        past: Past,
+        settings: Settings,
+        source: SourceSettings,
+        run_id: str,
+        location: Callable[[], str],
+        step: Callable[[str], None],
+    ) -> None:
+        self._lanes = lanes
+        first = lanes(1)[0]
+        self._past = past
+        self._settings = settings
+        self._source = source
+        self._run_id = run_id
+        self._location = location
+        self._step = step
+        self._rows = first.rows
+        self._catalog = first.catalog
+        self._places = Places(first.catalog, past.tables, self._is_fed, source.name, step)
+        system = source.source_system or past.imports.dialect
+        self._survey = Survey(first.rows, self._places, past, settings, source, system)
+        self._blocked: dict[str, Hold] = {}
+
+    # --- entrances -----------------------------------------------------------------------------------------------
+    def replay(self, name: str) -> Replayed:
+        """Replay a decoded window."""
+        if name not in self._past.decoded:
+            raise NotReady(f"window {name} is not decoded; run `retable decode {self._source.name} --window {name}`")
+        applied = {name: self._past.silver(name).get(name, NO_FILES)}
+        if self._past.records(applied) and self._is_finished(seen := self._survey.window(name, sketched=True), applied):
+            return Replayed(name, applied[name], seen.tables, seen.statements, [])
+        seen = self._survey.window(name)
+        gone = self._leave(seen)
+        self._blocked = self._places.rename({i: name for i, (name, _) in seen.tables.gold_names().items()}, seen.found)
+        works = [work for each in sorted(seen.found) if (work := self._work(seen, each, applied)) is not None]
+        outcomes = [*self._replay_all(name, works), *gone]
+        suspects = self._suspects(seen, name, works, outcomes)
+        return Replayed(name, applied[name], seen.tables, seen.statements, outcomes, suspects)
+
+    def rebuild(self, gold: str, resumes: bool = False) -> Replayed:
+        """Build a table anew from all of silver up to the last replayed window, and swap it in.
+
+        One that `resumes` keeps its rows: its hold is lifted, and it catches up with what came since.
+        """
+        row = rows_by_name(self._past.tables.values()).get(gold)
+        if row is None:
+            raise NotFound(f"the source {self._source.name} has no table {gold}", table=gold)
+        state = self._places.find(row.identity, gold).state
+        seen = self._survey.table(row, remembered(state) if resumes else ())
+        if not seen.tables.has(row.identity):
+            raise NotFound(f"nothing goes into {gold} any more, and its rows are in other tables: drop it", table=gold)
+        history = seen.tables.history(row.identity)
+        dropped = self._survey.claims.dropped(history)
+        if state is not None and state.is_unread:
+            seen.found[row.identity] = Found(gold)
+            names = {gold, *gold_names(self._settings, history)}
+            untold = is_sharded(row.identity)
+            dropped = self._past.missing(names, seen.owned.get(row.identity, []), history.void, everywhere=untold)
+        if not resumes:
+            check_whole(gold, state, history, dropped)
+        content = self._past.replayed_content()
+        applied = {name: content[name] for name in seen.visible if name in content}
+        seen.found.setdefault(row.identity, self._places.find(row.identity, gold))
+        work = self._work(seen, row.identity, applied, "resume" if resumes else "rebuild")
+        if work is None:
+            raise NotFound(f"{gold} has neither rows nor columns in silver", table=gold)
+        window = max(self._past.replayed)
+        outcomes = self._replay_all(window, [work])
+        if outcomes[0].state.hold is None:
+            outcomes += self._leave(seen)
+        suspects = self._suspects(seen, window, [work], outcomes)
+        return Replayed(window, None, seen.tables, seen.statements, outcomes, suspects)
+
+    # --- work ----------------------------------------------------------------------------------------------------
+    def _work(self, seen: Seen, identity: str, silver: Mapping[str, str], way: Way = "replay") -> Work | None:
+        """What to do for one table; None where there is nothing to say, or gold and the record say it already."""
+        events, history = seen.owned.get(identity, []), seen.tables.history(identity)
+        gold, state = seen.found[identity].gold, seen.found[identity].state
+        if self._is_nothing(seen, identity) or (way == "replay" and self._is_done(seen, identity, silver)):
+            return None
+        damaged = seen.found[identity].hold if way == "replay" else None
+        if way == "replay" and damaged is None and state is not None and may_go_on(state.hold, history):
+            events, silver, way = (
+                self._all_of(seen, history, silver),
+                {**self._past.replayed_content(), **silver},
+                "resume",
+            )
+        endless = next((undecided(seen.endless[each]) for each in history.identities & seen.endless.keys()), None)
+        hold = damaged or self._blocked.get(identity) or seen.tables.gold_names()[identity][1] or endless
+        keys: tuple[str, ...] = ()
+        standing = None if way == "rebuild" else state
+        stopped = None if standing is None or way == "resume" else standing.hold
+
+        rules = self._settings.rules(history.name)
+
+        def keys_of(history: TableHistory) -> tuple[str, ...]:
+            known = () if standing is None or standing.keys_are_set else named_now(standing, history)
+            return self._survey.rules.keys(history, events, known, stopped)
+
+        try:
+            keys = keys_of(history)
+        except KeyUnknown as error:
+            hold = Hold(error.code, error.message, None, None, None, REMEDY_REBUILD)
+        return Work(
+            source=self._source.name,
+            gold=gold,
+            history=history,
+            state=state,
+            implicit=tuple(column for column in seen.implicit if column.identity in history.identities),
+            typing=self._settings.typing(self._source.name, history.name),
+            events=events,
+            older=lambda needed: self._survey.older(seen.tables, history, seen.visible[-1], set(silver), needed),
+            windows=self._past.windows,
+            keys=keys_of,
+            former=lambda history, told: self._survey.rules.former_keys(history, told, stopped),
+            hashed=self._survey.rules.hashed_by(keys, history, events),
+            keys_are_set=bool(rules.keys),
+            names=self._survey.rules.column_names,
+            source_format=self._source.format,
+            rules=self._survey.rules.value_rules(history.name),
+            applied=self._identities(history, silver),
+            before=self._before(history, gold, self._counted_anew(history, state, silver)),
+            bulks=tuple(seen.bulks.get(identity, ())) if way == "replay" else (),
+            identities=lambda: self._identities(history, self._past.replayed_content()),
+            horizon=max(self._past.ordinals[window] for window in seen.visible),
+            format_version=rules.format_version,
+            partition=rules.partition,
+            clash=hold,
+            retired=not self._settings.feeds(self._source, history.name, bool(history.shards)),
+            left_out=any(str(name) in self._past.left_out for name in history.names),
+            claims=self._survey.claims.of(history),
+            gathers=self._gathers(history, state),
+            dropped=self._survey.claims.dropped(history),
+            rebuilds=way == "rebuild",
+            resumes=way == "resume",
+        )
+
+    def _before(
+        self, history: TableHistory, gold: str, windows: Iterable[str]
+    ) -> dict[str, tuple[str | None, Mapping[str, int]]]:
+        """What the ledger says that windows were applied as, and what it counted.
+
+        That is under a former name where it has nothing under the present one, and no other table has the name now.
+        """
+        past = self._past
+        others = {row.gold for identity, row in past.tables.items() if identity != history.identity}
+        names = (*sorted(gold_names(self._settings, history) - others - {gold}), gold)
+        places = [(window, name) for name in names for window in windows if (window, name) in past.counted]
+        return {where[0]: (past.counted[where], past.counts.get(where, {})) for where in places}
+
+    def _counted_anew(self, history: TableHistory, state: GoldState | None, silver: Mapping[str, str]) -> Iterable[str]:
+        """The windows that a run counts anew: all, where other tables go into this one than before."""
+        alike = state is None or (state.has_shards_of(history) and not self._gathers(history, state))
+        return silver if alike else {*self._past.replayed, *silver}
+
+    def _leave(self, seen: Seen) -> list[Outcome]:
+        """Take gold tables out of the catalog whose rows are all another's, by a statement that came after them."""
+        outcomes = []
+        for row in self._survey.claims.replaced(seen.found):
+            found = self._places.find(row.identity, row.gold)
+            if found.state is not None and not found.state.is_unread:
+                self._catalog.drop(found.gold)
+                self._step(f"{found.gold}: left, its rows are those of another table")
+            outcomes.append(given_up(row))
+        return outcomes
+
+    def _suspects(self, seen: Seen, window: str, works: list[Work], outcomes: list[Outcome]) -> list[Suspect]:
+        """What the source cannot have any more of these tables, and of those that refer to them."""
+        anew = {work.history.identity for work in works if work.rebuilds or work.resumes}
+        return Cascades(self._rows, self._places, self._past, seen.tables, outcomes, window).look(anew)
+
+    def _all_of(self, seen: Seen, history: TableHistory, silver: Mapping[str, str]) -> list[RowEvent]:
+        """All rows of a table that goes on, those of the windows that were replayed as well."""
+        older = self._survey.older(seen.tables, history, seen.visible[-1], set(silver), None)
+        names, done = self._past.windows, self._past.replayed
+        bulks = seen.bulks.get(history.identity)
+        return [
+            *(events_of_all(bulks, self._past.ordinals) if bulks else seen.owned.get(history.identity, [])),
+            *(event._replace(counted=True) for event in older if names[event.ordinal] in done),
+        ]
+
+    def _gathers(self, history: TableHistory, state: GoldState | None) -> bool:
+        """Whether rows of other tables of gold are this one's from now on."""
+        fresh = state is None and not history.shards
+        left = fresh and any(self._settings.target(span.name) is not None for span in history.spans)
+        return left or self._survey.claims.are_due(history)
+
+    def _identities(self, history: TableHistory, silver: Mapping[str, str]) -> dict[str, str]:
+        """What a window of this content of silver is applied as, under the settings and imports of a table."""
+        settings = self._survey.rules.fingerprint(history.identity, history.name)
+        return {window: f"{files}:{settings}" for window, files in silver.items()}
+
+    def _replay_all(self, window: str, works: list[Work]) -> list[Outcome]:
+        """Replay tables side by side, one a lane; with several lanes all end before the first failure is told."""
+        lanes: SimpleQueue[Lane] = SimpleQueue()
+        taken = self._lanes(min(len(works), THREADS))
+        for lane in taken:
+            lanes.put(lane)
+
+        def replay(work: Work) -> Outcome:
+            lane = lanes.get()
+            try:
+                outcome = self._replay_table(lane, window, work)
+                if outcome.state.hold is None and self._is_gone(outcome.history, outcome.state):
+                    lane.catalog.drop(work.gold)
+                    outcome.snapshot = None
+                self._step(f"{work.gold}: done")
+                return outcome
+            finally:
+                lanes.put(lane)
+
+        if len(taken) == 1:
+            return list(map(replay, works))
+        with ThreadPoolExecutor(THREADS) as pool:
+            return list(pool.map(replay, works))
+
+    def _replay_table(self, lane: Lane, window: str, work: Work) -> Outcome:
+        """Replay one table; one of which a file is damaged is held.
+
+        A rebuild that cannot find the rows to replace replaces all: the table is held, and empty, until it is done.
+        """
+        if work.state is not None and work.state.is_unread and not work.rebuilds:
+            return left_unread(work, work.state)
+        table = TableReplay(lane.catalog, lane.rows, self._run_id, window, self._step)
+        try:
+            return table.replay(work, self._location)
+        except Exception as failure:
+            damage = lane.catalog.find_damage(work.gold, failure)
+            if damage is None:
+                raise
+            held = table.hold(work, damaged_hold(damage), self._location)
+            if not (work.rebuilds and is_of_lists(damage)):
+                return held
+            lane.catalog.empty(work.gold)
+            return table.replay(replace(work, state=held.state), self._location)
+
+    def _is_finished(self, seen: Seen, silver: Mapping[str, str]) -> bool:
+        """Whether there is nothing to do for any table, and each has the name that it should have."""
+        names = seen.tables.gold_names()
+        return all(
+            (found.state is None or found.gold == names[identity][0])
+            and (self._is_nothing(seen, identity) or self._is_done(seen, identity, silver))
+            for identity, found in seen.found.items()
+        )
+
+    def _is_fed(self, row: TableRow) -> bool:
+        """Whether the settings still take a recorded table."""
+        return self._settings.feeds(self._source, row.name, is_sharded(row.identity))
+
+    def _is_nothing(self, seen: Seen, identity: str) -> bool:
+        """Whether there is neither gold, nor a record of it, nor a row, nor a column, nor a hold.
+
+        A table that only a snapshot declared is nothing until a row of it comes: the connector may not capture it.
+        """
+        history, row = seen.tables.history(identity), self._past.tables.get(identity)
+        there = seen.found[identity].state is not None or identity in seen.owned
+        leaves = self._source.snapshot_tables == "with_rows" and row is None
+        if not there and leaves and seen.tables.is_declared_only(history):
+            return True
+        empty = (history.dropped and (row is None or row.state == "dropped")) or not history.final.columns
+        return not there and empty and history.hold is None
+
+    def _is_done(self, seen: Seen, identity: str, silver: Mapping[str, str]) -> bool:
+        """Whether gold says that it holds all this, and the ledger counts just this."""
+        history, found = seen.tables.history(identity), seen.found[identity]
+        gold, state = found.gold, found.state
+        applied = self._identities(history, silver)
+        if state is not None and state.is_set_back:
+            return False
+        if state is None or self._is_gone(history, state):
+            return state is None and self._is_gone(history, state) and self._is_counted(history, gold, applied)
+        if self._gathers(history, state) or not state.has_shards_of(history) or waits_no_more(state.hold, history):
+            return False
+        told = {str(change.position) for change in history.changes if change.status == "applied"}
+        if state.hold is None and (history.hold is not None or told != set(state.changes)):
+            return False
+        if identity not in seen.owned:
+            return self._past.records(silver)
+        same = all(state.applied.get(window) == identity for window, identity in applied.items())
+        return same and self._is_counted(history, gold, applied)
+
+    def _is_counted(self, history: TableHistory, gold: str, applied: Mapping[str, str]) -> bool:
+        """Whether the ledger counts just this."""
+        named = {gold, *gold_names(self._settings, history)}
+        counted = self._past.counted
+        return all(any(counted.get((window, table)) == what for table in named) for window, what in applied.items())
+
+    def _is_gone(self, history: TableHistory, state: GoldState | None) -> bool:
+        """Whether the source dropped a table, nothing came behind, and the settings want gold's dropped too."""
+        gone = history.dropped and history.hold is None and (state is None or state.state == "dropped")
+        return gone and self._survey.rules.policies(history.name).drop_table == "drop"

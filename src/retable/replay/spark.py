@@ -1,0 +1,308 @@
+"""Gold's door to Spark: reads silver and gold's own rows, writes deletes and appends on a branch."""
+
+import time
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime
+from decimal import Decimal
+from functools import reduce
+from operator import and_, or_
+from weakref import WeakKeyDictionary
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from retable.decode.spark import decode
+from retable.errors import DamagedFile, NotFound, NotKept
+from retable.fold.fold import Values
+from retable.gold.damage import damaged_window
+from retable.gold.iceberg.key_rows import ends
+from retable.gold.iceberg.table import Catalog
+from retable.gold.rows import to_column, to_values
+from retable.gold.state import SEQUENCE_COLUMN
+from retable.gold.store import Columns, Halves, Lane, Late, Record, Standing
+from retable.ledger.catalog import Lake
+from retable.ledger.faults import spark_explained
+from retable.ledger.kept import check_replayable
+from retable.ledger.leases import LENGTH, PATIENCE_SECONDS, Lease, leased
+from retable.ledger.rows import StageReport
+from retable.ledger.windows import find_window
+from retable.model.event import TableName
+from retable.model.sequence import Sequence
+from retable.replay.inputs.silver import (
+    HALVES,
+    ROW_ADDRESS,
+    ROW_COLUMNS,
+    read_removals,
+    read_statements,
+    read_times,
+    read_window,
+)
+from retable.replay.report import Report
+from retable.replay.run import Replayed, Run
+from retable.schema_history.shards.parts import join_part
+from retable.session import build_session
+from retable.settings.load import CATALOG
+from retable.settings.sources import SourceSettings
+
+_KEY = "_retable_key_"
+
+
+def replay(
+    spark: SparkSession,
+    lake: Lake,
+    source: SourceSettings,
+    window: str,
+    run_id: str,
+    now: datetime,
+    step: Callable[[str], None] = lambda _: None,
+) -> StageReport:
+    """Replay one decoded window into gold; a window that was replayed with the same outcome changes nothing.
+
+    NotKept where it lies behind the horizon.
+    """
+    find_window(lake, source.name, window)
+    check_replayable(lake, source.name, window)
+
+    def replay_once() -> StageReport:
+        return _record(spark, lake, source, run_id, now, step, lambda run: run.replay(window), window)
+
+    return _mending(spark, lake, source, run_id, now, step, replay_once, window)
+
+
+def replay_piece(
+    spark: SparkSession,
+    lake: Lake,
+    source: SourceSettings,
+    window: str,
+    run_id: str,
+    now: datetime,
+    step: Callable[[str], None] = lambda _: None,
+) -> StageReport:
+    """Replay one piece of a baseline, which stands in silver under the name of a window."""
+    return _record(spark, lake, source, run_id, now, step, lambda run: run.replay(window), window)
+
+
+def rebuild(
+    spark: SparkSession,
+    lake: Lake,
+    source: SourceSettings,
+    table: str,
+    run_id: str,
+    now: datetime,
+    step: Callable[[str], None] = lambda _: None,
+    resumes: bool = False,
+) -> StageReport:
+    """Build one gold table anew from all of silver up to the last replayed window, and swap it in.
+
+    One that `resumes` keeps its rows: its hold is lifted, and it catches up with what came since.
+    """
+
+    def rebuild_once() -> StageReport:
+        return _record(spark, lake, source, run_id, now, step, lambda run: run.rebuild(table, resumes))
+
+    return _mending(spark, lake, source, run_id, now, step, rebuild_once)
+
+
+def _mending(
+    spark: SparkSession,
+    lake: Lake,
+    source: SourceSettings,
+    run_id: str,
+    now: datetime,
+    step: Callable[[str], None],
+    act: Callable[[], StageReport],
+    window: str | None = None,
+) -> StageReport:
+    """Act, and where a file of silver is damaged, decode and replay its window anew from bronze, then act again.
+
+    The error stays where bronze does not have the window either.
+    """
+    mended: set[str] = set()
+    while True:
+        try:
+            return act()
+        except DamagedFile as error:
+            damaged = damaged_window(lake, source.name, error)
+            if damaged is None or damaged in mended:
+                raise
+            mended.add(damaged)
+            step(f"{damaged}: a file of silver is damaged, the window is decoded anew")
+            try:
+                decode(spark, lake, source, damaged, run_id, now)
+            except (NotFound, NotKept):
+                raise error from None
+        if damaged != window:
+            replay(spark, lake, source, damaged, run_id, now, step)
+
+
+def _record(
+    spark: SparkSession,
+    lake: Lake,
+    source: SourceSettings,
+    run_id: str,
+    now: datetime,
+    step: Callable[[str], None],
+    act: Callable[[Run], Replayed],
+    window: str | None = None,
+) -> StageReport:
+    began = time.perf_counter()
+    lease = Lease(source.name, source.name, "replay", run_id, now + LENGTH, now, window)
+    with spark_explained(lake.settings.lake), leased(lake, lease, PATIENCE_SECONDS):
+        report = Report(lake, source.name, run_id, now, step)
+        places = lanes(spark, lake, source.name)
+        run = Run(places, report.past(), lake.settings, source, run_id, lambda: lake.new_location("gold"), step)
+        return report.record(act(run), time.perf_counter() - began)
+
+
+def lanes(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[Lane]]:
+    """Give lanes as they are asked for: the given session's first, then of others, which live as long as it does."""
+    own, others = Lane(SparkRows(spark, lake, source), Catalog(spark, lake)), _BESIDE.setdefault(spark, [])
+
+    def take(count: int) -> list[Lane]:
+        while len(others) + 1 < count:
+            session = build_session(lake.settings, "retable")
+            others.append((session, Catalog(session, lake)))
+        return [own, *(Lane(SparkRows(session, lake, source), catalog) for session, catalog in others)][:count]
+
+    return take
+
+
+_BESIDE: WeakKeyDictionary[SparkSession, list[tuple[SparkSession, Catalog]]] = WeakKeyDictionary()
+
+
+class SparkRows:
+    """The rows of silver and gold, through one Spark session."""
+
+    def __init__(self, spark: SparkSession, lake: Lake, source: str) -> None:
+        self.spark = spark
+        self._lake = lake
+        self._source = source
+        self._silver = _quoted(f"silver.{source}")
+
+    # --- silver --------------------------------------------------------------------------------------------------
+    def statements(self, until: str) -> list[Record]:
+        return read_statements(self._lake, self._source, until)
+
+    def window_rows(self, window: str, columns: Collection[str]) -> pa.Table:
+        return read_window(self._lake, self._source, window, columns)
+
+    def removals(
+        self, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
+    ) -> list[Record]:
+        return read_removals(self._lake, self._source, names, ops, first, last, of_key)
+
+    def times(self, names: Collection[TableName], until: str) -> list[Record]:
+        return read_times(self._lake, self._source, names, until)
+
+    def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
+        events = self.spark.table(self._silver).where(sf.col("kind") == "row")
+        rows = events.where((sf.col("window") <= until) & reduce(or_, map(_is_table, names)))
+        match needed:
+            case Late():
+                rows = self._late(rows, needed)
+            case Halves(his):
+                halves = rows.where(sf.col("image").isin(*HALVES))
+                wanted = self.spark.createDataFrame(
+                    pa.table({"_hi": pa.array(map(Decimal, his), pa.decimal128(38, 0))})
+                )
+                rows = halves.join(sf.broadcast(wanted), sf.col("sequence.hi") == sf.col("_hi"), "left_semi")
+        return _pylist(rows.select(*ROW_COLUMNS))
+
+    def _late(self, rows: DataFrame, late: Late) -> DataFrame:
+        epoch, hi = sf.col("sequence.epoch"), sf.col("sequence.hi")
+        # A number as long as the column holds reaches the JVM only as a decimal.
+        since = sf.lit(Decimal(late.since.hi))
+        rows = rows.where((epoch > late.since.epoch) | ((epoch == late.since.epoch) & (hi >= since)))
+        wanted = self.spark.createDataFrame(pa.table({"_hash": pa.array(late.hashes, pa.int64())}))
+        same = sf.col("keys").eqNullSafe(sf.array(*map(sf.lit, late.keys)))
+        each = sf.explode(sf.array_compact(sf.array("key_hash", "old_key_hash")))
+        hashed = rows.where(same).withColumn("_hash", each).join(sf.broadcast(wanted), "_hash", "left_semi")
+        return hashed.drop("_hash").dropDuplicates(list(ROW_ADDRESS)).unionByName(rows.where(~same))
+
+    # --- gold ----------------------------------------------------------------------------------------------------
+    def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[Standing]:
+        table = self.spark.table(_quoted(gold))
+        parts = [name for name in ("epoch", "hi", "lo", "part") if f"{SEQUENCE_COLUMN}.{name}" in _paths(table)]
+        found = table.join(sf.broadcast(self._keys(columns, on, keys)), self._equal(columns, on), "left_semi")
+        sequence = [sf.col(SEQUENCE_COLUMN)[name].alias(f"_retable_{name}") for name in parts]
+        rows = to_values(found.select(*(_column(name) for name, _ in columns), *sequence).toArrow())
+        width = len(columns)
+        return [
+            Standing(row[:width], _sequence(row[width : width + 3]), _text(row[width + 3]) if len(parts) == 4 else None)
+            for row in rows
+        ]
+
+    def delete_all(self, gold: str, branch: str) -> None:
+        self.spark.sql(f"DELETE FROM {_quoted(gold, branch)} WHERE true")
+
+    def delete_below(self, gold: str, branch: str, void: Sequence, shard: str | None = None) -> None:
+        path = SEQUENCE_COLUMN
+        epoch, hi, lo = int(void.epoch), int(void.hi), int(void.lo)
+        older = f"{path}.hi < {hi} OR ({path}.hi = {hi} AND {path}.lo < {lo})"
+        below = f"({path}.epoch < {epoch} OR ({path}.epoch = {epoch} AND ({older})))"
+        if shard is not None:
+            below += f" AND startswith({path}.part, :shard)"
+        args = {"shard": join_part(shard or "", None)}
+        self.spark.sql(f"DELETE FROM {_quoted(gold, branch)} WHERE {below}", args=args)
+
+    def delete_keys(self, gold: str, branch: str, keys: pa.Table) -> None:
+        # An inner join: only the key columns are read, and the target is not shuffled.
+        names = keys.column_names
+        wanted = self._frame(keys.rename_columns([f"{_KEY}{at}" for at in range(len(names))]))
+        same = reduce(and_, (_column(name).eqNullSafe(sf.col(f"{_KEY}{at}")) for at, name in enumerate(names)))
+        merge = sf.broadcast(wanted).mergeInto(_quoted(gold, branch), reduce(and_, _between(keys), same))
+        merge.whenMatched().delete().merge()
+
+    def _keys(self, columns: Columns, on: list[int], keys: list[Values]) -> DataFrame:
+        arrays = [to_column([key[i] for key in keys], columns[index][1]) for i, index in enumerate(on)]
+        return self._frame(pa.Table.from_arrays(arrays, names=[f"{_KEY}{i}" for i in range(len(on))]))
+
+    def _frame(self, rows: pa.Table) -> DataFrame:
+        return self.spark.createDataFrame(rows, from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
+
+    @staticmethod
+    def _equal(columns: Columns, on: list[int]) -> Column:
+        pairs = (_column(columns[index][0]).eqNullSafe(sf.col(f"{_KEY}{i}")) for i, index in enumerate(on))
+        return reduce(and_, pairs)
+
+
+def _between(keys: pa.Table) -> list[Column]:
+    """That a key column lies in the range of the keys: files, whose ranges Iceberg knows, are left out by that."""
+    return [_column(name).between(sf.lit(lowest), sf.lit(highest)) for name, lowest, highest in ends(keys)]
+
+
+def _paths(table: DataFrame) -> set[str]:
+    struct = table.schema[SEQUENCE_COLUMN].dataType
+    return {f"{SEQUENCE_COLUMN}.{name}" for name in getattr(struct, "names", [])}
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _sequence(values: Values) -> Sequence:
+    epoch, hi, lo = (int(str(value)) for value in values)
+    return Sequence(epoch, hi, lo)
+
+
+def _pylist(frame: DataFrame) -> list[Record]:
+    rows: list[Record] = frame.toArrow().to_pylist()
+    return rows
+
+
+def _is_table(name: TableName) -> Column:
+    same = (sf.col("database") == name.database) & (sf.col("table") == name.table)
+    return same & (sf.col("schema").isNull() if name.schema is None else sf.col("schema") == name.schema)
+
+
+def _column(name: str) -> Column:
+    return sf.col("`" + name.replace("`", "``") + "`")
+
+
+def _quoted(table: str, branch: str | None = None) -> str:
+    """A table's full name for Spark, each part quoted: no name of a source can become SQL."""
+    namespace, name = table.split(".", 1)
+    parts = [CATALOG, namespace, name] + ([f"branch_{branch}"] if branch else [])
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)

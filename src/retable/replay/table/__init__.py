@@ -1,0 +1,1 @@
+"""The replay of one table: what is decided, and written."""

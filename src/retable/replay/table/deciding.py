@@ -1,0 +1,239 @@
+"""What the events of one table come to: below which hold, and the change of gold that follows."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+from retable.errors import MessageError, TableError
+from retable.fold.exactness import cast_hold
+from retable.fold.fold import REMEDY_REBUILD, Bounds, Folded, fold_keys
+from retable.fold.images import TableReader
+from retable.fold.stages import Stage, fold_stages, stages_of
+from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing
+from retable.gold.iceberg.parted import resolve
+from retable.gold.rows import to_values
+from retable.gold.store import GoldTable, RowStore, Standing
+from retable.model.row_event import RowEvent
+from retable.replay.batch.bulk import to_events
+from retable.replay.batch.plain import fold_plain, join_plains
+from retable.replay.table.holding import (
+    above_hold,
+    cut,
+    is_newer,
+    ordering_hold,
+    schema_hold,
+    standing_hold,
+    stop_of,
+)
+from retable.replay.table.horizon import (
+    UndecidedRows,
+    check_key,
+    count_accounted,
+    floor_of,
+    left_or_held,
+    older,
+    settle,
+    split_accounted,
+    stopping,
+    without_rewriting,
+)
+from retable.replay.table.needed import events_of
+from retable.replay.table.replace import EventsMissed, is_below, replace_bag, replace_keys, replace_newer
+from retable.replay.table.rewriting import check_findable, check_refused, evolution_of, is_keyed_otherwise
+from retable.replay.table.rounds import Basis, in_rounds
+from retable.replay.table.work import Change, Decision, Work, all_held, fresh_voids
+from retable.schema_history.history import Hold, TableHistory
+from retable.schema_history.policies import keyed_cast
+from retable.schema_history.shards.parts import SHARED_KEY
+
+EventsOf = Callable[[bool], tuple[list[RowEvent], list[RowEvent]]]
+"""The events to fold, or all of the table; and those that gold has from before."""
+
+
+class Deciding:
+    """Decides about tables of one window; nothing here writes."""
+
+    def __init__(self, rows: RowStore, window: str, step: Callable[[str], None]) -> None:
+        self._rows = rows
+        self._window = window
+        self._step = step
+
+    def decide(self, work: Work, table: GoldTable) -> tuple[Work, Decision]:
+        """Decide from bulks, else from rows one by one, else from all rows of the table; gives the work with those."""
+        try:
+            if (plainly := self._decide_plainly(work, table)) is not None:
+                return work, plainly
+            return (work := work.one_by_one()), self._decide(work, table)
+        except RewriteNeeded as reason:
+            work = work.one_by_one()
+            if floor_of(work, work.history) is not None or isinstance(reason, RowsMissing):
+                return work, without_rewriting(work, reason, lambda below: self._decide(below, table))
+            self._step(f"{work.gold}: writing all rows anew, {reason}")
+            return self._decide_rewritten(work, table)
+
+    def _decide_plainly(self, work: Work, table: GoldTable) -> Decision | None:
+        """Fold bulks of rows that are newer than all that gold has; None: each has to be looked at by itself."""
+        history, bulks = work.history, work.bulks
+        if not bulks or not all(is_newer(work, bulk, self._window, table.is_empty) for bulk in bulks):
+            return None
+        try:
+            keys = work.keys(history)
+            reader = TableReader(history, keys, work.source_format, work.rules)
+            wires = [reader.of(bulk.shard).plain_wire(bulk.types) for bulk in bulks]
+            evolution = evolution_of(work, table, reader, work.names(history))
+            resolve(work.partition or (), history)
+        except (MessageError, TableError):
+            return None
+        if not keys or None in wires or keyed_cast(history, keys, ()) is not None:
+            return None
+        ordinals = {window: ordinal for ordinal, window in work.windows.items()}
+        plains, rest = [], []
+        for bulk, wire in zip(bulks, wires, strict=True):
+            plains.append(fold_plain(bulk.rows, reader.of(bulk.shard), wire or {}, table.has_part(), bulk.shard))
+            rest += bulk.labelled(to_events(plains[-1].rest, ordinals))
+        plain = join_plains(plains)
+        folded = fold_keys(rest, reader.read, Bounds(history.void, None))
+        if folded.hold is not None or not folded.touched.isdisjoint(to_values(plain.keys) if folded.touched else ()):
+            return None
+        if self._has_others(table, evolution, reader, folded):
+            return None
+        for verdict, count in plain.verdicts.items():
+            folded.verdicts[bulks[0].ends[0].ordinal, verdict] += count
+        defaults = reader.defaults if table.has_defaults() else {}
+        change = Change(evolution, replace_newer(folded), defaults, (), plain)
+        return Decision(history, None, folded, keys, change)
+
+    def _decide_rewritten(self, work: Work, table: GoldTable) -> tuple[Work, Decision]:
+        """Fold all rows anew; a window of which some are refused is left to a run that looks at its columns too."""
+        decision = self._decide(anew := work.rewritten(), table)
+        refused = {work.windows[reject.event.ordinal] for reject in decision.folded.rejects} - work.applied.keys()
+        if refused:
+            decision = self._decide(anew := work.rewritten(refused), table)
+        return anew, decision
+
+    def _decide(self, work: Work, table: GoldTable) -> Decision:
+        """Fold up to the lowest hold. One that rows or gold bring cuts the history, and then it is folded again."""
+
+        @cache
+        def gathered(complete: bool) -> tuple[list[RowEvent], list[RowEvent]]:
+            needed = [*work.events, *older(work, None)] if complete else events_of(work, self._window)
+            return split_accounted(work, needed)
+
+        def decide(basis: Basis) -> Decision | Basis:
+            return self._decide_once(work, table, basis, gathered)
+
+        return in_rounds(work, Basis(standing_hold(work)), decide)
+
+    def _decide_once(self, work: Work, table: GoldTable, basis: Basis, gathered: EventsOf) -> Decision | Basis:
+        """One round: fold what lies below the hold, unless statements, or their order, bring a lower one."""
+        history, hold = cut(work, basis.hold)
+        if hold is not None and hold.position is None:
+            return Decision(history, hold, all_held(work.events))
+        try:
+            reader = TableReader(history, work.keys(history), work.source_format, work.rules)
+            names = work.names(history)
+            resolve(work.partition or (), history)
+        except TableError as error:
+            return basis.below(work, schema_hold(history, error))
+        events, in_gold = gathered(basis.complete)
+        if (clash := ordering_hold(work, history, events)) is not None:
+            return basis.below(work, clash)
+        try:
+            stages = stages_of(work.former(history, events), reader)
+        except TableError as error:
+            return basis.below(work, schema_hold(history, error))
+        bounds = Bounds(history.void, hold, history.skipped | basis.left, history.shard_voids)
+        check_findable(work, reader)
+        if stages and is_keyed_otherwise(work, events, bounds, stages[-1].end):
+            raise RewriteNeeded("its primary key changed")
+        if (cast := _cast(history, reader, stages, events)) is not None:
+            return basis.below(work, cast)
+        folded = fold_stages(events, stages, reader, bounds)
+        if folded.hold is not None:
+            late = stopping(floor_of(work, history), folded.hold, events, bounds)
+            return _below_row(work, basis, hold, folded.hold, late)
+        check_refused(work, folded)
+        count_accounted(folded, in_gold, bounds)
+        if work.rewrites:
+            folded.touched |= folded.winners.keys() | folded.counts.keys()
+        elif work.resumes:
+            folded.touched = above_hold(work, folded)
+        try:
+            change = self._change(work, table, folded, reader, names, basis.complete, events, bounds)
+            return Decision(history, hold, folded, reader.keys, change)
+        except EventsMissed:
+            return replace(basis.below(work, hold), complete=True)
+        except UndecidedRows as found:
+            return _without(work, basis, hold, found.events)
+        except TableError as error:
+            stop = Hold(error.code, error.message, stop_of(work, error), None, None, REMEDY_REBUILD)
+            return basis.below(work, stop)
+
+    def _change(
+        self,
+        work: Work,
+        table: GoldTable,
+        folded: Folded,
+        reader: TableReader,
+        names: dict[str, str],
+        complete: bool,
+        events: list[RowEvent],
+        bounds: Bounds,
+    ) -> Change:
+        evolution = evolution_of(work, table, reader, names)
+        voids = [] if table.is_empty else fresh_voids(work, reader.history)
+        standing = [] if work.rebuilds else self._standing(table, evolution, reader, folded)
+        standing = [row for row in standing if not is_below(row, reader.history)]
+        defaults = reader.defaults if table.has_defaults() else {}
+        if work.state is not None and (floor := floor_of(work, reader.history)) is not None:
+            check_key(work.state, reader)
+            settle(floor, folded, events, standing, reader, bounds, work.state.pending)
+        if reader.keys:
+            return Change(evolution, replace_keys(folded, reader.key_columns, standing, complete), defaults, voids)
+        return Change(evolution, replace_bag(folded, standing), defaults, voids)
+
+    def _has_others(self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded) -> bool:
+        """Whether gold has other rows than those that were told to leave their keys."""
+        left = {key for key in folded.touched if folded.winners[key].told is not None}
+        standing = self._standing(table, evolution, reader, replace(folded, touched=left)) if left else []
+        return any(folded.winners[reader.key_of(row.values)].took_another(row.values) for row in standing)
+
+    def _standing(self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded) -> list[Standing]:
+        """Gold's rows of the touched keys, as rows of the final schema; a column to come shows its default."""
+        touched = list(folded.touched)
+        final = reader.history.final.columns
+        added = {column.id for _, column in evolution.adds}
+        here = [index for index, column in enumerate(final) if column.id not in added]
+        on = reader.key_columns or here
+        if table.is_empty or not touched or not set(on) <= set(here) or not here:
+            return []
+        columns = [(evolution.physical[index], final[index].type) for index in here]
+        keys = [key if reader.keys else tuple(key[index] for index in here) for key in touched]
+        found = self._rows.matching(table.name, columns, [here.index(index) for index in on], keys)
+        rows = []
+        for row in found:
+            values: list[object] = [reader.defaults[column.id] for column in final]
+            for index, value in zip(here, row.values, strict=True):
+                values[index] = value
+            rows.append(replace(row, values=tuple(values)))
+        return rows
+
+
+def _cast(history: TableHistory, reader: TableReader, stages: list[Stage], events: list[RowEvent]) -> Hold | None:
+    try:
+        return cast_hold(history, reader, stages, events)
+    except TableError as error:
+        return schema_hold(history, error)
+
+
+def _below_row(work: Work, basis: Basis, hold: Hold | None, found: Hold, late: list[RowEvent]) -> Basis:
+    """What to go by where a row stops the table: below it, or, where that may still change, what it takes to tell."""
+    if found.code == SHARED_KEY and not basis.complete:
+        return replace(basis.below(work, hold), complete=True)
+    return _without(work, basis, hold, late) if late else basis.below(work, found)
+
+
+def _without(work: Work, basis: Basis, hold: Hold | None, undecided: list[RowEvent]) -> Basis:
+    """What to go by at rows that nothing decides."""
+    stop, left = left_or_held(work, undecided, basis.left, hold)
+    return replace(basis.below(work, stop), left=left)

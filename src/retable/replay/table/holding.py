@@ -1,0 +1,164 @@
+"""Which hold stops a table: one that stands, one that a statement brings, one that nothing orders."""
+
+from dataclasses import replace
+
+from retable.errors import BehindHorizon, LateChange, PartitionUnfit, TableError
+from retable.fold.fold import REMEDY_REBUILD, Folded
+from retable.fold.images import ordering_clash
+from retable.model.row_event import RowEvent
+from retable.model.sequence import Sequence
+from retable.replay.batch.bulk import Bulk
+from retable.replay.table.work import Work, fresh_voids, is_late
+from retable.schema_history.history import Hold, TableHistory
+from retable.schema_history.policies import hold_at
+from retable.schema_history.rulings import REMEDY_ROW
+from retable.schema_history.shards.parts import SHARED_KEY, shard_of, source_part
+
+REMEDY_PARTITION = "correct `partition` in the settings, then: retable hold release TABLE --retry --reason ..."
+REMEDY_LATE = "retable hold release TABLE --rebuild --reason ..."
+ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
+LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
+
+
+def standing_hold(work: Work) -> Hold | None:
+    """The hold that stands from before, or that a statement older than what gold was built on brings."""
+    if work.clash is not None or work.state is None or (work.rebuilds and not work.rewrites):
+        return work.clash
+    if work.state.hold is not None and not work.resumes:
+        return work.state.hold
+    if work.gathers:
+        return None
+    told = {str(change.position): change for change in work.history.changes if change.status == "applied"}
+    for position, change in told.items():
+        if position not in work.state.changes and is_late(work.state, change.part, change.position):
+            return Hold("LATE_CHANGE", LATE_REASON, None, change.part, change.statement, REMEDY_LATE)
+    if not work.state.shards.keys() <= work.history.identities:
+        return None
+    if work.history.hold is None and (vanished := set(work.state.changes) - set(told)):
+        reason = f"the statement at {min(vanished)}, on which gold's schema stands, is not in silver any more"
+        return Hold("LATE_CHANGE", reason, None, None, None, REMEDY_LATE)
+    return None
+
+
+def is_newer(work: Work, bulk: Bulk, window: str, empty: bool) -> bool:
+    """Whether all rows of a bulk are of the last epoch, and newer than all that gold has or will void."""
+    history, state, first, part = work.history, work.state, bulk.ends[0].sequence, bulk.ends[0].part
+    own = history.of(bulk.shard)
+    starts = (own.final.start, own.void, *own.rekeyed)
+    if any(start is not None and first <= start for start in starts) or history.hold is not None:
+        return False
+    if any(place >= first for place, _, _ in history.skipped):
+        return False
+    if (
+        work.rebuilds
+        or work.gathers
+        or not work.hashed
+        or any(column.kept is not None for column in history.final.columns)
+    ):
+        return False
+    if standing_hold(work) is not None or ordering_hold(work, history, bulk.ends) is not None:
+        return False
+    if state is None:
+        return empty
+    if state.is_set_back or (state.keys_are_set and not work.keys_are_set):
+        return False
+    if work.is_parted or work.is_keyed_by_shard_otherwise:
+        return False
+    keyed = all(str(position) in state.changes for position in history.rekeyed)
+    voided = empty or (state.void == history.void and not fresh_voids(work, history))
+    again = window in state.applied or bool(state.pending) or is_late(state, part, first)
+    marks = {mark for mark in state.mark if shard_of(mark) == bulk.shard}
+    return keyed and voided and not again and marks <= {part or ""}
+
+
+def above_hold(work: Work, folded: Folded) -> set[tuple[object, ...]]:
+    """What a table whose hold is lifted has to look at: what events above the hold touch; all, if settings changed."""
+    hold, done = None if work.state is None else work.state.hold, {} if work.state is None else work.state.applied
+    same = all(done.get(window, identity) == identity for window, identity in work.applied.items())
+    if hold is None or hold.position is None or not same or work.history.shards:
+        return folded.touched
+    latest = folded.winners | folded.latest
+    above = {key for key in folded.touched if key in latest and latest[key].sequence >= hold.position}
+    bases = {folded.winners[key].base for key in above if key in folded.winners}
+    return above | {base for base in bases if base is not None}
+
+
+def is_behind(work: Work, hold: Hold) -> bool:
+    """Whether gold already has rows above a new hold: then the table stops as it is, and only a rebuild goes back.
+
+    What a row of one partition brings says nothing of those of another.
+    """
+    if work.state is None or (work.rebuilds and not work.rewrites) or hold == work.state.hold or hold.position is None:
+        return False
+    marks = work.state.mark
+    if hold.code == SHARED_KEY:
+        marks = {part: mark for part, mark in marks.items() if source_part(part) == source_part(hold.part)}
+    elif shard_of(hold.part) is not None:
+        marks = {part: mark for part, mark in marks.items() if shard_of(part) == shard_of(hold.part)}
+    if hold.remedy == REMEDY_ROW and hold.part is not None:
+        marks = {part: mark for part, mark in marks.items() if part == hold.part}
+    return any(hold.position <= mark for mark in marks.values())
+
+
+def late_hold(hold: Hold) -> Hold:
+    """A hold below rows that gold has: the table stops as it is. A key that two shards have may still be one's only."""
+    if hold.code == SHARED_KEY:
+        return replace(hold, position=None, at=hold.position)
+    return Hold("LATE_CHANGE", f"{LATE_REASON} ({hold.reason})", None, hold.part, hold.statement, REMEDY_LATE)
+
+
+def ordering_hold(work: Work, history: TableHistory, events: list[RowEvent]) -> Hold | None:
+    """The hold at a change of the history that nothing orders against rows of another partition, or of those in gold.
+
+    A statement that holds the table is no change of it.
+    """
+    places = {(event.part, event.sequence.epoch) for event in events}
+    if work.state is not None and (work.rewrites or not work.rebuilds):
+        places |= {(part or None, mark.epoch) for part, mark in work.state.mark.items()}
+    stop = history.hold.position if history.hold is not None else None
+    told = [change for change in history.changes if stop is None or change.position < stop]
+    shards = {shard_of(change.part) for change in told}
+    clashes = (
+        ordering_clash([change for change in told if shard_of(change.part) == shard], part, epoch)
+        for part, epoch in sorted(places, key=str)
+        for shard in shards
+        if shard_of(part) == shard
+    )
+    clash = next((clash for clash in clashes if clash is not None), None)
+    if clash is None:
+        return None
+    return Hold("ORDER_UNDEFINED", ORDER_REASON, clash.position, clash.part, clash.statement, REMEDY_REBUILD)
+
+
+def cut(work: Work, hold: Hold | None) -> tuple[TableHistory, Hold | None]:
+    """The history below a hold, and the one that stops it there: a statement may do so before."""
+    if hold is not None and hold.position is None:
+        return work.history, hold
+    history = work.history if hold is None else work.history.until(hold)
+    hold = history.hold or hold
+    return history, late_hold(hold) if hold is not None and is_behind(work, hold) else hold
+
+
+def schema_hold(history: TableHistory, error: TableError) -> Hold:
+    """A schema that gold cannot have holds the table at the statement that made it; without one, wholly.
+
+    So do settings that part it by what it does not have: it stops as it is.
+    """
+    if isinstance(error, PartitionUnfit):
+        return Hold(error.code, error.message, None, None, None, REMEDY_PARTITION)
+    if isinstance(at := error.facts.get("at"), Sequence):
+        return hold_at(history, at, error.code, error.message, REMEDY_REBUILD)
+    change = next((change for change in reversed(history.changes) if change.status == "applied"), None)
+    if change is None:
+        return Hold(error.code, error.message, None, None, None, REMEDY_REBUILD)
+    return Hold(error.code, error.message, change.position, change.part, change.statement, REMEDY_REBUILD)
+
+
+def stop_of(work: Work, error: TableError) -> Sequence | None:
+    """Where a failure stops the table: below the window, or, of a rebuild, below the row that failed (None: wholly)."""
+    if isinstance(error, LateChange | BehindHorizon | PartitionUnfit):
+        return None
+    if work.rebuilds and not work.rewrites:
+        at = error.facts.get("at")
+        return at if isinstance(at, Sequence) else None
+    return min((event.sequence for event in work.events if event.counted), default=None)

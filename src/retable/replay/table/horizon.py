@@ -1,0 +1,218 @@
+"""What becomes of a table of which retention has dropped rows: gold's rows stand for them, and nothing is guessed."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from retable.errors import BehindHorizon, MessageError, NotKept, TableError
+from retable.fold.fold import Bounds, Folded, Key
+from retable.fold.images import TableReader
+from retable.gold.evolve import RewriteNeeded, RowsMissing
+from retable.gold.state import Floor, GoldState
+from retable.gold.store import Late, Standing
+from retable.model.row_event import RowEvent, told_row
+from retable.model.sequence import Sequence
+from retable.replay.table.work import Decision, Work, all_held
+from retable.schema_history.history import Hold, TableHistory
+from retable.schema_history.rulings import BEHIND, REMEDY_ALL_ROWS, REMEDY_BEHIND
+from retable.schema_history.traced import ImplicitColumn
+
+LeftOut = frozenset[tuple[Sequence, str | None, str | None]]
+_SHOWN = 3
+
+
+class UndecidedRows(Exception):
+    """Rows came behind the horizon of which nothing tells what they come to."""
+
+    def __init__(self, events: list[RowEvent]) -> None:
+        super().__init__(f"{len(events)} rows")
+        self.events = events
+
+
+def floor_of(work: Work, history: TableHistory) -> Floor | None:
+    """What silver no longer holds of the rows that count, under a history; of a table that gathers, theirs too."""
+    if work.gathers and work.dropped is not None:
+        return work.dropped
+    return None if work.state is None or work.state.floor is None else work.state.floor.above(history.void)
+
+
+def check_whole(gold: str, state: GoldState | None, history: TableHistory, dropped: Floor | None) -> None:
+    """NotKept where a table cannot be built anew: rows that count were dropped, of it or of what goes into it now."""
+    floor = None if state is None or state.floor is None else state.floor.above(history.void)
+    if (floor := floor or dropped) is not None:
+        raise not_kept(gold, floor, "it cannot be built anew from what is left")
+
+
+def not_kept(gold: str, floor: Floor, what: str) -> NotKept:
+    """Say what a table's horizon forbids, and what remains possible."""
+    some = sorted(floor.dropped.items())[:_SHOWN]
+    told = ", ".join(f"{last} of {part}" if part else str(last) for part, last in some)
+    return NotKept(
+        f"{gold}: {what}, as silver no longer holds its rows up to {told} (retention.silver). New rows are replayed as "
+        f"ever; to start the table anew, take a full copy: `retable baseline {gold} --from ... --at ...`",
+        table=gold,
+    )
+
+
+def remembered(state: GoldState | None) -> tuple[ImplicitColumn, ...]:
+    """The columns that gold has of what images told, where the rows that told of them may be dropped."""
+    return () if state is None or state.floor is None else state.implicit
+
+
+def older(work: Work, needed: Late | None) -> list[RowEvent]:
+    """The events of other windows that a fold may go by: gold stands for those that are not above the floor."""
+    floor = floor_of(work, work.history)
+    return [event for event in work.older(needed) if floor is None or not floor.covers(event.part, event.sequence)]
+
+
+def split_accounted(work: Work, events: list[RowEvent]) -> tuple[list[RowEvent], list[RowEvent]]:
+    """The events to fold and, where a hold is lifted, those that gold has from before: what came behind may be gone."""
+    floor = floor_of(work, work.history) if work.resumes else None
+    if floor is None:
+        return events, []
+    known_ones = [e.ordinal <= floor.through and floor.covers(e.part, e.sequence) for e in events]
+    return (
+        [event for event, is_known in zip(events, known_ones, strict=True) if not is_known],
+        [event for event, is_known in zip(events, known_ones, strict=True) if is_known],
+    )
+
+
+def count_accounted(folded: Folded, events: Iterable[RowEvent], bounds: Bounds) -> None:
+    """Count the rows that gold has from before as superseded, but for those that count for nothing."""
+    for event in events:
+        folded.verdicts[event.ordinal, bounds.verdict(event) or "superseded"] += event.counted
+
+
+def check_key(state: GoldState, reader: TableReader) -> None:
+    """BehindHorizon where the settings give another key: gold has no row under it that dropped rows came to."""
+    known = {column.name: column.id for column in state.columns}
+    now = [reader.columns[at].id for at in reader.key_columns]
+    if sorted(known.get(name, "") for name in state.keys) != sorted(now):
+        raise BehindHorizon(
+            f"its key is ({', '.join(reader.keys)}) now and was ({', '.join(state.keys)}), and silver no longer holds "
+            f"all of its rows (retention.silver); give it its key back in the settings, then --retry, or take a "
+            f"baseline"
+        )
+
+
+# --- late rows ---------------------------------------------------------------------------------------------------
+def settle(
+    floor: Floor,
+    folded: Folded,
+    events: Iterable[RowEvent],
+    standing: Iterable[Standing],
+    reader: TableReader,
+    bounds: Bounds,
+    waiting: Mapping[str, str],
+) -> None:
+    """Leave out of a fold what gold knows better. UndecidedRows names the rows that neither silver nor gold decides.
+
+    Gold's row of a key stands for all of its dropped rows: an older one is replaced, a newer one stays. Where rows
+    may tell only some columns, a newer one decides nothing. `waiting` are the halves that gold knows to wait.
+    """
+    found = list(events)
+    late = [
+        (event, _keys_of(event, reader))
+        for event in found
+        if event.counted and floor.covers(event.part, event.sequence) and bounds.verdict(event) is None
+    ]
+    if not late:
+        return
+    present: dict[Key, list[Standing]] = defaultdict(list)
+    for row in standing:
+        present[tuple(row.values[index] for index in reader.key_columns)].append(row)
+    is_partial = floor.partial or any(event.partial for event in found)
+    known_better: set[Key] = set()
+    open_ones: set[Key] = set()
+    lowest: dict[Key, Sequence] = {}
+    for event, keys in late:
+        lowest |= {key: min(event.sequence, lowest.get(key, event.sequence)) for key in keys}
+    for key, first in lowest.items():
+        winner, rows = folded.winners.get(key), present.get(key, [])
+        if winner is None or not (is_partial or floor.covers(winner.part, winner.sequence)):
+            continue
+        newer = any(row.sequence > (first if is_partial else winner.sequence) for row in rows)
+        base_gone = winner.base is not None and not present.get(winner.base)
+        if (winner.row is not None and not rows) or (is_partial and (newer or base_gone)):
+            open_ones.add(key)
+        elif newer:
+            known_better.add(key)
+    lone = {event.pair for event in folded.pending if str(event.sequence) not in waiting}
+    undecided = [e for e, keys in late if (e.half and e.pair in lone) or not open_ones.isdisjoint(keys)]
+    if undecided:
+        raise UndecidedRows(undecided)
+    _supersede(folded, known_better, late)
+
+
+def _keys_of(event: RowEvent, reader: TableReader) -> tuple[Key, ...]:
+    """The keys that an event touches, the one that it leaves a row at last; none where it cannot be read."""
+    try:
+        action = reader.read(event)
+    except (MessageError, TableError):
+        return ()
+    return tuple(key for key in (action.gone, action.key) if key is not None)
+
+
+def _supersede(folded: Folded, keys: set[Key], late: list[tuple[RowEvent, tuple[Key, ...]]]) -> None:
+    """Leave these keys as gold has them, and count what would have changed them as superseded."""
+    left = set(keys)
+    for event, touched in sorted(late, key=lambda each: each[0].arrival):
+        last = touched[-1] if touched else None
+        if last in left and folded.winners[last].sequence == event.sequence:
+            left.discard(last)
+            folded.verdicts[event.ordinal, "applied"] -= 1
+            folded.verdicts[event.ordinal, "superseded"] += 1
+    folded.touched -= keys
+
+
+def stopping(floor: Floor | None, hold: Hold, events: Iterable[RowEvent], bounds: Bounds) -> list[RowEvent]:
+    """The rows that brought a hold, where what came before them may be gone."""
+    here = (event for event in events if event.counted and event.sequence == hold.position)
+    if floor is None:
+        return []
+    return [each for each in here if floor.covers(each.part, each.sequence) and bounds.verdict(each) is None]
+
+
+def left_or_held(
+    work: Work, undecided: list[RowEvent], left: LeftOut, hold: Hold | None
+) -> tuple[Hold | None, LeftOut]:
+    """What to go on with at rows that nothing decides: without them, where a person left them out, or held."""
+    said = [text for _, _, text in work.history.skipped if text is not None and text.startswith(BEHIND)]
+    until = max((text.removeprefix(BEHIND) for text in said), default="")
+    if any(work.windows[event.ordinal] > until for event in undecided):
+        return _hold_behind(work, undecided), left
+    return hold, left | {(event.sequence, event.part, told_row(event)) for event in undecided}
+
+
+def _hold_behind(work: Work, undecided: list[RowEvent]) -> Hold:
+    """The table stops as it is at rows that nothing decides."""
+    first = min(undecided, key=lambda event: event.arrival)
+    came = work.windows[first.ordinal]
+    reason = (
+        f"{len(undecided)} rows came in {came} with sequences, the first {first.sequence}, up to which silver no "
+        f"longer holds the table's rows (retention.silver), and gold does not tell what they come to: they may be of "
+        f"rows that were deleted since"
+    )
+    return Hold(BehindHorizon.code, reason, None, first.part, told_row(first), REMEDY_BEHIND)
+
+
+# --- what needs all rows -----------------------------------------------------------------------------------------
+def without_rewriting(work: Work, why: RewriteNeeded, decide: Callable[[Work], Decision]) -> Decision:
+    """Stop a table below the statement that would write all of its rows anew, as silver no longer has them all.
+
+    Where no statement of this run is the cause, the table stops as it is.
+    """
+    where = "`retable plan` says which windows left it out" if isinstance(why, RowsMissing) else "retention.silver"
+    reason = f"all of its rows would be written anew ({why}), and silver does not hold them all ({where})"
+    done = () if work.state is None else work.state.changes
+    stop = None if work.state is None or work.state.hold is None or work.resumes else work.state.hold.position
+    fresh = [each for each in work.history.changes if each.status == "applied" and str(each.position) not in done]
+    for change in reversed([each for each in fresh if stop is None or each.position < stop]):
+        hold = Hold(BehindHorizon.code, reason, change.position, change.part, change.statement, REMEDY_ALL_ROWS)
+        try:
+            return decide(replace(work, clash=hold))
+        except RewriteNeeded:
+            continue
+    return Decision(
+        work.history, Hold(BehindHorizon.code, reason, None, None, None, REMEDY_BEHIND), all_held(work.events)
+    )

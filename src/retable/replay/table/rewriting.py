@@ -1,0 +1,136 @@
+"""When all rows of a table are written anew: gold may have some that no event of the run tells how to find."""
+
+from collections import Counter
+
+from retable.errors import LateChange, PartitionUnfit
+from retable.fold.fold import Bounds, Folded
+from retable.fold.images import TableReader
+from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing, plan_evolution
+from retable.gold.state import KEEP_APPLIED, GoldState
+from retable.gold.store import GoldTable
+from retable.model.row_event import RowEvent
+from retable.model.sequence import Sequence
+from retable.replay.table.work import Work, counted_of, fresh_voids
+from retable.schema_history.history import TableHistory
+from retable.schema_history.shards.columns import differs_by_shard
+
+DROP_IT = "drop the gold table in the catalog, which a rebuild then makes anew"
+_READ_ONE_WAY = frozenset({"boolean", "int", "long"})
+_SPELLED_ONE_WAY = frozenset({"decimal", "string"})
+"""What is read one way too, but from Debezium, whose `decimal_mode` and `time_mode` tell how it stands."""
+
+
+def evolution_of(work: Work, table: GoldTable, reader: TableReader, names: dict[str, str]) -> Evolution:
+    """The way to the columns of the reader's history."""
+    history = reader.history
+    known = () if work.state is None else work.state.columns
+    by_name = work.rebuilds or work.state is None
+    try:
+        evolution = plan_evolution(table.fields(), known, history.final.columns, names, by_name)
+    except LateChange as narrower:
+        if not history.shards:
+            raise
+        raise RewriteNeeded(narrower.message) from narrower
+    told = tuple(str(change.position) for change in history.changes if change.status == "applied")
+    if work.state is not None and not work.rebuilds and evolution.drops and told == work.state.changes:
+        raise LateChange(f"rows that came late tell columns otherwise; gold would lose {evolution.drops[0]!r}")
+    if parting := table.parting().intersection(evolution.drops):
+        raise PartitionUnfit(f"{min(parting)} parts files of {work.gold}, so Iceberg cannot take it away: {DROP_IT}")
+    written = [name for name, column in evolution.adds if reader.defaults[column.id] is not None]
+    if written and not (work.rebuilds or table.is_empty or table.has_defaults()):
+        raise RewriteNeeded(f"{len(written)} new columns whose default format v2 does not show")
+    _check_alike(work, evolution, history)
+    return evolution
+
+
+def check_findable(work: Work, reader: TableReader) -> None:
+    """RewriteNeeded where gold lacks rows, or has some that were read otherwise, and no key tells which they are."""
+    if work.rebuilds or work.retired:
+        return
+    lost = RowsMissing if work.left_out else RewriteNeeded
+    if work.gathers:
+        raise lost("other tables of gold had rows of it")
+    if work.state is None:
+        return
+    if work.state.is_set_back:
+        raise lost("its main branch was set back")
+    if work.is_parted:
+        raise RewriteNeeded("one of the tables that go into it went, or has other names")
+    if work.is_keyed_by_shard_otherwise:
+        raise RewriteNeeded("its key had the name of the source's table, or has it now")
+    if work.resumes:
+        return
+    if work.history.shards and not reader.keys and fresh_voids(work, reader.history):
+        raise RewriteNeeded("one of the tables that go into it was emptied, and no key tells its rows")
+    if work.state.keys_are_set and not work.keys_are_set and _is_rekeyed(work.state, reader):
+        raise RewriteNeeded("its key is not that of the settings any more")
+    if not _is_read_otherwise(work):
+        return
+    if not _is_key_read_one_way(reader):
+        raise RewriteNeeded("its rows were read otherwise before, and no key tells which they are")
+    rows = {work.windows[ordinal]: counted.rows for ordinal, counted in counted_of(work).items()}
+    for window, (_, before) in work.before.items():
+        if rows.get(window, 0) < before.get("rows", 0):
+            raise lost(f"{window} has {rows.get(window, 0)} rows of it, and had {before['rows']}")
+
+
+def _check_alike(work: Work, evolution: Evolution, history: TableHistory) -> None:
+    """RewriteNeeded where columns of several tables are put together otherwise than gold's rows have them."""
+    if work.rebuilds or work.state is None or not history.shards:
+        return
+    there = {name for name, _ in evolution.renames} | set(evolution.order)
+    known = {column.id: column.default for column in work.state.columns}
+    if evolution.adds and evolution.drops:
+        raise RewriteNeeded(f"{evolution.drops[0]} of its tables gave way to another column")
+    final = history.final.columns
+    adds = {column.id for _, column in evolution.adds}
+    for at, column in enumerate(final):
+        if column.id in adds and (differs_by_shard(column) or any(s.has_dropped(at) for s in history.shards)):
+            raise RewriteNeeded(f"older rows of its tables have values in {column.name}")
+    if any(to in there for _, to in evolution.renames):
+        raise RewriteNeeded("columns of its tables took each other's names")
+    if told := [column.name for column in final if known.get(column.id, column.default) != column.default]:
+        raise RewriteNeeded(f"the default of {told[0]} is another")
+
+
+def check_refused(work: Work, folded: Folded) -> None:
+    """RewriteNeeded where more rows are refused than before: gold may have them, as they were read otherwise."""
+    if work.retired or not folded.rejects or not _is_read_otherwise(work):
+        return
+    refused = Counter(work.windows[reject.event.ordinal] for reject in folded.rejects if reject.event.counted)
+    known = {window: before.get("rejected", 0) for window, (_, before) in work.before.items()}
+    if any(count > known.get(window, 0) for window, count in refused.items()):
+        raise RewriteNeeded("some of its rows are refused now, which were read otherwise before")
+
+
+def is_keyed_otherwise(work: Work, events: list[RowEvent], bounds: Bounds, changed: Sequence) -> bool:
+    """Whether gold's rows do not have the key yet that they got at `changed`, or rows came that are older."""
+    if work.rebuilds or work.state is None:
+        return False
+    older = (event for event in events if event.counted and event.sequence <= changed)
+    return str(changed) not in work.state.changes or any(bounds.verdict(event) is None for event in older)
+
+
+def _is_read_otherwise(work: Work) -> bool:
+    """Whether gold has rows of these windows by other settings, or as they were decoded before.
+
+    Of windows that gold no longer remembers, the ledger does.
+    """
+    if work.rebuilds or work.resumes or work.state is None:
+        return False
+    known = work.state.applied
+    forgotten = min(known) if len(known) >= KEEP_APPLIED else ""
+    before = {window: told for window, (told, _) in work.before.items() if told and window < forgotten} | known
+    return any(before.get(window, identity) != identity for window, identity in work.applied.items())
+
+
+def _is_rekeyed(state: GoldState, reader: TableReader) -> bool:
+    known = {column.name: column.id for column in state.columns}
+    return {known.get(name, name) for name in state.keys} != {reader.columns[at].id for at in reader.key_columns}
+
+
+def _is_key_read_one_way(reader: TableReader) -> bool:
+    """Whether rows have their key whatever the settings say of zones, dates, bytes and numbers."""
+    columns = reader.history.final.columns
+    one_way = _READ_ONE_WAY if reader.source_format == "debezium_json" else _READ_ONE_WAY | _SPELLED_ONE_WAY
+    return bool(reader.keys) and all(columns[index].type.kind in one_way for index in reader.key_columns)

@@ -1,0 +1,92 @@
+"""How deciding comes to an end: a round that brings no step towards it is the last one, and the table is held."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from retable.model.sequence import Sequence
+from retable.replay.table.horizon import LeftOut
+from retable.replay.table.work import Decision, Work, all_held
+from retable.schema_history.history import Hold
+from retable.schema_history.shards.joined import together
+from retable.schema_history.traced import ImplicitColumn
+
+UNDECIDED = "UNDECIDED"
+A_BUG = "this is a bug of Retable, please report it with this reason"
+REMEDY_UNDECIDED = f"{A_BUG}; with a version that has it no more: retable hold release TABLE --retry --reason ..."
+_SHOWN = 4
+_WIDENINGS = 40
+"""A whole number becomes a longer one and then a decimal, which has at most 38 digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a round goes by: the hold below which it folds, the rows left out, and whether it has all events."""
+
+    hold: Hold | None
+    left: LeftOut = frozenset()
+    complete: bool = False
+
+    def below(self, work: Work, hold: Hold | None) -> "Basis":
+        """The same below another hold; what stops one of several tables does not end what stops another."""
+        return replace(self, hold=together(self.hold, hold) if work.history.shards else hold)
+
+    def is_nearer_than(self, before: "Basis") -> bool:
+        """Whether it is a step towards the end: a lower hold, more rows left out or all events, and nothing back."""
+        mine, others = self._steps(), before._steps()
+        return mine != others and mine[0] <= others[0] and mine[1] >= others[1] and mine[2] >= others[2]
+
+    def _steps(self) -> tuple[tuple[int, Sequence | None], LeftOut, bool]:
+        position = None if self.hold is None else self.hold.position
+        height = 2 if self.hold is None else 0 if position is None else 1
+        return (height, position), self.left, self.complete
+
+    def __str__(self) -> str:
+        hold = "no hold" if self.hold is None else f"{self.hold.code} at {self.hold.position or 'its first row'}"
+        left = f", {len(self.left)} rows left out" if self.left else ""
+        return f"{hold}{left}{', all events' if self.complete else ''}"
+
+
+def in_rounds(work: Work, first: Basis, decide: Callable[[Basis], Decision | Basis]) -> Decision:
+    """Decide about a table, each round by what the one before it found.
+
+    It ends, as each round takes a step and none is taken back: holds stand at statements and rows of the table, and
+    those are as many as the rows that may be left out, and all events are asked for once. A round without a step would
+    come again for ever: it holds the table as it is.
+    """
+    passed = [first]
+    while isinstance(found := decide(passed[-1]), Basis):
+        passed.append(found)
+        if not found.is_nearer_than(passed[-2]):
+            told = "; then ".join(map(str, passed[-_SHOWN:]))
+            reason = f"what stops it is decided again and again, {len(passed) - 1} times so far: {told}"
+            return Decision(work.history, undecided(reason), all_held(work.events))
+    return found
+
+
+def undecided(reason: str) -> Hold:
+    return Hold(UNDECIDED, reason, None, None, None, REMEDY_UNDECIDED)
+
+
+class Widenings:
+    """How often each column of which only images tell came, in the rounds that trace until all are known.
+
+    Such rounds end: names, epochs and tables are those of rows and statements, and a column comes again only with a
+    wider type. The table of one that comes more often than types can widen is `endless`, with what is told of it.
+    """
+
+    def __init__(self) -> None:
+        self._came: Counter[tuple[str, Sequence | None, str]] = Counter()
+        self.endless: dict[str, str] = {}
+
+    def fresh(self, columns: Iterable[ImplicitColumn], known: Iterable[ImplicitColumn]) -> list[ImplicitColumn]:
+        """The columns that the next round has to go by: those that are not known, but for those of endless tables."""
+        known = list(known)
+        found = [column for column in columns if column not in known]
+        for column in found:
+            place = column.identity, column.epoch_start, column.name.lower()
+            self._came[place] += 1
+            if self._came[place] > _WIDENINGS:
+                last = column.source_type or column.type
+                self.endless[column.identity] = f"rows tell the type of {column.name!r} again and again, last {last}"
+        return [column for column in found if column.identity not in self.endless]

@@ -1,0 +1,148 @@
+"""One table's replay: what was decided is written where no reader looks, and published."""
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from retable.errors import Compacted, Fenced, TableError
+from retable.fold.images import key_columns
+from retable.gold.iceberg.parted import wanted_fields
+from retable.gold.rows import arrow_type, to_keys, to_table
+from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
+from retable.gold.store import Catalog, GoldTable, RowStore
+from retable.replay.table.deciding import Deciding
+from retable.replay.table.work import (
+    Decision,
+    Outcome,
+    Voids,
+    Work,
+    all_held,
+    counted_of,
+    drop_tag,
+    gold_columns,
+    new_state,
+)
+from retable.schema_history.history import Hold
+
+_ATTEMPTS = 5
+
+
+class TableReplay:
+    """Replays tables through one Spark session."""
+
+    def __init__(self, catalog: Catalog, rows: RowStore, run_id: str, window: str, step: Callable[[str], None]) -> None:
+        self._catalog = catalog
+        self._rows = rows
+        self._run_id = run_id
+        self._window = window
+        self._step = step
+        self._deciding = Deciding(rows, window, step)
+
+    def replay(self, work: Work, location: Callable[[], str]) -> Outcome:
+        """Decide, expand, write on a branch, publish; nothing is written where gold already says all this."""
+        table = self._load(work, location)
+        work, decision = self._deciding.decide(work, table)
+        return self._committed(work, table, decision)
+
+    def hold(self, work: Work, hold: Hold, location: Callable[[], str]) -> Outcome:
+        """Let a table stop as it is, without a look at its rows."""
+        table, work = self._load(work, location), work.one_by_one()
+        return self._committed(work, table, Decision(work.history, hold, all_held(work.events)))
+
+    def _committed(self, work: Work, table: GoldTable, decision: Decision) -> Outcome:
+        state, wrote = self._commit(work, table, decision)
+        folded = decision.folded
+        return Outcome(
+            work.gold,
+            state,
+            table.snapshot_id,
+            decision.history,
+            counted_of(work),
+            work.applied,
+            folded.verdicts,
+            folded.rejects,
+            wrote,
+        )
+
+    def _commit(self, work: Work, table: GoldTable, decision: Decision) -> tuple[GoldState, bool]:
+        """Write and publish; where only the files of gold are others by then, what was decided is written again."""
+        for left in reversed(range(_ATTEMPTS)):
+            written = self._write(work, table, decision, is_first=left == _ATTEMPTS - 1)
+            columns, evolution = () if work.state is None else work.state.columns, None
+            if decision.change is not None:
+                evolution = decision.change.evolution
+                columns = gold_columns(table, decision.history, evolution, work)
+            state = new_state(work, decision, columns)
+            if not (written or state != work.state or (evolution is not None and evolution.changes)):
+                return state, False
+            properties = {**to_properties(state), RUN_PROPERTY: f"{self._run_id}/{self._window}"}
+            tag = drop_tag(work, decision.history, table.is_empty)
+            try:
+                table.publish(evolution, properties, self._window, self._step, tag)
+                break
+            except Compacted:
+                if not left:
+                    raise
+                table.rebase()
+        return state, True
+
+    def _load(self, work: Work, location: Callable[[], str]) -> GoldTable:
+        """The table as it was when its state was read, made where it is missing; Fenced where a run came between."""
+        table = self._catalog.load(work.gold)
+        if table is None and work.state is None:
+            parts = [event.part for event in work.events] + [change.part for change in work.history.changes]
+            with_part = any(part is not None for part in parts)
+            table = self._catalog.create(work.gold, with_part, location(), work.format_version)
+        there = None if table is None else table.state
+        strange = table is not None and there is None and not table.is_empty
+        if strange or (there is not None and (there.source, there.identity) != (work.source, work.history.identity)):
+            raise TableError(f"{work.gold} is not {work.history.name} of this source; move it away, then replay again")
+        if table is None or there != work.state:
+            raise Fenced(f"{work.gold}: another writer committed first; run this window again", table=work.gold)
+        return table
+
+    # --- writing -------------------------------------------------------------------------------------------------
+    def _write(self, work: Work, table: GoldTable, decision: Decision, is_first: bool) -> bool:
+        """Expand, then write what goes and comes where no reader looks; False where no row changes."""
+        history, change = decision.history, decision.change
+        if change is None:
+            return False
+        evolution, replacement, plain = change.evolution, change.replacement, change.plain
+        if evolution.expands and is_first:
+            table.expand(evolution, change.defaults)
+            self._step(f"{work.gold}: expanded")
+        if is_first and work.partition is not None:
+            fields = wanted_fields(work.partition, history, evolution, work.state is None)
+            if fields is not None:
+                table.part_by(fields)
+        if not (work.rebuilds or change.voids or replacement.deletes or replacement.rows or plain):
+            return False
+        final = history.final.columns
+        columns = [(name, column.type) for name, column in zip(evolution.physical, final, strict=True)]
+        on = key_columns(history, decision.keys) or list(range(len(columns)))
+        gone = to_keys(replacement.deletes, [columns[at] for at in on])
+        rows = to_table(replacement.rows, columns, table.has_part())
+        if plain is not None:
+            gone = pa.concat_tables([gone, plain.keys.rename_columns(gone.column_names)])
+            rows = pa.concat_tables([rows, plain.rows.rename_columns(rows.column_names)])
+        for _, name, kind in table.fields():
+            if name in evolution.drops and kind is not None:
+                rows = rows.append_column(name, pa.nulls(len(rows), arrow_type(kind)))
+        if work.rebuilds or change.voids or not table.replace(gone, rows, self._run_id, self._window):
+            self._write_branch(work, table, change.voids, gone, rows)
+        self._step(f"{work.gold}: written")
+        return True
+
+    def _write_branch(self, work: Work, table: GoldTable, voids: Voids, gone: pa.Table, rows: pa.Table) -> None:
+        """Delete and append by a commit each, which nobody sees, where one snapshot cannot hold both."""
+        branch = table.branch(self._run_id)
+        if work.rebuilds:
+            self._rows.delete_all(work.gold, branch)
+        else:
+            for shard, void in voids:
+                self._rows.delete_below(work.gold, branch, void, shard)
+        if gone.num_rows and not table.is_empty:
+            self._rows.delete_keys(work.gold, branch, gone)
+            self._step(f"{work.gold}: deleted")
+        if rows.num_rows:
+            table.append(rows, self._run_id, self._window)

@@ -1,0 +1,133 @@
+"""What a replay leaves for people: it says all of a run that died, and nothing twice."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from retable.fold.fold import Reject
+from retable.gold.state import GoldState
+from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.read import read_cuts, read_schema_changes
+from retable.ledger.rows import LedgerRow, TableState
+from retable.ledger.write import append_rows
+from retable.model.event import TableName
+from retable.model.row_event import RowEvent
+from retable.model.sequence import Sequence
+from retable.model.window import Window
+from retable.replay.record import change_rows, cut_rows, quarantine_rejects, window_rows
+from retable.replay.table.work import Outcome
+from retable.schema_history.history import AppliedChange, ChangeStatus, NameSpan, TableHistory
+from retable.schema_history.timeline import Statement
+from retable.settings.load import Settings
+
+NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)
+W5, W6 = "20260301T0500Z", "20260301T0600Z"
+ORDERS = TableName("shop", None, "orders")
+WHOLE = LedgerRow("erp", W5, "replay", None, {}, {}, {}, None, "silver 1", "run", 1.0, 0, NOW)
+COUNTED = replace(WHOLE, table="gold_shop.orders", counts={"rows": 2, "applied": 2}, identity="silver 1:settings")
+Snapshots = dict[str, tuple[str, int | None, TableState]]
+
+
+@pytest.fixture
+def lake(lake_settings: Settings) -> Lake:
+    return open_lake(lake_settings)
+
+
+def _cut(lake: Lake, snapshots: Snapshots, window: str = W5) -> list[tuple[str, int, int | None]]:
+    rows = cut_rows(lake, "erp", window, snapshots, NOW)
+    append_rows(lake, rows)
+    return [(row.identity, row.revision, row.snapshot_id) for row in rows]
+
+
+def test_a_cut_has_a_new_revision_only_where_a_reader_sees_something_else(lake: Lake) -> None:
+    both: Snapshots = {"a": ("gold_shop.a", 1, "live"), "b": ("gold_shop.b", 2, "live")}
+    assert _cut(lake, both) == [("a", 0, 1), ("b", 0, 2)]
+    assert _cut(lake, both) == _cut(lake, {}) == []
+    assert _cut(lake, {"b": ("gold_shop.b", 3, "live")}) == [("a", 1, 1), ("b", 1, 3)]
+    assert _cut(lake, {"b": ("gold_shop.b", 3, "held")}) == [("a", 2, 1), ("b", 2, 3)]
+
+
+def test_a_window_has_a_cut_of_its_own_though_nothing_changed_in_it(lake: Lake) -> None:
+    _cut(lake, {"a": ("gold_shop.a", 1, "live")})
+    assert _cut(lake, {}, W6) == [("a", 0, 1)]
+    assert len(read_cuts(lake, "erp")) == 2
+
+
+def test_a_window_is_recorded_anew_where_it_holds_something_else_though_it_counts_the_same() -> None:
+    done = replace(WHOLE, counts=COUNTED.counts)
+    assert window_rows(WHOLE, [], [COUNTED], set()) == [done]
+    assert window_rows(WHOLE, [done, COUNTED], [], set()) == []
+    anew = replace(WHOLE, identity="silver 2")
+    assert window_rows(anew, [done, COUNTED], [COUNTED], set()) == [replace(done, identity="silver 2")]
+
+
+def test_what_other_windows_held_stays_when_their_counts_change() -> None:
+    earlier = replace(WHOLE, counts=COUNTED.counts)
+    whole, counted = replace(WHOLE, window=W6, identity=None), replace(COUNTED, counts={"rows": 2, "held": 2})
+    assert window_rows(whole, [earlier, COUNTED], [counted], set()) == [replace(earlier, counts=counted.counts), whole]
+
+
+def test_a_retired_table_counts_in_a_window_only_where_it_was_replayed_there_now() -> None:
+    retired = replace(COUNTED, table="gold_shop.retired")
+    done = replace(WHOLE, counts=COUNTED.counts)
+    assert window_rows(WHOLE, [COUNTED, retired], [], set(), {"gold_shop.retired"}) == [done]
+    twice = {name: 2 * count for name, count in COUNTED.counts.items()}
+    assert window_rows(WHOLE, [COUNTED], [retired], set(), {"gold_shop.retired"}) == [replace(done, counts=twice)]
+
+
+def _outcome(change: AppliedChange) -> Outcome:
+    history = TableHistory("shop.orders@base", (NameSpan(ORDERS, None, None),), (), changes=(change,))
+    return Outcome("gold_shop.orders", GoldState("erp", history.identity, ORDERS), 1, history)
+
+
+def _reject(offset: int) -> Reject:
+    at = Sequence(0, offset, 0)
+    event = RowEvent("INSERT", None, "{}", None, None, at, None, 6, "t", 0, offset, 0, None, None, counted=True)
+    return Reject(event, "BAD_VALUE", "no number")
+
+
+@pytest.mark.parametrize("apart", ["a schema each", "a name that the one had before the other"])
+def test_rows_that_did_not_fit_one_table_stay_whatever_comes_of_another(lake: Lake, apart: str) -> None:
+    if apart == "a schema each":
+        spans = [(NameSpan(TableName("erp", schema, "orders"), None, None),) for schema in ("hr", "fin")]
+    else:
+        renamed, old, new = (
+            Sequence(0, 5, 0),
+            TableName("shop", None, "orders_old"),
+            TableName("shop", None, "orders_gho"),
+        )
+        spans = [
+            (NameSpan(ORDERS, None, renamed), NameSpan(old, renamed, None)),
+            (NameSpan(new, None, renamed), NameSpan(ORDERS, renamed, None)),
+        ]
+    one, other = (TableHistory(f"{number}@base", each, ()) for number, each in enumerate(spans))
+    window = Window("erp", 6, NOW, NOW + timedelta(hours=1), (), NOW)
+
+    def left(*replayed: tuple[TableHistory, list[Reject]]) -> list[int]:
+        quarantine_rejects(lake, "erp", window, replayed, NOW)
+        return sorted(lake.load("quarantine.erp").scan().to_arrow()["offset"].to_pylist())
+
+    assert left((one, [_reject(4)]), (other, [_reject(7), _reject(8)])) == [4, 7, 8]
+    assert left((one, [])) == [7, 8]
+    assert left((other, [_reject(8)])) == [8]
+    assert left((one, [_reject(4)])) == [4, 8]
+
+
+def test_a_refused_statement_stays_with_its_table_though_a_later_run_had_nothing_to_do_there(lake: Lake) -> None:
+    refused = Statement(Sequence(0, 7, 0), None, ORDERS, "ALTER TABLE orders …", ())
+    no_table = Statement(Sequence(0, 8, 0), None, None, "GRANT …", ())
+    windows = {refused: W5, no_table: W5}
+    told: list[tuple[Statement, ChangeStatus, str | None]] = [
+        (refused, "refused", "not a widening"),
+        (no_table, "nothing", None),
+    ]
+    change = AppliedChange(refused.position, None, refused.text, (), "refused", "not a widening")
+    rows = change_rows(lake, "erp", windows, [_outcome(change)], NOW, told)
+    assert [(row.identity, row.statement) for row in rows] == [
+        ("shop.orders@base", refused.text),
+        ("", no_table.text),
+    ]
+    append_rows(lake, rows)
+    assert change_rows(lake, "erp", windows, [], NOW, told) == []
+    assert len(read_schema_changes(lake, "erp")) == 2

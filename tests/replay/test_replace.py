@@ -1,0 +1,31 @@
+"""What a replacement writes: the rows that differ, and none of those that gold has already."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retable.fold.fold import Folded, Key, Winner
+from retable.gold.store import Standing
+from retable.model.sequence import Sequence
+from retable.replay.table.replace import replace_keys
+
+rows = st.tuples(st.integers(1, 3), st.integers(0, 2))
+"""A value, and the `hi` of the sequence that wrote it."""
+tables = st.dictionaries(st.integers(0, 5), rows)
+winners = st.dictionaries(st.integers(0, 5), st.none() | rows)
+
+
+@given(tables, winners)
+def test_each_touched_key_ends_as_its_winner_and_only_rows_that_differ_are_written(
+    gold: dict[int, tuple[int, int]], touched: dict[int, tuple[int, int] | None]
+) -> None:
+    folded = Folded()
+    for key, row in touched.items():
+        folded.touched.add((key,))
+        value, hi = row or (None, 9)
+        folded.winners[(key,)] = Winner(Sequence(0, hi, 0), None, None if value is None else (key, value))
+    standing = [Standing((key, value), Sequence(0, hi, 0), None) for key, (value, hi) in gold.items() if key in touched]
+    found = replace_keys(folded, [0], standing)
+    assert sorted(found.deletes) == sorted((key,) for key, row in touched.items() if key in gold and row != gold[key])
+    written: dict[Key, tuple[object, int]] = {(values[0],): (values[1], who.sequence.hi) for values, who in found.rows}
+    assert len(written) == len(found.rows)
+    assert written == {(key,): row for key, row in touched.items() if row is not None and row != gold.get(key)}
