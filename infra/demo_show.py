@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from demo_shop import MartRow
-from retable.decode.registry import find_format
+from retable.formats.registry import find_format
 from retable.freshness.catalog import read_facts, tables_of
 from retable.freshness.gate import judge, spell
 from retable.freshness.watermark import partition_name

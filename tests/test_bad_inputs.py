@@ -1,6 +1,6 @@
 """All kinds of bad input are told: each has a test that runs, or says to a user why there is none.
 
-Classes A to C have their cases in tests/decode and tests/land; D to F are listed in bad_inputs.jsonl, one a line:
+Classes A to C have their cases in tests/formats and tests/land; D to F are listed in bad_inputs.jsonl, one a line:
 `outcome` is OK for what is taken, D for what has no effect, Q for quarantine, B for a table that is held, S for a
 source that stops, F for work that is refused.
 """
@@ -16,15 +16,15 @@ from typing import Any
 
 import pytest
 
-from decode.test_bad_inputs import NOTES
-from decode.test_dts_avro_binary import BAD
+from formats.test_bad_inputs import NOTES
+from formats.test_dts_avro_binary import BAD
 
 TESTS = Path(__file__).parent
-DECODE = TESTS / "decode"
+FORMATS = TESTS / "formats"
 OUTCOMES = {"OK", "D", "Q", "B", "S", "F"}
 IN_CODE = {
-    "B29": "tests/decode/test_bad_inputs.py::test_a_row_of_very_many_columns_is_whole",
-    "C21": "tests/decode/test_bad_inputs.py::test_minus_zero_is_the_same_key_as_zero_in_gold",
+    "B29": "tests/formats/test_bad_inputs.py::test_a_row_of_very_many_columns_is_whole",
+    "C21": "tests/formats/test_bad_inputs.py::test_minus_zero_is_the_same_key_as_zero_in_gold",
 }
 
 
@@ -37,8 +37,8 @@ def ids_of(path: Path) -> set[str]:
 
 
 LISTED = read(TESTS / "bad_inputs.jsonl")
-ELSEWHERE = [{**case, "test": f"tests/{case['test']}"} for case in read(DECODE / "bad_inputs_elsewhere.jsonl")]
-NOT_HERE = DECODE / "bad_inputs_not_here.jsonl"
+ELSEWHERE = [{**case, "test": f"tests/{case['test']}"} for case in read(FORMATS / "bad_inputs_elsewhere.jsonl")]
+NOT_HERE = FORMATS / "bad_inputs_not_here.jsonl"
 NAMED = [case for case in (*LISTED, *ELSEWHERE) if "test" in case]
 
 
@@ -47,7 +47,7 @@ def kinds(letters: str) -> list[str]:
 
 
 def with_a_test() -> set[str]:
-    files = {*DECODE.glob("bad_inputs_*.jsonl"), TESTS / "land" / "bad_inputs.jsonl"} - {NOT_HERE}
+    files = {*FORMATS.glob("bad_inputs_*.jsonl"), TESTS / "land" / "bad_inputs.jsonl"} - {NOT_HERE}
     told = {name.split()[0] for name in (*BAD, *NOTES)} | set(IN_CODE)
     return told.union(*map(ids_of, files), (case["id"] for case in LISTED if "test" in case))
 
@@ -85,7 +85,7 @@ def test_every_kind_of_bad_input_is_tested_or_says_why_it_is_not() -> None:
 
 def test_each_is_listed_once_and_in_order() -> None:
     assert [case["id"] for case in LISTED] == kinds("DEF")
-    for file in (DECODE / "bad_inputs_elsewhere.jsonl", NOT_HERE):
+    for file in (FORMATS / "bad_inputs_elsewhere.jsonl", NOT_HERE):
         assert [each for each, count in Counter(case["id"] for case in read(file)).items() if count > 1] == []
 
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from decode import test_capture, test_dts_capture
-from decode.debezium_messages import capture
+from formats import test_capture, test_dts_capture
+from formats.debezium_messages import capture
 from laws.world import Gold, World, make_settings
-from retable.decode.context import context_of
-from retable.decode.image_text import read_image
-from retable.decode.registry import decode_message
 from retable.errors import MessageError
+from retable.formats.context import context_of
+from retable.formats.image_text import read_image
+from retable.formats.registry import decode_message
 from retable.gold.names import gold_table
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from decode.debezium_messages import DEBEZIUM, capture
+from formats.debezium_messages import DEBEZIUM, capture
 from retable.decode.evidence import evidence_rows
 from retable.decode.outcome import decode_batches
 from retable.decode.tally import Alike, Count, Tally, join_tallies

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from captures.test_expected import CAPTURES, differences, messages_of
-from decode.debezium_messages import capture
+from formats.debezium_messages import capture
 from laws.world import World, make_settings
 from retable.errors import InvalidSetting
 from retable.model.event import TableName

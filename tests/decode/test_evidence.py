@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decode.events import CANAL, canal
+from formats.events import CANAL, canal
 from retable.decode.evidence import evidence_rows, grade_of
 from retable.decode.outcome import decode_batches
 from retable.decode.tally import Alike, Count, join_tallies

@@ -7,12 +7,12 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from decode.events import CANAL, INSERT, canal, raw
+from formats.events import CANAL, INSERT, canal, raw
 from retable.decode import outcome
-from retable.decode.context import DecodeContext
 from retable.decode.outcome import Decoded, Fault, decode_batches
-from retable.decode.registry import decode_message
 from retable.decode.tally import join_tallies
+from retable.formats.context import DecodeContext
+from retable.formats.registry import decode_message
 from retable.land.bronze import to_batches
 from retable.model.event import TableName
 from retable.model.message import RawMessage

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from decode.events import CANAL, canal
-from retable.decode.image_text import key_text, keys_in, read_image
-from retable.decode.registry import decode_message
+from formats.events import CANAL, canal
 from retable.decode.silver import COLUMNS, events_to_batch, key_hashes, rows_to_events
+from retable.formats.image_text import key_text, keys_in, read_image
+from retable.formats.registry import decode_message
 from retable.model.event import OPS, Address, ChangeEvent
 from retable.model.sequence import Sequence
 

@@ -5,8 +5,8 @@ import runpy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from decode.events import STREAMX
-from retable.decode.registry import decode_message
+from formats.events import STREAMX
+from retable.formats.registry import decode_message
 from retable.model.message import RawMessage
 
 ORDERS = runpy.run_path(str(Path(__file__).parents[2] / "bench" / "replay" / "orders.py"))["Orders"]

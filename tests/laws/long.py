@@ -16,7 +16,7 @@ from rich.console import Console
 ROOT = Path(__file__).parents[2]
 AT_ONCE = 2
 EXAMPLES = "60"
-FUZZ = ("tests/decode/test_fuzz.py", "tests/decode/test_fuzz_dts.py")
+FUZZ = ("tests/formats/test_fuzz.py", "tests/formats/test_fuzz_dts.py")
 RAN = re.compile(r"(\d+) passing, (\d+) failing")
 
 console = Console(soft_wrap=True)

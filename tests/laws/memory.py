@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from retable.decode.silver import key_hashes
-from retable.decode.values import Value
 from retable.errors import Fenced
 from retable.fold.fold import Values
+from retable.formats.reading import Value
 from retable.gold.evolve import Evolution, Field
 from retable.gold.rows import to_values
 from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN, GoldState, from_properties

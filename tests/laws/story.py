@@ -12,8 +12,8 @@ from random import Random
 from typing import Any, Protocol
 
 from laws.world import Gold, World, make_settings
-from retable.decode.context import context_of
-from retable.decode.registry import decode_message
+from retable.formats.context import context_of
+from retable.formats.registry import decode_message
 from retable.gold.names import gold_table
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage

@@ -6,8 +6,8 @@ from itertools import permutations
 import msgspec
 import pytest
 
-from decode.debezium_messages import SOURCE, message, payload
-from decode.events import canal, streamx
+from formats.debezium_messages import SOURCE, message, payload
+from formats.events import canal, streamx
 from laws.test_replays_found import CREATE, NUMBERS, TABLE, ddl, insert, numbers, row, run, update
 from laws.world import World, make_settings
 from retable.model.message import RawMessage

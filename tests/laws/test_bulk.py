@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decode.events import canal
+from formats.events import canal
 from laws.story import ROW_KINDS
 from laws.test_laws import LAW, orders, stories
 from laws.world import World, make_settings

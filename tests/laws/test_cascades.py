@@ -7,7 +7,7 @@ from itertools import permutations
 import msgspec
 import pytest
 
-from decode.events import streamx
+from formats.events import streamx
 from laws.test_replays_found import ddl as statement
 from laws.test_replays_found import row, run
 from laws.world import World, make_settings

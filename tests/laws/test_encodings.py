@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from laws.world import Gold, World, make_settings
-from retable.decode.context import DecodeContext
-from retable.decode.registry import decode_message
+from retable.formats.context import DecodeContext
+from retable.formats.registry import decode_message
 from retable.model.message import RawMessage
 
 CAPTURES = Path(__file__).parents[1] / "captures"

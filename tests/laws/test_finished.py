@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from decode.events import canal
+from formats.events import canal
 from laws.memory import MemoryRows
 from laws.world import World, make_settings
 from retable.model.message import RawMessage

@@ -2,7 +2,7 @@
 
 import json
 
-from decode.events import raw
+from formats.events import raw
 from laws.test_policies import TABLE, WORD, ddl, row, run, seen, settle
 from laws.world import World, make_settings
 from retable.model.message import RawMessage

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decode.events import canal
+from formats.events import canal
 from laws import test_shards as shards
 from laws.memory import Table
 from laws.retaining import retain

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decode.debezium_messages import ORACLE, POSTGRES, SOURCE, message, payload
+from formats.debezium_messages import ORACLE, POSTGRES, SOURCE, message, payload
 from laws.test_snapshot_tables import statement
 from laws.world import World, make_settings
 from retable.model.message import RawMessage

@@ -11,19 +11,19 @@ from typing import cast
 
 import pytest
 
-from decode.events import canal
+from formats.events import canal
 from laws.story import Story
 from laws.world import Gold, World, make_settings
 from retable.ddl.types import gold_type
-from retable.decode.context import context_of
-from retable.decode.number_text import as_float
-from retable.decode.registry import decode_message
-from retable.decode.values import ValueRules
 from retable.fold.casts import Inexact, caster
+from retable.formats.context import context_of
+from retable.formats.reading import ValueRules
+from retable.formats.registry import decode_message
 from retable.model.event import ChangeEvent
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 from retable.schema_history.history import Column, Fill
+from retable.values.number_text import as_float
 from verify.pure import Verifier
 
 TABLE = "gold_shop.t"

@@ -8,8 +8,8 @@ from itertools import permutations
 import msgspec
 import pytest
 
-from decode.debezium_messages import POSTGRES, SOURCE, column, message, payload, with_schema
-from decode.events import canal, streamx
+from formats.debezium_messages import POSTGRES, SOURCE, column, message, payload, with_schema
+from formats.events import canal, streamx
 from laws.world import Gold, World, make_settings
 from retable.gold import state
 from retable.model.message import RawMessage

@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from decode.events import canal, streamx
+from formats.events import canal, streamx
 from laws.world import Gold, World, make_settings
 from retable.model.message import RawMessage
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from decode.events import canal
+from formats.events import canal
 from laws.world import Gold, World, make_settings
 from retable.model.message import RawMessage
 from retable.replay.table.deciding import Deciding

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from decode.debezium_messages import ORACLE, SOURCE, Row, column, message, payload, with_schema
+from formats.debezium_messages import ORACLE, SOURCE, Row, column, message, payload, with_schema
 from laws.world import Gold, World, make_settings
 from retable.model.message import RawMessage
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decode.events import canal
+from formats.events import canal
 from laws.retaining import retain
 from laws.story import SUPPORTED, differences
 from laws.test_laws import LAW, stories

@@ -4,7 +4,7 @@ from itertools import permutations
 
 import pytest
 
-from decode.debezium_messages import SOURCE, message, payload
+from formats.debezium_messages import SOURCE, message, payload
 from laws.world import World, make_settings
 from retable.model.message import RawMessage
 

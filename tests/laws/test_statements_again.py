@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from decode.events import canal
+from formats.events import canal
 from laws.world import Gold, World, make_settings
 from retable.model.message import RawMessage
 

@@ -28,7 +28,7 @@ QUICK = sorted(path.stem for path in (ROOT / "tests" / "laws").glob("test_*.py")
 TESTS = (
     "tests/replay",
     *(f"tests/laws/{name}.py" for name in QUICK),
-    *("tests/gold", "tests/ddl/test_order.py", "tests/decode/test_values.py"),
+    *("tests/gold", "tests/ddl/test_order.py", "tests/formats/test_values.py"),
     *(f"tests/laws/{name}.py" for name in LONG),
 )
 SAME = "--hypothesis-seed=0"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from decode.debezium_messages import POSTGRES, message, payload
-from decode.events import canal
+from formats.debezium_messages import POSTGRES, message, payload
+from formats.events import canal
 from lakes import SettingsWriter
 from laws.test_snapshot_tables import declared, row, statement
 from laws.world import World, make_settings

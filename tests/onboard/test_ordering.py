@@ -8,8 +8,8 @@ import pytest
 
 from lakes import SettingsWriter
 from laws.world import NOW
-from retable.decode.registry import FORMATS
 from retable.decode.silver import events_to_batch
+from retable.formats.registry import FORMATS
 from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.write import append_rows
 from retable.model.event import Address, ChangeEvent, Scope

@@ -2,7 +2,7 @@
 
 import pytest
 
-from decode.events import canal
+from formats.events import canal
 from laws.world import World, make_settings
 from retable.model.message import RawMessage
 

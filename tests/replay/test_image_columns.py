@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from retable.decode.image_text import read_image
+from retable.formats.image_text import read_image
 from retable.replay.batch.image_columns import read_columns
 
 NAMES = ("id", "été", 'a"b', "c\\d", "")

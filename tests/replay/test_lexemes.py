@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retable.decode.values import ValueRules, value_reader
 from retable.errors import RetableError
+from retable.formats.reading import ValueRules, value_reader
 from retable.gold.rows import to_column
 from retable.model.schema import GoldType, parse_gold_type
 from retable.replay.batch.lexemes import column_reader

@@ -5,7 +5,6 @@ from itertools import permutations
 
 import pytest
 
-from retable.decode.baseline_form import baseline_wire
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.schema import GoldType
@@ -13,6 +12,7 @@ from retable.model.sequence import Sequence
 from retable.replay.inputs.plan import Tables
 from retable.replay.inputs.rules import Rules
 from retable.settings.load import Settings
+from retable.values.baseline_form import baseline_wire
 
 TABLE = TableName("shop", None, "t")
 SOURCE = """

@@ -11,9 +11,9 @@ import pymysql
 
 from retable.ddl.registry import parse_statement
 from retable.ddl.types import gold_type
-from retable.decode.values import ValueRules
 from retable.errors import RetableError
 from retable.fold.cells import default_of
+from retable.formats.reading import ValueRules
 from retable.model.event import TableName
 from retable.model.schema_change import AddColumn, ChangeColumn
 from retable.model.sequence import Sequence

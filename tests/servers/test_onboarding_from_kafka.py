@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from retable.cli.app import app
-from retable.decode.registry import FORMATS
+from retable.formats.registry import FORMATS
 from retable.settings.load import load_settings
 from retable.settings.sources import KafkaSource
 from servers.kafka_broker import PASSWORD, PASSWORD_VARIABLE, USER_VARIABLE, Broker, Record

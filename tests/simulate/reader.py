@@ -11,9 +11,9 @@ from decimal import Decimal
 
 from retable.ddl.registry import parse_statement
 from retable.ddl.types import gold_type
-from retable.decode.image_text import read_image
-from retable.decode.registry import find_format
-from retable.decode.values import Value, ValueRules, default_reader, value_reader
+from retable.formats.image_text import read_image
+from retable.formats.reading import Value, ValueRules, default_reader, value_reader
+from retable.formats.registry import find_format
 from retable.model.event import ChangeEvent
 from retable.model.schema import ColumnSpec, GoldType, parse_gold_type
 from retable.model.schema_change import (

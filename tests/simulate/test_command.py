@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from retable.cli.app import app
-from retable.decode.context import context_of
-from retable.decode.registry import decode_message
+from retable.formats.context import context_of
+from retable.formats.registry import decode_message
 from retable.land.files import list_objects
 from retable.land.layouts import read_messages
 from retable.model.window import SourceObject

@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 
 from retable.ddl.registry import parse_statement
-from retable.decode.context import DecodeContext
-from retable.decode.registry import decode_message
-from retable.decode.values import ValueRules
+from retable.formats.context import DecodeContext
+from retable.formats.reading import ValueRules
+from retable.formats.registry import decode_message
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.schema_change import Unsupported

@@ -9,7 +9,7 @@ from typing import Any
 import fastavro
 import pytest
 
-from retable.decode.dts_avro_record import SCHEMA
+from retable.formats.dts.record import SCHEMA
 from retable.land.files import list_objects
 from retable.land.layouts import read_messages
 from retable.model.window import SourceObject

@@ -8,13 +8,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from decode.events import INSERT
+from formats.events import INSERT
 from lakes import FreshLake, SettingsWriter
-from retable.decode import canal_json
 from retable.decode import spark as door
 from retable.decode.silver import rows_to_events
 from retable.decode.spark import decode
 from retable.errors import NotReady, Unbalanced
+from retable.formats import canal_json
 from retable.land.files import list_objects
 from retable.land.spark import land
 from retable.ledger.read import read_evidence, read_ledger

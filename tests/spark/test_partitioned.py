@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from decode.events import canal
+from formats.events import canal
 from lakes import FreshLake
 from laws.spark_world import SparkWorld, open_lake_in
 from laws.world import NOW

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
-from decode.events import INSERT
+from formats.events import INSERT
 from lakes import FreshLake, SettingsWriter
 from retable.cli import quarantine, run
 from retable.cli.app import app

@@ -13,8 +13,8 @@ from pyiceberg.table import Table
 
 from laws.story import Story, message
 from laws.world import FIRST, HOUR, NOW, World
-from retable.decode.registry import source_format
 from retable.decode.silver import events_to_batch
+from retable.formats.registry import source_format
 from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
 from retable.land.bronze import to_batches
 from retable.ledger.catalog import Lake, open_lake

@@ -10,9 +10,9 @@ import typer
 from retable.cli.arguments import settings_of
 from retable.cli.output import print_json, print_line
 from retable.ddl.registry import describe, parse_statement
-from retable.decode.context import DecodeContext, context_of
-from retable.decode.registry import decode_message, source_format
 from retable.errors import NotFound
+from retable.formats.context import DecodeContext, context_of
+from retable.formats.registry import decode_message, source_format
 from retable.model.event import ChangeEvent
 from retable.model.message import RawMessage
 from retable.printable import printable_json

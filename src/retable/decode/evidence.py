@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from retable.decode.context import DecodeContext
 from retable.decode.tally import Count, Tally
+from retable.formats.context import DecodeContext
 from retable.ledger.rows import EvidenceRow
 from retable.model.event import ROW_OPS, ChangeEvent
 from retable.model.evidence import AHEAD, Grade, is_ahead

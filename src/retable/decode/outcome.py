@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from retable.decode.context import DecodeContext
 from retable.decode.evidence import grade_of
-from retable.decode.registry import decode_message
 from retable.decode.tally import EXCLUDED, IGNORED, QUARANTINED, STORED, Alike, Count
 from retable.errors import MessageError
+from retable.formats.context import DecodeContext
+from retable.formats.registry import decode_message
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 

@@ -9,7 +9,7 @@ import msgspec
 import pyarrow as pa
 from msgspec.structs import astuple
 
-from retable.decode.image_text import key_text, keys_in, read_image
+from retable.formats.image_text import key_text, keys_in, read_image
 from retable.ledger.tables import SILVER
 from retable.model import sequence as order
 from retable.model.event import Address, ChangeEvent

@@ -18,15 +18,15 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from retable.decode.context import context_of
 from retable.decode.evidence import evidence_rows
 from retable.decode.files import Layer, Share, Shelf, digest_rows, join_digests, store
 from retable.decode.imported import imported_keys, known_keys
 from retable.decode.outcome import READ, decode_batches
 from retable.decode.record import record_decode, record_evidence
-from retable.decode.registry import source_format
 from retable.decode.tally import tally_messages, tally_tables
 from retable.errors import DamagedFile, NotReady, QuarantineFull
+from retable.formats.context import context_of
+from retable.formats.registry import source_format
 from retable.ledger.catalog import Lake
 from retable.ledger.counts import check_events, check_messages
 from retable.ledger.damage import damaged_bronze

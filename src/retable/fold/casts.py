@@ -13,13 +13,13 @@ from typing import Any
 
 from retable.ddl.storing import storer
 from retable.ddl.type_text import read_type_text
-from retable.decode.number_text import as_float, fit_decimal, fit_double, fit_float, fit_whole, float_text
-from retable.decode.time_text import MICROS_PER_DAY, clock_text, day_text
-from retable.decode.values import Value, ValueRules, default_reader
 from retable.errors import BadValue, ZeroDate
+from retable.formats.reading import Value, ValueRules, default_reader
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.schema_history.history import Column, Fill
+from retable.values.number_text import as_float, fit_decimal, fit_double, fit_float, fit_whole, float_text
+from retable.values.time_text import MICROS_PER_DAY, clock_text, day_text
 
 _TEXTS = frozenset(
     {"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "varchar2", "nvarchar2", "nchar", "nvarchar"}

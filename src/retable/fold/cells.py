@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from retable.decode.values import Value, ValueRules, default_reader, number_reader, value_reader
 from retable.errors import BadValue, InexactCast, UnsupportedChange
 from retable.fold.casts import Inexact, changer, filler, is_carried, unchanged
+from retable.formats.reading import Value, ValueRules, default_reader, number_reader, value_reader
 from retable.schema_history.history import Column
 
 Wire = Mapping[str, tuple[str, str | None]]

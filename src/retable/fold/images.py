@@ -4,18 +4,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial as partial_of
 
-from retable.decode.baseline_form import baseline_type, is_baseline
-from retable.decode.image_text import numbers_in
-from retable.decode.values import Value, ValueRules, read_image
 from retable.errors import BadValue, KeyUnknown, MessageError, NameClash, OrderUndefined, TableError
 from retable.fold.cells import Cell, Cells, default_of
 from retable.fold.fold import ABSENT, Key, Read, Values
+from retable.formats.image_text import numbers_in
+from retable.formats.reading import Value, ValueRules, read_image
 from retable.model.row_event import RowEvent
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.schema_history.history import AppliedChange, Column, Epoch, TableHistory
 from retable.schema_history.shards.parts import SHARD_ID
 from retable.schema_history.traced import ImplicitColumn
+from retable.values.baseline_form import baseline_type, is_baseline
 
 _MOST_PLANS = 4096
 

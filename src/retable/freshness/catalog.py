@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from retable.decode.registry import find_format
 from retable.errors import DamagedFile, NotFound
+from retable.formats.registry import find_format
 from retable.freshness.blockers import read_blockers, read_quarantine, read_unpublished
 from retable.freshness.cuts import first_whole
 from retable.freshness.gaps import read_gaps

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from retable.decode.registry import find_format
+from retable.formats.registry import find_format
 from retable.freshness.gate import Stuck
 from retable.freshness.watermark import Line, Stamps, Watermarks, from_rows, partition_name
 from retable.ledger.baselines import FIRST_WINDOW

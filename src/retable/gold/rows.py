@@ -5,10 +5,10 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from retable.decode.number_values import NAN
 from retable.fold.fold import Values, Winner
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.model.schema import GoldType
+from retable.values.numbers import NAN
 
 _ARROW: dict[str, pa.DataType] = {
     "boolean": pa.bool_(),

@@ -6,9 +6,9 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from retable.decode.values import Value
 from retable.errors import DamagedFile
 from retable.fold.fold import Values
+from retable.formats.reading import Value
 from retable.gold.evolve import Evolution, Field
 from retable.gold.state import GoldState
 from retable.model.event import TableName

@@ -12,7 +12,6 @@ import pyarrow.compute as pc
 from pyiceberg.expressions import EqualTo, Reference
 from pyiceberg.expressions.literals import literal
 
-from retable.decode.baseline_form import baseline_wire
 from retable.decode.silver import events_to_batch
 from retable.errors import InvalidSetting
 from retable.gold.render import json_rows
@@ -29,6 +28,7 @@ from retable.onboard.copies import Copy
 from retable.onboard.key_spelling import Spelling, spelling_in_copy
 from retable.replay.inputs.baselines import read_unfinished
 from retable.settings.sources import SourceSettings
+from retable.values.baseline_form import baseline_wire
 
 PIECE_ROWS = 200_000
 """Rows of one piece: what a replay holds in memory at once."""

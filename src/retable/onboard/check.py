@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from retable.decode.context import context_of
 from retable.decode.imported import imported_keys, known_keys
-from retable.decode.registry import decode_message, source_format
 from retable.errors import MessageError
+from retable.formats.context import context_of
+from retable.formats.registry import decode_message, source_format
 from retable.gold.names import gold_table
 from retable.gold.read import gold_states
 from retable.gold.state import GoldState

@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, get_args
 
-from retable.decode.registry import FORMATS
 from retable.errors import NotFound
+from retable.formats.registry import FORMATS
 from retable.land.files import list_objects
 from retable.land.layouts import read_messages
 from retable.ledger.plan import FoundObject

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from retable.decode.context import DecodeContext, context_of
-from retable.decode.registry import FORMATS, Format, decode_message
 from retable.errors import Malformed, MessageError
+from retable.formats.context import DecodeContext, context_of
+from retable.formats.registry import FORMATS, Format, decode_message
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.settings.sources import Source

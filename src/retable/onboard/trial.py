@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from retable.decode.image_text import read_image
 from retable.decode.silver import events_to_batch
 from retable.errors import KeyUnknown, MessageError, TableError
 from retable.fold.fold import Bounds
 from retable.fold.images import TableReader
+from retable.formats.image_text import read_image
 from retable.gold.store import Record
 from retable.ledger.catalog import Lake
 from retable.model.event import ChangeEvent, TableName

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from retable.decode.registry import source_format
 from retable.errors import InvalidSetting
+from retable.formats.registry import source_format
 from retable.gold.read import find_gold
 from retable.gold.state import GoldState
 from retable.ledger.baselines import identify

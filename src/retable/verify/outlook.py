@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from retable.decode.registry import source_format
 from retable.errors import SettingsError
+from retable.formats.registry import source_format
 from retable.gold.read import feeds, gold_states, known_states
 from retable.gold.state import GoldState
 from retable.land.due import look

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from retable.decode.image_text import read_image
 from retable.errors import MessageError, NotKept, TableError
 from retable.fold.exactness import cast_hold
 from retable.fold.fold import Bounds, Folded, Key, Values
 from retable.fold.images import TableReader
 from retable.fold.stages import fold_stages, stages_of
+from retable.formats.image_text import read_image
 from retable.gold.state import Floor, GoldState
 from retable.model.event import TableName
 from retable.model.row_event import Half, Pair, RowEvent

@@ -15,9 +15,9 @@ import pytest
 
 from captures.test_expected import differences
 from laws.world import World, make_settings
-from retable.decode.context import context_of
-from retable.decode.image_text import read_image
-from retable.decode.registry import decode_message
+from retable.formats.context import context_of
+from retable.formats.image_text import read_image
+from retable.formats.registry import decode_message
 from retable.model.event import ChangeEvent
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence

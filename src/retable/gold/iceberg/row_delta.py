@@ -17,7 +17,7 @@ from pyiceberg.io import FileIO
 from pyiceberg.manifest import DataFile as Written
 from pyiceberg.table.metadata import TableMetadata
 
-from retable.decode.values import Value
+from retable.formats.reading import Value
 from retable.gold.iceberg.files import write_parts
 from retable.gold.iceberg.key_rows import can_find, ends, find_rows
 from retable.gold.iceberg.parted import Reparting, Values, part

@@ -13,8 +13,8 @@ from pyiceberg.serializers import FromInputFile
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.refs import SnapshotRefType
 
-from retable.decode.values import Value
 from retable.errors import DamagedFile, Fenced
+from retable.formats.reading import Value
 from retable.gold.damage import find_damage
 from retable.gold.described import Described
 from retable.gold.evolve import Evolution

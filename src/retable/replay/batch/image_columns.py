@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 from msgspec import Raw
 
-from retable.decode.image_text import images_decoder, lexeme_of, read_image
+from retable.formats.image_text import images_decoder, lexeme_of, read_image
 
 _LOOKED_AT = 32
 _TOGETHER = 65_536

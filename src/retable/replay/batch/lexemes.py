@@ -10,8 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from retable.decode.values import ValueRules, read_value_of, value_form
-from retable.decode.wire import (
+from retable.formats.reading import ValueRules, read_value_of, value_form
+from retable.gold.rows import arrow_type, to_column
+from retable.model.schema import GoldType
+from retable.values.encodings import (
     Day,
     EpochMicros,
     EpochMillis,
@@ -24,8 +26,6 @@ from retable.decode.wire import (
     WallClock,
     Whole,
 )
-from retable.gold.rows import arrow_type, to_column
-from retable.model.schema import GoldType
 
 _Reader = Callable[[pa.Array], pa.Array]
 

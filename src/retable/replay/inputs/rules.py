@@ -7,13 +7,12 @@ from functools import partial
 from retable.ddl.registry import DIALECTS, describe, parse_statement
 from retable.ddl.types import gold_type
 from retable.ddl.widening import keeps_values
-from retable.decode.baseline_form import baseline_type, is_baseline
-from retable.decode.registry import find_format
-from retable.decode.values import ValueRules
 from retable.errors import InvalidSetting, KeyUnknown, NameClash
 from retable.fold.fold import Bounds
 from retable.fold.images import key_columns
 from retable.fold.stages import FormerKey
+from retable.formats.reading import ValueRules
+from retable.formats.registry import find_format
 from retable.gold.names import gold_column
 from retable.gold.state import GoldState
 from retable.ledger.baselines import NO_BASELINES, Baselines
@@ -34,6 +33,7 @@ from retable.schema_history.shards.parts import SHARD_ID
 from retable.schema_history.timeline import Statement
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
+from retable.values.baseline_form import baseline_type, is_baseline
 
 
 @dataclass(frozen=True, slots=True)

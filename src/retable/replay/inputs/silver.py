@@ -21,7 +21,7 @@ from pyiceberg.expressions import (
 from pyiceberg.expressions.literals import literal
 
 from retable.ddl.registry import DIALECTS, parse_statement
-from retable.decode.registry import find_format
+from retable.formats.registry import find_format
 from retable.gold.store import Record
 from retable.ledger.catalog import Lake
 from retable.ledger.data_files import digest_files

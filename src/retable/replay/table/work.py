@@ -5,9 +5,9 @@ from collections.abc import Callable, Collection, Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field, replace
 
-from retable.decode.values import Value, ValueRules
 from retable.fold.fold import Bounds, Folded, Reject
 from retable.fold.stages import FormerKey
+from retable.formats.reading import Value, ValueRules
 from retable.gold.evolve import Evolution
 from retable.gold.state import Floor, GoldColumn, GoldState, ShardState
 from retable.gold.store import GoldTable, Halves, Late

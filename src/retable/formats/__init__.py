@@ -1,0 +1,1 @@
+"""The message formats: bytes of one message to change events."""

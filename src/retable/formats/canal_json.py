@@ -1,0 +1,350 @@
+"""canal_json: row changes and DDL of MySQL and MariaDB, as Canal and Alibaba's DTS write them ("Canal JSON").
+
+Written by Canal's `FlatMessage` (1.1.x; seen: 1.1.7 on MariaDB 10.11) and by DTS. One message is one binlog event:
+several rows of one table and one kind of change, or one DDL statement.
+
+    {"data":[{"id":"1","c":"x"}],"database":"shop","es":1700000000000,"gtid":"","id":7,"isDdl":false,
+     "mysqlType":{"id":"bigint","c":"varchar(9)"},"old":[{"c":null}],"pkNames":["id"],"sql":"",
+     "sqlType":{"id":-5,"c":12},"table":"t","ts":1700000000123,"type":"UPDATE"}
+
+`data` is the row after the change, for DELETE the row before it. `old` lists old values of changed columns: a null
+there is an old value, a column that is not there is unchanged. DTS instances that nobody restarted since 2022-03-20
+speak another dialect, which no field tells: of an UPDATE `old` is the row after it and `data` the row before it. Order
+is the offset alone: `id`, `es` and `ts` repeat and go back. Users' side: docs/formats.md.
+"""
+
+import re
+from collections.abc import Sequence as Rows
+from functools import lru_cache
+from operator import attrgetter
+from typing import Annotated, NamedTuple
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from retable.errors import Malformed, MessageError, UnknownOperation
+from retable.formats.context import DecodeContext
+from retable.formats.image_text import write_image
+from retable.formats.json_text import check_shared, read_json
+from retable.model.event import Address, ChangeEvent, KeysOrigin, Op, TableName, known_table
+from retable.model.message import RawMessage
+from retable.model.sequence import Sequence
+from retable.values.encodings import Enum, LabelSet, Latin1Text, Text, Unread, Untyped, WireForm
+from retable.values.mysql_form import base_type, changes_schema, mysql_form
+
+NAME = "canal_json"
+VERSION = "canal_json/2"
+OPTIONS = {"canal_dialect": "From which offset on rows stand where, in messages of DTS."}
+TIME_ZONE = "The zone of the clock by which TIMESTAMP values were written as text; DATETIME is never shifted."
+CANNOT_TELL = (
+    "Text of columns that are not UTF-8 (gbk, latin1) can arrive destroyed, as the sign U+FFFD; nothing in the "
+    "message says so.",
+    "What a uuid, inet4, inet6 or vector was: its bytes come as text and are lost. Such a row is rejected.",
+    "Trailing zeros: a DECIMAL comes without them (its value is equal), a BINARY(n) too (the length gives them back).",
+    "Whether a table has a unique key: only the primary key is in `pkNames`.",
+    "Rows that a statement changes without a row event: DROP and TRUNCATE PARTITION, values that an ALTER converts.",
+    "Silence: there is no heartbeat. A canary row, in each partition, is the proof of being complete.",
+)
+
+_ROW_IDS = ("__#alibaba_rds_row_id#__", "#alibaba_rds_row_id#")
+_OPS: dict[str, Op] = {"INSERT": "INSERT", "UPDATE": "UPDATE", "DELETE": "DELETE", "INIT": "READ"}
+_LONG_TYPES = 64 * 1024
+_NULL = b"null"
+_BLOB = 2004
+_TEXT_CODES = frozenset({-16, -15, -9, -1, 1, 12, 2005, 2011})
+"""The codes of java.sql.Types that stand for text."""
+
+_Row = dict[str, Raw]
+_Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class _Envelope(msgspec.Struct, rename="camel", gc=False):
+    """A whole message; a field that may be missing, which is UNSET, may be null as well, and means the same."""
+
+    type: str
+    is_ddl: bool
+    database: str
+    es: _Long
+    table: str | UnsetType | None = UNSET
+    ts: _Long | UnsetType | None = UNSET
+    gtid: str | UnsetType | None = UNSET
+    sql: str | UnsetType | None = UNSET
+    pk_names: tuple[str, ...] | UnsetType | None = UNSET
+    data: list[_Row] | UnsetType | None = UNSET
+    old: list[_Row] | UnsetType | None = UNSET
+    mysql_type: Raw | UnsetType = UNSET
+    sql_type: Raw | UnsetType = UNSET
+    id: Raw | UnsetType = UNSET
+
+    @property
+    def unread(self) -> list[Raw | UnsetType]:
+        """What the types leave as it is, but for the types of the columns."""
+        unread: list[Raw | UnsetType] = [self.id]
+        for rows in (self.data, self.old):
+            for row in rows or ():
+                unread += row.values()
+        return unread
+
+
+class _Side(NamedTuple):
+    """Rows of a message, and the field that holds them."""
+
+    field: str
+    rows: list[_Row] | None
+
+
+_ENVELOPE, _UNREAD = msgspec.json.Decoder(_Envelope), attrgetter("unread")
+_MYSQL_TYPES = msgspec.json.Decoder(dict[str, str | None] | None)
+_SQL_TYPES = msgspec.json.Decoder(dict[str, int | None] | None)
+
+
+def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
+    """Decode one message: one event a row, or one statement."""
+    if message.value is None:
+        raise Malformed("the message has no value, and Canal writes none without")
+    envelope = read_json(message.value, _ENVELOPE, _UNREAD)
+    if envelope.is_ddl or envelope.type == "QUERY":
+        check_shared(bytes(envelope.mysql_type or _NULL))
+        check_shared(bytes(envelope.sql_type or _NULL))
+        return [_statement(envelope, message, context)]
+    op = _OPS.get(envelope.type)
+    if op is None:
+        raise _refused(UnknownOperation, envelope, f"the operation {envelope.type[:40]!r} is not Canal's", "type")
+    return _row_changes(envelope, op, message, context)
+
+
+def _statement(envelope: _Envelope, message: RawMessage, context: DecodeContext) -> ChangeEvent:
+    """A statement; one that only stands before the rows that it changed, as MariaDB logs it, is a note."""
+    counts = envelope.is_ddl or (bool(envelope.sql) and changes_schema(envelope.sql or ""))
+    return ChangeEvent(
+        source_format=NAME,
+        source_system=context.source_system or "mysql",
+        op=("TRUNCATE" if envelope.type == "TRUNCATE" else "DDL") if counts else "OTHER",
+        op_raw=envelope.type,
+        address=Address(message.topic, message.partition, message.offset),
+        database=envelope.database or None,
+        table=envelope.table or None,
+        sequence=Sequence(context.source_epoch, message.offset, 0) if counts else None,
+        sequence_scope="partition" if counts else None,
+        tx_id=envelope.gtid or None,
+        event_time_ms=_time(envelope.es),
+        process_time_ms=_time(envelope.ts or None),
+        ddl_text=envelope.sql or None if counts else None,
+    )
+
+
+def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
+    new, old = _sides(envelope, message, context)
+    rows = _rows(envelope, op, new, old)
+    keys, origin = _keys(envelope, rows[0], context)
+    types = _complete(_column_types(envelope), rows)
+    common = _problems(envelope, op, keys, types, (new, old))
+    needed, told = frozenset(keys or ()), (types or {}).keys()
+    system, tx_id = context.source_system or "mysql", envelope.gtid or None
+    event_time, process_time = _time(envelope.es), _time(envelope.ts or None)
+    events = []
+    for index, row in enumerate(rows):
+        before, after = _images(envelope, op, index, row, (new, old))
+        partial = not told <= row.keys()  # the server writes no full row images
+        events.append(
+            ChangeEvent(
+                source_format=NAME,
+                source_system=system,
+                op=op,
+                op_raw=envelope.type,
+                address=Address(message.topic, message.partition, message.offset, index),
+                database=envelope.database or None,
+                table=envelope.table or None,
+                image="full",
+                keys=keys,
+                keys_origin=origin,
+                before=before,
+                after=after,
+                partial_before="OLD_DATA_MISALIGNED" in common or (partial and op in ("UPDATE", "DELETE")),
+                partial_after=partial and op != "DELETE",
+                sequence=Sequence(context.source_epoch, message.offset, index),
+                sequence_scope="partition",
+                tx_id=tx_id,
+                event_time_ms=event_time,
+                process_time_ms=process_time,
+                column_types=types,
+                problems=common if row.keys() >= needed else (*common, "KEY_NOT_IN_IMAGE"),
+            )
+        )
+    return events
+
+
+def _complete(types: dict[str, str] | None, rows: Rows[_Row]) -> dict[str, str] | None:
+    """The types of all columns of the rows; one that the message leaves out has the empty type, which is unknown."""
+    if types is None or all(row.keys() <= types.keys() for row in rows):
+        return types
+    return types | {name: "" for row in rows for name in row if name not in types}
+
+
+def _sides(envelope: _Envelope, message: RawMessage, context: DecodeContext) -> tuple[_Side, _Side]:
+    """The rows after the change and those before it, by the dialect; those of a single image may stand in either."""
+    data, old = _side("data", envelope.data), _side("old", envelope.old)
+    return (data, old) if _dialect(message, context) == "community" else (old, data)
+
+
+def _side(field: str, rows: list[_Row] | UnsetType | None) -> _Side:
+    return _Side(field, None if isinstance(rows, UnsetType) else rows)
+
+
+def _dialect(message: RawMessage, context: DecodeContext) -> str:
+    """The dialect of the last range that begins at the offset or before it; a partition's own ranges go first."""
+    if not context.canal_dialect:
+        return "community"
+    own = [each for each in context.canal_dialect if each.partition == message.partition]
+    ranges = own or [each for each in context.canal_dialect if each.partition is None]
+    begun = [each for each in ranges if each.from_offset <= message.offset]
+    return max(begun, key=lambda each: each.from_offset).dialect if begun else "community"
+
+
+def _rows(envelope: _Envelope, op: Op, new: _Side, old: _Side) -> Rows[_Row]:
+    """The row after the change, or a DELETE's before it."""
+    side = new if op == "UPDATE" or new.rows else old
+    if not side.rows:
+        raise _refused(Malformed, envelope, f"{envelope.type} without a row", new.field)
+    if not all(side.rows):
+        raise _refused(Malformed, envelope, "a row without any column", f"{side.field}[{side.rows.index({})}]")
+    return side.rows
+
+
+def _images(
+    envelope: _Envelope, op: Op, index: int, row: _Row, sides: tuple[_Side, _Side]
+) -> tuple[str | None, str | None]:
+    image = write_image(row)
+    if op != "UPDATE":
+        return (image, None) if op == "DELETE" else (None, image)
+    new, old = sides
+    if old.rows is None and old.field == "data":
+        raise _refused(Malformed, envelope, "UPDATE without the row before it", old.field)
+    if old.rows is None:
+        # Older versions of Canal leave out the `old` of rows in which nothing changed.
+        return image, image
+    if _is_misaligned(new, old):
+        return None, image
+    before = old.rows[index]
+    if strange := before.keys() - row.keys():
+        text = f"`{old.field}` names the column {min(strange)[:100]!r}, which `{new.field}` does not have"
+        raise _refused(Malformed, envelope, text, f"{old.field}[{index}]")
+    return write_image(row | before), image
+
+
+def _is_misaligned(new: _Side, old: _Side) -> bool:
+    """Say whether the old rows are not as many, so that nothing tells which row an old image belongs to."""
+    return old.rows is not None and len(old.rows) != len(new.rows or ())
+
+
+def _keys(
+    envelope: _Envelope, row: _Row, context: DecodeContext
+) -> tuple[tuple[str, ...], KeysOrigin] | tuple[None, None]:
+    if envelope.pk_names:
+        return envelope.pk_names, "message"
+    for name in _ROW_IDS:
+        if name in row:
+            return (name,), "hidden_row_id"
+    keys = context.keys_of(known_table(envelope.database, None, envelope.table)) if envelope.table else ()
+    return (keys, "registry") if keys else (None, None)
+
+
+def _problems(
+    envelope: _Envelope,
+    op: Op,
+    keys: tuple[str, ...] | None,
+    types: dict[str, str] | None,
+    sides: tuple[_Side, _Side],
+) -> tuple[str, ...]:
+    new, old = sides
+    found = []
+    if not envelope.database or not envelope.table:
+        found.append("TABLE_UNKNOWN")
+    if op == "UPDATE" and _is_misaligned(new, old):
+        found.append("OLD_DATA_MISALIGNED")
+    if op != "UPDATE" and old.rows and (new.rows or op == "DELETE"):
+        # What a DELETE removes stands where an UPDATE has its new row, in either dialect: here it is the other one's.
+        found.append("DIALECT_MISMATCH")
+    if keys is None:
+        found.append("KEYS_UNKNOWN")
+    if not types:
+        found.append("TYPES_UNKNOWN")
+    return tuple(found)
+
+
+def _time(milliseconds: int | None) -> int | None:
+    return milliseconds if milliseconds is not None and milliseconds > 0 else None
+
+
+def _refused(kind: type[MessageError], envelope: _Envelope, text: str, place: str) -> MessageError:
+    known = TableName(envelope.database, None, envelope.table) if envelope.table else None
+    return kind(text, place=place, table=known)
+
+
+def _column_types(envelope: _Envelope) -> dict[str, str] | None:
+    """The wire type of each column; neighbours of one table share the very same map."""
+    mysql_type, sql_type = bytes(envelope.mysql_type or _NULL), bytes(envelope.sql_type or _NULL)
+    if len(mysql_type) + len(sql_type) > _LONG_TYPES:
+        return _read_types(mysql_type, sql_type)
+    return _remembered_types(mysql_type, sql_type)
+
+
+def _read_types(mysql_type: bytes, sql_type: bytes) -> dict[str, str] | None:
+    check_shared(mysql_type)
+    check_shared(sql_type)
+    try:
+        declared, codes = _MYSQL_TYPES.decode(mysql_type), _SQL_TYPES.decode(sql_type) or {}
+    except msgspec.ValidationError as error:
+        raise Malformed(f"the types of the columns are unreadable: {error}", place="mysqlType, sqlType") from error
+    if not declared:
+        return None
+    return {name: _wire_type(text, codes.get(name)) for name, text in declared.items() if text is not None}
+
+
+_remembered_types = lru_cache(maxsize=1024)(_read_types)
+
+
+def _wire_type(declared: str, code: int | None) -> str:
+    """The declared type, and how the value stands where the type alone does not tell.
+
+    `code` changes with the value (a number that fits, null), so only "text or not" is read from it; in a message of
+    many rows it speaks of the last one.
+    """
+    match base_type(declared):
+        case "enum" if code is not None and code not in _TEXT_CODES:
+            return f"{declared}#index"
+        case "set" if code is not None and code not in _TEXT_CODES:
+            return f"{declared}#bits"
+        case "json" if code == _BLOB:
+            return f"{declared}#latin1"
+    return declared
+
+
+_DESTROYED = frozenset({"uuid", "inet4", "inet6", "vector"})  # bytes that Canal takes for text (1.1.7, MariaDB 10.11)
+_FORM = re.compile(r"#[a-z0-9]+\Z")
+
+
+def untold(wire_type: str) -> str:
+    """The type, as MySQL's DDL spells it, of a column that no statement told."""
+    return _FORM.sub("", wire_type)
+
+
+def wire_form(wire_type: str | None) -> WireForm:
+    """Tell how values of a wire type stand in a message.
+
+    DTS leaves out precision, scale, length and labels: what depends on them is then taken as it comes.
+    """
+    if wire_type is None:
+        return Untyped()
+    mark = _FORM.search(wire_type)
+    if base_type(wire_type) in _DESTROYED:
+        return Unread("Canal writes the bytes of this type as text, and what is no UTF-8 in them is lost")
+    form = mysql_form(untold(wire_type))
+    match form, mark and mark[0]:
+        case Enum(labels), "#index":
+            return Enum(labels, by_number=True)
+        case LabelSet(labels), "#bits":
+            return LabelSet(labels, by_mask=True)
+        case Text(), "#latin1":
+            return Latin1Text()
+    return form

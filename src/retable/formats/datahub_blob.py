@@ -1,0 +1,29 @@
+"""datahub_blob: row changes, statements and heartbeats of a whole database, as DataWorks writes them into DataHub.
+
+Written by Data Integration of Alibaba Cloud DataWorks into Blob topics of DataHub (seen: the messages of its
+documentation). One message is the record of `streamx_json`, with the parts that are empty left out instead of null:
+
+    {"schema":{"dataColumn":[{"name":"id","type":"LONG"},{"name":"c","type":"STRING"}],
+     "source":{"dbName":"shop","dbType":"MySQL","tableName":"t"},"primaryKey":["id"]},
+     "payload":{"op":"INSERT","after":{"dataColumn":{"c":"x","id":1}},"sequenceId":"1605339516000000004",
+     "timestamp":{"eventTime":1605339932000,"systemTime":1605339932736}},"version":"0.0.1"}
+
+A statement has neither `dataColumn` nor `primaryKey`, a heartbeat an empty `schema` and no `sequenceId`. Statements and
+rows of one table can stand in different shards: `sequenceId` orders them. Users' side: docs/formats.md.
+"""
+
+from retable.formats.streamx.envelope import names_every_part
+from retable.formats.streamx.record import CANNOT_TELL as CANNOT_TELL
+from retable.formats.streamx.record import decode as decode
+from retable.formats.streamx.record import implied as implied
+from retable.formats.streamx.record import untold as untold
+from retable.formats.streamx.record import wire_form as wire_form
+
+NAME = "datahub_blob"
+VERSION = "datahub_blob/1"
+TIME_ZONE = "The zone of the source's wall clocks, in which DATETIME and DATE are shown: the messages carry instants."
+
+
+def is_own(value: bytes) -> bool:
+    """Tell a message from one of `streamx_json`, which has the same parts and names the empty ones as null."""
+    return not names_every_part(value)

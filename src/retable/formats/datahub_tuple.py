@@ -1,0 +1,267 @@
+"""datahub_tuple: row changes of one table a topic, as DataWorks writes them into DataHub's Tuple topics.
+
+Written by Data Integration of Alibaba Cloud DataWorks into topics that it created itself (seen: the metadata columns
+printed in its documentation). A record has columns and no envelope; its value here is one JSON object of all of them,
+each as DataHub delivers it, which is text or null:
+
+    {"_sequence_id_":"1649991610688000001","_operation_type_":"U","_excute_time_":"1649991756000",
+     "_before_image_":"N","_after_image_":"Y","id":"1","c":"x"}
+
+The topic's schema comes in the header `tuple_schema`, as DataHub's own JSON of it, or in the setting of that name. An
+update is two records with one `_sequence_id_`, and only the two flags tell which is the row before. Order is
+`_sequence_id_` and the half, as integers; shards of a table without a key have no order of their own. No statement and
+no heartbeat ever comes, and no record names its database or its key: the settings do. Users' side: docs/formats.md.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import methodcaller
+
+import msgspec
+from msgspec import Raw
+
+from retable.errors import BadValue, Malformed, UnknownOperation
+from retable.formats.context import DecodeContext
+from retable.formats.image_text import key_text, read_image, write_image
+from retable.formats.json_text import read_json
+from retable.model.event import Address, ChangeEvent, Image, Op, TableName
+from retable.model.message import RawMessage
+from retable.model.schema import GoldType
+from retable.model.sequence import Sequence
+from retable.values.encodings import EpochMicros, Exact, Real, Text, Truth, Whole, WireForm
+
+NAME = "datahub_tuple"
+VERSION = "datahub_tuple/1"
+TIME_ZONE = "The zone in which a TIMESTAMP, which is an instant, is shown where `types` makes it a wall clock or text."
+CANNOT_TELL = (
+    "Keys: the settings or an imported schema name them.",
+    "Statements: a TRUNCATE or DROP leaves its rows in gold, and a column that the source gained never arrives.",
+    "Silence: there is no heartbeat, and a canary would be a topic of its own: rows are the proof, or `drained`.",
+    "Precision and scale of a DECIMAL, and how bytes were made text.",
+    "A second full load, as in `streamx_json`.",
+)
+OPTIONS = {
+    "database": "The records do not name their database: set it.",
+    "table": "Nor do these name their table.",
+    "tuple_schema": 'The columns and types of the topic, as `id = "BIGINT"`, where no header tells them.',
+}
+DRAFTS = ({"database": "unnamed"}, {"database": "unnamed", "table": "unnamed"})
+SCHEMA = "tuple_schema"
+"""The header of a record that tells its topic's schema."""
+
+_OPS: dict[tuple[str, str, str], tuple[Op, Image]] = {
+    ("I", "N", "Y"): ("INSERT", "full"),
+    ("U", "Y", "N"): ("UPDATE", "before_half"),
+    ("U", "N", "Y"): ("UPDATE", "after_half"),
+    ("D", "Y", "N"): ("DELETE", "full"),
+}
+"""What a record is, by its operation and its two flags; no others have a meaning."""
+
+_FULL_LOAD = -1
+_LONG_SCHEMA = 64 * 1024
+_SEQUENCE = re.compile(r"-1|[0-9]{1,38}")
+_MILLIS = re.compile(r"-?[0-9]{1,18}")
+
+_Row = dict[str, Raw]
+
+
+class _Meta(msgspec.Struct, gc=False):
+    """The columns that Data Integration adds; the time is spelled in two ways."""
+
+    sequence_id: str | int = msgspec.field(name="_sequence_id_")
+    operation_type: str = msgspec.field(name="_operation_type_")
+    before_image: str = msgspec.field(name="_before_image_")
+    after_image: str = msgspec.field(name="_after_image_")
+    excute_time: str | int | None = msgspec.field(name="_excute_time_", default=None)
+    execute_time: str | int | None = msgspec.field(name="_execute_time_", default=None)
+    source_table: str | None = msgspec.field(name="_source_table_", default=None)
+
+
+class _Column(msgspec.Struct, gc=False):
+    name: str
+    type: str
+    notnull: bool = False
+
+
+class _Schema(msgspec.Struct, gc=False):
+    fields: list[_Column]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a topic's schema says of the data columns."""
+
+    types: dict[str, str]
+    never_null: frozenset[str]
+    known: bool
+
+
+_META_COLUMNS = frozenset(_Meta.__struct_encode_fields__)
+_META = msgspec.json.Decoder(_Meta)
+_COLUMNS, _VALUES = msgspec.json.Decoder(_Row), methodcaller("values")
+_SCHEMA = msgspec.json.Decoder(_Schema | list[_Column])
+
+
+def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
+    """Decode one record: one row, or half of an update."""
+    if message.value is None:
+        raise Malformed("the message has no value, and a Tuple record is one")
+    row = read_json(message.value, _COLUMNS, _VALUES)
+    meta = _read_meta({name: row.pop(name) for name in _META_COLUMNS if name in row})
+    table = meta.source_table or context.table
+    name = TableName(context.database, None, table) if context.database and table else None
+    op, image = _operation(meta, name)
+    position = _position(meta, op, name)
+    keys = (context.keys_of(name) if name is not None else ()) or None
+    if keys is None and not row:
+        raise Malformed("a record without any column of its table", table=name)
+    told = _told(message, context)
+    if told is not None:
+        _check_columns(row, told, name, keys)
+    text = write_image(row)
+    is_before = image == "before_half" or op == "DELETE"
+    return [
+        ChangeEvent(
+            source_format=NAME,
+            source_system=context.source_system,
+            op="READ" if position == _FULL_LOAD else op,
+            op_raw=meta.operation_type,
+            address=Address(message.topic, message.partition, message.offset),
+            database=context.database,
+            table=table,
+            image=image,
+            keys=keys,
+            keys_origin=None if keys is None else "registry",
+            before=text if is_before else None,
+            after=None if is_before else text,
+            sequence=Sequence(context.source_epoch, position, 0 if image == "before_half" else 1),
+            sequence_scope="stream",
+            event_time_ms=_time(meta, name),
+            column_types=(told and told.types) or None,
+            problems=_problems(row, name, keys, told),
+        )
+    ]
+
+
+def _read_meta(tokens: _Row) -> _Meta:
+    try:
+        return _META.decode(msgspec.json.encode(tokens))
+    except msgspec.ValidationError as error:
+        text = f"it lacks what Data Integration adds to the topics that it creates: {error}"
+        raise Malformed(text, place="metadata columns") from error
+
+
+def _operation(meta: _Meta, name: TableName | None) -> tuple[Op, Image]:
+    flags = (meta.before_image.strip().upper(), meta.after_image.strip().upper())
+    found = _OPS.get((meta.operation_type, *flags))
+    if found is None:
+        text = f"the operation {meta.operation_type[:40]!r} with the flags {flags[0][:40]!r} and {flags[1][:40]!r}"
+        raise UnknownOperation(f"{text} is not known", place="_operation_type_", table=name)
+    return found
+
+
+def _position(meta: _Meta, op: Op, name: TableName | None) -> int:
+    """The place in the order; rows of a full load, which are inserts, have none and come before every change."""
+    text = str(meta.sequence_id) or str(_FULL_LOAD)
+    if not _SEQUENCE.fullmatch(text) or (op != "INSERT" and int(text) == _FULL_LOAD):
+        reason = f"{op} without its place in the order: there are no digits"
+        raise Malformed(reason, place="_sequence_id_", table=name)
+    return int(text)
+
+
+def _time(meta: _Meta, name: TableName | None) -> int | None:
+    time = meta.execute_time if meta.excute_time is None else meta.excute_time
+    if time is None or time == "":
+        return None
+    if not _MILLIS.fullmatch(str(time)):
+        raise Malformed(f"{str(time)[:40]!r} is no time in milliseconds", place="_excute_time_", table=name)
+    return int(time) if int(time) > 0 else None
+
+
+def _problems(row: _Row, name: TableName | None, keys: tuple[str, ...] | None, told: _Told | None) -> tuple[str, ...]:
+    found = []
+    if name is None:
+        found.append("TABLE_UNKNOWN")
+    if keys is None:
+        found.append("KEYS_UNKNOWN")
+    elif not row.keys() >= set(keys):
+        found.append("KEY_NOT_IN_IMAGE")
+    if told is not None and not told.known:
+        found.append("TYPES_UNKNOWN")
+    return tuple(found)
+
+
+def _check_columns(row: _Row, told: _Told, name: TableName | None, keys: tuple[str, ...] | None) -> None:
+    """Refuse a record that its topic's schema does not describe: what is missing there is not NULL."""
+    if missing := told.types.keys() - row.keys():
+        text = f"the column {min(missing)[:100]!r} of the topic's schema is not in the record"
+    elif strange := row.keys() - told.types.keys():
+        text = f"the column {min(strange)[:100]!r} of the record is not in the topic's schema"
+    elif empty := [column for column in told.never_null if bytes(row[column]) == b"null"]:
+        text = f"the column {min(empty)[:100]!r} is null, and the topic's schema says that it never is"
+    else:
+        return
+    touched = (key_text(read_image(write_image(row)), keys),) if keys else ()
+    raise BadValue(text, place=SCHEMA, table=name, keys=touched)
+
+
+def _told(message: RawMessage, context: DecodeContext) -> _Told | None:
+    """What the record's header says of its topic's schema, else what the settings say; None where neither does."""
+    header = next((value for name, value in message.headers if name == SCHEMA and value is not None), None)
+    if header is not None:
+        return _read_schema(header) if len(header) > _LONG_SCHEMA else _remembered_schema(header)
+    return _told_by_settings(context.tuple_schema) if context.tuple_schema else None
+
+
+def _read_schema(text: bytes) -> _Told:
+    schema = read_json(text, _SCHEMA)
+    columns = schema.fields if isinstance(schema, _Schema) else schema
+    types = {column.name: column.type.upper() for column in columns}
+    if len(types) != len(columns):
+        raise Malformed("a column stands twice in the topic's schema", place=f"header {SCHEMA}")
+    return _told_of(types, frozenset(column.name for column in columns if column.notnull))
+
+
+_remembered_schema = lru_cache(maxsize=1024)(_read_schema)
+
+
+@lru_cache(maxsize=1024)
+def _told_by_settings(columns: tuple[tuple[str, str], ...]) -> _Told:
+    return _told_of(dict(columns), frozenset())
+
+
+def _told_of(types: dict[str, str], never_null: frozenset[str]) -> _Told:
+    ours = {name: kind for name, kind in types.items() if name not in _META_COLUMNS}
+    return _Told(ours, never_null - _META_COLUMNS, all(kind in _FORMS for kind in ours.values()))
+
+
+_FORMS: dict[str, WireForm] = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), Whole()),
+    "FLOAT": Real(32),
+    "DOUBLE": Real(64),
+    "DECIMAL": Exact(None),
+    "BOOLEAN": Truth(),
+    "TIMESTAMP": EpochMicros(),
+    "STRING": Text(),
+}
+_GOLD_TYPES: dict[str, GoldType] = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER"), GoldType("int")),
+    "BIGINT": GoldType("long"),
+    "FLOAT": GoldType("float"),
+    "DOUBLE": GoldType("double"),
+    "DECIMAL": GoldType("string"),
+    "BOOLEAN": GoldType("boolean"),
+    "TIMESTAMP": GoldType("timestamptz"),
+    "STRING": GoldType("string"),
+}
+
+
+def wire_form(wire_type: str | None) -> WireForm:
+    """Tell how values of a type of DataHub stand in a record; without a type each is the text that was delivered."""
+    return _FORMS.get(wire_type or "", Text())
+
+
+def untold(wire_type: str) -> GoldType | None:
+    """The gold type of a column: no statement ever tells one. A DECIMAL has no scale, so it is text, digit by digit."""
+    return _GOLD_TYPES.get(wire_type)

@@ -1,0 +1,1 @@
+"""Debezium's messages, with a schema part and without."""

@@ -1,0 +1,175 @@
+"""The envelope of Debezium: what a message says around a row, a statement or a note.
+
+A converter writes it bare, or as `payload` beside a `schema` part that is as long as it is dull: it is the same in all
+messages of a table until the table changes, so it is checked and read once.
+"""
+
+from functools import lru_cache
+from operator import methodcaller
+from typing import Annotated
+
+import msgspec
+from msgspec import Raw
+
+from retable.errors import Malformed
+from retable.formats.debezium.schema import Told, read_told
+from retable.formats.json_text import BYTE_ORDER_MARK, check_shared, read_json
+
+Row = dict[str, Raw]
+
+_NULL = b"null"
+_LONG_SCHEMA = 256 * 1024
+_Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+_Position = Annotated[int, msgspec.Meta(ge=0, le=2**40 - 1)]
+_Number = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+
+
+class Source(msgspec.Struct, gc=False):
+    """Where a change was made. Each connector has fields of its own; what is missing is null."""
+
+    connector: str | None = None
+    name: str | None = None
+    ts_ms: _Long | None = None
+    snapshot: bool | str | None = None
+    db: str | None = None
+    schema: str | None = None
+    table: str | None = None
+    gtid: str | None = None
+    file: str | None = None
+    pos: _Position | None = None
+    row: _Number | None = None
+    sequence: str | None = None
+    lsn: _Long | None = None
+    commit_lsn: str | None = None
+    change_lsn: str | None = None
+    scn: str | None = None
+    tx_id: int | str | None = msgspec.field(default=None, name="txId")
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether the record is of a snapshot, which reads whole tables; Oracle once wrote a truth here, not a word."""
+        return self.snapshot not in (None, False, "false")
+
+
+class Transaction(msgspec.Struct, gc=False):
+    id: str | None = None
+
+
+class Payload(msgspec.Struct, gc=False):
+    """A change; what has no `op` is a statement or a note. A field that may be null may be missing as well."""
+
+    op: str | None = None
+    before: Row | None = None
+    after: Row | None = None
+    source: Source | None = None
+    ts_ms: _Long | None = None
+    transaction: Transaction | None = None
+
+
+class _Enveloped(Payload, gc=False):
+    schema: Raw = Raw(_NULL)
+    payload: Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+class Statement(msgspec.Struct, gc=False):
+    """A record of the topic of schema changes."""
+
+    source: Source
+    ddl: str | None = None
+    ts_ms: _Long | None = None
+    database: str | None = msgspec.field(default=None, name="databaseName")
+    schema: str | None = msgspec.field(default=None, name="schemaName")
+    table_changes: Raw = msgspec.field(default=Raw(_NULL), name="tableChanges")
+
+
+class Boundary(msgspec.Struct, gc=False):
+    """A record of the topic of transactions."""
+
+    status: str
+    id: str
+    ts_ms: _Long | None = None
+
+
+class Heartbeat(msgspec.Struct, gc=False):
+    """A record of the topic of heartbeats; the time is that of the connector's clock."""
+
+    ts_ms: _Long
+
+
+class Envelope(msgspec.Struct, gc=False):
+    """A whole message: its content, the content's own text, and what the schema part told, where there is one.
+
+    `payload` is None for the null of a converter that wraps also that.
+    """
+
+    payload: Payload | None
+    text: bytes
+    told: Told | None
+
+
+_PAYLOAD = msgspec.json.Decoder(Payload)
+_ENVELOPED = msgspec.json.Decoder(_Enveloped)
+_ROW, _VALUES = msgspec.json.Decoder(Row), methodcaller("values")
+_ANY = msgspec.json.Decoder(Raw)
+_START, _MIDDLE = b'{"schema":', b',"payload":'
+
+
+def read_envelope(value: bytes) -> Envelope:
+    """Read one message; Malformed or TooLarge say what is wrong and where."""
+    value = value.removeprefix(BYTE_ORDER_MARK)
+    parts = _split(value)
+    if parts is not None:
+        return _read_parts(*parts)
+    whole = read_json(value, _ENVELOPED)
+    if whole.payload is msgspec.UNSET:
+        return Envelope(whole, value, None)
+    return _read_parts(bytes(whole.schema), bytes(whole.payload))
+
+
+def read_key(key: bytes | None) -> Row | None:
+    """Read a message's key: its columns; None where the table has none."""
+    if key is None:
+        return None
+    try:
+        parts = _split(key)
+        if parts is not None and parts[1].startswith(b"{"):
+            check_shared(parts[0])
+            return read_json(parts[1], _ROW, _VALUES)
+        row: Row = read_json(key, _ROW)
+        payload = bytes(row.get("payload", b""))
+        if payload.startswith(b"{") and row.keys() <= {"schema", "payload"}:
+            return _ROW.decode(payload)
+    except (Malformed, msgspec.DecodeError) as error:
+        raise Malformed(
+            f"the message's key is no object of JSON: {error}; the connector's key.converter must be JsonConverter",
+            place="key",
+        ) from error
+    return None if payload == _NULL and "schema" in row else row
+
+
+def _split(value: bytes) -> tuple[bytes, bytes] | None:
+    """Cut a message as Kafka's own converter writes it, which leaves nothing between and behind the two parts."""
+    start, middle, end = value.partition(_MIDDLE)
+    schema, payload = start[len(_START) :], end[:-1]
+    if not middle or not start.startswith(_START) or not end.endswith(b"}"):
+        return None
+    is_one = _is_one if len(schema) > _LONG_SCHEMA else _is_one_remembered
+    return (schema, payload) if is_one(schema) and _is_one(payload) else None
+
+
+def _is_one(text: bytes) -> bool:
+    """Say whether bytes are one value of JSON, not more."""
+    try:
+        _ANY.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
+
+
+_is_one_remembered = lru_cache(maxsize=256)(_is_one)
+
+
+def _read_parts(schema: bytes, payload: bytes) -> Envelope:
+    told = read_told(schema)
+    content = None if payload == _NULL else read_json(payload, _PAYLOAD)
+    return Envelope(content, payload, told)

@@ -1,0 +1,311 @@
+"""debezium_json: row changes, statements and notes of any database, as the connectors of Debezium write them.
+
+Written by Debezium's connectors through Kafka Connect's JsonConverter, with the schema part or without (seen: 3.4.0 on
+MariaDB and PostgreSQL, the printed messages of 2.1.4 on Oracle). One message is one row change:
+
+    {"schema":{…},"payload":{"before":null,"after":{"id":1,"price":"ASw="},"source":{"version":"3.4.0.Final",
+     "connector":"mysql","name":"erp","ts_ms":1700000000000,"snapshot":"false","db":"shop","table":"t","gtid":null,
+     "file":"bin.000003","pos":1234,"row":0},"op":"c","ts_ms":1700000000123,"transaction":null}}
+
+Without the schema part the payload stands alone, and no type is told. A null value (a tombstone) follows each delete,
+for Kafka's compaction; heartbeats, transactions and schema changes come on topics of their own. A column that the
+source did not log has a placeholder for its value. A changed key is a delete and a create. The key columns are those
+of the message's key. Order is the source's own (`debezium_position`). Users' side: docs/formats.md.
+"""
+
+from typing import NamedTuple
+
+from retable.errors import BadValue, Malformed, MessageError, UnknownOperation
+from retable.formats.context import DecodeContext
+from retable.formats.debezium import position as place
+from retable.formats.debezium.envelope import Envelope, Payload, Row, Source, read_envelope, read_key
+from retable.formats.debezium.images import key_only, logged, may_lack
+from retable.formats.debezium.other import NAME as NAME
+from retable.formats.debezium.other import SNAPSHOT as SNAPSHOT
+from retable.formats.debezium.other import WITHOUT_TEXT, known_time, read_other, tombstone
+from retable.formats.debezium.schema import Told
+from retable.formats.debezium.types import told as told
+from retable.formats.debezium.types import untold as untold
+from retable.formats.debezium.types import wire_form as wire_form
+from retable.formats.image_text import key_text, read_image, write_image
+from retable.model.event import ROW_OPS, Address, ChangeEvent, Image, KeysOrigin, Op, TableName
+from retable.model.message import RawMessage
+from retable.model.schema_change import NoChange, SchemaChange
+
+VERSION = "debezium_json/2"
+TIME_ZONE = "The zone of wall clocks, where `types` makes an instant of one; nothing else is ever shifted."
+CANNOT_TELL = (
+    "MySQL, MariaDB: a zero or partial date comes as null, or as 1970 in a column that is NOT NULL; text of a "
+    "converted gbk or latin1 table is garbled; rows that DROP and TRUNCATE PARTITION take away leave no event.",
+    "MariaDB: zero bytes at the end of a `uuid`, which the connector (3.4) moves to its front. A row with one that may "
+    "have been turned so is rejected.",
+    "PostgreSQL has no statements. A new column appears in the rows, and rows that stood before it show null "
+    "instead of its default; a renamed column looks like another, a renamed table is another topic and has no key "
+    "there. A number that became wider is wider in gold from the first row on that tells it; another change of type "
+    "keeps the first one, and rows that do not fit it are rejected until `types` says what holds both.",
+    "PostgreSQL: a numeric NaN is null, an interval has its months and years counted as days, a column name of "
+    "several bytes a character is garbled. Years before 1 and infinite dates reject their row, unless the table's "
+    "`far_date` is `null`, or `string`, as which they are `0044-03-15 BC` and `infinity`; or "
+    '`types = { c = "string" }` for one column.',
+    "With `time.precision.mode=connect` times are cut to milliseconds. Debezium 2.1 writes a negative TIME of MySQL "
+    "up to 3 s off; 3.4 writes it right.",
+    "SQL Server: columns that were added after the capture instance was made.",
+    "A table that was restored, or a server that took over with binlogs of its own: positions begin anew, so "
+    "raise `source_epoch`.",
+)
+OPTIONS = {
+    "decimal_mode": "The connector's decimal.handling.mode: without a schema part no message tells it.",
+    "time_mode": "The connector's time.precision.mode: without a schema part no message tells it.",
+    "unavailable_value": "The connector's unavailable.value.placeholder.",
+    "snapshot_tables": "Which tables that only its snapshot declares there are: those with rows, or `all`.",
+    "order": "What orders changes whose messages have no place in a log: `offset`.",
+    "database": "The database of an Oracle connector whose messages name only schema and table.",
+}
+UNTYPED = {"decimal_mode": "precise", "time_mode": "adaptive"}
+
+_OPS: dict[str, tuple[Op, int]] = {
+    "c": ("INSERT", place.CREATED),
+    "u": ("UPDATE", place.CHANGED),
+    "d": ("DELETE", place.DELETED),
+    "r": ("READ", place.CHANGED),
+    "t": ("TRUNCATE", place.STATED),
+    "m": ("OTHER", place.STATED),
+}
+_FILLED = frozenset({("c", False, True), ("r", False, True), ("u", False, True), ("u", True, True), ("d", True, False)})
+"""Which of the before and the after image an operation fills; no other filling has a meaning."""
+
+_FIELDS = (("scn", "oracle"), ("file", "mysql"), ("lsn", "postgresql"), ("commit_lsn", "sqlserver"))
+"""The field of a source that tells its database, where the message does not name it."""
+
+
+class _Change(NamedTuple):
+    """A message with an operation, and what is known of where it comes from."""
+
+    payload: Payload
+    source: Source
+    told: Told | None
+    text: bytes
+    message: RawMessage
+    context: DecodeContext
+    system: str
+    database: str | None
+    schema: str | None
+    table: str | None
+
+    @property
+    def name(self) -> TableName | None:
+        return TableName(self.database, self.schema, self.table) if self.database and self.table else None
+
+
+class _Images(NamedTuple):
+    """What an event has that is of a row."""
+
+    image: Image | None = None
+    keys: tuple[str, ...] | None = None
+    keys_origin: KeysOrigin | None = None
+    before: str | None = None
+    after: str | None = None
+    partial_before: bool = False
+    partial_after: bool = False
+    column_types: dict[str, str] | None = None
+
+
+_NO_IMAGES = _Images()
+
+
+def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
+    """Decode one message: one event each."""
+    if message.value is None:
+        return [tombstone(message, context)]
+    envelope = read_envelope(message.value)
+    payload = envelope.payload
+    if payload is None:
+        return [tombstone(message, context)]
+    if payload.op is None:
+        return [read_other(envelope, message, context)]
+    if payload.op not in _OPS:
+        raise UnknownOperation(f"the operation {payload.op[:40]!r} is not one of Debezium's", place="payload.op")
+    change = _change(envelope, payload, message, context)
+    op, phase = _OPS[payload.op]
+    if op in ROW_OPS:
+        return [_row_change(change, op, phase)]
+    if op == "TRUNCATE":
+        return [_event(change, op, phase, () if change.table else ("TABLE_UNKNOWN",))]
+    return [_event(change, op, None, ())]
+
+
+def _change(envelope: Envelope, payload: Payload, message: RawMessage, context: DecodeContext) -> _Change:
+    source = payload.source
+    if source is None:
+        raise Malformed(f"{payload.op} without its source", place="payload.source")
+    system = _system(source, envelope.told, context)
+    database, schema, table = _names(source, envelope.told, system, message)
+    database = database or context.database
+    return _Change(payload, source, envelope.told, envelope.text, message, context, system, database, schema, table)
+
+
+def _system(source: Source, told: Told | None, context: DecodeContext) -> str:
+    """The database behind the connector."""
+    system = source.connector or (told and told.connector)
+    if not system:
+        system = next(
+            (system for field, system in _FIELDS if getattr(source, field) is not None), context.source_system
+        )
+    if not system:
+        raise UnknownOperation(
+            "the source names no connector, and none of its fields tells one", place="payload.source"
+        )
+    return system.lower()
+
+
+def _names(
+    source: Source, told: Told | None, system: str, message: RawMessage
+) -> tuple[str | None, str | None, str | None]:
+    """Database, schema and table: of the source, else of the topic, else of the schema part.
+
+    The two last are `<server>.<names>` with other characters than letters, digits, `_`, `-` and `.` replaced.
+    """
+    if source.table:
+        return source.db or None, source.schema or None, source.table
+    prefix = f"{source.name}."
+    for text in (message.topic, ((told and told.name) or "").removesuffix(".Envelope")):
+        parts = text.removeprefix(prefix).split(".")
+        if text.startswith(prefix) and len(parts) == 3:
+            return parts[0], parts[1], parts[2]
+        if text.startswith(prefix) and len(parts) == 2:
+            has_schemas = system not in ("mysql", "mariadb")
+            return (source.db or None, parts[0], parts[1]) if has_schemas else (parts[0], None, parts[1])
+    return source.db or None, source.schema or None, None
+
+
+def _row_change(change: _Change, op: Op, phase: int) -> ChangeEvent:
+    # A row without any column is none.
+    before, after = change.payload.before or None, change.payload.after or None
+    key = _key(change)
+    bare = op == "DELETE" and before is None and key is not None
+    if bare:
+        before = key
+    if (change.payload.op, before is not None, after is not None) not in _FILLED:
+        filled = [each for each, row in (("before", before), ("after", after)) if row is not None]
+        text = f"{change.payload.op} with {' and '.join(filled) if filled else 'no'} image"
+        raise _refused(Malformed, change, text, "payload")
+    keys, origin = _keys(change, key, after or before or {})
+    types = change.told.types if change.told is not None else None
+    for row, part in ((None if bare else before, "before"), (after, "after")):
+        if types is not None and row is not None and row.keys() != types.keys():
+            raise _torn(change, row, types, part, keys)
+    old, new = before, after
+    if may_lack(change.text, change.context.unavailable_value):
+        old, new = _logged(change, before), _logged(change, after)
+    if old is not None and old is before and origin == "message_key" and _is_key_only(change, old, keys or ()):
+        old = {name: old[name] for name in keys or ()}
+    problems = [] if change.table else ["TABLE_UNKNOWN"]
+    if keys is None:
+        problems.append("KEYS_UNKNOWN")
+    elif not set(keys) <= (new or old or {}).keys():
+        problems.append("KEY_NOT_IN_IMAGE")
+    images = _Images(
+        "full",
+        keys,
+        origin,
+        None if old is None else write_image(old),
+        None if new is None else write_image(new),
+        bare or _lacks(old, before),
+        _lacks(new, after),
+        None if change.told is None else change.told.types_of(before, after),
+    )
+    return _event(change, op, phase, tuple(problems), images)
+
+
+def _event(
+    change: _Change, op: Op, phase: int | None, problems: tuple[str, ...], images: _Images = _NO_IMAGES
+) -> ChangeEvent:
+    """The event of a change, but for its row; without a phase it has no place in the order."""
+    payload, source, message = change.payload, change.source, change.message
+    sequence, scope = None, None
+    if phase is not None:
+        try:
+            sequence, scope, lacking = place.position(change.system, source, phase, message, change.context)
+        except Malformed as error:
+            raise _refused(Malformed, change, error.message, str(error.facts["place"])) from error
+        problems += lacking
+    told_id = source.tx_id or source.gtid or (payload.transaction and payload.transaction.id) or source.commit_lsn
+    return ChangeEvent(
+        source_format=NAME,
+        source_system=change.system,
+        op=op,
+        op_raw=payload.op or "",
+        address=Address(message.topic, message.partition, message.offset),
+        database=change.database,
+        schema=change.schema,
+        table=change.table,
+        image=images.image,
+        keys=images.keys,
+        keys_origin=images.keys_origin,
+        before=images.before,
+        after=images.after,
+        partial_before=images.partial_before,
+        partial_after=images.partial_after,
+        sequence=sequence,
+        sequence_scope=scope,
+        tx_id=None if told_id is None else str(told_id),
+        event_time_ms=known_time(source.ts_ms),
+        process_time_ms=known_time(payload.ts_ms),
+        column_types=images.column_types,
+        problems=problems,
+    )
+
+
+def _key(change: _Change) -> Row | None:
+    """The columns of the message's key; one that cannot be read does no harm where the settings name the key."""
+    try:
+        return read_key(change.message.key)
+    except Malformed as error:
+        if _settled_keys(change):
+            return None
+        raise _refused(Malformed, change, error.message, "key") from error
+
+
+def _keys(change: _Change, key: Row | None, row: Row) -> tuple[tuple[str, ...], KeysOrigin] | tuple[None, None]:
+    """The key columns: of the message's key, unless a router put columns into it that the row does not have."""
+    named = tuple(key or ())
+    settled = () if named and set(named) <= row.keys() else _settled_keys(change)
+    if settled:
+        return settled, "registry"
+    return (named, "message_key") if named else (None, None)
+
+
+def _settled_keys(change: _Change) -> tuple[str, ...]:
+    return change.context.keys_of(change.name) if change.name is not None else ()
+
+
+def _logged(change: _Change, row: Row | None) -> Row | None:
+    return None if row is None else logged(row, change.context.unavailable_value)
+
+
+def _is_key_only(change: _Change, row: Row, keys: tuple[str, ...]) -> bool:
+    return change.system == "postgresql" and set(keys) <= row.keys() and key_only(row, keys, change.told)
+
+
+def _lacks(image: Row | None, row: Row | None) -> bool:
+    return image is not None and row is not None and len(image) < len(row)
+
+
+def _torn(change: _Change, row: Row, types: dict[str, str], part: str, keys: tuple[str, ...] | None) -> MessageError:
+    """The refusal of an image that has other columns than the schema part tells: what is missing is not NULL."""
+    missing = min(types.keys() - row.keys(), default=None)
+    if missing is not None:
+        text = f"the column {missing[:100]!r} of the schema part is not in the image"
+    else:
+        text = f"the column {min(row.keys() - types.keys())[:100]!r} of the image is not in the schema part"
+    touched = (key_text(read_image(write_image(row)), keys),) if keys else ()
+    return BadValue(text, place=f"payload.{part}", table=change.name, keys=touched)
+
+
+def _refused(kind: type[MessageError], change: _Change, text: str, where: str) -> MessageError:
+    return kind(text, place=where, table=change.name)
+
+
+def implied(op_raw: str, table: TableName) -> SchemaChange | None:
+    """What a statement means that came without its text: it declares a table, whose rows bring its columns."""
+    return NoChange("declared") if op_raw in (SNAPSHOT, WITHOUT_TEXT) else None

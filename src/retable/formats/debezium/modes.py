@@ -1,0 +1,82 @@
+"""How times and bytes of Debezium stand in messages without a schema part, by the connector's modes."""
+
+import re
+from typing import Literal
+
+from retable.values.encodings import (
+    Base64,
+    ClockTicks,
+    ClockTime,
+    Day,
+    EpochDays,
+    Text,
+    Unread,
+    WallClock,
+    WallTicks,
+    WireForm,
+    Zulu,
+)
+from retable.values.times import ValueRules
+
+_DIGITS = re.compile(r"\(\s*([0-9])\s*\)")
+_NONE_NAMED = {"postgresql": 6, "sqlserver": 7}
+_OF_OLD_TYPES = {"datetime": 3, "smalldatetime": 0}
+_MILLIS, _MICROS = 3, 6
+
+
+def digits_of(declared: str, system: str) -> int:
+    """Give how many digits of a second a declared type has; where it names none, that is the database's to say."""
+    found = _DIGITS.search(declared)
+    if found:
+        return int(found[1])
+    if system == "sqlserver" and declared.strip().lower() in _OF_OLD_TYPES:
+        return _OF_OLD_TYPES[declared.strip().lower()]
+    return _NONE_NAMED.get(system, 0)
+
+
+def day_form(rules: ValueRules) -> WireForm:
+    """Give the form of a date."""
+    return Zulu(Day()) if rules.time_mode == "isostring" else EpochDays()
+
+
+def wall_clock_form(shown: int | None, rules: ValueRules) -> WireForm:
+    """Give the form of a wall clock that shows so many digits of a second; None: nothing tells how many."""
+    match rules.time_mode:
+        case "isostring":
+            return Zulu(WallClock())
+        case "connect":
+            return WallTicks(3)
+        case "microseconds":
+            return WallTicks(6)
+        case "nanoseconds":
+            return WallTicks(9)
+    if shown is None:
+        return Unread("its unit follows from digits that nothing tells: `time_mode` must name one unit for all")
+    return WallTicks(_unit(shown))
+
+
+def clock_form(digits: int, rules: ValueRules, *, pads: bool = True) -> WireForm:
+    """Give the form of a time of so many digits of a second, all of which are shown where its database `pads` them.
+
+    Those of MySQL are microseconds in both adaptive modes.
+    """
+    shown = digits if pads else None
+    match rules.time_mode:
+        case "isostring":
+            return Zulu(ClockTime())
+        case "connect":
+            return ClockTicks(3, shown)
+        case "nanoseconds":
+            return ClockTicks(9, shown)
+        case "adaptive" if rules.system not in ("mysql", "mariadb"):
+            return ClockTicks(_unit(digits), shown)
+    return ClockTicks(6, shown)
+
+
+def octets_form(length: int | None, rules: ValueRules) -> WireForm:
+    """Give the form of bytes, of which `length` are padded with zeros."""
+    return Text() if rules.binary_encoding == "hex" else Base64(length)
+
+
+def _unit(shown: int) -> Literal[3, 6, 9]:
+    return 3 if shown <= _MILLIS else 6 if shown <= _MICROS else 9

@@ -1,0 +1,77 @@
+"""How Debezium writes the values of a declared Oracle type, where no schema part tells it.
+
+Source: the connector's documentation, data type mappings. NUMBER without digits behind the point is a whole number as
+long as 64 bits hold it, in every mode; all other numbers are decimals, and those that nothing bounds tell their scale.
+"""
+
+import re
+
+from retable.model.connector import DecimalMode
+from retable.values.encodings import (
+    Base64,
+    Exact,
+    Real,
+    SelfScaled,
+    SpanTicks,
+    Text,
+    Unread,
+    Unscaled,
+    Whole,
+    WireForm,
+    Zoned,
+)
+
+_TYPE = re.compile(r"\s*([a-z_0-9]+(?: precision| raw)?)\s*(?:\(([^()]*)\))?(.*)", re.IGNORECASE | re.DOTALL)
+_LARGEST = 38
+_WHOLE_DIGITS = 19
+_TIMESTAMP_DIGITS = 6
+
+
+def oracle_form(declared: str, decimal_mode: DecimalMode) -> WireForm | int | None:
+    """Tell how values of a type stand; the digits of a second for a wall clock, None where the type is not known."""
+    found = _TYPE.match(declared)
+    if found is None:
+        return None
+    base, arguments, tail = found[1].lower(), [part.strip() for part in (found[2] or "").split(",")], found[3].lower()
+    match base:
+        case "number" | "numeric" | "decimal" | "dec":
+            return _number(arguments, base == "number", decimal_mode)
+        case "integer" | "int" | "smallint":
+            return _decimal(0, decimal_mode)
+        case "float" | "real" | "double precision":
+            return _decimal(None, decimal_mode)
+        case "binary_float" | "binary_double":
+            return Real(32 if base == "binary_float" else 64, named=True)
+        case "date":
+            return 0
+        case "timestamp":
+            digits = int(arguments[0]) if arguments[0].isdecimal() else _TIMESTAMP_DIGITS
+            return Zoned() if "zone" in tail else digits
+        case "raw" | "blob" | "long raw":
+            return Base64(None)
+        case "interval":
+            return SpanTicks(6)
+        case "char" | "nchar" | "varchar" | "varchar2" | "nvarchar2" | "clob" | "nclob" | "character" | "national":
+            return Text()
+    return None
+
+
+def _number(arguments: list[str], may_float: bool, mode: DecimalMode) -> WireForm:
+    if arguments in ([""], ["*"]):
+        return _decimal(None if may_float else 0, mode)
+    digits = int(arguments[0]) if arguments[0].isdecimal() else _LARGEST
+    scale = int(arguments[1]) if len(arguments) > 1 else 0
+    if scale <= 0 and digits - scale < _WHOLE_DIGITS:
+        return Whole()
+    return _decimal(scale, mode)
+
+
+def _decimal(scale: int | None, mode: DecimalMode) -> WireForm:
+    match mode:
+        case "string":
+            return Exact(None)
+        case "double":
+            return Real(64, named=True)
+    if scale is None:
+        return SelfScaled()
+    return Unscaled(scale) if scale >= 0 else Unread("its scale is negative: the connector must send its schema part")

@@ -1,0 +1,113 @@
+"""Where a change of Debezium stands in the order of its source: each connector says it in fields of its own.
+
+Times and transaction ids are no order, and Oracle's `scn` is none either: several transactions share one, and a change
+can carry a smaller one than the change before it. There the offset orders.
+"""
+
+import re
+from functools import lru_cache
+
+import msgspec
+
+from retable.errors import Malformed
+from retable.formats.context import DecodeContext
+from retable.formats.debezium.envelope import Source
+from retable.model.event import Scope
+from retable.model.message import RawMessage
+from retable.model.sequence import Sequence
+from retable.values.number_text import read_whole
+
+DELETED, CHANGED, CREATED, STATED = range(4)
+"""The phase of a change at its position: a change of a key is a delete and a create at one."""
+
+DECLARED = -1
+"""The phase of a statement of a snapshot, which declares its tables at a position and then reads them there."""
+
+BEFORE_ROWS = -1
+"""Below every offset: where a statement that makes a table stands if only offsets order the rows of its own topic."""
+
+_POSITIONS = 2**40
+_LOW, _HIGH = -(2**63), 2**63 - 1
+_BINLOG = re.compile(r"[^/\\]*\.([0-9]{1,18})\Z")
+_LSN = re.compile(r"([0-9a-f]{8}):([0-9a-f]{8}):([0-9a-f]{4})\Z", re.IGNORECASE)
+_LSNS = msgspec.json.Decoder(tuple[str | None, str | None])
+
+
+def position(
+    connector: str | None, source: Source, phase: int, message: RawMessage, context: DecodeContext
+) -> tuple[Sequence, Scope, tuple[str, ...]]:
+    """Give the place of a change, how far it compares, and the problems of that; Malformed where it tells none."""
+    epoch = context.source_epoch
+    if context.order == "offset":
+        return Sequence(epoch, message.offset, 0), "partition", ()
+    place: tuple[int, int] | None
+    match connector:
+        case "mysql" | "mariadb":
+            place = _binlog(source, phase)
+        case "sqlserver":
+            place = _transaction_log(source, phase)
+        case "postgresql":
+            place = _write_ahead_log(source, phase)
+        case _:
+            return Sequence(epoch, message.offset, 0), "partition", ()
+    if place is None:
+        return Sequence(epoch, message.offset, 0), "partition", ("ORDER_FIELDS_MISSING",)
+    high, low = place
+    if not _LOW <= low <= _HIGH:
+        raise Malformed(f"the position {place} is beyond every log", place="payload.source")
+    return Sequence(epoch, high, low), "stream", ()
+
+
+def _binlog(source: Source, phase: int) -> tuple[int, int]:
+    """The number of the binlog file, the place of the event in it, and the row of the event."""
+    if not source.file and source.is_snapshot:
+        return 0, phase
+    found = _BINLOG.match(source.file or "")
+    if found is None or source.pos is None:
+        text = (
+            f"no position: the binlog file is {(source.file or '')[:100]!r} and the place in it {source.pos}; where no "
+            f'message has one, `order = "offset"` in the settings of the source orders by the queue'
+        )
+        raise Malformed(text, place="payload.source.file")
+    row = source.row or 0
+    return int(found[1]) * _POSITIONS + source.pos, phase if phase == DECLARED else row * 4 + phase
+
+
+def _write_ahead_log(source: Source, phase: int) -> tuple[int, int] | None:
+    """The end of the transaction before, and the change's own place; transactions come in the order of their ends.
+
+    A connector that knows of no transaction before, as a snapshot, stands at its own place.
+    """
+    if source.sequence is None:
+        return None
+    try:
+        ended, own = _LSNS.decode(source.sequence)
+        if own is None:
+            return None
+        here = read_whole(own)
+        return here if ended is None else read_whole(ended), here * 4 + phase
+    except (ValueError, msgspec.DecodeError) as error:
+        text = f"{source.sequence[:100]!r} is no pair of positions"
+        raise Malformed(text, place="payload.source.sequence") from error
+
+
+def _transaction_log(source: Source, phase: int) -> tuple[int, int]:
+    """The end of the transaction, and the change's distance from it in log files, blocks and slots.
+
+    A row of a snapshot stands behind all changes of the transaction that it saw last. A statement may stand nowhere.
+    """
+    if source.commit_lsn is None and (source.is_snapshot or phase == STATED):
+        return 0, phase
+    file, block, slot = _lsn(source.commit_lsn, "commit_lsn")
+    own_file, own_block, own_slot = _lsn(source.change_lsn or source.commit_lsn, "change_lsn")
+    distance = (own_file - file) * 2**48 + own_block * 2**16 + own_slot
+    return file * 2**48 + block * 2**16 + slot, distance * 4 + phase
+
+
+@lru_cache(maxsize=4096)
+def _lsn(text: str | None, name: str) -> tuple[int, int, int]:
+    found = _LSN.match(text or "")
+    if found is None:
+        raise Malformed(f"{(text or '')[:100]!r} is no position of a log", place=f"payload.source.{name}")
+    file, block, slot = (int(part, 16) for part in found.groups())
+    return file, block, slot

@@ -1,0 +1,58 @@
+"""How values of PostgreSQL stand in Debezium's messages without a schema part, by the type that a dump declares."""
+
+import re
+
+from retable.formats.debezium.modes import clock_form, day_form, digits_of, octets_form, wall_clock_form
+from retable.model.schema import GoldType
+from retable.values.encodings import (
+    Exact,
+    PackedBits,
+    Real,
+    Shape,
+    SpanTicks,
+    Text,
+    Truth,
+    Unscaled,
+    Whole,
+    WireForm,
+    Zoned,
+)
+from retable.values.times import ValueRules
+
+_TYPE = re.compile(r"(?P<base>[a-z ]+?)\s*(?:\((?P<arguments>[\d,\s-]+)\))?(?P<zone>\s+with(?:out)? time zone)?\Z")
+_CENTS = 2
+
+
+def postgresql_form(declared: str, gold: GoldType, rules: ValueRules) -> WireForm:
+    """Tell how values of a type stand, as `format_type` spells it; text for one that the connector spells out."""
+    found = _TYPE.match(declared.strip().lower())
+    if found is None:
+        return Text()
+    arguments = [int(part) for part in (found["arguments"] or "").split(",") if part.strip()]
+    has_zone = (found["zone"] or "").strip() == "with time zone"
+    match found["base"]:
+        case "smallint" | "integer" | "bigint":
+            return Whole()
+        case "real" | "double precision":
+            return Real(32 if found["base"] == "real" else 64, named=True)
+        case "boolean":
+            return Truth()
+        case "numeric" | "money":
+            scale = _CENTS if found["base"] == "money" else arguments[-1] if len(arguments) > 1 else 0
+            return Unscaled(scale) if rules.decimal_mode == "precise" else Exact(None)
+        case "date":
+            return day_form(rules)
+        case "timestamp":
+            return Zoned() if has_zone else wall_clock_form(digits_of(declared, rules.system), rules)
+        case "time":
+            return Text() if has_zone else clock_form(digits_of(declared, rules.system), rules, pads=False)
+        case "interval" if gold.kind == "string":
+            return SpanTicks(6)
+        case "bit" | "bit varying":
+            width = arguments[0] if arguments else 1
+            return Truth() if found["base"] == "bit" and width == 1 else PackedBits(width)
+        case "bytea":
+            return octets_form(None, rules)
+        case "point" | "geometry" | "geography":
+            return Shape(internal=False)
+    return Text()

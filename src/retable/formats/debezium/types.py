@@ -1,0 +1,257 @@
+"""The wire types of Debezium: how their values stand, and what they are in gold.
+
+A message with its schema part names each column's type. One without leaves that to the statements and the settings:
+then the declared type, or else the gold type, and the connector's two modes tell how a value stands.
+"""
+
+import re
+
+from retable.formats.debezium.modes import clock_form, day_form, digits_of, octets_form, wall_clock_form
+from retable.formats.debezium.oracle import oracle_form
+from retable.formats.debezium.postgresql import postgresql_form
+from retable.formats.debezium.schema import BITS, DECIMAL, LABELS, NUMERIC
+from retable.model.schema import GoldType
+from retable.model.source_types import gold_of_bits
+from retable.values.declared_form import declared_form
+from retable.values.encodings import (
+    Base64,
+    Bits,
+    ClockTicks,
+    ClockTime,
+    Day,
+    Enum,
+    EpochDays,
+    Exact,
+    Instant,
+    LabelSet,
+    Octets,
+    PackedBits,
+    Real,
+    SelfScaled,
+    Shape,
+    SpanTicks,
+    Text,
+    Truth,
+    TurnedUuid,
+    Unread,
+    Unscaled,
+    Untyped,
+    WallClock,
+    WallTicks,
+    Whole,
+    WireForm,
+    Wrapped,
+    Year,
+    Zoned,
+    Zulu,
+    told_form,
+)
+from retable.values.mysql_form import base_type, unsigned_bits
+from retable.values.times import ValueRules
+
+_YEAR = Year(zero=1900)
+"""MySQL's years begin with 1901; Debezium adds 1900 to all of them, and so to the zero year."""
+
+_FORMS: dict[str, WireForm] = {
+    **dict.fromkeys(("int8", "int16", "int32", "int64"), Whole()),
+    "boolean": Truth(),
+    **dict.fromkeys(("float", "float32"), Real(32, named=True)),
+    **dict.fromkeys(("double", "float64"), Real(64, named=True)),
+    **dict.fromkeys(("string", "array", "map", "struct"), Text()),
+    "bytes": Base64(None),
+    "io.debezium.time.Date": EpochDays(),
+    "io.debezium.time.Time": ClockTicks(3),
+    "io.debezium.time.MicroTime": ClockTicks(6),
+    "io.debezium.time.NanoTime": ClockTicks(9),
+    "io.debezium.time.Timestamp": WallTicks(3),
+    "io.debezium.time.MicroTimestamp": WallTicks(6),
+    "io.debezium.time.NanoTimestamp": WallTicks(9),
+    "io.debezium.time.ZonedTimestamp": Zoned(),
+    "io.debezium.time.IsoDate": Zulu(Day()),
+    "io.debezium.time.IsoTime": Zulu(ClockTime()),
+    "io.debezium.time.IsoTimestamp": Zulu(WallClock()),
+    "io.debezium.time.Year": _YEAR,
+    "io.debezium.time.MicroDuration": SpanTicks(6),
+    "io.debezium.time.NanoDuration": SpanTicks(9),
+    "io.debezium.data.VariableScaleDecimal": SelfScaled(),
+    "io.debezium.data.Uuid": TurnedUuid(),
+    **dict.fromkeys(
+        (f"io.debezium.data.geometry.{name}" for name in ("Geometry", "Geography", "Point")), Shape(internal=False)
+    ),
+    "org.apache.kafka.connect.data.Date": EpochDays(),
+    "org.apache.kafka.connect.data.Time": ClockTicks(3),
+    "org.apache.kafka.connect.data.Timestamp": WallTicks(3),
+}
+_GOLD: dict[type[WireForm], GoldType] = {
+    Truth: GoldType("boolean"),
+    Base64: GoldType("binary"),
+    Shape: GoldType("binary"),
+    EpochDays: GoldType("date"),
+    WallTicks: GoldType("timestamp"),
+    Zoned: GoldType("timestamptz"),
+    Year: GoldType("int"),
+}
+_STRING = GoldType("string")
+_PARAMETERS = re.compile(r"\((?:([0-9]{1,9}|\*),)?(-?[0-9]{1,9}|\*)\)\Z")
+_LABEL = re.compile(r"((?:\\.|[^,\\])*),", re.DOTALL)
+_ESCAPED = re.compile(r"\\([,\\])")
+_SHAPES = frozenset(
+    {
+        *("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon"),
+        *("geometrycollection", "geomcollection"),
+    }
+)
+_MOST_DIGITS = 38
+
+
+def wire_form(wire_type: str | None) -> WireForm:
+    """Tell how values of a wire type stand in a message; behind a meaning that nobody knows stands the plain type."""
+    if wire_type is None:
+        return Untyped()
+    name, _, parameters = wire_type.partition("(")
+    if name == DECIMAL:
+        _, scale = _numbers(wire_type)
+        return Unread("the schema part does not tell its scale") if scale is None else Unscaled(scale)
+    if name == NUMERIC:
+        return Exact(_numbers(wire_type)[1])
+    if name == BITS:
+        return PackedBits(_numbers(wire_type)[1])
+    if name in LABELS:
+        labels = _labels(parameters[:-1])
+        return LabelSet(labels, by_mask=False) if name.endswith("Set") else Enum(labels, False, escaped=True)
+    return _FORMS.get(wire_type.partition(" ")[0], Text())
+
+
+def untold(wire_type: str) -> GoldType | None:
+    """The gold type of a column that no statement told."""
+    match wire_form(wire_type):
+        case Whole():
+            return GoldType("long" if wire_type.startswith("int64") else "int")
+        case Real(width):
+            return GoldType("float" if width == 32 else "double")
+        case Unscaled() | Exact():
+            return _decimal(*_numbers(wire_type))
+        case PackedBits(width):
+            return gold_of_bits(width)
+        case Zulu(Day()):
+            return GoldType("date")
+        case Zulu(WallClock()):
+            return GoldType("timestamp")
+        case form:
+            return _GOLD.get(type(form), _STRING)
+
+
+def told(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules) -> WireForm:
+    """Tell what a wire type, or a message without one, leaves open: by the declared type, else by the gold type."""
+    stated = Untyped() if declared is None else declared_form(declared, rules.system)
+    if form == Untyped() and declared is not None and rules.system == "oracle":
+        return _of_oracle(declared, gold, rules)
+    if form == Untyped() and declared is not None and rules.system == "postgresql":
+        return postgresql_form(declared, gold, rules)
+    if form == TurnedUuid() or (form in (Untyped(), Text()) and base_type(declared or "") == "uuid"):
+        return TurnedUuid() if rules.system == "mariadb" else Text()
+    match form, stated:
+        case Untyped(), Untyped():
+            return _by_gold(gold, rules)
+        case Untyped(), _:
+            return _by_statement(declared or "", stated, rules)
+        case Whole(), Whole() if bits := unsigned_bits(declared or ""):
+            return Wrapped(bits)
+        case ClockTicks(digits), ClockTime():
+            return ClockTicks(digits, digits_of(declared or "", rules.system))
+        case Shape(), Octets():
+            return Shape(internal=True)
+        case Text(), Octets() if gold.kind == "binary" and rules.binary_encoding == "utf-8":
+            return Unread("its bytes are spelled as text: `binary_encoding` must say how")
+    return told_form(form, stated)
+
+
+def _of_oracle(declared: str, gold: GoldType, rules: ValueRules) -> WireForm:
+    match oracle_form(declared, rules.decimal_mode):
+        case None:
+            return _by_gold(gold, rules)
+        case int(digits):
+            return wall_clock_form(digits, rules)
+        case Base64(length):
+            return octets_form(length, rules)
+        case form:
+            return form
+
+
+def _by_statement(declared: str, stated: WireForm, rules: ValueRules) -> WireForm:
+    """How a value stands whose type only MySQL's statement tells.
+
+    A BOOL comes as a truth where the connector read that word, and as a number where it read `tinyint(1)`.
+    """
+    match stated:
+        case Whole():
+            bits = unsigned_bits(declared)
+            return Whole(truths=True) if bits is None else Wrapped(bits)
+        case Year():
+            return _YEAR
+        case Bits(width):
+            return PackedBits(width) if width not in (None, 1) else Truth()
+        case Exact(scale):
+            return Unscaled(scale or 0) if rules.decimal_mode == "precise" else stated
+        case Real(width):
+            return Real(width, named=True)
+        case Day():
+            return day_form(rules)
+        case WallClock():
+            return wall_clock_form(digits_of(declared, rules.system), rules)
+        case Instant():
+            return Zoned()
+        case ClockTime():
+            return clock_form(digits_of(declared, rules.system), rules)
+        case Octets(length):
+            return octets_form(length, rules) if base_type(declared) not in _SHAPES else Shape(internal=True)
+        case Enum(labels):
+            return Enum(labels, False, escaped=True)
+    return stated
+
+
+def _by_gold(gold: GoldType, rules: ValueRules) -> WireForm:
+    """How a value stands whose type only the settings tell, by the type that they give it in gold."""
+    match gold.kind:
+        case "boolean":
+            return Truth()
+        case "int" | "long":
+            return Whole()
+        case "decimal":
+            return Unscaled(gold.scale) if rules.decimal_mode == "precise" else Exact(None)
+        case "float" | "double":
+            return Real(32 if gold.kind == "float" else 64, named=True)
+        case "date":
+            return day_form(rules)
+        case "timestamp":
+            return wall_clock_form(None, rules)
+        case "timestamptz":
+            return Zoned()
+        case "binary":
+            return octets_form(None, rules)
+        case "string":
+            return Text()
+
+
+def _numbers(wire_type: str) -> tuple[int | None, int | None]:
+    """The two numbers behind a name, or its only one as the second; None where a `*` stands."""
+    found = _PARAMETERS.search(wire_type)
+    first, second = found.groups() if found else (None, None)
+    return int(first) if first not in (None, "*") else None, int(second) if second not in (None, "*") else None
+
+
+def _labels(allowed: str) -> tuple[str, ...]:
+    """Read a list of labels with commas between; a comma or backslash of a label stands behind a backslash."""
+    found = _LABEL.findall(f"{allowed},")
+    if not allowed or sum(len(label) + 1 for label in found) != len(allowed) + 1:
+        return ()
+    return tuple(_ESCAPED.sub(r"\1", label) for label in found)
+
+
+def _decimal(precision: int | None, scale: int | None) -> GoldType:
+    """A number whose digits nothing bounds, or too many of them, is a string; a negative scale means zeros."""
+    if precision is None or scale is None:
+        return _STRING
+    digits, shown = (precision - scale, 0) if scale < 0 else (precision, scale)
+    fits = 0 < digits <= _MOST_DIGITS and shown <= digits
+    return GoldType("decimal", digits, shown) if fits else _STRING

@@ -1,0 +1,279 @@
+"""The values of DTS to lexemes, each with the wire type that says how its lexeme stands.
+
+The wire type is the branch of the union that the value is, and behind a `#` what the branch alone leaves open: which
+parts of a date are there, that bytes stand in base64, that a number is a 32-bit float.
+"""
+
+import re
+from base64 import b64encode
+from collections.abc import Callable
+from math import isfinite
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from retable.formats.dts.charsets import decode_text
+from retable.model.schema import GoldType
+from retable.values.declared_form import declared_form
+from retable.values.encodings import (
+    Base64,
+    ClockTicks,
+    ClockTime,
+    Day,
+    EpochMicros,
+    Exact,
+    Real,
+    Text,
+    Truth,
+    Untyped,
+    WallClock,
+    Whole,
+    WireForm,
+    Year,
+    Zoned,
+    told_form,
+)
+from retable.values.time_text import clock_text, read_instant
+from retable.values.times import ValueRules
+
+Lexeme = tuple[str, str]
+"""A value as text, with its wire type."""
+
+_DECIMAL, _NAMED_DECIMAL = "Decimal", "Decimal#named"
+_TIMESTAMP = "Timestamp"
+_FLOAT, _FLOAT32 = "Float", "Float#32"
+_BYTES_OF_TEXT = "Character#base64"
+
+_TOLD: dict[str, tuple[WireForm, GoldType]] = {
+    "Integer": (Whole(), GoldType("long")),
+    _DECIMAL: (Exact(None), GoldType("string")),
+    _NAMED_DECIMAL: (Text(), GoldType("string")),
+    _FLOAT: (Real(64, named=True), GoldType("double")),
+    _FLOAT32: (Real(32, named=True), GoldType("float")),
+    _TIMESTAMP: (EpochMicros(), GoldType("timestamptz")),
+    "TimestampWithTimeZone": (Zoned(), GoldType("timestamptz")),
+    "DateTime": (WallClock(), GoldType("timestamp")),
+    "DateTime#date": (Day(), GoldType("date")),
+    "DateTime#time": (ClockTicks(6), GoldType("string")),
+    "DateTime#year": (Year(), GoldType("int")),
+    "Character": (Text(), GoldType("string")),
+    _BYTES_OF_TEXT: (Base64(None), GoldType("binary")),
+    "TextObject": (Text(), GoldType("string")),
+    "TextObject#truth": (Truth(), GoldType("boolean")),
+    "TextGeometry": (Text(), GoldType("string")),
+    "BinaryObject": (Base64(None), GoldType("binary")),
+    "BinaryObject#text": (Base64(None), GoldType("string")),
+    "BinaryGeometry": (Base64(None), GoldType("binary")),
+}
+"""Each wire type with its form, and with the gold type of a column that no statement told."""
+
+_USUAL: dict[int, str] = {
+    **dict.fromkeys((1, 2, 3, 8, 9, 16), "Integer"),
+    **dict.fromkeys((0, 246), _DECIMAL),
+    4: _FLOAT32,
+    5: _FLOAT,
+    7: _TIMESTAMP,
+    10: "DateTime#date",
+    11: "DateTime#time",
+    **dict.fromkeys((12, 14), "DateTime"),
+    13: "DateTime#year",
+    **dict.fromkeys((15, 249, 250, 251, 252, 253, 254), "Character"),
+    **dict.fromkeys((245, 247, 248), "TextObject"),
+    255: "BinaryGeometry",
+}
+"""MySQL's `dataTypeNumber` to the wire type that its values usually have. TEXT and BLOB share a number."""
+
+_NUMBERS = {"Integer", _DECIMAL, _NAMED_DECIMAL}
+_TRUTHS = {"t": "true", "f": "false"}
+_TEXTS = frozenset({"TEXT", "JSON", "XML", "ENUM", "SET", "UUID", "ROWID", "UROWID"})
+"""The types of objects that are text, also where they come as bytes."""
+_NAMED = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+_LENGTH = re.compile(r"\(\s*([0-6])\s*\)")
+_OFFSET = re.compile(r"Z|[+-][0-9]{2}:?[0-9]{2}")
+
+
+def usual_types(system: str | None, numbers: tuple[int, ...]) -> tuple[str, ...]:
+    """The wire types that columns usually have, by their numbers; "" where the numbers are not MySQL's."""
+    told = _USUAL if system in ("mysql", "drds") else {}
+    return tuple(told.get(number, "") for number in numbers)
+
+
+def spell(value: Any, usual: str) -> Lexeme:
+    """Give a value that is not null as text; ValueError says why it is none.
+
+    `usual` tells what the branch does not: that a double is a 32-bit float, or a timestamp one of MySQL.
+    """
+    return _SPELLERS[value[0]](value, usual)
+
+
+def wire_form(wire_type: str | None) -> WireForm:
+    """Tell how the lexemes of a wire type stand."""
+    return _TOLD[wire_type][0] if wire_type in _TOLD else Untyped()
+
+
+def untold(wire_type: str) -> GoldType | None:
+    """The gold type of a column that no statement told.
+
+    An integer may be unsigned: one above 2^63-1 is rejected until `types` says decimal(20,0). A decimal tells the
+    digits of its value and not those of its column, so it is text.
+    """
+    return _TOLD[wire_type][1] if wire_type in _TOLD else None
+
+
+def told(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules) -> WireForm:
+    """Tell by the declared type what a wire type leaves open: digits behind a point, the length of bytes."""
+    if declared is None:
+        return form
+    match form, declared_form(declared, rules.system):
+        case ClockTicks(digits), ClockTime():
+            length = _LENGTH.search(declared)
+            return ClockTicks(digits, int(length[1]) if length else 0)
+        case Exact(None), Exact(scale):
+            return Exact(scale)
+        case _, stated:
+            return told_form(form, stated)
+
+
+def agree(one: Lexeme, other: Lexeme) -> tuple[Lexeme, Lexeme]:
+    """Bring two values of one column to one wire type; ValueError where they have nothing in common.
+
+    A NUMBER of Oracle is an integer or a decimal as its value is; text whose charset does not have its bytes comes
+    without a charset.
+    """
+    wires = {one[1], other[1]}
+    if len(wires) == 1:
+        return one, other
+    if wires <= _NUMBERS:
+        wire = _NAMED_DECIMAL if _NAMED_DECIMAL in wires else _DECIMAL
+        return (one[0], wire), (other[0], wire)
+    if wires == {"Character", _BYTES_OF_TEXT}:
+        return _as_bytes(one), _as_bytes(other)
+    raise ValueError(f"it is {one[1]} before the change and {other[1]} after it")
+
+
+def _as_bytes(text: Lexeme) -> Lexeme:
+    return text if text[1] == _BYTES_OF_TEXT else (_base64(text[0].encode()), _BYTES_OF_TEXT)
+
+
+def _integer(value: list[Any], _: str) -> Lexeme:
+    return value[2], "Integer"
+
+
+def _decimal(value: list[Any], _: str) -> Lexeme:
+    number = value[1]
+    return number, _NAMED_DECIMAL if number in _NAMED.values() else _DECIMAL
+
+
+def _float(value: list[Any], usual: str) -> Lexeme:
+    number = repr(value[1])
+    return number if isfinite(value[1]) else _NAMED[number], usual if usual == _FLOAT32 else _FLOAT
+
+
+def _character(value: list[Any], _: str) -> Lexeme:
+    _, charset, octets = value
+    if charset in ("", "binary"):
+        return _base64(octets), _BYTES_OF_TEXT
+    return decode_text(octets, charset), "Character"
+
+
+def _timestamp(value: list[Any], usual: str) -> Lexeme:
+    """Microseconds since 1970. MySQL has no timestamp at that very moment: it is what is read from its zero date."""
+    _, seconds, micros = value
+    if usual == _TIMESTAMP and seconds == micros == 0:
+        return "0000-00-00 00:00:00", _TIMESTAMP
+    return str(seconds * 1_000_000 + _micros(micros)), _TIMESTAMP
+
+
+def _date_time(value: list[Any], _: str) -> Lexeme:
+    """A date, a time, both, or a year, by the parts that are there; a date may have zeros in it."""
+    return _parts(value[1:])
+
+
+def _parts(parts: list[int | None]) -> Lexeme:
+    match parts:
+        case [int(year), int(month), int(day), int(hour), int(minute), int(second), micros]:
+            clock = f"{hour:02}:{minute:02}:{second:02}{_fraction(micros)}"
+            return f"{year:04}-{month:02}-{day:02} {clock}", "DateTime"
+        case [int(year), int(month), int(day), None, None, None, None]:
+            return f"{year:04}-{month:02}-{day:02}", "DateTime#date"
+        case [None, None, None, int(hour), int(minute), int(second), micros]:
+            return _span(hour, minute, second, micros or 0), "DateTime#time"
+        case [int(year), None, None, None, None, None, None]:
+            return f"{year:04}", "DateTime#year"
+    raise ValueError("it has only some parts of a date and a time")
+
+
+def _span(hour: int, minute: int, second: int, micros: int) -> str:
+    """Microseconds; a negative time has every part negative."""
+    parts = (hour, minute, second, micros)
+    if min(parts) < 0 < max(parts) or max(abs(minute), abs(second)) > 59:
+        raise ValueError(f"{hour}:{minute}:{second} is no time")
+    _micros(abs(micros))
+    return str((hour * 3600 + minute * 60 + second) * 1_000_000 + micros)
+
+
+def _fraction(micros: int | None) -> str:
+    return f".{_micros(micros):06}" if micros else ""
+
+
+def _micros(number: int) -> int:
+    """The field is called `millis`, and holds microseconds."""
+    if not 0 <= number < 1_000_000:
+        raise ValueError(f"{number} are no microseconds of a second")
+    return number
+
+
+def _zoned(value: list[Any], _: str) -> Lexeme:
+    """A wall clock with its distance from UTC; one with the name of a zone becomes that of UTC."""
+    _, parts, zone = value
+    text, wire = _parts(parts)
+    if wire != "DateTime":
+        raise ValueError("it has a zone, and only some parts of a date and a time")
+    if not _OFFSET.fullmatch(zone):
+        text, zone = clock_text(read_instant(_zone(zone))(text)), "Z"
+    return text.replace(" ", "T") + zone, "TimestampWithTimeZone"
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError(f"{name[:80]!r} is no time zone") from None
+
+
+def _text_object(value: list[Any], _: str) -> Lexeme:
+    name, kind, text = value
+    if kind.upper() == "BOOL":
+        return _TRUTHS.get(text, text), "TextObject#truth"
+    return text, name
+
+
+def _binary_object(value: list[Any], _: str) -> Lexeme:
+    name, kind, octets = value
+    return _base64(octets), "BinaryObject#text" if kind.upper() in _TEXTS else name
+
+
+def _text_geometry(value: list[Any], _: str) -> Lexeme:
+    return value[2], "TextGeometry"
+
+
+def _binary_geometry(value: list[Any], _: str) -> Lexeme:
+    return _base64(value[2]), "BinaryGeometry"
+
+
+def _base64(octets: bytes) -> str:
+    return b64encode(octets).decode()
+
+
+_SPELLERS: dict[str, Callable[[list[Any], str], Lexeme]] = {
+    "Integer": _integer,
+    "Character": _character,
+    "Decimal": _decimal,
+    "Float": _float,
+    "Timestamp": _timestamp,
+    "DateTime": _date_time,
+    "TimestampWithTimeZone": _zoned,
+    "BinaryGeometry": _binary_geometry,
+    "TextGeometry": _text_geometry,
+    "BinaryObject": _binary_object,
+    "TextObject": _text_object,
+}

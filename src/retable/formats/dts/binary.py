@@ -1,0 +1,278 @@
+"""Avro's binary encoding, read by a schema and strictly: a count or a length is believed only as far as bytes go.
+
+Refused, with the field and the byte: bytes that end early, numbers of more than 64 bits, negative lengths, indices
+outside their union or enum, text that is not UTF-8, a name that stands twice in a map, a block of another size than it
+says, and lists longer than any message needs. Nothing is reserved for what has not come yet, so no message makes a
+reader spend more memory than its own bytes justify. How this compares with the libraries: docs/decisions.
+"""
+
+import struct
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, TypeVar
+
+from retable.formats.json_text import MAX_NAMES
+
+Value = Any
+"""What a schema describes: None, int, float, str, bytes; a list for an array and for a record's fields in their order;
+a dict for a map; the symbol for an enum. A record in a union has its name before its fields."""
+
+Read = Callable[[bytes, int], tuple[Value, int]]
+"""Reads a value at a byte, and gives it with the byte behind it."""
+
+_NOT_SHORT = 0x81
+"""The bits of the first byte of a length that say that more bytes of it follow, or that it is negative."""
+
+_REMEMBERED, _LONG = 8, 64 * 1024
+_DOUBLE = struct.Struct("<d").unpack_from
+_T = TypeVar("_T")
+
+
+class Torn(Exception):
+    """Bytes that are not what the schema says: why in words, and the field by its path."""
+
+    def __init__(self, reason: str, at: int) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.at = at
+        self.path = ""
+
+    @property
+    def place(self) -> str:
+        return f"{self.path.removeprefix('.') or 'message'}, byte {self.at}"
+
+
+def read_null(data: bytes, at: int) -> tuple[None, int]:
+    return None, at
+
+
+def read_long(data: bytes, at: int) -> tuple[int, int]:
+    byte = data[at]
+    if byte < 0x80:
+        return (byte >> 1) ^ -(byte & 1), at + 1
+    number, shift, end = byte & 0x7F, 7, at
+    while byte >= 0x80 and shift < 70:
+        end += 1
+        byte = data[end]
+        number |= (byte & 0x7F) << shift
+        shift += 7
+    if byte >= 0x80 or number >> 64:
+        raise Torn("a number of more than 64 bits", at)
+    return (number >> 1) ^ -(number & 1), end + 1
+
+
+def read_int(data: bytes, at: int) -> tuple[int, int]:
+    byte = data[at]
+    if byte < 0x80:
+        return (byte >> 1) ^ -(byte & 1), at + 1
+    number, end = read_long(data, at)
+    if not -(2**31) <= number < 2**31:
+        raise Torn(f"{number} is no number of 32 bits", at)
+    return number, end
+
+
+def read_double(data: bytes, at: int) -> tuple[float, int]:
+    if at + 8 > len(data):
+        raise IndexError
+    return _DOUBLE(data, at)[0], at + 8
+
+
+def read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
+    start, end = _extent(data, at) if data[at] & _NOT_SHORT else (at + 1, at + 1 + (data[at] >> 1))
+    if end > len(data):
+        raise _too_long(end - start, start, data)
+    return data[start:end], end
+
+
+def read_text(data: bytes, at: int) -> tuple[str, int]:
+    start, end = _extent(data, at) if data[at] & _NOT_SHORT else (at + 1, at + 1 + (data[at] >> 1))
+    if end > len(data):
+        raise _too_long(end - start, start, data)
+    try:
+        return data[start:end].decode(), end
+    except UnicodeDecodeError as error:
+        raise Torn(f"not UTF-8: {error.reason}", start + error.start) from error
+
+
+def _extent(data: bytes, at: int) -> tuple[int, int]:
+    """Where bytes or text begin and end; one of less than 64 bytes has a length of one byte, without these bits."""
+    length, start = read_long(data, at)
+    if length < 0:
+        raise _too_long(length, start, data)
+    return start, start + length
+
+
+def _too_long(length: int, start: int, data: bytes) -> Torn:
+    return Torn(f"a length of {length} where {len(data) - start} bytes are left", start)
+
+
+_PRIMITIVES: dict[str, Read] = {
+    "null": read_null,
+    "int": read_int,
+    "long": read_long,
+    "double": read_double,
+    "bytes": read_bytes,
+    "string": read_text,
+}
+
+
+def compile_schema(schema: Value, shared: Collection[str] = ()) -> Read:
+    """Compile a schema, which is what its JSON says, to the reader of its values, which nobody may change.
+
+    `shared` names the fields of the outermost record of which neighbours mostly have the very same bytes.
+    """
+    return _compile(schema, {}, False, frozenset(shared))
+
+
+def _compile(schema: Value, named: dict[tuple[str, bool], Read], in_union: bool, shared: Collection[str] = ()) -> Read:
+    """`named` holds the records and enums seen so far, each as it is read inside a union and outside one."""
+    match schema:
+        case list():
+            return _union([_compile(branch, named, True) for branch in schema])
+        case str():
+            return _PRIMITIVES.get(schema) or named[schema, in_union]
+        case {"type": "record", "name": str(name), "fields": fields}:
+            parts = [(str(field["name"]), _compile(field["type"], named, False)) for field in fields]
+            parts = [(part, _remembering(read) if part in shared else read) for part, read in parts]
+            named[name, False], named[name, True] = _record([], parts), _record([name], parts)
+            return named[name, in_union]
+        case {"type": "enum", "name": str(name), "symbols": symbols}:
+            named[name, False] = named[name, True] = _enum(symbols)
+            return named[name, in_union]
+        case {"type": "array", "items": items}:
+            return _items(_compile(items, named, False))
+        case {"type": "map", "values": values}:
+            return _map(_compile(values, named, False))
+    raise ValueError(f"no schema of Avro that is read here: {schema!r}")
+
+
+def _record(head: list[Value], parts: Sequence[tuple[str, Read]]) -> Read:
+    read = _fields(head, parts)
+    return _pair(head, parts, read) if len(parts) == 2 else read
+
+
+def _pair(head: list[Value], parts: Sequence[tuple[str, Read]], read: Read) -> Read:
+    """Read a record of two fields, as most values are; what is torn is read again, to say where."""
+    (_, read_first), (_, read_second) = parts
+
+    def read_pair(data: bytes, at: int) -> tuple[list[Value], int]:
+        try:
+            first, end = read_first(data, at)
+            second, end = read_second(data, end)
+        except (Torn, IndexError):
+            return read(data, at)
+        return [*head, first, second], end
+
+    return read_pair
+
+
+def _fields(head: list[Value], parts: Sequence[tuple[str, Read]]) -> Read:
+    readers = tuple(read for _, read in parts)
+
+    def read_record(data: bytes, at: int) -> tuple[list[Value], int]:
+        values = head.copy()
+        try:
+            for read in readers:
+                value, at = read(data, at)
+                values.append(value)
+        except (Torn, IndexError) as error:
+            raise _within(f".{parts[len(values) - len(head)][0]}", error, data) from error
+        return values, at
+
+    return read_record
+
+
+def _remembering(read: Read) -> Read:
+    """Read a value only where its bytes are none of the last few: a value ends where its bytes say."""
+    known: deque[tuple[bytes, Value]] = deque(maxlen=_REMEMBERED)
+
+    def read_or_remember(data: bytes, at: int) -> tuple[Value, int]:
+        for octets, value in known:
+            if data.startswith(octets, at):
+                return value, at + len(octets)
+        value, end = read(data, at)
+        if end - at <= _LONG:
+            known.append((data[at:end], value))
+        return value, end
+
+    return read_or_remember
+
+
+def _enum(symbols: Sequence[str]) -> Read:
+    by_byte = _by_byte(symbols)
+
+    def read_enum(data: bytes, at: int) -> tuple[str, int]:
+        symbol = by_byte.get(data[at])
+        if symbol is None:
+            raise Torn(f"there are {len(by_byte)} symbols, and this is none of them", at)
+        return symbol, at + 1
+
+    return read_enum
+
+
+def _union(branches: Sequence[Read]) -> Read:
+    by_byte = _by_byte(branches)
+
+    def read_union(data: bytes, at: int) -> tuple[Value, int]:
+        read = by_byte.get(data[at])
+        if read is None:
+            raise Torn(f"there are {len(by_byte)} branches, and this is none of them", at)
+        return read(data, at + 1)
+
+    return read_union
+
+
+def _by_byte(choices: Sequence[_T]) -> dict[int, _T]:
+    """Choices by the byte that stands for their index: there are fewer than 64, so an index is one byte."""
+    return dict(zip(range(0, 0x80, 2), choices, strict=False))
+
+
+def _items(read: Read) -> Read:
+    def read_items(data: bytes, at: int) -> tuple[list[Value], int]:
+        items: list[Value] = []
+        while True:
+            count, end, at = _block(data, at, len(items))
+            if not count:
+                return items, at
+            try:
+                for _ in range(count):
+                    item, at = read(data, at)
+                    items.append(item)
+            except (Torn, IndexError) as error:
+                raise _within(f"[{len(items)}]", error, data) from error
+            if end is not None and at != end:
+                raise Torn("a block has another size than it says", at)
+
+    return read_items
+
+
+def _block(data: bytes, at: int, before: int) -> tuple[int, int | None, int]:
+    """Read a block's count of items, its end where it tells its size, and the byte where the items begin."""
+    count, start = read_long(data, at)
+    end = None
+    if count < 0:
+        size, start = read_long(data, start)
+        count, end = -count, start + size
+    if before + count > MAX_NAMES:
+        raise Torn(f"{before + count} items; the most is {MAX_NAMES}", at)
+    return count, end, start
+
+
+def _map(read: Read) -> Read:
+    read_pairs = _items(_record([], [("name", read_text), ("value", read)]))
+
+    def read_map(data: bytes, at: int) -> tuple[dict[str, Value], int]:
+        pairs, end = read_pairs(data, at)
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            raise Torn("a name stands twice", at)
+        return found, end
+
+    return read_map
+
+
+def _within(step: str, error: Torn | IndexError, data: bytes) -> Torn:
+    """Add a step to the path of what is torn; bytes that end early are torn at their end."""
+    torn = error if isinstance(error, Torn) else Torn("the message ends in the middle of it", len(data))
+    torn.path = step + torn.path
+    return torn

@@ -1,0 +1,141 @@
+"""The record of DTS: one Avro value of the schema beside this file, without header, magic byte or schema id.
+
+Two versions of the schema are in use, and no byte tells them apart: the older one ends before `bornTimestamp`.
+"""
+
+import json
+import re
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import msgspec
+
+from retable.errors import Malformed, MessageError
+from retable.formats.dts.binary import Torn, Value, compile_schema, read_long
+from retable.formats.json_text import read_json
+from retable.model.event import TableName, known_table
+
+SCHEMA = files("retable").joinpath("formats", "dts", "avro.avsc").read_text("utf-8")
+"""The newer version; the names in it do not reach the wire, only their order does."""
+
+_NEWER = json.loads(SCHEMA)
+_OLDER = _NEWER | {"fields": [field for field in _NEWER["fields"] if field["name"] != "bornTimestamp"]}
+_READ = compile_schema(_OLDER, shared=("source", "tags", "fields"))
+
+_ESCAPED_DOT = re.compile(r"\\u002[Ee]")
+_DIGITS = re.compile(r"[0-9]{1,18}")
+_LAST_SECOND = 253_402_300_799
+_FIRST_MILLIS = 10**11
+_LONG_TAG = 64 * 1024
+
+
+class _Keys(msgspec.Struct, gc=False):
+    """The tag `pk_uk_info`: the columns of each unique key by its name, of which only the primary one is read."""
+
+    primary: tuple[str, ...] | None = msgspec.field(name="PRIMARY", default=None)
+
+
+_KEYS = msgspec.json.Decoder(_Keys)
+
+
+class Record(NamedTuple):
+    """The fields of the schema in its order, and `bornTimestamp` where the message has it, else 0."""
+
+    version: int
+    id: int
+    source_timestamp: int
+    source_position: str
+    safe_source_position: str
+    source_txid: str
+    source: list[str]
+    operation: str
+    object_name: str | None
+    process_timestamps: list[int] | None
+    tags: dict[str, str]
+    fields: str | list[Value] | None
+    before_images: str | list[Value] | None
+    after_images: str | list[Value] | None
+    born_timestamp: int = 0
+
+    @property
+    def name(self) -> tuple[str | None, str | None, str | None]:
+        """Database, schema and table."""
+        return _read_name(self.object_name) if self.object_name else (None, None, None)
+
+    @property
+    def table_name(self) -> TableName | None:
+        database, schema, table = self.name
+        return known_table(database, schema, table) if database and table else None
+
+    @property
+    def system(self) -> str | None:
+        kind = self.source[0]
+        return None if kind == "OTHER" else kind.lower()
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of the primary key; none where the table has none."""
+        told = self.tags.get("pk_uk_info", "")
+        if not told:
+            return ()
+        return _read_keys(told) if len(told) > _LONG_TAG else _remembered_keys(told)
+
+    @property
+    def transaction(self) -> str | None:
+        """The id of the transaction; "0" is what DTS writes for MySQL instead of one."""
+        return self.source_txid if self.source_txid not in ("", "0") else None
+
+    @property
+    def event_time_ms(self) -> int | None:
+        """When the source made the change, which is written in seconds."""
+        if self.source_timestamp > _LAST_SECOND:
+            text = f"{self.source_timestamp} is no second of the years 1970 to 9999"
+            raise Malformed(text, place="sourceTimestamp")
+        return self.source_timestamp * 1000 if self.source_timestamp > 0 else None
+
+    @property
+    def process_time_ms(self) -> int | None:
+        """When DTS read the change. `bornTimestamp` is milliseconds by its description, and seconds as it is seen."""
+        read = self.tags.get("readerThroughoutTime", "")
+        time = int(read) if _DIGITS.fullmatch(read) else self.born_timestamp
+        return (time * 1000 if time < _FIRST_MILLIS else time) if time > 0 else None
+
+
+def read_record(data: bytes) -> Record:
+    """Read a message of either version; Malformed says what is wrong and where."""
+    try:
+        values, end = _READ(data, 0)
+        born, end = read_long(data, end) if end < len(data) else (0, end)
+    except Torn as torn:
+        raise Malformed(f"not a record of DTS: {torn.reason}", place=torn.place) from torn
+    except IndexError as error:
+        text = "not a record of DTS: the message ends in the middle of it"
+        raise Malformed(text, place=f"bornTimestamp, byte {len(data)}") from error
+    if end != len(data):
+        raise Malformed(f"{len(data) - end} bytes follow the record", place=f"byte {end}")
+    return Record._make([*values, born])
+
+
+@lru_cache(maxsize=4096)
+def _read_name(name: str) -> tuple[str | None, str | None, str | None]:
+    """Read the parts of `objectName`, in which a dot that is part of a name is written as an escape."""
+    match [_ESCAPED_DOT.sub(".", part) or None for part in name.split(".")]:
+        case [database]:
+            return database, None, None
+        case [database, table]:
+            return database, None, table
+        case [database, schema, table]:
+            return database, schema, table
+        case parts:
+            raise Malformed(f"the name {name[:200]!r} has {len(parts)} parts", place="objectName")
+
+
+def _read_keys(text: str) -> tuple[str, ...]:
+    try:
+        return read_json(text.encode(), _KEYS).primary or ()
+    except MessageError as error:
+        raise Malformed(f"the keys are unreadable: {error.message}", place="tags.pk_uk_info") from error
+
+
+_remembered_keys = lru_cache(maxsize=1024)(_read_keys)

@@ -1,0 +1,279 @@
+"""lindorm_debezium: row changes of Lindorm, as its data subscription writes them to Kafka ("Debezium Format V2.0").
+
+Written by Alibaba Cloud's Lindorm for wide tables (seen: the messages of its documentation, whose `version` is v1.0 and
+v2.0 and says nothing). One message is one row:
+
+    {"schema":{},"payload":{"op":"u","ts_ms":1465491411815,"before":{"id":"1004","name":"Jane"},"after":{"id":"1004"},
+     "source":{"version":"v1.0","db":"ld-x","namespace":"default","table":"t","ts_ms":1465491411807}}}
+
+Only the envelope is Debezium's: no connector, no position, no key, no statement, no heartbeat. Both images are whole
+rows, so a column that is missing in `after` was deleted and is NULL. Order is the offset alone. A table of the HBase
+interface (`model = "hbase"`) has its key in the column `ROW` and the base64 of its bytes in every column. Users' side:
+docs/formats.md.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import attrgetter
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from retable.errors import BadValue, Malformed, UnknownOperation
+from retable.formats.context import DecodeContext
+from retable.formats.image_text import key_text, read_image, write_image
+from retable.formats.json_text import check_shared, read_json
+from retable.model.event import Address, ChangeEvent, KeysOrigin, Op, TableName, known_table
+from retable.model.message import RawMessage
+from retable.model.schema import GoldType
+from retable.model.sequence import Sequence
+from retable.values.encodings import Base64, Real, Text, Truth, Untyped, Whole, WireForm
+
+NAME = "lindorm_debezium"
+VERSION = "lindorm_debezium/1"
+TIME_ZONE = "The zone in which columns that `types` makes a timestamptz were written as text: no message tells a zone."
+CANNOT_TELL = (
+    "Keys of SQL tables: the settings or an imported schema name them.",
+    "Statements: a table that is truncated or dropped keeps its rows in gold. A new column is seen in the rows "
+    "that have it.",
+    "Which cell, family or version of an HBase row was deleted: the row after it is what counts.",
+    "Where the family of an HBase column ends: `a_b_c` is never split.",
+    "Silence: there is no heartbeat. A canary row, in each partition, is the proof of being complete.",
+)
+
+OPTIONS = {"model": 'Whether the tables are those of SQL ("sql") or of the HBase interface ("hbase").'}
+DRAFTS: tuple[dict[str, str], ...] = ({"model": "hbase"}, {})
+
+ROW = "ROW"
+"""The key column of every table of the HBase interface."""
+
+_OPS: dict[str, Op] = {"c": "INSERT", "u": "UPDATE", "d": "DELETE", "r": "READ"}
+_FILLED = frozenset({("c", False, True), ("r", False, True), ("u", True, True), ("u", False, True), ("d", True, False)})
+"""Which of the before and the after image an operation fills; no other filling has a meaning."""
+
+_BASE64 = "base64"
+_NULL = Raw(b"null")
+_LONG_SCHEMA = 64 * 1024
+
+_Row = dict[str, Raw]
+_Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class _Source(msgspec.Struct, gc=False):
+    db: str
+    namespace: str
+    table: str
+    ts_ms: _Long
+    version: Raw | UnsetType = UNSET
+
+
+class _Payload(msgspec.Struct, gc=False):
+    op: str
+    ts_ms: _Long
+    source: _Source
+    before: _Row | UnsetType | None = UNSET
+    after: _Row | UnsetType | None = UNSET
+
+
+class _Envelope(msgspec.Struct, gc=False):
+    """A whole message; UNSET is what is not there."""
+
+    payload: _Payload
+    schema: Raw | UnsetType = UNSET
+
+    @property
+    def unread(self) -> list[Raw | UnsetType]:
+        """What the types leave as it is, but for the schema part."""
+        payload = self.payload
+        return [payload.source.version, *(payload.before or {}).values(), *(payload.after or {}).values()]
+
+
+class _Field(msgspec.Struct, gc=False):
+    field: str
+    type: str
+    name: str | None = None
+
+
+class _Part(msgspec.Struct, gc=False):
+    field: str | None = None
+    fields: list[_Field] | None = None
+
+
+class _Schema(msgspec.Struct, gc=False):
+    fields: list[_Part] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The wire types of the columns, and whether all of them are known."""
+
+    types: dict[str, str]
+    known: bool
+
+
+_ENVELOPE, _UNREAD = msgspec.json.Decoder(_Envelope), attrgetter("unread")
+_SCHEMA = msgspec.json.Decoder(_Schema | None)
+
+
+def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
+    """Decode one message: one row."""
+    if message.value is None:
+        raise Malformed("the message has no value, and Lindorm writes none without")
+    envelope = read_json(message.value, _ENVELOPE, _UNREAD)
+    payload, source = envelope.payload, envelope.payload.source
+    name = known_table(source.db, source.namespace or None, source.table) if source.db and source.table else None
+    # A row without any column is none.
+    before, after = payload.before or None, payload.after or None
+    op = _operation(payload.op, before, after, name)
+    rows = [row for row in (before, after) if row is not None]
+    keys, origin = _keys(name, context)
+    schema = bytes(envelope.schema or _NULL)
+    told = _told_base64(schema, rows, name) if context.model == "hbase" else _told(schema)
+    if told is not None:
+        _check_columns(rows, told, name, keys)
+    return [
+        ChangeEvent(
+            source_format=NAME,
+            source_system=context.source_system or "lindorm",
+            op=op,
+            op_raw=payload.op,
+            address=Address(message.topic, message.partition, message.offset),
+            database=source.db or None,
+            schema=source.namespace or None,
+            table=source.table or None,
+            image="full",
+            keys=keys,
+            keys_origin=origin,
+            before=None if before is None else write_image(before),
+            after=None if after is None else write_image(_whole(after, before)),
+            sequence=Sequence(context.source_epoch, message.offset, 0),
+            sequence_scope="partition",
+            event_time_ms=_time(source.ts_ms),
+            process_time_ms=_time(payload.ts_ms),
+            column_types=None if told is None else told.types,
+            problems=_problems(name, keys, rows, told),
+        )
+    ]
+
+
+def _operation(op_raw: str, before: _Row | None, after: _Row | None, name: TableName | None) -> Op:
+    op = _OPS.get(op_raw)
+    if op is None:
+        raise UnknownOperation(f"the operation {op_raw[:40]!r} is not one of Lindorm's", place="payload.op", table=name)
+    if (op_raw, before is not None, after is not None) not in _FILLED:
+        images = " and ".join(image for image, row in (("before", before), ("after", after)) if row is not None) or "no"
+        raise Malformed(f"{op_raw} with {images} image", place="payload", table=name)
+    return op
+
+
+def _keys(name: TableName | None, context: DecodeContext) -> tuple[tuple[str, ...], KeysOrigin] | tuple[None, None]:
+    if context.model == "hbase":
+        return (ROW,), "hbase_row"
+    keys = context.keys_of(name) if name is not None else ()
+    return (keys, "registry") if keys else (None, None)
+
+
+def _problems(
+    name: TableName | None, keys: tuple[str, ...] | None, rows: list[_Row], told: _Told | None
+) -> tuple[str, ...]:
+    found = []
+    if name is None:
+        found.append("TABLE_UNKNOWN")
+    if keys is None:
+        found.append("KEYS_UNKNOWN")
+    elif not all(row.keys() >= set(keys) for row in rows):
+        found.append("KEY_NOT_IN_IMAGE")
+    if told is not None and not told.known:
+        found.append("TYPES_UNKNOWN")
+    return tuple(found)
+
+
+def _whole(after: _Row, before: _Row | None) -> _Row:
+    """The row after the change, with NULL for each column that the change deleted."""
+    if before is None or before.keys() <= after.keys():
+        return after
+    return after | {name: _NULL for name in before if name not in after}
+
+
+def _check_columns(rows: list[_Row], told: _Told, name: TableName | None, keys: tuple[str, ...] | None) -> None:
+    """Refuse a column that the schema part does not describe; one that only the schema has is deleted, so NULL."""
+    for row in rows:
+        if strange := row.keys() - told.types.keys():
+            text = f"the column {min(strange)[:100]!r} of the row is not in the schema part"
+            raise BadValue(text, place="schema", table=name, keys=_touched(rows, keys))
+
+
+def _told_base64(schema: bytes, rows: list[_Row], name: TableName | None) -> _Told:
+    check_shared(schema)
+    for row in rows:
+        for column, token in row.items():
+            if bytes(token)[:1] not in (b'"', b"n"):
+                text = f'the column {column[:100]!r} is no base64 text; is this a table of SQL? then `model = "sql"`'
+                raise BadValue(text, place="payload", table=name, keys=_touched(rows, (ROW,)))
+    return _all_base64(tuple(dict.fromkeys(column for row in rows for column in row)))
+
+
+@lru_cache(maxsize=1024)
+def _all_base64(columns: tuple[str, ...]) -> _Told:
+    return _Told(dict.fromkeys(columns, _BASE64), known=True)
+
+
+def _touched(rows: list[_Row], keys: tuple[str, ...] | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(key_text(read_image(write_image(row)), keys) for row in rows)) if keys else ()
+
+
+def _time(milliseconds: int) -> int | None:
+    return milliseconds if milliseconds > 0 else None
+
+
+def _told(text: bytes) -> _Told | None:
+    """The wire types of the schema part, None where it has none; neighbours of one table share the very same map."""
+    return _read_schema(text) if len(text) > _LONG_SCHEMA else _remembered_schema(text)
+
+
+def _read_schema(text: bytes) -> _Told | None:
+    check_shared(text)
+    try:
+        schema = _SCHEMA.decode(text) or _Schema()
+    except msgspec.ValidationError as error:
+        raise Malformed(f"the schema part is unreadable: {error}", place="schema") from error
+    types: dict[str, str] = {}
+    for part in schema.fields or ():
+        for column in (part.fields or ()) if part.field in ("before", "after") else ():
+            kind = column.name or column.type
+            if types.setdefault(column.field, kind) != kind:
+                text_of_both = f"{types[column.field][:40]!r} and {kind[:40]!r}"
+                raise Malformed(f"the column {column.field[:100]!r} has the types {text_of_both}", place="schema")
+    return _Told(types, all(kind in _FORMS for kind in types.values())) if types else None
+
+
+_remembered_schema = lru_cache(maxsize=1024)(_read_schema)
+
+_FORMS: dict[str, WireForm] = {
+    **dict.fromkeys(("int8", "int16", "int32", "int64"), Whole()),
+    **dict.fromkeys(("float", "float32"), Real(32)),
+    **dict.fromkeys(("double", "float64"), Real(64)),
+    "boolean": Truth(),
+    "string": Text(),
+    **dict.fromkeys(("bytes", _BASE64), Base64(None)),
+}
+_GOLD_TYPES: dict[str, GoldType] = {
+    **dict.fromkeys(("int8", "int16", "int32"), GoldType("int")),
+    "int64": GoldType("long"),
+    **dict.fromkeys(("float", "float32"), GoldType("float")),
+    **dict.fromkeys(("double", "float64"), GoldType("double")),
+    "boolean": GoldType("boolean"),
+    "string": GoldType("string"),
+    **dict.fromkeys(("bytes", _BASE64), GoldType("binary")),
+}
+
+
+def wire_form(wire_type: str | None) -> WireForm:
+    """Tell how values of a wire type stand in a message; what the format does not know is text."""
+    return Untyped(base64=True) if wire_type is None else _FORMS.get(wire_type, Text())
+
+
+def untold(wire_type: str) -> GoldType | None:
+    """The gold type of a column: no statement ever tells one."""
+    return _GOLD_TYPES.get(wire_type)

@@ -1,0 +1,144 @@
+"""Values of row images to values of gold columns: exactly, or not at all.
+
+A format tells the wire form of its types (`wire`); what a form can become is told once for all formats, in
+`number_values`, `time_values` and `text_values`.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from retable.errors import BadValue
+from retable.formats.image_text import read_image as read_image
+from retable.formats.registry import find_format
+from retable.model.schema import GoldType
+from retable.values.baseline_form import baseline_form, is_baseline
+from retable.values.declared_form import declared_form
+from retable.values.encodings import (
+    Bits,
+    ClockTicks,
+    ClockTime,
+    Convert,
+    Day,
+    EpochClock,
+    EpochDays,
+    EpochMicros,
+    EpochMillis,
+    Exact,
+    Instant,
+    Numeral,
+    PackedBits,
+    Real,
+    SelfScaled,
+    SpanTicks,
+    Unscaled,
+    WallClock,
+    WallTicks,
+    Whole,
+    WireForm,
+    Wrapped,
+    Year,
+    Zoned,
+    Zulu,
+)
+from retable.values.encodings import Value as Value
+from retable.values.epochs import tick_converter
+from retable.values.numbers import number_converter
+from retable.values.texts import text_converter
+from retable.values.times import ValueRules as ValueRules
+from retable.values.times import time_converter
+
+_SHOWN = 80
+
+
+def value_reader(
+    source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None = None
+) -> Callable[[str | None], Value]:
+    """Compile the reader of one column: lexemes of a wire type to values of a gold type, null to null.
+
+    `declared` is the type of the column as its statement says, for what the wire type leaves open. A date is days, a
+    timestamp microseconds since 1970. The reader raises BadValue for what the gold type does not hold exactly, and
+    ZeroDate for a date with a zero in it where the rules hold it.
+    """
+    form = value_form(source_format, wire_type, gold, rules, declared)
+    return read_value_of(form, wire_type or declared, gold, rules)
+
+
+def value_form(
+    source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
+) -> WireForm:
+    """Tell how values of a wire type stand; `declared` is the column's type as its statement says."""
+    if wire_type is not None and is_baseline(wire_type):
+        return baseline_form(wire_type)
+    known = find_format(source_format)
+    return known.told(known.wire_form(wire_type), declared, gold, rules)
+
+
+def number_reader(
+    source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
+) -> Callable[[str | None], Value] | None:
+    """Compile the reader of values that stand as numbers of JSON where others of their column are base64 of decimals.
+
+    None where the form leaves no such choice.
+    """
+    form = value_form(source_format, wire_type, gold, rules, declared)
+    if wire_type is not None or not isinstance(form, Unscaled):
+        return None
+    return read_value_of(Exact(form.scale), declared, gold, rules)
+
+
+def default_reader(declared: str, gold: GoldType, rules: ValueRules) -> Callable[[str | None], Value]:
+    """Compile the reader of a column's default, which is text of its statement and of no message's form.
+
+    A point in time stands there by the clock of the source, `time_zone`, and not by that of whoever writes messages.
+    """
+    return read_value_of(
+        declared_form(declared, rules.system), declared, gold, replace(rules, timestamp_zone=rules.time_zone)
+    )
+
+
+def read_value_of(
+    form: WireForm, spelling: str | None, gold: GoldType, rules: ValueRules
+) -> Callable[[str | None], Value]:
+    """Compile the reader of values of a form; `spelling` is what an error calls their type."""
+    convert = _converter(form, gold, rules)
+
+    def read(lexeme: str | None) -> Value:
+        if lexeme is None:
+            return None
+        try:
+            return convert(lexeme)
+        except (ValueError, ArithmeticError) as error:
+            raise _bad_value(lexeme, spelling, gold, error) from error
+
+    return read
+
+
+def _converter(form: WireForm, gold: GoldType, rules: ValueRules) -> Convert:
+    match form:
+        case Whole() | Year() | Bits() | Exact() | Real() | Numeral():
+            return number_converter(form, gold)
+        case Wrapped() | Unscaled() | SelfScaled() | PackedBits():
+            return number_converter(form, gold)
+        case Day() | WallClock() | Instant() | ClockTime() | EpochMillis() | EpochMicros() | EpochClock():
+            return time_converter(form, gold, rules)
+        case EpochDays() | WallTicks() | ClockTicks() | SpanTicks() | Zoned() | Zulu():
+            return tick_converter(form, gold, rules)
+        case _:
+            return text_converter(form, gold, rules)
+
+
+def _bad_value(lexeme: str, wire_type: str | None, gold: GoldType, error: Exception) -> BadValue:
+    shown = repr(lexeme) if len(lexeme) <= _SHOWN else f"{lexeme[:_SHOWN]!r}…"
+    match error:
+        case UnicodeEncodeError():
+            reason = "it has a character above U+00FF, so it is no sequence of bytes"
+        case UnicodeDecodeError():
+            reason = "its bytes are not UTF-8"
+        case _:
+            reason = str(error)
+    return BadValue(
+        f"{shown} of wire type {wire_type or 'unknown'} is no {gold}: {reason}",
+        value=shown,
+        wire_type=wire_type,
+        gold=str(gold),
+    )

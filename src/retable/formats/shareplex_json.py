@@ -1,0 +1,245 @@
+"""shareplex_json: row changes of Oracle, as Quest SharePlex and Alibaba's DTS write them ("SharePlex JSON").
+
+Written by SharePlex's Kafka target and by DTS (seen: the messages printed in DTS's documentation, and Quest's knowledge
+base). One message is one operation of a committed transaction:
+
+    {"meta":{"time":"2017-06-16T14:24:34","userid":84,"op":"upd","scn":"14589063118712","rowid":"AAATGpAAIAAItcIAAA",
+             "trans":"7.0.411499","seq":1,"size":11,"table":"CL_BIZ1.MIO_LOG","idx":"1/11",
+             "posttime":"2017-06-16T14:33:52"},
+     "data":{"CNTR_NO":"1171201606"},"key":{"MIO_LOG_ID":"32537893","CNTR_NO":"1171201606syui26"}}
+
+`data` is the new row of an insert, from which columns that are null may be left out; the old row of a delete; of an
+update only the columns that changed, and then `key` has old values of columns that find the row. So what is missing in
+an update is unchanged, and a null there is a null. Order is `scn` and `seq`, as integers. No message names its
+database, its types or its key. Users' side: docs/formats.md.
+"""
+
+import re
+from datetime import UTC, datetime
+from functools import lru_cache
+from operator import attrgetter
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from retable.errors import Malformed, UnknownOperation
+from retable.formats.context import DecodeContext
+from retable.formats.image_text import write_image
+from retable.formats.json_text import read_json
+from retable.model.event import Address, ChangeEvent, Image, KeysOrigin, Op, Scope, TableName, known_table
+from retable.model.message import RawMessage
+from retable.model.sequence import Sequence
+from retable.values.encodings import EmptyIsNull, WireForm
+
+NAME = "shareplex_json"
+VERSION = "shareplex_json/1"
+TIME_ZONE = "The zone of wall-clock values, where `types` makes them instants; the messages' own times are UTC."
+CANNOT_TELL = (
+    "Keys and types: the settings or an imported schema name them; until then a row is known by its rowid.",
+    "Statements: what DROP COLUMN dropped, and any other change of a table. A new column is seen in the rows that "
+    "have it.",
+    "Whether all of a transaction came: `size` counts also what a filter leaves out.",
+    'An empty text: Oracle has none, so `""` is NULL.',
+    "Silence: there is no heartbeat. A canary row, in each partition, is the proof of being complete.",
+)
+OPTIONS = {
+    "database": "The messages do not name their database: set it.",
+    "table": "Nor do these name their table: set it, as OWNER.TABLE.",
+}
+DRAFTS = ({"database": "unnamed"}, {"database": "unnamed", "table": "unnamed"})
+ROWID = "rowid"
+"""Where Oracle keeps a row: the key of a table for which the settings name none."""
+
+_OPS: dict[str, tuple[Op, Image | None]] = {
+    **dict.fromkeys(("ins", "insert"), ("INSERT", "full")),
+    **dict.fromkeys(("upd", "update"), ("UPDATE", "full")),
+    **dict.fromkeys(("ub", "update before"), ("UPDATE", "before_half")),
+    **dict.fromkeys(("ua", "update after"), ("UPDATE", "after_half")),
+    **dict.fromkeys(("del", "delete"), ("DELETE", "full")),
+    "truncate": ("TRUNCATE", None),
+    "drop column": ("DDL", None),
+}
+_DIGITS = re.compile(rb'"([0-9]{1,38})"|([0-9]{1,38})')
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?Z?")
+_LARGEST_SEQ = 2**63 - 1
+
+_Row = dict[str, Raw]
+
+
+class _Meta(msgspec.Struct, gc=False):
+    """All but the operation may be left out, or be null; UNSET is what is not there."""
+
+    op: str
+    table: str | UnsetType | None = UNSET
+    scn: Raw | UnsetType = UNSET
+    seq: Raw | UnsetType = UNSET
+    rowid: str | UnsetType | None = UNSET
+    trans: str | UnsetType | None = UNSET
+    time: str | UnsetType | None = UNSET
+    posttime: str | UnsetType | None = UNSET
+    userid: Raw | UnsetType = UNSET
+    size: Raw | UnsetType = UNSET
+    idx: Raw | UnsetType = UNSET
+
+
+class _Message(msgspec.Struct, gc=False):
+    meta: _Meta
+    data: _Row | UnsetType | None = UNSET
+    key: _Row | UnsetType | None = UNSET
+
+    @property
+    def unread(self) -> list[Raw | UnsetType]:
+        """What the types leave as it is."""
+        meta = self.meta
+        return [
+            *(meta.scn, meta.seq, meta.userid, meta.size, meta.idx),
+            *(self.data or {}).values(),
+            *(self.key or {}).values(),
+        ]
+
+
+_MESSAGE, _UNREAD = msgspec.json.Decoder(_Message), attrgetter("unread")
+
+
+def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
+    """Decode one message: one event each."""
+    if message.value is None:
+        raise Malformed("the message has no value, and SharePlex writes none without")
+    found = read_json(message.value, _MESSAGE, _UNREAD)
+    meta, (schema, table) = found.meta, _table(found.meta, context)
+    name = known_table(context.database or "", schema, table) if table else None
+    op, image = _operation(meta, name)
+    keys, origin = _keys(found, name, context) if image is not None else (None, None)
+    before, after = _images(found, image, op, name)
+    if origin == "hidden_row_id":
+        before, after = _with_rowid(before, meta), _with_rowid(after, meta)
+    identity = after if op == "INSERT" or image == "after_half" else before
+    sequence, scope = _order(meta, message, context, name)
+    return [
+        ChangeEvent(
+            source_format=NAME,
+            source_system=context.source_system or "oracle",
+            op=op,
+            op_raw=meta.op,
+            address=Address(message.topic, message.partition, message.offset),
+            database=context.database,
+            schema=schema,
+            table=table,
+            image=image,
+            keys=keys,
+            keys_origin=origin,
+            before=None if before is None else write_image(before),
+            after=None if after is None else write_image(after),
+            partial_before=op == "UPDATE" and before is not None,
+            partial_after=op == "UPDATE" and after is not None,
+            sequence=sequence,
+            sequence_scope=scope,
+            tx_id=meta.trans or None,
+            event_time_ms=_time(meta.time, "meta.time", name),
+            process_time_ms=_time(meta.posttime, "meta.posttime", name),
+            problems=_problems(name, image, keys, identity, scope),
+        )
+    ]
+
+
+def _table(meta: _Meta, context: DecodeContext) -> tuple[str | None, str | None]:
+    """The owner and the table: what stands before and behind the first dot."""
+    owner, dot, table = (meta.table or context.table or "").partition(".")
+    return (owner or None, table or None) if dot else (None, owner or None)
+
+
+def _operation(meta: _Meta, name: TableName | None) -> tuple[Op, Image | None]:
+    """The operation, written as a code or in words of any case; a row's has an image."""
+    found = _OPS.get(meta.op.strip().lower().replace("_", " "))
+    if found is None:
+        raise UnknownOperation(f"the operation {meta.op[:40]!r} is not known", place="meta.op", table=name)
+    return found
+
+
+def _keys(
+    found: _Message, name: TableName | None, context: DecodeContext
+) -> tuple[tuple[str, ...], KeysOrigin] | tuple[None, None]:
+    """The key of the settings. A rowid finds rows without one: worse, for a row that moves gets another."""
+    keys = context.keys_of(name) if name is not None else ()
+    if keys:
+        return keys, "registry"
+    has_rowid = name is not None and found.meta.rowid and ROWID not in {*(found.data or ()), *(found.key or ())}
+    return ((ROWID,), "hidden_row_id") if has_rowid else (None, None)
+
+
+def _images(found: _Message, image: Image | None, op: Op, name: TableName | None) -> tuple[_Row | None, _Row | None]:
+    """The row before and after the change, as far as the message has them; only an update may have no columns."""
+    if image is None:
+        return None, None
+    is_update = op == "UPDATE" and image == "full"
+    if not isinstance(found.data, dict) or not (found.data or is_update):
+        raise Malformed(f"{found.meta.op[:40]} without a row", place="data", table=name)
+    if is_update:
+        return found.key or {}, found.data
+    return (found.data, None) if op == "DELETE" or image == "before_half" else (None, found.data)
+
+
+def _with_rowid(row: _Row | None, meta: _Meta) -> _Row | None:
+    return None if row is None else {**row, ROWID: Raw(msgspec.json.encode(meta.rowid))}
+
+
+def _order(meta: _Meta, message: RawMessage, context: DecodeContext, name: TableName | None) -> tuple[Sequence, Scope]:
+    """The place of the operation in the database's order, or in its partition's where the message does not tell it."""
+    scn, seq = _digits(meta.scn, "meta.scn", name), _digits(meta.seq, "meta.seq", name)
+    if scn is None or seq is None:
+        return Sequence(context.source_epoch, message.offset, 0), "partition"
+    if seq > _LARGEST_SEQ:
+        raise Malformed(f"{seq} is no number of an operation in its transaction", place="meta.seq", table=name)
+    return Sequence(context.source_epoch, scn, seq), "stream"
+
+
+def _digits(token: Raw | UnsetType, place: str, name: TableName | None) -> int | None:
+    """A number written as one or as text: of 14 digits and more, which a double would not tell apart."""
+    text = bytes(token or b"null")
+    if text in (b"null", b'""'):
+        return None
+    found = _DIGITS.fullmatch(text)
+    if found is None:
+        raise Malformed(f"{text.decode()[:40]} is no whole number", place=place, table=name)
+    return int(found[1] or found[2])
+
+
+def _time(text: str | UnsetType | None, place: str, name: TableName | None) -> int | None:
+    """A time in UTC, whether it says so or not."""
+    if not text:
+        return None
+    try:
+        return _read_time(text)
+    except ValueError:
+        raise Malformed(f"{text[:40]!r} is no time such as 2017-06-16T14:24:34", place=place, table=name) from None
+
+
+@lru_cache(maxsize=1024)
+def _read_time(text: str) -> int:
+    """Read a time; neighbours were made in the same second."""
+    if not _TIME.fullmatch(text):
+        raise ValueError
+    return int(datetime.fromisoformat(text.removesuffix("Z")).replace(tzinfo=UTC).timestamp() * 1000)
+
+
+def _problems(
+    name: TableName | None, image: Image | None, keys: tuple[str, ...] | None, identity: _Row | None, scope: Scope
+) -> tuple[str, ...]:
+    """What stands in the way; `identity` is the image by whose key the row is found."""
+    found = ["ORDER_FIELDS_MISSING"] if scope == "partition" else []
+    if name is None:
+        found.append("TABLE_UNKNOWN")
+    elif image is not None and keys is None:
+        found.append("KEYS_UNKNOWN")
+    elif keys is not None and not (identity or {}).keys() >= set(keys):
+        found.append("KEY_NOT_IN_IMAGE")
+    return tuple(found)
+
+
+def wire_form(wire_type: str | None) -> WireForm:
+    """Tell how values stand: text, or numbers of JSON, without a type. Oracle has no empty text but null."""
+    return EmptyIsNull()
+
+
+def untold(wire_type: str) -> None:
+    """No message tells the type of a column: one that nothing else tells is text."""

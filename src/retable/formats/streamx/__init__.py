@@ -1,0 +1,1 @@
+"""Records of DataWorks: in Kafka, and in DataHub."""

@@ -1,0 +1,201 @@
+"""The record of StreamX, the engine of DataWorks' Data Integration, as change events: one each.
+
+Two formats carry it: `streamx_json` to Kafka and `datahub_blob` into DataHub. What is in it and in which order its
+records stand is the same in both.
+"""
+
+from msgspec import UnsetType
+
+from retable.errors import BadValue, Malformed, MessageError, UnknownOperation
+from retable.formats.context import DecodeContext
+from retable.formats.image_text import key_text, read_image, write_image
+from retable.formats.streamx.envelope import ROWID, Payload, Row, Told, read_envelope, read_told
+from retable.model.event import Address, ChangeEvent, Image, Op, TableName
+from retable.model.message import RawMessage
+from retable.model.schema import GoldType
+from retable.model.schema_change import DropTable, NoChange, SchemaChange
+from retable.model.sequence import Sequence
+from retable.values.encodings import Base64, EpochMillis, Numeral, Text, Truth, Whole, WireForm
+from retable.values.mysql_form import changes_schema
+
+CANNOT_TELL = (
+    "A second full load: its rows have the same place in the order as those of the first, and lose. Rows that "
+    "went between the two stay.",
+    "Where a transaction ends: its begin and end name no rows.",
+    "Whether a DATE was a date, a wall clock or an instant, whether a DOUBLE was a decimal, digits below the "
+    "millisecond: statements and settings tell types, and what is lost upstream is lost.",
+    "Rows that a statement changes without a row event, as DROP PARTITION.",
+)
+_ROW_CHANGES: dict[tuple[str, bool, bool], tuple[Op, Image]] = {
+    ("INSERT", False, True): ("INSERT", "full"),
+    ("UPDATE_BEFOR", True, False): ("UPDATE", "before_half"),
+    ("UPDATE_BEFORE", True, False): ("UPDATE", "before_half"),
+    ("UPDATE_AFTER", False, True): ("UPDATE", "after_half"),
+    ("UPDATE_AFTER", True, True): ("UPDATE", "full"),
+    ("UPDATE", True, True): ("UPDATE", "full"),
+    ("DELETE", True, False): ("DELETE", "full"),
+}
+"""What an operation is, by whether its before and its after image are filled; no other filling has a meaning."""
+
+_OTHER_OPS: dict[str, Op] = {
+    **dict.fromkeys(("CREATE", "ALTER", "RENAME", "ERASE", "CINDEX", "DINDEX"), "DDL"),
+    "TRUNCATE": "TRUNCATE",
+    **dict.fromkeys(("TRANSACTION_BEGIN", "TRANSACTION_END"), "TRANSACTION"),
+    **dict.fromkeys(("QUERY", "GTID", "XACOMMIT", "XAROLLBACK"), "OTHER"),
+    "MHEARTBEAT": "HEARTBEAT",
+}
+_ROW_OPS = frozenset(op for op, _, _ in _ROW_CHANGES)
+_FULL_LOAD = -1
+
+
+def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
+    """Decode one message of either format: one row, half of an update, a statement or a note."""
+    if message.value is None:
+        raise Malformed("the message has no value, and DataWorks writes none without")
+    envelope = read_envelope(message.value)
+    told, payload = read_told(envelope, context.keys_of), envelope.payload
+    if payload.op in _ROW_OPS:
+        return [_row_change(payload, told, message, context)]
+    op = _OTHER_OPS.get(payload.op)
+    if op is None:
+        raise _refused(UnknownOperation, told, f"the operation {payload.op[:40]!r} is not known", "payload.op")
+    return [_other(payload, told, op, message, context)]
+
+
+def _other(payload: Payload, told: Told, op: Op, message: RawMessage, context: DecodeContext) -> ChangeEvent:
+    """A statement, which has a place in the order, or a note, which has none."""
+    text = payload.statement
+    if payload.op == "QUERY" and text is not None and changes_schema(text):
+        op = "DDL"
+    ordered = op in ("DDL", "TRUNCATE")
+    return ChangeEvent(
+        source_format=context.source_format,
+        source_system=told.system or context.source_system,
+        op=op,
+        op_raw=payload.op,
+        address=Address(message.topic, message.partition, message.offset),
+        database=told.database,
+        schema=told.schema,
+        table=told.table,
+        sequence=Sequence(context.source_epoch, _position(payload, told), 1) if ordered else None,
+        sequence_scope="stream" if ordered else None,
+        event_time_ms=_time(payload.timestamp.event_time),
+        process_time_ms=_time(payload.timestamp.system_time),
+        ddl_text=text,
+    )
+
+
+def _row_change(payload: Payload, told: Told, message: RawMessage, context: DecodeContext) -> ChangeEvent:
+    before, after = payload.before_row, payload.after_row
+    op, image = _operation(payload, told, before, after)
+    position = _position(payload, told)
+    if not told.listed:
+        raise _refused(Malformed, told, f"{payload.op} without the types of its columns", "schema.dataColumn")
+    return ChangeEvent(
+        source_format=context.source_format,
+        source_system=told.system or context.source_system,
+        op="READ" if op == "INSERT" and position == _FULL_LOAD else op,
+        op_raw=payload.op,
+        address=Address(message.topic, message.partition, message.offset),
+        database=told.database,
+        schema=told.schema,
+        table=told.table,
+        image=image,
+        keys=told.keys,
+        keys_origin=told.keys_origin,
+        before=_text(before, told, "before"),
+        after=_text(after, told, "after"),
+        sequence=Sequence(context.source_epoch, position, 0 if image == "before_half" else 1),
+        sequence_scope="stream",
+        event_time_ms=_time(payload.timestamp.event_time),
+        process_time_ms=_time(payload.timestamp.system_time),
+        column_types=told.types,
+        problems=told.problems,
+    )
+
+
+def _operation(payload: Payload, told: Told, before: Row | None, after: Row | None) -> tuple[Op, Image]:
+    found = _ROW_CHANGES.get((payload.op, before is not None, after is not None))
+    if found is None:
+        images = [name for name, row in (("before", before), ("after", after)) if row is not None]
+        text = f"{payload.op} with {' and '.join(images) if images else 'no'} image"
+        raise _refused(Malformed, told, text, "payload")
+    return found
+
+
+def _position(payload: Payload, told: Told) -> int:
+    position = payload.position
+    if position is None:
+        text = f"{payload.op} without its place in the order: there are no digits"
+        raise _refused(Malformed, told, text, "payload.sequenceId")
+    return position
+
+
+def _text(row: Row | None, told: Told, part: str) -> str | None:
+    """The text of an image, which has the columns that the message lists; what is missing there is not NULL."""
+    if row is None:
+        return None
+    if row.keys() != told.listed.keys():
+        raise _torn(row, told, f"payload.{part}.dataColumn")
+    return write_image(row if told.types is told.listed else {name: row[name] for name in row if name != ROWID})
+
+
+def _torn(row: Row, told: Told, place: str) -> MessageError:
+    missing = min(told.listed.keys() - row.keys(), default=None)
+    if missing is not None:
+        text = f"the column {missing[:100]!r}, which dataColumn lists, is not in the image"
+    else:
+        text = f"the column {min(row.keys() - told.listed.keys())[:100]!r} of the image is not in dataColumn"
+    touched = (key_text(read_image(write_image(row)), told.keys),) if told.keys else ()
+    return BadValue(text, place=place, table=told.name, keys=touched)
+
+
+def _time(milliseconds: int | UnsetType | None) -> int | None:
+    return milliseconds if milliseconds and milliseconds > 0 else None
+
+
+def _refused(kind: type[MessageError], told: Told, text: str, place: str) -> MessageError:
+    return kind(text, place=place, table=told.name)
+
+
+_FORMS: dict[str, WireForm] = {
+    "BOOLEAN": Truth(),
+    "LONG": Whole(),
+    "DOUBLE": Numeral(),
+    "DATE": EpochMillis(),
+    "BYTES": Base64(None),
+    "STRING": Text(),
+}
+_GOLD_TYPES: dict[str, GoldType] = {
+    "BOOLEAN": GoldType("boolean"),
+    "LONG": GoldType("long"),
+    "DOUBLE": GoldType("double"),
+    "DATE": GoldType("timestamp"),
+    "BYTES": GoldType("binary"),
+    "STRING": GoldType("string"),
+}
+
+
+def wire_form(wire_type: str | None) -> WireForm:
+    """Tell how values of a wire type stand in a message; what has none of the six types is text."""
+    return _FORMS.get(wire_type or "", Text())
+
+
+def untold(wire_type: str) -> GoldType | None:
+    """The gold type of a column that no statement told.
+
+    A DOUBLE may have been a DECIMAL. Its column is a double all the same, because a column has one type, and genuine
+    doubles have up to 17 digits: a value whose digits a double does not tell is rejected, until `types` or a statement
+    says decimal. A DATE may have been a date, a wall clock or an instant; each is a wall clock in `time_zone`.
+    """
+    return _GOLD_TYPES.get(wire_type)
+
+
+def implied(op_raw: str, table: TableName) -> SchemaChange | None:
+    """What a statement means that came without its text, where its operation alone says it."""
+    match op_raw:
+        case "ERASE":
+            return DropTable(table)
+        case "CINDEX" | "DINDEX":
+            return NoChange("index")
+    return None

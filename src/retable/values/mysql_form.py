@@ -1,0 +1,114 @@
+"""How values stand in text by their MySQL type, as DDL and Canal spell it."""
+
+import re
+
+from retable.values.encodings import (
+    Bits,
+    ClockTime,
+    Day,
+    Enum,
+    Exact,
+    Instant,
+    LabelSet,
+    Octets,
+    Real,
+    Text,
+    Untyped,
+    WallClock,
+    Whole,
+    WireForm,
+    Year,
+)
+
+_DDL = re.compile(
+    r"(?>\s|;|/\*(?!M?!).*?\*/|/\*M?!\d*|--(?=\s)[^\n]*|#[^\n]*)*+"
+    r"(?:create|alter|drop|rename|truncate|set\s+statement)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+_BASE = re.compile(r"\s*([a-z0-9_]*)", re.IGNORECASE)
+_BITS = {
+    **dict.fromkeys(("tinyint", "int1"), 8),
+    **dict.fromkeys(("smallint", "int2"), 16),
+    **dict.fromkeys(("mediumint", "middleint", "int3"), 24),
+    **dict.fromkeys(("int", "integer", "int4"), 32),
+    **dict.fromkeys(("bigint", "int8", "serial"), 64),
+}
+_UNSIGNED = re.compile(r"\b(?:unsigned|zerofill)\b", re.IGNORECASE)
+_ARGUMENTS = re.compile(r"\((.*)\)", re.DOTALL)
+_LABEL = re.compile(r"'((?:[^']|'')*)'")
+_NUMBER = re.compile(r"\s*[0-9]{1,3}\s*\Z")
+_TEXTS = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "nchar", "nvarchar", "character"})
+_OCTETS = frozenset(
+    {
+        *("varbinary", "tinyblob", "blob", "mediumblob", "longblob"),
+        *("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon"),
+        *("geometrycollection", "geomcollection"),
+    }
+)
+
+
+def changes_schema(text: str) -> bool:
+    """Say whether a statement changes a schema, as it begins behind blanks and comments.
+
+    Others that the log has are BEGIN, COMMIT or GRANT, and in front of row changes the statement that made them.
+    """
+    return _DDL.match(text) is not None
+
+
+def base_type(declared: str) -> str:
+    """The first word of a type in small letters: `int` of `INT(8) unsigned`."""
+    found = _BASE.match(declared)
+    return found[1].lower() if found else ""
+
+
+def unsigned_bits(declared: str) -> int | None:
+    """How many bits a whole number without a sign is stored in; None where a type is none."""
+    base = base_type(declared)
+    return _BITS.get(base) if base == "serial" or _UNSIGNED.search(declared) else None
+
+
+def mysql_form(declared: str) -> WireForm:
+    """Tell how values of a declared type stand: labels by themselves, bytes as Latin-1 characters.
+
+    Where precision, scale, length or labels are left out, what depends on them is taken as it comes.
+    """
+    found = _ARGUMENTS.search(declared)
+    arguments = found[1] if found else ""
+    numbers = [int(text) for text in arguments.split(",") if _NUMBER.match(text)]
+    base = base_type(declared)
+    if base in _BITS or base in ("bool", "boolean"):
+        return Whole()
+    match base:
+        case "year":
+            return Year()
+        case "bit":
+            return Bits(numbers[0] if numbers else None)
+        case "decimal" | "numeric" | "dec" | "fixed":
+            return Exact([*numbers, 0][1] if numbers else None)
+        case "float":
+            return Real(64 if len(numbers) == 1 and numbers[0] > 24 else 32)
+        case "double" | "real":
+            return Real(64)
+        case "date":
+            return Day()
+        case "datetime":
+            return WallClock()
+        case "timestamp":
+            return Instant()
+        case "time":
+            return ClockTime()
+        case "enum":
+            return Enum(_labels(arguments), by_number=False)
+        case "set":
+            return LabelSet(_labels(arguments), by_mask=False)
+        case "binary":
+            return Octets(numbers[0] if numbers else None)
+        case base if base in _OCTETS:
+            return Octets(None)
+        case base if base in _TEXTS or base == "json":
+            return Text()
+    return Untyped()
+
+
+def _labels(arguments: str) -> tuple[str, ...]:
+    return tuple(label.replace("''", "'") for label in _LABEL.findall(arguments))

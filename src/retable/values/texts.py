@@ -1,0 +1,250 @@
+"""Texts, labels and bytes of a message to values of gold."""
+
+import base64
+import re
+from binascii import unhexlify
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from retable.model.schema import GoldType
+from retable.values.encodings import (
+    Base64,
+    Convert,
+    Day,
+    EmptyIsNull,
+    Enum,
+    Exact,
+    Instant,
+    LabelSet,
+    Latin1Text,
+    Octets,
+    Shape,
+    Text,
+    Truth,
+    TurnedUuid,
+    Unread,
+    Untyped,
+    WallClock,
+    Whole,
+    refuse,
+)
+from retable.values.number_text import fit_whole, read_whole
+from retable.values.numbers import number_converter
+from retable.values.times import ValueRules, time_converter
+
+TextForm = (
+    Text | EmptyIsNull | Latin1Text | Truth | Enum | LabelSet | TurnedUuid | Octets | Base64 | Shape | Unread | Untyped
+)
+
+_HAS_SRID = 0x20000000
+_OF_A_VERSION = re.compile(r"[0-9a-f]{12}[1-8][0-9a-f]{3}[89ab][0-9a-f]{15}\Z", re.IGNORECASE)
+_ESCAPED = re.compile(r"\\([,\\])")
+_TRUTHS = {"true": True, "True": True, "1": True, "false": False, "False": False, "0": False}
+
+
+def text_converter(form: TextForm, gold: GoldType, rules: ValueRules) -> Convert:
+    """Compile texts, labels and bytes to a gold type. Text becomes whatever it spells in that type's usual form."""
+    match form:
+        case Text():
+            return _BYTES_OF[rules.binary_encoding] if gold.kind == "binary" else _spelled(WallClock(), gold, rules)
+        case Untyped(in_base64):
+            bytes_of = _base64(None) if in_base64 else _octets(None)
+            return bytes_of if gold.kind == "binary" else _spelled(Instant(), gold, rules)
+        case EmptyIsNull():
+            convert = text_converter(Text(), gold, rules)
+            return lambda text: convert(text) if text else None
+        case Latin1Text():
+            return _then(_latin1_as_utf8, text_converter(Text(), gold, rules))
+        case Enum():
+            if form.by_number and gold.kind in ("int", "long"):
+                return number_converter(Whole(), gold)
+            return _then(_label_reader(form), text_converter(Text(), gold, rules))
+        case LabelSet():
+            if form.by_mask and gold.kind in ("int", "long"):
+                return number_converter(Whole(), gold)
+            return _then(_labels_reader(form), text_converter(Text(), gold, rules))
+        case TurnedUuid():
+            return _then(_unturned, text_converter(Text(), gold, rules))
+        case Truth():
+            return _truth_converter(gold)
+        case Octets(length):
+            return _bytes(_octets(length), gold)
+        case Base64(length):
+            return _bytes(_base64(length), gold)
+        case Shape():
+            return _shape(form, gold)
+        case Unread(reason):
+            return _unread(reason)
+
+
+def _truth_converter(gold: GoldType) -> Convert:
+    """A truth is 1 or 0 in a small integer, as in MySQL's `tinyint(1)`; in a wider type it may stand for any number."""
+    match gold.kind:
+        case "boolean":
+            return _truth
+        case "int":
+            return lambda text: int(_truth(text))
+        case "string":
+            return lambda text: "true" if _truth(text) else "false"
+        case _:
+            return refuse("true or false")
+
+
+def _bytes(read: Callable[[str], bytes], gold: GoldType) -> Convert:
+    match gold.kind:
+        case "binary":
+            return read
+        case "string":
+            return lambda text: read(text).decode()
+        case _:
+            return refuse("a sequence of bytes")
+
+
+class _Shape(msgspec.Struct, gc=False):
+    wkb: str | None = None
+    srid: int | None = None
+
+
+_SHAPE = msgspec.json.Decoder(_Shape)
+
+
+def _shape(form: Shape, gold: GoldType) -> Convert:
+    """As text, a geometry stays the object that it came as."""
+    if gold.kind == "string":
+        return str
+    if gold.kind != "binary":
+        return refuse("a geometry")
+
+    def read(text: str) -> bytes:
+        try:
+            shape = _SHAPE.decode(text)
+        except msgspec.DecodeError as error:
+            raise ValueError("not an object of a WKB and its srid") from error
+        if shape.wkb is None or not 0 <= (shape.srid or 0) < 2**32:
+            raise ValueError("no WKB with an srid of 32 bits")
+        octets = base64.b64decode(shape.wkb, validate=True)
+        return (shape.srid or 0).to_bytes(4, "little") + octets if form.internal else _with_srid(octets, shape.srid)
+
+    return read
+
+
+def _with_srid(wkb: bytes, srid: int | None) -> bytes:
+    """Put an srid into WKB as PostGIS does (EWKB), where it has none and there is one."""
+    if not srid or len(wkb) < 5 or wkb[0] not in (0, 1):
+        return wkb
+    order: Literal["little", "big"] = "little" if wkb[0] else "big"
+    kind = int.from_bytes(wkb[1:5], order)
+    if kind & _HAS_SRID:
+        return wkb
+    return wkb[:1] + (kind | _HAS_SRID).to_bytes(4, order) + srid.to_bytes(4, order) + wkb[5:]
+
+
+def _unturned(text: str) -> str:
+    """Give a uuid as it stands; ValueError where zero bytes at its front may have been at its end.
+
+    That is where a uuid of a version and variant of RFC 9562 comes of it when they are put back.
+    """
+    digits = text.replace("-", "")
+    while digits.startswith("00") and digits.strip("0"):
+        digits = f"{digits[2:]}00"
+        if _OF_A_VERSION.match(digits):
+            raise ValueError("it may have been turned: the connector moves zero bytes from a uuid's end to its front")
+    return text
+
+
+def _unread(reason: str) -> Convert:
+    def convert(_: str) -> bytes:
+        raise ValueError(reason)
+
+    return convert
+
+
+def _spelled(zoned: WallClock | Instant, gold: GoldType, rules: ValueRules) -> Convert:
+    """Read text as what it spells; `zoned` is the form in which it spells a timestamptz."""
+    match gold.kind:
+        case "string" | "binary":
+            return str
+        case "boolean":
+            return _truth
+        case "int" | "long":
+            return number_converter(Whole(), gold)
+        case "decimal" | "float" | "double":
+            return number_converter(Exact(None), gold)
+        case "date":
+            return time_converter(Day(), gold, rules)
+        case "timestamp":
+            return time_converter(WallClock(), gold, rules)
+        case "timestamptz":
+            return time_converter(zoned, gold, rules)
+
+
+def _then(first: Callable[[str], str], second: Convert) -> Convert:
+    return lambda text: second(first(text))
+
+
+def _truth(text: str) -> bool:
+    if text not in _TRUTHS:
+        raise ValueError("not true, false, 1 or 0")
+    return _TRUTHS[text]
+
+
+def _latin1_as_utf8(text: str) -> str:
+    return text.encode("latin-1").decode()
+
+
+def _octets(length: int | None) -> Callable[[str], bytes]:
+    return lambda text: text.encode("latin-1").ljust(length or 0, b"\0")
+
+
+def _base64(length: int | None) -> Callable[[str], bytes]:
+    return lambda text: base64.b64decode(text, validate=True).ljust(length or 0, b"\0")
+
+
+_BYTES_OF: dict[str, Callable[[str], bytes]] = {"utf-8": str.encode, "base64": _base64(None), "hex": unhexlify}
+
+
+def _label_reader(form: Enum) -> Callable[[str], str]:
+    if form.escaped:
+        return lambda text: _known_escaped(text, form.labels)
+    if not form.by_number:
+        return lambda text: _known(text, form.labels)
+    if not form.labels:
+        return _no_labels
+    labels = ("", *form.labels)
+    fit = fit_whole(0, len(form.labels))
+    return lambda text: labels[fit(read_whole(text))]
+
+
+def _labels_reader(form: LabelSet) -> Callable[[str], str]:
+    if not form.by_mask:
+        return lambda text: ",".join(_known(label, form.labels) for label in text.split(","))
+    if not form.labels:
+        return _no_labels
+    fit = fit_whole(0, 2 ** len(form.labels) - 1)
+
+    def read(text: str) -> str:
+        mask = fit(read_whole(text))
+        return ",".join(label for bit, label in enumerate(form.labels) if mask >> bit & 1)
+
+    return read
+
+
+def _known(label: str, labels: tuple[str, ...]) -> str:
+    """A message that names no labels is believed; otherwise a label must be one of them, or MySQL's empty value."""
+    if label and labels and label not in labels:
+        raise ValueError(f"not one of {', '.join(map(repr, labels))}")
+    return label
+
+
+def _known_escaped(text: str, labels: tuple[str, ...]) -> str:
+    """Find a label that stands as it is, with its commas escaped, or in a list that escapes none."""
+    plain = _ESCAPED.sub(r"\1", text)
+    if text not in labels and plain in labels:
+        return plain
+    return text if f",{text}," in f",{','.join(labels)}," else _known(text, labels)
+
+
+def _no_labels(_: str) -> str:
+    raise ValueError("it stands for a label, and the message does not tell the labels")

@@ -1,0 +1,145 @@
+"""Dates and times as text, read exactly: what is no date, or no one instant, is a ValueError with its reason."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from retable.values.number_text import read_whole
+
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
+_CLOCK = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?)(?:(?<=\.[0-9]{6})([0-9]{1,3}))?\Z"
+)
+_SPAN = re.compile(r"-?[0-9]{2,3}:[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?\Z")
+_ZONED = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,9}))?(Z|[+-][0-9]{2}:?[0-9]{2})\Z"
+)
+_ZERO = re.compile(r"(?:0000-[0-9]{2}-[0-9]{2}|[0-9]{4}-00-[0-9]{2}|[0-9]{4}-[0-9]{2}-00)(?:[ T][0-9:.]+)?\Z")
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+_EPOCH = datetime.fromisoformat("1970-01-01")
+_MICROSECOND = timedelta(microseconds=1)
+_FIRST_MICRO, _LAST_MICRO = -62_135_596_800_000_000, 253_402_300_799_999_999
+MICROS_PER_DAY = 86_400_000_000
+
+
+def is_zero_date(text: str) -> bool:
+    """Say whether a date has year, month or day zero, which no calendar has and MySQL stores."""
+    return bool(_ZERO.match(text))
+
+
+def read_day(text: str) -> int:
+    """Read a date as days since 1970-01-01; years 1 to 9999 of the Gregorian calendar, also before 1582."""
+    if not _DAY.match(text):
+        raise ValueError("not a date such as 2026-03-01")
+    return date.fromisoformat(text).toordinal() - _EPOCH_DAY
+
+
+def read_wall_clock(text: str) -> int:
+    """Read a date and time of no zone as microseconds since 1970-01-01T00:00:00."""
+    return (_read(text) - _EPOCH) // _MICROSECOND
+
+
+def read_instant(zone: ZoneInfo) -> Callable[[str], int]:
+    """Read wall-clock times of a zone as microseconds since the epoch.
+
+    A time that the zone's clocks skipped or showed twice is no one instant, and is refused.
+    """
+    if zone.key == "UTC":
+        return read_wall_clock
+
+    def read(text: str) -> int:
+        wall = _read(text).replace(tzinfo=zone)
+        offset = wall.utcoffset()
+        if offset is None or offset != wall.replace(fold=1).utcoffset():
+            raise ValueError(f"the clocks of {zone.key} were changed then, so it is no one instant")
+        return (wall.replace(tzinfo=None) - _EPOCH) // _MICROSECOND - offset // _MICROSECOND
+
+    return read
+
+
+def wall_clock_of(zone: ZoneInfo) -> Callable[[int], int]:
+    """Give the wall clock that a zone shows at an instant."""
+
+    def show(instant: int) -> int:
+        at = (_EPOCH + instant * _MICROSECOND).replace(tzinfo=UTC).astimezone(zone)
+        return (at.replace(tzinfo=None) - _EPOCH) // _MICROSECOND
+
+    return show
+
+
+def read_epoch_millis(text: str) -> int:
+    """Read milliseconds since the epoch as microseconds since it; years 1 to 9999."""
+    return _of_a_year(read_whole(text) * 1000)
+
+
+def read_epoch_micros(text: str) -> int:
+    """Read microseconds since the epoch; years 1 to 9999."""
+    return _of_a_year(read_whole(text))
+
+
+def _of_a_year(micros: int) -> int:
+    if not _FIRST_MICRO <= micros <= _LAST_MICRO:
+        raise ValueError("not a point in time of the years 1 to 9999")
+    return micros
+
+
+def read_zoned(text: str) -> int:
+    """Read a time with its distance from UTC, as `2026-03-01T05:00:00.5+08:00`, as microseconds since the epoch."""
+    found = _ZONED.match(text)
+    if not found:
+        raise ValueError("not a date and time such as 2026-03-01T05:00:00.000000Z or 2026-03-01T13:00:00+08:00")
+    second, fraction, zone = found.groups("")
+    micros = read_wall_clock(second) + _whole_micros(int(fraction.ljust(9, "0")))
+    if zone == "Z":
+        return micros
+    hours, minutes = int(zone[:3]), int(zone[0] + zone[-2:])
+    if abs(hours) > 18 or abs(minutes) > 59:
+        raise ValueError(f"no clock is {zone} from UTC")
+    return _of_a_year(micros - (hours * 60 + minutes) * 60_000_000)
+
+
+def read_wall_ticks(text: str, digits: int) -> int:
+    """Read seconds since 1970-01-01T00:00:00 times ten to the `digits` as microseconds; years 1 to 9999."""
+    return _of_a_year(_whole_micros(read_whole(text) * 10 ** (9 - digits)))
+
+
+def read_days(text: str) -> int:
+    """Read a date that is written as days since 1970-01-01; years 1 to 9999."""
+    days = read_whole(text)
+    if not 1 <= days + _EPOCH_DAY <= date.max.toordinal():
+        raise ValueError("not a date of the years 1 to 9999")
+    return days
+
+
+def day_text(days: int) -> str:
+    """Write a date, `YYYY-MM-DD`."""
+    return date.fromordinal(days + _EPOCH_DAY).isoformat()
+
+
+def _whole_micros(nanos: int) -> int:
+    micros, rest = divmod(nanos, 1000)
+    if rest:
+        raise ValueError("it has digits below the microsecond; as a string it keeps them")
+    return micros
+
+
+def clock_text(micros: int) -> str:
+    """Write a wall clock, `YYYY-MM-DD HH:MM:SS[.fff[fff]]`."""
+    text = (_EPOCH + micros * _MICROSECOND).isoformat(" ", "microseconds")
+    return text.removesuffix("000").removesuffix(".000")
+
+
+def read_span(text: str) -> str:
+    """Check a time of day or a span, and give it as it is."""
+    if not _SPAN.match(text):
+        raise ValueError("not a time such as 23:59:59 or -838:59:59.000000")
+    return text
+
+
+def _read(text: str) -> datetime:
+    found = _CLOCK.match(text)
+    if not found:
+        raise ValueError("not a date and time such as 2026-03-01 05:00:00.000000")
+    _whole_micros(int(found[2] or 0))
+    return datetime.fromisoformat(found[1])

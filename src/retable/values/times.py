@@ -1,0 +1,189 @@
+"""Dates and times of a message to values of gold."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+from retable.errors import ZeroDate
+from retable.model.connector import DecimalMode, TimeMode
+from retable.model.policies import OnFarDate
+from retable.model.schema import GoldType
+from retable.values.encodings import (
+    ClockTime,
+    Convert,
+    Day,
+    EpochClock,
+    EpochMicros,
+    EpochMillis,
+    Instant,
+    Value,
+    WallClock,
+    refuse,
+)
+from retable.values.time_text import (
+    MICROS_PER_DAY,
+    clock_text,
+    is_zero_date,
+    read_day,
+    read_epoch_micros,
+    read_epoch_millis,
+    read_instant,
+    read_span,
+    read_wall_clock,
+    wall_clock_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRules:
+    """How a table's values are read where the message leaves it open.
+
+    `time_zone` is the zone of wall clocks that come without one or as an instant, `timestamp_zone` that of zoned
+    timestamps as text; `zero_date` is what a zero or partial date does, `far_date` one before the
+    year 1 or an infinite one, `binary_encoding` how text spells bytes.
+    `decimal_mode` and `time_mode` are how a connector of Debezium writes numbers and times, where no schema says it.
+    `system` is the database whose types the statements declare.
+    """
+
+    time_zone: str = "UTC"
+    timestamp_zone: str = "UTC"
+    zero_date: Literal["hold", "null", "string"] = "hold"
+    binary_encoding: Literal["utf-8", "base64", "hex"] = "utf-8"
+    decimal_mode: DecimalMode = "precise"
+    time_mode: TimeMode = "adaptive"
+    system: str = "mysql"
+    far_date: OnFarDate = "reject"
+
+
+TimeForm = Day | WallClock | Instant | ClockTime | EpochMillis | EpochMicros | EpochClock
+
+
+def time_converter(form: TimeForm, gold: GoldType, rules: ValueRules) -> Convert:
+    """Compile dates and times of a form to a gold type; as text they stay as the source wrote them.
+
+    An instant as a number is no text that anybody wrote: it is shown as the wall clock of `time_zone`.
+    """
+    match form:
+        case Day():
+            return _zero_dates(_day(gold, rules), gold, rules)
+        case WallClock():
+            return _zero_dates(_wall_clock(gold, rules), gold, rules)
+        case Instant():
+            return _zero_dates(_instant(gold, rules), gold, rules)
+        case ClockTime():
+            return read_span if gold.kind == "string" else refuse("a time of day")
+        case EpochMillis():
+            return _epoch(read_epoch_millis, gold, rules)
+        case EpochMicros():
+            return _zero_dates(_epoch(read_epoch_micros, gold, rules), gold, rules)
+        case EpochClock():
+            return _epoch_clock(rules) if gold.kind == "string" else refuse("a time of day")
+
+
+def _day(gold: GoldType, rules: ValueRules) -> Convert:
+    match gold.kind:
+        case "date":
+            return read_day
+        case "timestamp":
+            return lambda text: read_day(text) * MICROS_PER_DAY
+        case "timestamptz":
+            read = read_instant(ZoneInfo(rules.time_zone))
+            return lambda text: read(f"{text} 00:00:00")
+        case "string":
+            return _checked(read_day)
+        case _:
+            return refuse("a date")
+
+
+def _wall_clock(gold: GoldType, rules: ValueRules) -> Convert:
+    match gold.kind:
+        case "timestamp":
+            return read_wall_clock
+        case "timestamptz":
+            return read_instant(ZoneInfo(rules.time_zone))
+        case "date":
+            return lambda text: _midnight(read_wall_clock(text))
+        case "string":
+            return _checked(read_wall_clock)
+        case _:
+            return refuse("a date and time")
+
+
+def _instant(gold: GoldType, rules: ValueRules) -> Convert:
+    read, show = read_instant(ZoneInfo(rules.timestamp_zone)), wall_clock_of(ZoneInfo(rules.time_zone))
+    match gold.kind:
+        case "timestamptz":
+            return read
+        case "timestamp":
+            return lambda text: show(read(text))
+        case "date":
+            return lambda text: _midnight(show(read(text)))
+        case "string":
+            return _checked(read)
+        case _:
+            return refuse("a point in time")
+
+
+def _epoch(read: Callable[[str], int], gold: GoldType, rules: ValueRules) -> Convert:
+    show = wall_clock_of(ZoneInfo(rules.time_zone))
+    match gold.kind:
+        case "timestamptz":
+            return read
+        case "timestamp":
+            return lambda text: show(read(text))
+        case "date":
+            return lambda text: _midnight(show(read(text)))
+        case "string":
+            return lambda text: clock_text(show(read(text)))
+        case _:
+            return refuse("a point in time")
+
+
+def _epoch_clock(rules: ValueRules) -> Convert:
+    show = wall_clock_of(ZoneInfo(rules.time_zone))
+
+    def read(text: str) -> Value:
+        micros = show(read_epoch_millis(text))
+        if not 0 <= micros < MICROS_PER_DAY:
+            raise ValueError(f"it is no time of 1970-01-01 in {rules.time_zone}, but {clock_text(micros)}")
+        return clock_text(micros).partition(" ")[2]
+
+    return read
+
+
+def _midnight(micros: int) -> int:
+    days, rest = divmod(micros, MICROS_PER_DAY)
+    if rest:
+        raise ValueError("it has a time of day, which a date does not hold")
+    return days
+
+
+def _checked(read: Convert) -> Convert:
+    def check(text: str) -> Value:
+        read(text)
+        return text
+
+    return check
+
+
+def _zero_dates(convert: Convert, gold: GoldType, rules: ValueRules) -> Convert:
+    """A zero date fails to convert like any nonsense; only then is it looked at."""
+
+    def read(text: str) -> Value:
+        try:
+            return convert(text)
+        except ValueError:
+            if not is_zero_date(text):
+                raise
+        if rules.zero_date == "null":
+            return None
+        if gold.kind == "string":
+            return text
+        raise ZeroDate(
+            f"{text!r} is a date with a zero in it, which no {gold} holds; set `zero_date` of the table's settings to "
+            f'"null" or "string"',
+            value=text,
+        )
+
+    return read
