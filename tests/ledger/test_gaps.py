@@ -115,13 +115,15 @@ def test_the_tables_of_an_earlier_version_are_read_and_go_on(lake: Lake, setting
     assert {"first", "count"} <= set(lake.load("ops.ledger").schema().column_names)
 
 
-@given(st.lists(st.sampled_from(["", "object", "range"]), max_size=12), st.booleans())
+@given(st.lists(st.sampled_from(["", "object", "range", "partition"]), max_size=12), st.booleans())
 def test_windows_are_read_as_they_were_recorded(contents: list[str], is_topic: bool):
-    windows, reached = list[Window](), 0
+    windows, reached, partitions = list[Window](), 0, 1
     for number, content in enumerate(contents):
         objects = (SourceObject(number, f"o{number}", "e", 1),) if content == "object" else ()
         begin, reached = reached, reached + 3 * (content == "range")
-        ranges = (PartitionRange("t", 0, "", 0, begin, reached),) if is_topic else ()
+        partitions += content == "partition"
+        empty = (PartitionRange("t", number, "", 0, 0, 0) for number in range(1, partitions))
+        ranges = (PartitionRange("t", 0, "", 0, begin, reached), *empty) if is_topic else ()
         windows.append(Window("erp", number, hour(number), hour(number + 1), objects, NOW, ranges, 0))
     rows = [_record(stretch) for stretch in _stretches(windows)]
     assert [window for row in rows for window in _read("erp", dict(row))] == windows

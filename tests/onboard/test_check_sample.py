@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from formats.debezium_messages import POSTGRES, message, payload
+from formats.debezium_messages import POSTGRES, column, message, payload, with_schema
 from formats.events import canal
 from lakes import SettingsWriter
 from laws.test_snapshot_tables import declared, row, statement
@@ -57,6 +57,12 @@ def test_where_nothing_tells_a_type_it_is_unknown(check: Check) -> None:
     told = '[tables."shop.public.t"]\ntypes = { id = "long", c = "string" }\n'
     assert tables(check([change], "--json", settings=told))["shop.public.t"]["text_for_want_of_types"] == []
     assert "known" in check([statement(1, "create table t (id int primary key, c text)", "CREATE"), row(5)]).stdout
+
+
+def test_text_that_a_schema_part_tells_is_known(check: Check) -> None:
+    columns = [column("id", "int64"), column("c", "string")]
+    change = message(with_schema(payload(after={"id": 1, "c": "x"}, source=POSTGRES), columns), {"id": 1})
+    assert tables(check([change], "--json"))["shop.public.t"]["text_for_want_of_types"] == []
 
 
 def test_a_table_has_the_name_that_it_has_at_the_end(check: Check) -> None:
