@@ -12,7 +12,10 @@ from formats.events import canal
 from lakes import SettingsWriter
 from laws.test_snapshot_tables import declared, row, statement
 from laws.world import World, make_settings
+from published import publish
 from retable.cli.app import app
+from retable.ledger.catalog import open_lake
+from retable.model.event import TableName
 from retable.model.message import RawMessage
 
 SETTINGS = '\n[sources.shop]\nkind = "files"\nformat = "{}"\npath = "landing"\nlayout = "kafka_dump"\n'
@@ -110,6 +113,17 @@ def test_rows_that_do_not_fit_are_counted_with_one_reason(check: Check) -> None:
     assert len(replayed(messages).rejected) == 2
 
 
+def test_of_tables_that_go_into_one_each_has_its_own_rows_that_do_not_fit(check: Check) -> None:
+    made = [
+        statement(at, f"create table {name} (id int primary key, c int)", "CREATE", name)
+        for at, name in enumerate(("t1", "t2"), 1)
+    ]
+    goal = '[tables."shop.t[12]"]\nto = "shop.t"\nkeys = ["id"]\nshard_in_key = true\n'
+    result = check([*made, row(5, "t1", c="x"), row(6, "t2", c=1)], settings=goal)
+    assert result.stderr.count("rows do not fit") == 1
+    assert "shop.t1: 1 rows do not fit" in result.stderr
+
+
 def test_a_zero_date_would_hold_its_table(check: Check) -> None:
     types = {"id": "int", "d": "date"}
     made = canal(type="CREATE", isDdl=True, sql="create table t (id int primary key, d date)", data=None, offset=1)
@@ -145,6 +159,16 @@ def test_of_a_part_of_the_messages_no_hold_is_told_that_others_may_settle(check:
     assert tables(part)["shop.t"]["would_hold"] is None
     strange = statement(5, "alter table t frobnicate", "ALTER")
     assert tables(check([made, strange, *many], "--json"))["shop.t"]["would_hold"] is not None
+
+
+def test_where_gold_was_made_of_more_than_there_is_now_no_hold_is_told_that_the_rest_may_settle(
+    check: Check, write_settings: SettingsWriter
+) -> None:
+    made = statement(1, "create table t (id int primary key, c text)", "CREATE")
+    lost = statement(5, "alter table t drop column nothing", "ALTER")
+    lake = open_lake(write_settings(SETTINGS.format("debezium_json")))
+    publish(lake, TableName("shop", None, "other"), {"id": "int"}, [], source="shop")
+    assert tables(check([made, lost, row(9)], "--json"))["shop.t"]["would_hold"] is None
 
 
 def test_a_table_that_the_source_drops_says_so(check: Check) -> None:

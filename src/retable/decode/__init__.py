@@ -1,1 +1,1 @@
-"""Bytes to change events: one file per format, and the values that their images hold."""
+"""The second stage: a landed window becomes change events in silver, or goes to quarantine."""

@@ -115,7 +115,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
 
 def _statement(envelope: _Envelope, message: RawMessage, context: DecodeContext) -> ChangeEvent:
     """A statement; one that only stands before the rows that it changed, as MariaDB logs it, is a note."""
-    counts = envelope.is_ddl or (bool(envelope.sql) and changes_schema(envelope.sql or ""))
+    counts = envelope.is_ddl or changes_schema(envelope.sql or "")
     return ChangeEvent(
         source_format=NAME,
         source_system=context.source_system or "mysql",

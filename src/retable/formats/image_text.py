@@ -14,7 +14,7 @@ _TOKENS = msgspec.json.Decoder(dict[str, Raw])
 _STRING = msgspec.json.Decoder(str)
 _ENCODER = msgspec.json.Encoder()
 _NULL = Raw(b"null")
-_NUMBERS = frozenset(b"-0123456789"[at : at + 1] for at in range(11))
+_NUMBERS = frozenset(bytes([first]) for first in b"-0123456789")
 
 
 def read_image(text: str) -> dict[str, str | None]:

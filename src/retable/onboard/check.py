@@ -86,9 +86,11 @@ def check(lake: Lake, source: Source) -> Checked:
     imports = read_schema_imports(lake, source.name)
     events, messages, refused = _decode(lake, source, found)
     is_whole = not found.cut
-    tried = [each for each in try_out(lake, source, events, is_whole) if each.rows or each.history.final.columns]
-    left_out = _left_out(source, events)
     states = {s.identity: s for s in gold_states(lake).values() if s.source == source.name}
+    # What a source has now may be less than what gold was made of.
+    found_tables = try_out(lake, source, events, is_whole and not states)
+    tried = [each for each in found_tables if each.rows or each.history.final.columns]
+    left_out = _left_out(source, events)
     names = [part.name for each in tried if not each.is_left_out for _, part in each.history.parts()]
     clashes = _clashes(lake.settings, names)
     tables = [
@@ -176,7 +178,7 @@ def _tables(
             clashes.get(history.name),
             former,
             tried.stops if state is None or state.hold is None else None,
-            tried.refused,
+            tried.refused.get(label, {}),
             history.dropped,
         )
 

@@ -30,8 +30,8 @@ _SAMPLE = "sample"
 class Tried:
     """What one table of gold comes to. `keys` are those of the settings, statements or messages, () where none tells.
 
-    `stops` is why a run would hold it, `refused` counts by code the rows that do not fit, each with one reason. `open`
-    are the columns of which nothing tells a type, so that they are text.
+    `stops` is why a run would hold it, `refused` counts the rows that do not fit, by the shard that they are of and by
+    code, each with one reason. `open` are the columns of which nothing tells a type, so that they are text.
     """
 
     history: TableHistory
@@ -39,7 +39,7 @@ class Tried:
     rows: list[RowEvent]
     keys: tuple[str, ...] = ()
     stops: str | None = None
-    refused: dict[str, tuple[int, str]] = field(default_factory=dict)
+    refused: dict[str | None, dict[str, tuple[int, str]]] = field(default_factory=dict)
     open: tuple[str, ...] = ()
     is_left_out: bool = False
 
@@ -115,8 +115,9 @@ def _read(tried: Tried, rules: Rules, hold: Hold | None) -> None:
         try:
             reader.read(event)
         except MessageError as error:
-            count, first = tried.refused.get(error.code, (0, error.message))
-            tried.refused[error.code] = count + 1, first
+            refused = tried.refused.setdefault(event.shard, {})
+            count, first = refused.get(error.code, (0, error.message))
+            refused[error.code] = count + 1, first
         except TableError as error:
             tried.stops = tried.stops or f"{error.code} at {event.sequence}: {error.message}"
 
