@@ -38,11 +38,11 @@ from retable.errors import MessageError
 from retable.formats.context import DecodeContext, context_of
 from retable.formats.registry import FORMATS, decode_message
 from retable.land.bronze import to_batches
-from retable.land.files import list_objects
+from retable.land.objects.files import list_objects
 from retable.land.spark import land
-from retable.ledger.catalog import open_lake
-from retable.ledger.data_files import replace_files
-from retable.ledger.windows import record_windows
+from retable.ledger.lake.catalog import open_lake
+from retable.ledger.lake.data_files import replace_files
+from retable.ledger.windows.recording import record_windows
 from retable.model.message import RawMessage
 from retable.session import build_session, submit_conf
 from retable.settings.load import CATALOG, Settings, load_settings

@@ -24,11 +24,11 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from bench.replay.measure import megabytes, note, processor_seconds, ratio, seconds, show, table_bytes, timed
 from retable.land.due import look
-from retable.land.kafka import split_ranges
+from retable.land.kafka.messages import split_ranges
 from retable.land.spark import land
-from retable.ledger.catalog import Lake, open_lake
-from retable.ledger.tables import BRONZE
-from retable.ledger.windows import record_windows
+from retable.ledger.lake.catalog import Lake, open_lake
+from retable.ledger.lake.tables import BRONZE
+from retable.ledger.windows.recording import record_windows
 from retable.model.window import PartitionRange, Window
 from retable.session import build_session, stop_session
 from retable.settings.load import Settings, load_settings

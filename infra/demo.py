@@ -15,7 +15,7 @@ import demo_shop
 import demo_source
 import local_airflow
 from demo_show import STAGES, console, held_tables, show_gold, show_mart, show_watermark, show_windows
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.settings.load import Settings, load_settings
 from retable.settings.sources import SourceSettings
 

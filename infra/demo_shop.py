@@ -11,7 +11,7 @@ from pathlib import Path
 from retable.gold.names import gold_table
 from retable.gold.read import gold_states, read_rows
 from retable.gold.render import json_rows
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.model.event import TableName
 from retable.simulate import (
     ROW_KINDS,

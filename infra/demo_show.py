@@ -13,10 +13,10 @@ from retable.freshness.catalog import read_facts, tables_of
 from retable.freshness.gate import judge, spell
 from retable.freshness.watermark import partition_name
 from retable.gold.read import PublishedTable, list_gold
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_evidence, read_ledger
 from retable.ledger.rows import Stage
-from retable.ledger.windows import read_windows
+from retable.ledger.windows.recording import read_windows
 from retable.settings.sources import SourceSettings
 
 STAGES: tuple[Stage, ...] = ("land", "decode", "replay")

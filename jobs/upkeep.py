@@ -6,9 +6,9 @@ import sys
 from dataclasses import asdict
 from datetime import UTC, datetime
 
-from retable.exits import exiting
+from retable.exit_codes import exiting
 from retable.job import hold_lifeline
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.runs import counted
 from retable.session import build_session
 from retable.settings.load import load_settings

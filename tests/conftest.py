@@ -80,7 +80,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
 def lake_on_spark(spark: "SparkSession") -> Callable[["Settings"], "FreshLake"]:
     """Open the lake of the given settings, with a session of its own on the warm Spark."""
     from lakes import FreshLake
-    from retable.ledger.catalog import open_lake
+    from retable.ledger.lake.catalog import open_lake
     from retable.session import build_session
 
     def open_on_spark(settings: "Settings") -> FreshLake:

@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.tables import QUARANTINE, SILVER
 from retable.ledger.rows import EvidenceRow, LedgerRow, Stage
-from retable.ledger.tables import QUARANTINE, SILVER
-from retable.ledger.windows import record_windows
+from retable.ledger.windows.recording import record_windows
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.settings.load import Settings
 
 SettingsWriter = Callable[[str], Settings]

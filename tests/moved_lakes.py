@@ -12,8 +12,8 @@ from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import Table
 
-from retable.ledger.moved import plain
-from retable.ledger.relocate import Relocated, relocate_table
+from retable.ledger.relocation.addresses import plain
+from retable.ledger.relocation.tables import Relocated, relocate_table
 
 
 def files_below(folder: Path) -> dict[str, bytes]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from retable.gold.names import gold_column, gold_table
 from retable.gold.rows import sequence_type, to_column
 from retable.gold.state import SEQUENCE_COLUMN, GoldColumn, GoldState, to_properties
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.rows import TableState
 from retable.model.event import TableName
 from retable.model.schema import parse_gold_type

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from published import publish
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.model.event import TableName
 from retable.settings.load import Settings
 from truth import KNOWN, Known, differences

@@ -21,7 +21,7 @@ import postgres_text
 from retable.gold.names import Case, gold_column, gold_table
 from retable.gold.read import PublishedTable, list_gold, read_rows
 from retable.gold.render import json_rows
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.model.event import TableName
 from retable.printable import printable_json
 

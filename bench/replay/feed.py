@@ -16,11 +16,11 @@ from pyspark.sql import SparkSession
 
 from bench.replay.measure import processor_seconds
 from retable.decode.spark import decode
-from retable.land.files import list_objects
+from retable.land.objects.files import list_objects
 from retable.land.spark import land
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.rows import StageReport
-from retable.ledger.windows import record_windows
+from retable.ledger.windows.recording import record_windows
 from retable.replay.spark import replay
 from retable.session import build_session, submit_conf
 from retable.settings.load import CATALOG, Settings, load_settings

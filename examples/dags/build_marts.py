@@ -30,7 +30,7 @@ def build(proof: dict[str, Any]) -> int:
     import pyarrow as pa
 
     from retable.gold.read import read_as_of, read_cut
-    from retable.ledger.catalog import open_lake
+    from retable.ledger.lake.catalog import open_lake
     from retable.settings.load import load_settings
 
     lake = open_lake(load_settings(SETTINGS))

@@ -28,8 +28,8 @@ from retable_airflow.lakes import Reference, lake_of
 if TYPE_CHECKING:
     from retable.freshness.incidents import Event
     from retable.freshness.sla import Look
-    from retable.ledger.catalog import Lake
     from retable.ledger.incidents import Incident
+    from retable.ledger.lake.catalog import Lake
     from retable.settings.types import Notify
 
 _log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from airflow.sdk import Asset, AssetAlias, Context
 
 if TYPE_CHECKING:
     from retable.freshness.gate import SourceFacts
-    from retable.ledger.catalog import Lake
+    from retable.ledger.lake.catalog import Lake
 
 
 def cut_asset(source: str) -> Asset:

@@ -17,7 +17,7 @@ from retable_airflow.lakes import Reference, lake_of, reference_of, settings_of
 
 if TYPE_CHECKING:
     from retable.gold.state import GoldState
-    from retable.ledger.catalog import Lake
+    from retable.ledger.lake.catalog import Lake
     from retable.settings.load import Settings
 
 DOC = """\

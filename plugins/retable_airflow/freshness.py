@@ -22,7 +22,7 @@ from retable_airflow.looks import Looks
 
 if TYPE_CHECKING:
     from retable.freshness.gate import Standing
-    from retable.ledger.catalog import Lake
+    from retable.ledger.lake.catalog import Lake
 
 _GRACE = timedelta(minutes=5)
 """How long after its deadline the scheduler ends a sensor, should no triggerer run."""

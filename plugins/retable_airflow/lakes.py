@@ -13,7 +13,7 @@ from airflow.sdk import Variable
 from retable.settings.address import Address, to_address
 
 if TYPE_CHECKING:
-    from retable.ledger.catalog import Lake
+    from retable.ledger.lake.catalog import Lake
     from retable.settings.load import Settings
 
 Reference = Path | str
@@ -50,7 +50,7 @@ def settings_of(reference: Reference | None) -> "Settings":
 def lake_of(reference: Reference | None) -> Iterator["Lake"]:
     """Open the lake of these settings for as long as it is needed."""
     # Loading what reads a lake takes longer than a DAG file may, so nothing of it is loaded before it is needed.
-    from retable.ledger.catalog import open_lake
+    from retable.ledger.lake.catalog import open_lake
 
     # It says of every table that it reads files in its usual way: a task's log is for what the task has to say.
     logging.getLogger("pyiceberg.io").setLevel(logging.WARNING)

@@ -16,7 +16,7 @@ from retable_airflow.lakes import Reference, address_of, lake_of, settings_of
 if TYPE_CHECKING:
     from airflow.providers.openlineage.extractors import OperatorLineage
 
-    from retable.ledger.catalog import Lake
+    from retable.ledger.lake.catalog import Lake
     from retable.ledger.rows import Stage
     from retable.settings.sources import Source, SourceSettings
 
@@ -131,7 +131,7 @@ class _StageOperator(BaseOperator):
 
     def _skip_paused(self, window: str) -> None:
         """End a run of a source that the settings pause, and say so; a window that is recorded may still be run."""
-        from retable.ledger.windows import read_windows
+        from retable.ledger.windows.recording import read_windows
 
         source = settings_of(self.settings).source(self.source)
         if source.paused is None or "land" not in STAGES[self.job]:
@@ -163,8 +163,8 @@ class _StageOperator(BaseOperator):
         What is due is looked for only where the driver would look too: a worker may not reach a cluster's source.
         """
         from retable.land.due import record_due
-        from retable.ledger.empty import close_empty
-        from retable.ledger.windows import read_windows
+        from retable.ledger.windows.empty import close_empty
+        from retable.ledger.windows.recording import read_windows
 
         now = datetime.now(UTC)
         if runs_here() and "land" in STAGES[self.job]:

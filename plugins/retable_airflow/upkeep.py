@@ -10,7 +10,7 @@ from retable_airflow.act import ActOperator, check_conf
 from retable_airflow.lakes import Reference, reference_of, settings_of
 
 if TYPE_CHECKING:
-    from retable.ledger.catalog import Lake
+    from retable.ledger.lake.catalog import Lake
 
 DOC = """\
 Drops old windows where `retention` is set, compacts files, expires snapshots that no cut, tag or reader needs, and

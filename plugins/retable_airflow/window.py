@@ -14,7 +14,7 @@ from retable_airflow.differences import to_markdown, without_values
 from retable_airflow.lakes import Reference, lake_of, reference_of, settings_of
 
 if TYPE_CHECKING:
-    from retable.ledger.catalog import Lake
+    from retable.ledger.lake.catalog import Lake
     from retable.shadow.plan import Ask
 
 DOC = """\
@@ -227,7 +227,7 @@ def _promoted(lake: "Lake", context: Context) -> list[str]:
 
 def _compare(settings: Reference, context: Context) -> dict[str, Any]:
     """The differences as facts, and as the text that a person decides by."""
-    from retable.cli.shadow import difference_json, differences
+    from retable.cli.look_after.shadow import difference_json, differences
 
     with lake_of(settings) as lake:
         source = lake.settings.source(context["params"]["source"]).name

@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from threading import Thread
 
-from retable.exits import exiting
-from retable.ledger.catalog import open_lake
-from retable.ledger.faults import spark_explained
+from retable.exit_codes import exiting
+from retable.ledger.lake.catalog import open_lake
+from retable.ledger.lake.error_translation import spark_explained
 from retable.ledger.rows import StageReport
 from retable.ledger.runs import begin_run, end_run
 from retable.session import build_session

@@ -15,8 +15,8 @@ from feeding import EACH, Feed, at
 from lakes import SettingsWriter
 from published import publish
 from retable.errors import InvalidSetting
-from retable.ledger.catalog import open_lake
 from retable.ledger.incidents import read_incidents
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName

@@ -12,7 +12,7 @@ from airflow.sdk import DAG
 from feeding import EACH, Feed, at, name
 from lakes import SettingsWriter
 from published import publish
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.rows import CutRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName

@@ -12,7 +12,7 @@ from feeding import EACH, Feed
 from lakes import SettingsWriter
 from published import publish
 from retable.gold.read import find_gold
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.schema_history.history import Hold

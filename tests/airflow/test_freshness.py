@@ -14,7 +14,7 @@ from feeding import EACH, Feed, at, name
 from lakes import SettingsWriter
 from published import publish
 from retable.freshness import catalog
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.read import read_watermarks
 from retable.model.event import TableName
 from retable_airflow import freshness

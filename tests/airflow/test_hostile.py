@@ -18,7 +18,7 @@ from feeding import DAY, EACH, Feed, at, name
 from hostile.corpus import CANARY, NAMES, RENDERED, TEMPLATE, WORDS, is_obeyed
 from lakes import SettingsWriter
 from published import publish
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName

@@ -12,7 +12,7 @@ from airflow.sdk.exceptions import AirflowFailException
 
 from lakes import SettingsWriter
 from retable.errors import InvalidSetting
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.read import read_ledger
 from retable.settings.load import load_settings
 from retable_airflow.stage import schedule, window_of

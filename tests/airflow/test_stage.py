@@ -12,11 +12,11 @@ from airflow.sdk.exceptions import AirflowFailException, AirflowNotFoundExceptio
 
 import doors as test_doors
 from lakes import SettingsWriter
-from retable.land.files import list_objects
-from retable.ledger.catalog import Lake, open_lake
+from retable.land.objects.files import list_objects
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import LedgerRow, Stage, TableRow
-from retable.ledger.windows import read_windows, record_windows
+from retable.ledger.windows.recording import read_windows, record_windows
 from retable.ledger.write import append_rows
 from retable.settings.load import load_settings
 from retable_airflow import doors

@@ -17,7 +17,7 @@ from feeding import EACH, Feed, at, name
 from lakes import SettingsWriter
 from published import publish
 from retable.freshness.catalog import read_facts, tables_of
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.rows import LedgerRow, TableRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName

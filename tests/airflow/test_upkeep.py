@@ -14,7 +14,7 @@ import doors as test_doors
 from feeding import EACH, Feed
 from lakes import SettingsWriter
 from published import publish
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.rows import UpkeepRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName

@@ -17,7 +17,7 @@ import doors as test_doors
 from feeding import DAY, EACH, Feed, name
 from lakes import SettingsWriter
 from published import publish
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.model.event import TableName
 from retable.shadow.lake import shadow_lake
 from retable_airflow import doors, window

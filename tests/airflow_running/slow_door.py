@@ -9,7 +9,7 @@ from pathlib import Path
 
 from airflow.sdk import BaseOperator, Context
 
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.rows import EvidenceRow, LedgerRow
 from retable.ledger.write import append_rows
 from retable.model.window import window_start

@@ -12,7 +12,7 @@ import pytest
 from airflow_running.running import RunningAirflow
 from feeding import EACH, ORDERED, Feed, at, name
 from published import publish
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.rows import CutRow, TableRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName

@@ -9,7 +9,7 @@ import pytest
 from airflow_running.running import RunningAirflow
 from feeding import EACH, Feed
 from published import publish
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.schema_history.history import Hold

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from retable.gold.read import read_rows
 from retable.gold.render import json_rows
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_tables
 from retable.model.window import window_name
 from retable.settings.load import load_settings

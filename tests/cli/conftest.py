@@ -8,7 +8,7 @@ from typer.testing import CliRunner, Result
 
 from lakes import SettingsWriter
 from retable.cli.app import app
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.settings.load import Settings
 
 SOURCE = """

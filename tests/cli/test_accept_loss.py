@@ -7,7 +7,7 @@ from typer.testing import Result
 from feeding import EACH, Feed, at, name
 from freshness.test_catalog import fed
 from lakes import SettingsWriter
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.read import read_actions
 from retable.ledger.rows import LedgerRow
 from retable.ledger.write import append_rows

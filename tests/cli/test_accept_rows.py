@@ -7,7 +7,7 @@ from typer.testing import Result
 from feeding import EACH, name
 from freshness.test_catalog import changed, fed
 from lakes import SettingsWriter
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.read import read_actions
 
 TABLE = "gold_shop.orders"

@@ -12,7 +12,7 @@ from typing import Never
 import pytest
 from typer.testing import Result
 
-from retable.cli import look
+from retable.cli.look import gold as look
 from retable.cli.progress import Progress
 from retable.errors import BadValue, ConflictError, Fenced, NotFound, RetableError, Unbalanced
 from retable.settings.load import Settings

@@ -9,8 +9,8 @@ from typer.testing import Result
 from feeding import EACH, Feed, at, name
 from lakes import SettingsWriter
 from published import publish
-from retable.cli import fresh, why
-from retable.ledger.catalog import open_lake
+from retable.cli.look import fresh, why
+from retable.ledger.lake.catalog import open_lake
 from retable.model.event import TableName
 
 Retable = Callable[..., Result]

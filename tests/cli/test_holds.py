@@ -10,9 +10,9 @@ from typer.testing import Result
 
 from feeding import Feed
 from published import publish
-from retable.cli import holds
+from retable.cli.look_after import holds
 from retable.gold.read import find_gold
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_actions, read_decisions
 from retable.ledger.rows import StageReport
 from retable.model.event import TableName

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from typer.testing import Result
 
-from retable.cli import baseline, holds, run, shadow
 from retable.cli.arguments import instant
+from retable.cli.look_after import holds, shadow
+from retable.cli.run import baseline
+from retable.cli.run import stages as run
 from retable.freshness.catalog import reached_at
 from retable.gold.read import read_as_of, read_cut
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.session import build_session
 from retable.settings.load import CATALOG, Settings, load_settings
 

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import Result
 
 from published import publish
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.tables import OPS
 from retable.ledger.rows import CutRow, SchemaChangeRow
-from retable.ledger.tables import OPS
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence

@@ -12,13 +12,14 @@ import pytest
 from typer.testing import Result
 
 from feeding import Feed
-from retable.cli import quarantine, run
+from retable.cli.look_after import quarantine
+from retable.cli.run import stages as run
 from retable.errors import PositionsLost
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.tables import BRONZE, QUARANTINE
 from retable.ledger.quarantine import list_quarantined
 from retable.ledger.read import read_actions
 from retable.ledger.rows import StageReport
-from retable.ledger.tables import BRONZE, QUARANTINE
 
 Retable = Callable[..., Result]
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from typer.testing import Result
 
-from retable.ledger.catalog import close_lake, open_lake, runs_behind
-from retable.ledger.identity import RECORD
+from retable.ledger.lake.catalog import close_lake, open_lake, runs_behind
+from retable.ledger.lake.identity import RECORD
+from retable.ledger.lake.tables import OPS
 from retable.ledger.runs import counted
-from retable.ledger.tables import OPS
 from retable.settings.load import Settings
 
 Retable = Callable[..., Result]

@@ -12,12 +12,12 @@ from feeding import EACH, Feed, at, name
 from lakes import SettingsWriter
 from published import publish
 from retable.errors import NotKept
-from retable.ledger.catalog import open_lake
-from retable.ledger.kept import check_decodable, check_replayable, kept_from
+from retable.ledger.lake.catalog import open_lake
+from retable.ledger.lake.tables import BRONZE, OPS
 from retable.ledger.leases import LENGTH, Lease, standing_leases
 from retable.ledger.read import read_tables
+from retable.ledger.retained import check_decodable, check_replayable, kept_from
 from retable.ledger.rows import TableRow
-from retable.ledger.tables import BRONZE, OPS
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.upkeep.dropping import drop_silver, drop_whole

@@ -11,12 +11,12 @@ from typer.testing import Result
 
 from feeding import EACH, Feed, at
 from lakes import SettingsWriter
-from retable.cli import run
+from retable.cli.run import stages as run
 from retable.errors import Fenced
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_watermarks
 from retable.ledger.rows import LedgerRow, StageReport
-from retable.ledger.windows import read_windows
+from retable.ledger.windows.recording import read_windows
 from retable.ledger.write import append_rows
 
 Retable = Callable[..., Result]

@@ -9,8 +9,8 @@ from typer.testing import Result
 
 from feeding import EACH, Feed, name
 from lakes import SettingsWriter
-from retable.cli import shadow
-from retable.ledger.catalog import open_lake
+from retable.cli.look_after import shadow
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.rows import StageReport
 from retable.model.event import TableName
 from retable.shadow.lake import Shadow, finish

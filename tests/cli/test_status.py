@@ -12,10 +12,10 @@ from typer.testing import Result
 from feeding import EACH, Feed, at
 from lakes import SettingsWriter
 from published import publish
-from retable.cli import status
-from retable.ledger.catalog import Lake, open_lake
+from retable.cli.look import status
+from retable.ledger.lake.catalog import Lake, open_lake
+from retable.ledger.lake.tables import OPS, QUARANTINE
 from retable.ledger.rows import LedgerRow
-from retable.ledger.tables import OPS, QUARANTINE
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.schema_history.history import Hold

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import Result
 
 from published import publish
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.model.event import TableName
 
 Retable = Callable[..., Result]

@@ -13,9 +13,11 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
-from retable.cli import baseline, holds, quarantine, run, shadow, upkeep
 from retable.cli.app import app
-from retable.ledger import small_files
+from retable.cli.look_after import holds, quarantine, shadow, upkeep
+from retable.cli.run import baseline
+from retable.cli.run import stages as run
+from retable.ledger.lake import small_files
 from retable.printable import printable_json
 from retable.session import build_session
 from retable.settings.load import Settings

@@ -11,7 +11,7 @@ from faults.uninterrupted import NOW, Uninterrupted, assert_balanced, copy_lake,
 from retable.decode.spark import decode
 from retable.errors import Fenced
 from retable.gold.state import SEQUENCE_COLUMN
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.replay.spark import replay
 from retable.session import build_session
 from retable.settings.load import load_settings

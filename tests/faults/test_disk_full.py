@@ -13,7 +13,7 @@ from faults.uninterrupted import NOW, Uninterrupted, assert_balanced, gold, left
 from retable.decode.spark import decode
 from retable.errors import EnvironmentFault
 from retable.land.spark import land
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.replay.spark import replay
 from retable.session import build_session
 

@@ -16,7 +16,7 @@ from faults.uninterrupted import (
     rows,
 )
 from faults.victim import DATA_FILE, LAST_STEP
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.session import build_session
 
 LEAVING = (": expanded", ": deleted", ": before publishing")

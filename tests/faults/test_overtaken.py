@@ -6,7 +6,7 @@ import pytest
 
 from faults.uninterrupted import NOW, Uninterrupted, assert_balanced, left_behind, replay_again, rows
 from retable.errors import Fenced
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.replay.spark import replay
 from retable.session import build_session
 

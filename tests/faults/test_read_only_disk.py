@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from retable.cli.app import app
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
+from retable.ledger.lake.tables import OPS
 from retable.ledger.runs import begin_run, counted
-from retable.ledger.tables import OPS
 from retable.settings.load import load_settings
 
 SETTINGS = """

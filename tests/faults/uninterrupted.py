@@ -13,11 +13,11 @@ from pyspark.sql import SparkSession
 from retable.decode.spark import decode
 from retable.gold.read import list_gold, read_rows
 from retable.gold.render import json_rows
-from retable.land.files import list_objects
+from retable.land.objects.files import list_objects
 from retable.land.spark import land
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_cuts, read_ledger, read_tables, scan
-from retable.ledger.windows import record_windows
+from retable.ledger.windows.recording import record_windows
 from retable.replay.spark import replay
 from retable.session import build_session
 from retable.settings.load import Settings, load_settings

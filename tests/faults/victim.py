@@ -14,7 +14,7 @@ from pathlib import Path
 from subprocess import Popen
 from threading import Lock, Thread
 
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.replay.spark import replay
 from retable.session import build_session
 from retable.settings.load import load_settings

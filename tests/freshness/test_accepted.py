@@ -7,7 +7,7 @@ from freshness.test_catalog import ITEMS, ORDERS, fed
 from lakes import SettingsWriter
 from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import ask
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.quarantine import ACCEPT, list_quarantined, read_open
 from retable.ledger.rows import ActionRow
 from retable.ledger.write import append_rows

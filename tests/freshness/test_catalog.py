@@ -15,7 +15,7 @@ from retable.freshness.catalog import ask, record
 from retable.freshness.progress import Progress, read_progress, read_promises
 from retable.freshness.watermark import Line, Stamps, to_rows
 from retable.gold.state import from_properties, hold_json, to_properties
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_watermarks
 from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows

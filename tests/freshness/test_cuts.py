@@ -15,7 +15,7 @@ from retable.freshness.catalog import ask, reached_at, record
 from retable.freshness.cuts import first_whole
 from retable.gold.read import find_gold, read_as_of, read_cut
 from retable.gold.state import GoldState, from_properties, to_properties
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.rows import LedgerRow
 from retable.ledger.write import append_rows
 from retable.model.sequence import Sequence

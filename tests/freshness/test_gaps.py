@@ -14,10 +14,10 @@ from retable.freshness.gaps import ACCEPT_LOSS, Loss, find_losses
 from retable.freshness.sla import find_late
 from retable.gold.read import find_gold
 from retable.gold.state import from_properties, to_properties
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.read import read_watermarks
 from retable.ledger.rows import ActionRow, LedgerRow, Stage, TableRow
-from retable.ledger.windows import read_windows
+from retable.ledger.windows.recording import read_windows
 from retable.ledger.write import append_rows
 from retable.model.sequence import LOWEST, Sequence
 from retable.model.window import PartitionRange, Window

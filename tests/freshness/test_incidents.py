@@ -11,8 +11,8 @@ from lakes import SettingsWriter
 from retable.freshness.gate import Cause, Standing, Verdict
 from retable.freshness.incidents import PATIENCE, claim_key, due_to_tell, judge_incidents
 from retable.freshness.sla import Late
-from retable.ledger.catalog import open_lake
 from retable.ledger.incidents import Incident, change_incidents, read_incidents
+from retable.ledger.lake.catalog import open_lake
 
 NOW = datetime(2026, 3, 1, 6, 20, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

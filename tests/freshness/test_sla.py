@@ -10,7 +10,7 @@ from feeding import EACH, Feed, at
 from lakes import SettingsWriter
 from published import publish
 from retable.freshness.sla import Late, due_through, find_late, look_at, place_of
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName

@@ -22,9 +22,9 @@ from retable.gold.read import (
     snapshot_of_cut,
 )
 from retable.gold.render import json_rows
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
+from retable.ledger.lake.tables import OPS
 from retable.ledger.rows import CutRow
-from retable.ledger.tables import OPS
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence

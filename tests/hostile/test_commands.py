@@ -17,8 +17,10 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner, Result
 
 from hostile.corpus import CANARY, NAMES, NOBODY, RENDERED, WORDS, is_obeyed, messages, settings
-from retable.cli import baseline, holds, quarantine, run, shadow, upkeep
 from retable.cli.app import app
+from retable.cli.look_after import holds, quarantine, shadow, upkeep
+from retable.cli.run import baseline
+from retable.cli.run import stages as run
 from retable.session import build_session
 from retable.settings.load import Settings
 

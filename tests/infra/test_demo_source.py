@@ -15,7 +15,7 @@ import demo_shop
 import demo_source
 from lakes import SettingsWriter
 from published import publish
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.model.event import TableName
 from retable.settings.load import Settings, load_settings
 from retable.simulate import Truth, type_settings

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import zstandard
 
-from retable.land.layouts import read_messages
+from retable.land.objects.layouts import read_messages
 from retable.model.window import SourceObject
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from retable.land.bronze import to_batches
-from retable.ledger.tables import BRONZE
+from retable.ledger.lake.tables import BRONZE
 from retable.model.message import RawMessage
 
 AT = datetime(2026, 3, 1, 6, tzinfo=UTC)

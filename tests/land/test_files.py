@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from retable.errors import ConflictError, EnvironmentFault, InvalidSetting, NotFound, PositionsLost
-from retable.land.files import check_object, list_objects
+from retable.land.objects.files import check_object, list_objects
 from retable.model.window import SourceObject
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from retable.land.layouts import read_messages
+from retable.land.objects.layouts import read_messages
 from retable.model.message import RawMessage
 from retable.model.window import SourceObject
 from retable.settings.load import Settings

@@ -11,7 +11,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retable.land.lines import Bounds, Damage, Line, read_content, read_lines
+from retable.land.objects.lines import Bounds, Damage, Line, read_content, read_lines
 
 WIDE = Bounds(unpacked=1 << 40, ratio=1 << 20, lines=1 << 40)
 

@@ -15,7 +15,8 @@ from typing import Any
 from laws import story as told
 from laws.world import Gold
 from retable import simulate
-from retable.simulate import debezium_json, lindorm_debezium, streamx_json
+from retable.simulate.streams import lindorm_debezium, streamx_json
+from retable.simulate.streams.debezium import json as debezium_json
 
 KEPT = Path(__file__).parent / "kept"
 _OPTIONS = (streamx_json.Options, debezium_json.Options, lindorm_debezium.Options)

@@ -16,7 +16,8 @@ from laws.world import Crash, Gold
 from retable.gold.state import GoldState
 from retable.model.message import RawMessage
 from retable.simulate import FORMATS as SIMULATED
-from retable.simulate import Delivery, streamx_json
+from retable.simulate import Delivery
+from retable.simulate.streams import streamx_json
 
 
 class Lake(Protocol):

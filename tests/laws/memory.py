@@ -14,7 +14,7 @@ from retable.gold.evolve import Evolution, Field
 from retable.gold.rows import to_values
 from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN, GoldState, from_properties
 from retable.gold.store import Columns, Halves, Late, Record, Standing
-from retable.ledger.tables import SILVER
+from retable.ledger.lake.tables import SILVER
 from retable.model.event import ChangeEvent, TableName
 from retable.model.partitioning import PartitionField
 from retable.model.sequence import Sequence

@@ -15,10 +15,10 @@ from retable.decode.spark import decode
 from retable.gold.read import gold_states, list_gold, read_rows
 from retable.gold.render import json_rows
 from retable.gold.state import GoldState
-from retable.land.files import list_objects
+from retable.land.objects.files import list_objects
 from retable.land.spark import land
-from retable.ledger.catalog import Lake, open_lake
-from retable.ledger.windows import record_windows
+from retable.ledger.lake.catalog import Lake, open_lake
+from retable.ledger.windows.recording import record_windows
 from retable.model.message import RawMessage
 from retable.replay.spark import rebuild, replay
 from retable.session import build_session

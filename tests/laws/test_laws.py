@@ -13,7 +13,9 @@ from laws.story import FORMATS, SUPPORTED, Options, Story, differences, tell
 from laws.world import Crash, World
 from retable.decode.silver import events_to_batch, rows_to_events
 from retable.simulate import FORMATS as SIMULATED
-from retable.simulate import HELD_KINDS, ROW_KINDS, Delivery, Record, debezium_json, lindorm_debezium, streamx_json
+from retable.simulate import HELD_KINDS, ROW_KINDS, Delivery, Record
+from retable.simulate.streams import lindorm_debezium, streamx_json
+from retable.simulate.streams.debezium import json as debezium_json
 
 LAW = settings(
     max_examples=EXAMPLES,

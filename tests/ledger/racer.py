@@ -5,9 +5,9 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from retable.land.files import list_objects
-from retable.ledger.catalog import open_lake
-from retable.ledger.windows import record_windows
+from retable.land.objects.files import list_objects
+from retable.ledger.lake.catalog import open_lake
+from retable.ledger.windows.recording import record_windows
 from retable.settings.load import load_settings
 
 settings = load_settings(Path(sys.argv[1]))

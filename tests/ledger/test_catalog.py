@@ -14,9 +14,9 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.schema import CreateTable
 
 from retable.errors import ConflictError, DamagedFile, EnvironmentFault, NotFound, SparkDied, Unavailable
-from retable.ledger.catalog import Lake, open_lake
-from retable.ledger.faults import explained, spark_explained
-from retable.ledger.tables import OPS
+from retable.ledger.lake.catalog import Lake, open_lake
+from retable.ledger.lake.error_translation import explained, spark_explained
+from retable.ledger.lake.tables import OPS
 from retable.settings.catalogs import PostgresCatalog
 from retable.settings.storage import Bucket
 

@@ -21,9 +21,9 @@ from retable.errors import DamagedFile
 from retable.gold.iceberg.files import write_parts
 from retable.gold.iceberg.key_rows import find_rows
 from retable.gold.iceberg.parted import Parted
-from retable.ledger.catalog import open_lake
-from retable.ledger.data_files import FileReader, PartitionWriter
-from retable.ledger.small_files import read_rows
+from retable.ledger.lake.catalog import open_lake
+from retable.ledger.lake.data_files import FileReader, PartitionWriter
+from retable.ledger.lake.small_files import read_rows
 
 ROWS, PLACES = 400, 150
 COLUMNS = pa.schema(

@@ -14,11 +14,11 @@ import pytest
 
 from lakes import SettingsWriter
 from retable.errors import CatalogMismatch
-from retable.ledger.catalog import Lake, close_lake, open_lake, open_lake_to_read, runs_behind
-from retable.ledger.identity import LAYOUT, RECORD, read_record
+from retable.ledger.lake.catalog import Lake, close_lake, open_lake, open_lake_to_read, runs_behind
+from retable.ledger.lake.identity import LAYOUT, RECORD, read_record
+from retable.ledger.lake.tables import OPS
+from retable.ledger.lake.warehouse import LAKE_TABLE, NAME_PROPERTY, Warehouse
 from retable.ledger.runs import begin_run, counted
-from retable.ledger.tables import OPS
-from retable.ledger.warehouse import LAKE_TABLE, NAME_PROPERTY, Warehouse
 from retable.settings.load import Settings, load_settings
 
 ACTION = {"source": "erp", "action": "look", "target": "erp", "reason": "", "who": "me", "recorded_at": None}

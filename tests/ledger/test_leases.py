@@ -13,9 +13,9 @@ import pytest
 
 import retable
 from retable.errors import Leased, Unavailable
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
+from retable.ledger.lake.tables import OPS
 from retable.ledger.leases import LENGTH, Lease, Purpose, end_leases, leased, standing_leases
-from retable.ledger.tables import OPS
 
 NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)
 

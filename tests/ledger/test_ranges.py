@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from lakes import SettingsWriter
 from retable.errors import InvalidSetting, PositionsLost
-from retable.ledger.catalog import open_lake
-from retable.ledger.ranges import Address, FoundLog, FoundPartition, Stamped, plan_ranges
-from retable.ledger.tables import OPS
-from retable.ledger.windows import read_windows, record_windows
+from retable.ledger.lake.catalog import open_lake
+from retable.ledger.lake.tables import OPS
+from retable.ledger.windows.positions import Address, FoundLog, FoundPartition, Stamped, plan_ranges
+from retable.ledger.windows.recording import read_windows, record_windows
 from retable.model.window import PartitionRange, Window
 from retable.settings.load import Settings
 from retable.settings.sources import KafkaSource

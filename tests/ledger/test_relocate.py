@@ -19,8 +19,8 @@ from pyiceberg.types import DateType, DecimalType, LongType, NestedField, String
 
 from moved_lakes import copied, files_below, metadata_below, newest, registered, relocate
 from retable.errors import EnvironmentFault, InvalidSetting, NotFound
-from retable.ledger.catalog import open_lake
-from retable.ledger.relocate import Relocated, addresses, relocate_table
+from retable.ledger.lake.catalog import open_lake
+from retable.ledger.relocation.tables import Relocated, addresses, relocate_table
 
 COLUMNS = Schema(
     NestedField(1, "id", LongType()),

@@ -9,9 +9,9 @@ from pyiceberg.expressions import AlwaysTrue, And, EqualTo, GreaterThanOrEqual, 
 from pyiceberg.expressions.literals import literal
 
 from retable.errors import DamagedFile
-from retable.ledger import small_files
-from retable.ledger.catalog import open_lake
-from retable.ledger.small_files import read_rows
+from retable.ledger.lake import small_files
+from retable.ledger.lake.catalog import open_lake
+from retable.ledger.lake.small_files import read_rows
 
 
 def equal(column, value):

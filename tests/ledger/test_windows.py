@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import retable
 from retable.errors import ConflictError, InvalidSetting, NotFound
-from retable.ledger import windows as door
-from retable.ledger.catalog import Lake, open_lake
-from retable.ledger.plan import FoundObject, plan_windows
-from retable.ledger.windows import find_window, read_windows, record_windows
+from retable.ledger.lake.catalog import Lake, open_lake
+from retable.ledger.windows import recording as door
+from retable.ledger.windows.objects import FoundObject, plan_windows
+from retable.ledger.windows.recording import find_window, read_windows, record_windows
 from retable.model.window import Window
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from retable.errors import InvalidSetting
-from retable.onboard.databases import read_address
+from retable.onboard.schema.databases import read_address
 
 
 @pytest.mark.parametrize(

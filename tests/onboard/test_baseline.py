@@ -17,13 +17,14 @@ from retable.ledger.rows import BaselineRow
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.onboard.baseline import Target, piece_events
-from retable.onboard.copies import Copy
-from retable.onboard.key_spelling import spelling_in_copy
-from retable.simulate import ROW_KINDS, Delivery, streamx_json
+from retable.onboard.baseline.copies import Copy
+from retable.onboard.baseline.key_spelling import spelling_in_copy
+from retable.onboard.baseline.pieces import Target, piece_events
+from retable.simulate import ROW_KINDS, Delivery
 from retable.simulate.columns import Column
 from retable.simulate.database import Table
 from retable.simulate.settings import gold_type
+from retable.simulate.streams import streamx_json
 
 ARROW = {
     "int": (pa.int32(), GoldType("int")),

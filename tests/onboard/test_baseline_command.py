@@ -11,8 +11,8 @@ from typer.testing import CliRunner, Result
 from lakes import SettingsWriter
 from onboard.schemas import many_dump
 from retable.cli.app import app
-from retable.cli.baseline import find_table, target_of
-from retable.ledger.catalog import Lake, open_lake
+from retable.cli.run.baseline import find_table, target_of
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_baselines
 from retable.model.event import TableName
 from retable.model.sequence import Sequence

@@ -16,25 +16,26 @@ from laws.world import FIRST, HOUR, NOW
 from onboard.schemas import shops_dump
 from onboard.test_baseline import copied
 from retable.decode.spark import decode
-from retable.land.objects import objects_of
+from retable.land.objects.source import objects_of
 from retable.land.spark import land
 from retable.ledger.read import read_baselines
-from retable.ledger.windows import record_windows
+from retable.ledger.windows.recording import record_windows
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import LOWEST, Sequence
 from retable.model.window import window_name
-from retable.onboard.baseline import Target, land_baseline
-from retable.onboard.copies import CsvForm, open_copy
-from retable.onboard.dumps import read_dump
-from retable.onboard.imports import plan_import
+from retable.onboard.baseline.copies import CsvForm, open_copy
+from retable.onboard.baseline.pieces import Target, land_baseline
+from retable.onboard.schema.dumps import read_dump
+from retable.onboard.schema.imports import plan_import
 from retable.replay.spark import replay_piece
 from retable.shadow.difference import compare_shadow
 from retable.shadow.lake import shadow_lake
 from retable.shadow.plan import check_ask
 from retable.shadow.spark import build, promote
-from retable.simulate import ROW_KINDS, Delivery, deliver, simulate, streamx_json
+from retable.simulate import ROW_KINDS, Delivery, deliver, simulate
 from retable.simulate.designs import DESIGNS
+from retable.simulate.streams import streamx_json
 from retable.verify.bronze import against_bronze
 from retable.verify.rows import Share
 

@@ -12,8 +12,9 @@ from typer.testing import CliRunner, Result
 from lakes import SettingsWriter
 from onboard.schemas import shops_dump
 from retable.cli.app import app
-from retable.simulate import ROW_KINDS, Delivery, datahub_tuple, deliver, simulate, write_objects
+from retable.simulate import ROW_KINDS, Delivery, deliver, simulate, write_objects
 from retable.simulate.designs import DESIGNS
+from retable.simulate.streams import datahub_tuple
 
 SOURCE = """
 [sources.shop]

@@ -14,7 +14,7 @@ from laws.test_snapshot_tables import declared, row, statement
 from laws.world import World, make_settings
 from published import publish
 from retable.cli.app import app
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.model.event import TableName
 from retable.model.message import RawMessage
 

@@ -12,10 +12,10 @@ import pytest
 from lakes import SettingsWriter
 from published import publish
 from retable.errors import EnvironmentFault, InvalidSetting, NotFound
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.model.event import TableName
 from retable.model.schema import GoldType
-from retable.onboard.copies import Copy, CsvForm, open_copy
+from retable.onboard.baseline.copies import Copy, CsvForm, open_copy
 from retable.values.baseline_form import baseline_type, baseline_wire
 
 CSV = CsvForm()

@@ -8,9 +8,9 @@ import pytest
 from onboard.schemas import genuine, genuine_dump, many, many_dump
 from retable.errors import InvalidSetting
 from retable.model.event import TableName
-from retable.onboard.dumps import read_dump, read_mysql, read_oracle
-from retable.onboard.schema import Schema
-from retable.onboard.script import MYSQL, PIECE, Piece, split
+from retable.onboard.schema.dumps import read_dump, read_mysql, read_oracle
+from retable.onboard.schema.script import MYSQL, PIECE, Piece, split
+from retable.onboard.schema.tables import Schema
 
 EMP = """
   CREATE TABLE "HR"."EMP"

@@ -11,15 +11,16 @@ from laws.story import as_the_source_shows, shown
 from laws.world import FIRST, HOUR, NOW
 from onboard.schemas import shop, shops_dump
 from retable.decode.spark import decode
-from retable.land.files import list_objects
+from retable.land.objects.files import list_objects
 from retable.land.spark import land
-from retable.ledger.windows import record_windows
+from retable.ledger.windows.recording import record_windows
 from retable.ledger.write import append_rows
 from retable.model.sequence import LOWEST
-from retable.onboard.dumps import read_dump
-from retable.onboard.imports import plan_import
-from retable.simulate import ROW_KINDS, Delivery, History, deliver, simulate, streamx_json
+from retable.onboard.schema.dumps import read_dump
+from retable.onboard.schema.imports import plan_import
+from retable.simulate import ROW_KINDS, Delivery, History, deliver, simulate
 from retable.simulate.designs import DESIGNS
+from retable.simulate.streams import streamx_json
 from retable.verify.bronze import against_bronze
 from retable.verify.rows import Share
 

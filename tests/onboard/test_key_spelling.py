@@ -7,18 +7,18 @@ import pytest
 
 from lakes import SettingsWriter
 from onboard.test_baseline import ARROW
-from retable.cli.baseline import KnownTable, target_of
+from retable.cli.run.baseline import KnownTable, target_of
 from retable.gold.state import GoldColumn, GoldState
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import LOWEST, Sequence
-from retable.onboard.baseline import Target, piece_events
-from retable.onboard.copies import Copy
-from retable.onboard.dumps import read_mysql
-from retable.onboard.imports import plan_import
-from retable.onboard.key_spelling import Spelling, spelling_of, spellings
+from retable.onboard.baseline.copies import Copy
+from retable.onboard.baseline.key_spelling import Spelling, spelling_of, spellings
+from retable.onboard.baseline.pieces import Target, piece_events
+from retable.onboard.schema.dumps import read_mysql
+from retable.onboard.schema.imports import plan_import
 
 TABLE = TableName("shop", None, "t")
 SOURCE = """

@@ -10,13 +10,13 @@ from lakes import SettingsWriter
 from laws.world import NOW
 from retable.decode.silver import events_to_batch
 from retable.formats.registry import FORMATS
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.write import append_rows
 from retable.model.event import Address, ChangeEvent, Scope
 from retable.model.sequence import LOWEST, Sequence
-from retable.onboard.dumps import read_mysql
-from retable.onboard.imports import plan_import
 from retable.onboard.ordering import INSIDE_PARTITIONS, scope_of
+from retable.onboard.schema.dumps import read_mysql
+from retable.onboard.schema.imports import plan_import
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

@@ -10,13 +10,13 @@ import pytest
 from lakes import SettingsWriter
 from laws.world import NOW
 from retable.errors import InvalidSetting
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_baselines
 from retable.ledger.rows import BaselineRow
 from retable.model.event import TableName
 from retable.model.sequence import Sequence, parse_sequence
-from retable.onboard.baseline import Target, begun_at, land_baseline
-from retable.onboard.copies import CsvForm, open_copy
+from retable.onboard.baseline.copies import CsvForm, open_copy
+from retable.onboard.baseline.pieces import Target, begun_at, land_baseline
 
 TARGET = Target("shop", "canal_json", TableName("shop", None, "t"), Sequence(0, 7, 0), ("topic", 0), ("id",))
 SOURCE = """

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retable.ledger.ranges import FoundPartition
+from retable.ledger.windows.positions import FoundPartition
 from retable.onboard.sampling import some_of, spread
 
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 from lakes import SettingsWriter
 from onboard.schemas import many, many_dump
 from retable.cli.app import app
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_actions
 from retable.model.sequence import LOWEST, Sequence
 from retable.replay.inputs.imports import read_schema_imports

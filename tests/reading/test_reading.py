@@ -15,10 +15,10 @@ from reading.engines import ENGINES
 from retable.decode.spark import decode
 from retable.gold.names import gold_column
 from retable.gold.read import list_gold, snapshot_of_cut
-from retable.land.files import list_objects
+from retable.land.objects.files import list_objects
 from retable.land.spark import land
-from retable.ledger.catalog import open_lake
-from retable.ledger.windows import record_windows
+from retable.ledger.lake.catalog import open_lake
+from retable.ledger.windows.recording import record_windows
 from retable.replay.spark import replay
 from retable.session import build_session
 from retable.settings.load import load_settings

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from faults.shop_lake import ShopLake, use_warm_spark
-from retable.cli import upkeep
+from retable.cli.look_after import upkeep
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ import pytest
 
 from retable.fold.fold import Reject
 from retable.gold.state import GoldState
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_cuts, read_schema_changes
 from retable.ledger.rows import LedgerRow, TableState
 from retable.ledger.write import append_rows

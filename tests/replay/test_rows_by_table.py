@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retable.ledger.tables import SILVER
+from retable.ledger.lake.tables import SILVER
 from retable.model.event import TableName
 from retable.replay.batch import bulk
 from retable.replay.batch.bulk import by_table, read_events

@@ -10,10 +10,10 @@ from datetime import datetime
 
 from retable.decode.spark import decode
 from retable.errors import RetableError
-from retable.exits import exit_code
+from retable.exit_codes import exit_code
 from retable.land.spark import record_and_land
-from retable.ledger.catalog import open_lake
-from retable.ledger.faults import spark_explained
+from retable.ledger.lake.catalog import open_lake
+from retable.ledger.lake.error_translation import spark_explained
 from retable.ledger.rows import StageReport
 from retable.replay.spark import replay
 from retable.session import build_session

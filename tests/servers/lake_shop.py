@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import demo_shop
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.settings.load import Settings, load_settings
 from servers.stores import REGION, client
 
@@ -84,8 +84,8 @@ class LakeShop:
         return self.folder / "retable.toml"
 
     def windows(self) -> list[str]:
-        from retable.land.files import list_objects
-        from retable.ledger.windows import record_windows
+        from retable.land.objects.files import list_objects
+        from retable.ledger.windows.recording import record_windows
 
         source = self.settings.source("shop")
         end = FIRST + timedelta(hours=demo_shop.HOURS)

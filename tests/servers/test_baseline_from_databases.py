@@ -13,18 +13,18 @@ import pytest
 import sqlalchemy as sa
 from typer.testing import CliRunner, Result
 
-from retable.cli import baseline
 from retable.cli.app import app
+from retable.cli.run import baseline
 from retable.errors import InvalidSetting, NotFound
 from retable.gold.render import json_rows
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_baselines
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.onboard import database_copies
-from retable.onboard.baseline import Target, land_baseline
-from retable.onboard.copies import Copy
-from retable.onboard.database_copies import open_table
+from retable.onboard.baseline import database_copies
+from retable.onboard.baseline.copies import Copy
+from retable.onboard.baseline.database_copies import open_table
+from retable.onboard.baseline.pieces import Target, land_baseline
 from retable.session import build_session
 from retable.settings.load import Settings, load_settings
 from servers.processes import Process

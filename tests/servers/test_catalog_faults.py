@@ -14,9 +14,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from retable.errors import ConflictError, EnvironmentFault, NotFound, RetableError, Unavailable
-from retable.exits import exit_code
-from retable.ledger.catalog import Lake, open_lake
-from retable.ledger.windows import read_windows, record_windows
+from retable.exit_codes import exit_code
+from retable.ledger.lake.catalog import Lake, open_lake
+from retable.ledger.windows.recording import read_windows, record_windows
 from retable.session import build_session
 from servers.lake_shop import NOW, STAGES, LakeShop, Place, shop_at
 from servers.processes import Process
@@ -110,7 +110,7 @@ def test_of_eight_that_record_at_once_one_wins_and_all_agree(kind, tmp_path, pla
 
     def race(lake: Lake) -> None:
         source = shop.settings.source("shop")
-        from retable.land.files import list_objects
+        from retable.land.objects.files import list_objects
 
         start.wait()
         found.append(record_windows(lake, source, lambda: list_objects(source), NOW, NOW))

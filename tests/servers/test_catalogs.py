@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.session import build_session
 from servers.lake_shop import LakeShop, Place, shop_at
 

@@ -16,7 +16,7 @@ import pytest
 
 from captures.test_expected import CAPTURES, END, STREAMS, differences, expected
 from laws.spark_world import gold_of
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.model.window import window_name
 from retable.settings.load import Settings, load_settings
 from retable.verify.ledger import against_ledger

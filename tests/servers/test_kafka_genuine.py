@@ -18,9 +18,9 @@ from retable.formats.context import context_of
 from retable.formats.registry import decode_message
 from retable.land.due import look
 from retable.land.spark import land
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_ledger
-from retable.ledger.windows import record_windows
+from retable.ledger.windows.recording import record_windows
 from retable.model.message import RawMessage
 from retable.settings.load import Settings, load_settings
 from retable.settings.sources import KafkaSource

@@ -20,11 +20,11 @@ from retable.errors import NotFound, PositionsLost
 from retable.land.due import look, record_due
 from retable.land.landing import open_landing
 from retable.land.spark import land
-from retable.ledger.catalog import open_lake
-from retable.ledger.empty import close_empty
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import StageReport
-from retable.ledger.windows import find_window, read_windows, record_windows
+from retable.ledger.windows.empty import close_empty
+from retable.ledger.windows.recording import find_window, read_windows, record_windows
 from retable.settings.load import Settings
 from servers.kafka_broker import PASSWORD, PASSWORD_VARIABLE, USER_VARIABLE, Broker, Record
 from servers.test_kafka_genuine import genuine, produce

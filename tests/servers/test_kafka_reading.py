@@ -12,8 +12,8 @@ import pytest
 from retable.errors import EnvironmentFault, NotFound, PositionsLost, Unavailable
 from retable.land import kafka as reading
 from retable.land.due import look
-from retable.land.kafka import find_left, read_ranges, split_ranges
-from retable.ledger.ranges import FoundLog, plan_ranges
+from retable.land.kafka.messages import find_left, read_ranges, split_ranges
+from retable.ledger.windows.positions import FoundLog, plan_ranges
 from retable.model.message import RawMessage
 from retable.model.window import PartitionRange, Window
 from retable.settings.sources import KafkaSource
@@ -310,8 +310,8 @@ class TestAway:
         kafka.produce("away", (Record(b"%07d" % number * 500) for number in range(20_000)))
         (recorded,) = whole(source)
         monkeypatch.setattr(reading, "_PATIENCE", 3)
-        monkeypatch.setattr("retable.land.kafka_client.REQUEST_SECONDS", 2.0)
-        monkeypatch.setattr("retable.land.kafka_positions.REQUEST_SECONDS", 2.0)
+        monkeypatch.setattr("retable.land.kafka.client.REQUEST_SECONDS", 2.0)
+        monkeypatch.setattr("retable.land.kafka.positions.REQUEST_SECONDS", 2.0)
         messages = read_ranges(source, [recorded], Counter())
         next(messages)
         kafka.process.stop(signal.SIGKILL)
@@ -338,7 +338,7 @@ class TestAway:
 
     def test_a_wrong_password_is_refused_and_not_shown(self, kafka: Broker, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("WRONG", "S3CR3T-wrong")
-        monkeypatch.setattr("retable.land.kafka_positions.REQUEST_SECONDS", 3.0)
+        monkeypatch.setattr("retable.land.kafka.positions.REQUEST_SECONDS", 3.0)
         access = {"security_protocol": "SASL_PLAINTEXT", "username_env": USER_VARIABLE, "password_env": "WRONG"}
         source = kafka.source("secured", kafka=access, bootstrap=f"127.0.0.1:{kafka.sasl_port}")
         with pytest.raises(EnvironmentFault, match="refuse: .*check sources.erp.kafka, the variables") as caught:

@@ -10,10 +10,10 @@ from typer.testing import CliRunner, Result
 
 from retable.cli.app import app
 from retable.errors import CatalogMismatch
-from retable.ledger.catalog import open_lake, runs_behind
-from retable.ledger.identity import RECORD, read_record
+from retable.ledger.lake.catalog import open_lake, runs_behind
+from retable.ledger.lake.identity import RECORD, read_record
+from retable.ledger.lake.warehouse import Warehouse
 from retable.ledger.runs import begin_run
-from retable.ledger.warehouse import Warehouse
 from retable.session import build_session
 from retable.settings.load import load_settings
 from servers.lake_shop import LakeShop, Place, lake_text, shop_at

@@ -11,11 +11,11 @@ import pytest
 import zstandard
 
 from retable.errors import EnvironmentFault, NotFound, PositionsLost, Unavailable
-from retable.land import buckets
-from retable.land.files import list_objects
-from retable.land.layouts import read_messages
-from retable.land.objects import objects_of
-from retable.ledger.plan import FoundObject, plan_windows
+from retable.land.objects import buckets
+from retable.land.objects.files import list_objects
+from retable.land.objects.layouts import read_messages
+from retable.land.objects.source import objects_of
+from retable.ledger.windows.objects import FoundObject, plan_windows
 from retable.model.window import SourceObject
 from retable.settings.load import Settings
 from retable.settings.sources import FilesSource

@@ -13,9 +13,9 @@ from onboard.schemas import genuine
 from retable.ddl.types import gold_type
 from retable.errors import ConflictError
 from retable.model.event import TableName
-from retable.onboard.databases import read_database
-from retable.onboard.dumps import read_dump
-from retable.onboard.schema import Schema
+from retable.onboard.schema.databases import read_database
+from retable.onboard.schema.dumps import read_dump
+from retable.onboard.schema.tables import Schema
 from servers.processes import Process, free_port
 from servers.stores import PASSWORD, USER, Postgres
 

@@ -20,7 +20,7 @@ from retable.settings.load import load_settings
 from retable.decode.spark import decode
 from retable.replay.spark import replay
 from retable.land.spark import land
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.session import build_session
 settings = load_settings(Path(sys.argv[1]))
 lake, source, now = open_lake(settings), settings.source("shop"), datetime.now(UTC)

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from typer.testing import CliRunner, Result
 
-from retable.cli import baseline, clock, run
+from retable.cli import clock
 from retable.cli.app import app
+from retable.cli.run import baseline
+from retable.cli.run import stages as run
 from retable.session import build_session
 from retable.settings.load import Settings
 from servers.kafka_broker import Broker, Record

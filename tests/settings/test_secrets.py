@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from retable.cli.app import app
 from retable.errors import RetableError
-from retable.onboard.databases import read_address
+from retable.onboard.schema.databases import read_address
 from retable.printable import without_passwords
 from retable.settings.load import load_settings
 

@@ -8,7 +8,7 @@ import pytest
 
 from retable.gold.read import find_gold
 from retable.gold.state import to_properties
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.settings.load import load_settings
 from retable.shadow.lake import Shadow, copy_record, finish, shadow_source
 from retable.shadow.plan import Ask

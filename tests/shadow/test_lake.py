@@ -9,7 +9,7 @@ from lakes import SettingsWriter
 from published import publish
 from retable.cli.clock import NewRun
 from retable.errors import InvalidSetting, Leased
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.leases import LENGTH, standing_leases
 from retable.model.event import TableName
 from retable.shadow.lake import (

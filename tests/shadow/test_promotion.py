@@ -11,7 +11,7 @@ from laws.world import FIRST, HOUR, NOW
 from retable.errors import InvalidSetting, NotFound, NotKept
 from retable.gold.read import find_gold
 from retable.gold.state import Floor, GoldState, to_properties
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_actions, read_ledger
 from retable.ledger.rows import BaselineRow, LedgerRow, Row
 from retable.ledger.write import append_rows

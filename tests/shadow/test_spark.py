@@ -13,7 +13,7 @@ from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_policies import TABLE, row
 from retable.cli.app import app
 from retable.errors import InvalidSetting, NotFound, NotReady
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.read import read_actions
 from retable.settings.load import load_settings
 from retable.shadow.lake import drop_shadow, find_shadow

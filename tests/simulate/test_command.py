@@ -12,8 +12,8 @@ from typer.testing import CliRunner, Result
 from retable.cli.app import app
 from retable.formats.context import context_of
 from retable.formats.registry import decode_message
-from retable.land.files import list_objects
-from retable.land.layouts import read_messages
+from retable.land.objects.files import list_objects
+from retable.land.objects.layouts import read_messages
 from retable.model.window import SourceObject
 from retable.settings.load import load_settings
 from retable.simulate import FORMATS, simulate
@@ -73,7 +73,7 @@ def test_equal_seeds_write_equal_bytes(retable: Retable, tmp_path: Path) -> None
 def test_without_a_start_the_last_hour_is_the_last_full_one(
     retable: Retable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("retable.cli.simulate.now", lambda: datetime(2026, 3, 1, 12, 34, tzinfo=UTC))
+    monkeypatch.setattr("retable.cli.try_out.simulate.now", lambda: datetime(2026, 3, 1, 12, 34, tzinfo=UTC))
     result = retable("simulate", "shop", "--hours", "2", "--changes", "9")
     assert sorted(path.name for path in (tmp_path / "shop" / "landing").iterdir()) == [
         "shop-2026-03-01T10.jsonl",

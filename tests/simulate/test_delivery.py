@@ -13,12 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retable.errors import InvalidSetting
-from retable.land.files import list_objects
-from retable.land.layouts import read_messages
+from retable.land.objects.files import list_objects
+from retable.land.objects.layouts import read_messages
 from retable.model.window import SourceObject
 from retable.settings.sources import FilesSource
-from retable.simulate import Delivery, Record, canal_json, deliver, hour_cuts, simulate, streamx_json, write_objects
+from retable.simulate import Delivery, Record, deliver, hour_cuts, simulate, write_objects
 from retable.simulate.delivery import Windows
+from retable.simulate.streams import canal_json, streamx_json
 
 HISTORY = simulate(random.Random(9), 50)
 STREAMX, CANAL = streamx_json.write(HISTORY, streamx_json.Options("halves")), canal_json.write(HISTORY)

@@ -10,8 +10,8 @@ import fastavro
 import pytest
 
 from retable.formats.dts.record import SCHEMA
-from retable.land.files import list_objects
-from retable.land.layouts import read_messages
+from retable.land.objects.files import list_objects
+from retable.land.objects.layouts import read_messages
 from retable.model.window import SourceObject
 from retable.settings.sources import FilesSource
 from retable.simulate import (

@@ -11,10 +11,10 @@ import pytest
 from lakes import FreshLake, SettingsWriter
 from retable.decode.spark import decode
 from retable.errors import DamagedFile
-from retable.land.files import list_objects
+from retable.land.objects.files import list_objects
 from retable.land.spark import land
-from retable.ledger.faults import spark_explained
-from retable.ledger.windows import record_windows
+from retable.ledger.lake.error_translation import spark_explained
+from retable.ledger.windows.recording import record_windows
 from retable.settings.load import Settings
 
 NOW, WINDOW = datetime(2026, 3, 2, tzinfo=UTC), "20260301T0500Z"

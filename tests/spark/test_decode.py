@@ -15,11 +15,11 @@ from retable.decode.silver import rows_to_events
 from retable.decode.spark import decode
 from retable.errors import NotReady, Unbalanced
 from retable.formats import canal_json
-from retable.land.files import list_objects
+from retable.land.objects.files import list_objects
 from retable.land.spark import land
 from retable.ledger.read import read_evidence, read_ledger
 from retable.ledger.rows import EvidenceRow, StageReport
-from retable.ledger.windows import record_windows
+from retable.ledger.windows.recording import record_windows
 from retable.settings.load import Settings
 
 NOW = datetime(2026, 3, 2, tzinfo=UTC)

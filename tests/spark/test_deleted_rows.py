@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from captures.test_expected import messages_of
 from laws.spark_world import open_lake_in
-from retable.ledger.small_files import read_rows
+from retable.ledger.lake.small_files import read_rows
 
 
 def test_deletes_beside_a_file_that_is_kept_are_seen(tmp_path: Path, spark: SparkSession) -> None:

@@ -14,11 +14,11 @@ from pyspark.sql import SparkSession
 from retable.decode.spark import decode
 from retable.gold.read import list_gold, read_rows
 from retable.gold.render import json_rows
-from retable.land.files import list_objects
+from retable.land.objects.files import list_objects
 from retable.land.spark import land
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_ledger
-from retable.ledger.windows import record_windows
+from retable.ledger.windows.recording import record_windows
 from retable.model.sequence import Sequence
 from retable.replay.spark import rebuild, replay
 from retable.session import build_session

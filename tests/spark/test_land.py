@@ -10,12 +10,12 @@ import pytest
 
 from lakes import FreshLake, SettingsWriter
 from retable.errors import EnvironmentFault, PositionsLost
-from retable.land.files import list_objects
 from retable.land.landing import ObjectsLanding
+from retable.land.objects.files import list_objects
 from retable.land.spark import land
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import StageReport
-from retable.ledger.windows import record_windows
+from retable.ledger.windows.recording import record_windows
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 NOW = datetime(2026, 3, 2, 0, 0, 1, 500, tzinfo=UTC)

@@ -11,7 +11,7 @@ from lakes import FreshLake
 from laws.spark_world import SparkWorld, open_lake_in
 from laws.world import NOW
 from reading.engines import ENGINES
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.model.message import RawMessage
 from retable.replay.spark import rebuild
 from retable.settings.load import CATALOG, load_settings

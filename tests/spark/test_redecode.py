@@ -13,12 +13,13 @@ from typer.testing import CliRunner, Result
 
 from formats.events import INSERT
 from lakes import FreshLake, SettingsWriter
-from retable.cli import quarantine, run
 from retable.cli.app import app
+from retable.cli.look_after import quarantine
+from retable.cli.run import stages as run
 from retable.gold.read import read_rows
 from retable.gold.render import json_rows
-from retable.ledger.catalog import Lake, open_lake
 from retable.ledger.counts import check_events, check_messages, check_rows
+from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.quarantine import list_quarantined
 from retable.ledger.read import read_ledger
 from retable.settings.load import Settings

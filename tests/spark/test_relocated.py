@@ -5,8 +5,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from moved_lakes import files_below, metadata_below, newest, registered, relocate
-from retable.ledger.catalog import Lake, connect
-from retable.ledger.relocate import addresses
+from retable.ledger.lake.catalog import Lake, connect
+from retable.ledger.relocation.tables import addresses
 from retable.session import build_session
 from retable.settings.load import load_settings
 

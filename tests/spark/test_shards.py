@@ -28,15 +28,15 @@ from laws.test_shards import (
 )
 from laws.world import NOW
 from reading.engines import ENGINES
-from retable.cli.baseline import find_table, part_of, target_of
+from retable.cli.run.baseline import find_table, part_of, target_of
 from retable.errors import InvalidSetting
 from retable.gold.read import is_retired
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.write import append_rows
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
-from retable.onboard.baseline import land_baseline
-from retable.onboard.copies import CsvForm, open_copy
+from retable.onboard.baseline.copies import CsvForm, open_copy
+from retable.onboard.baseline.pieces import land_baseline
 from retable.replay.inputs.rulings import ruling_row
 from retable.replay.release import Way, count_waiting, plan_release
 from retable.replay.spark import rebuild, replay_piece

@@ -6,7 +6,7 @@ from feeding import EACH, Feed, at, name
 from lakes import SettingsWriter
 from published import publish
 from retable.freshness.catalog import ask, record
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName

@@ -7,7 +7,7 @@ import pytest
 
 from published import publish
 from retable.errors import ConflictError, Fenced, RetableError, SparkDied, Unavailable
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.model.event import TableName
 from retable.settings.load import Settings
 from retable.upkeep import spark

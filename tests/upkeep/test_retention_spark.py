@@ -14,8 +14,8 @@ from retable.decode.spark import decode
 from retable.errors import NotKept
 from retable.gold.read import find_gold
 from retable.land.spark import land
-from retable.ledger.kept import kept_from
 from retable.ledger.read import read_ledger, read_upkeep
+from retable.ledger.retained import kept_from
 from retable.ledger.write import append_rows
 from retable.model.window import window_name
 from retable.replay.inputs.rulings import ruling_row

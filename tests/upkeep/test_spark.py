@@ -11,7 +11,7 @@ from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_policies import TABLE, row
 from retable.errors import NotFound
 from retable.gold.read import find_gold, read_cut
-from retable.ledger.catalog import open_lake
+from retable.ledger.lake.catalog import open_lake
 from retable.ledger.leases import LENGTH, Lease, leased
 from retable.ledger.read import read_ledger, read_upkeep
 from retable.replay.inputs.silver import silver_files

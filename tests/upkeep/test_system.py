@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pyarrow as pa
 
-from retable.ledger.catalog import open_lake, widen
+from retable.ledger.lake.catalog import open_lake, widen
+from retable.ledger.lake.tables import OPS
 from retable.ledger.leases import LENGTH, standing_leases
-from retable.ledger.tables import OPS
 from retable.settings.load import Settings
 from retable.upkeep.look import Place, facts_of
 from retable.upkeep.system import compact_ops

@@ -17,9 +17,9 @@ from retable.decode.silver import events_to_batch
 from retable.formats.registry import source_format
 from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
 from retable.land.bronze import to_batches
-from retable.ledger.catalog import Lake, open_lake
+from retable.ledger.lake.catalog import Lake, open_lake
+from retable.ledger.lake.tables import OPS
 from retable.ledger.rows import CutRow, LedgerRow, Stage
-from retable.ledger.tables import OPS
 from retable.ledger.write import append_rows
 from retable.model.event import ROW_OPS, ChangeEvent
 from retable.replay.inputs.silver import silver_files

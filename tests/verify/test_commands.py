@@ -11,7 +11,7 @@ from pyiceberg.expressions import AlwaysTrue
 from typer.testing import Result
 
 from laws.world import FIRST, HOUR, NOW
-from retable.cli import plan as plan_command
+from retable.cli.look import plan as plan_command
 from retable.gold.state import to_properties
 from retable.ledger.read import read_ledger
 from retable.ledger.write import append_rows

@@ -14,9 +14,9 @@ from laws.story import SUPPORTED
 from laws.test_laws import COLUMN_KINDS
 from laws.world import HOUR, NOW
 from retable.gold.state import GoldState, to_properties
+from retable.ledger.lake.tables import BRONZE, QUARANTINE
 from retable.ledger.rows import CutRow
-from retable.ledger.tables import BRONZE, QUARANTINE
-from retable.ledger.windows import read_windows
+from retable.ledger.windows.recording import read_windows
 from retable.ledger.write import append_rows
 from retable.schema_history.history import Hold
 from retable.simulate import HELD_KINDS, Delivery

@@ -7,30 +7,35 @@ from typing import Annotated
 
 import typer
 
-from retable.cli import shadow
-from retable.cli.accept_loss import accept_loss
-from retable.cli.accept_rows import accept_rows
-from retable.cli.baseline import baseline
-from retable.cli.check import check
-from retable.cli.copies import backup, copy
-from retable.cli.diff import diff
 from retable.cli.ending import IMPORT, CommandLine
-from retable.cli.fresh import fresh
-from retable.cli.holds import list_holds, release_hold
-from retable.cli.init import init
-from retable.cli.look import history, rows, schema, tables
-from retable.cli.plan import plan
-from retable.cli.quarantine import accept_quarantined, list_quarantine, redecode_quarantined, show_quarantined
-from retable.cli.recover import recover
-from retable.cli.resync import resync
-from retable.cli.run import decode, land, replay, run
-from retable.cli.schema_import import import_schema
-from retable.cli.show import show_ddl, show_message
-from retable.cli.simulate import simulate
-from retable.cli.status import status
-from retable.cli.upkeep import upkeep
-from retable.cli.verify import verify
-from retable.cli.why import why
+from retable.cli.look.fresh import fresh
+from retable.cli.look.gold import history, rows, schema, tables
+from retable.cli.look.plan import plan
+from retable.cli.look.status import status
+from retable.cli.look.why import why
+from retable.cli.look_after import shadow
+from retable.cli.look_after.accept_loss import accept_loss
+from retable.cli.look_after.accept_rows import accept_rows
+from retable.cli.look_after.copies import backup, copy
+from retable.cli.look_after.holds import list_holds, release_hold
+from retable.cli.look_after.quarantine import (
+    accept_quarantined,
+    list_quarantine,
+    redecode_quarantined,
+    show_quarantined,
+)
+from retable.cli.look_after.recover import recover
+from retable.cli.look_after.upkeep import upkeep
+from retable.cli.run.baseline import baseline
+from retable.cli.run.check import check
+from retable.cli.run.init import init
+from retable.cli.run.resync import resync
+from retable.cli.run.schema_import import import_schema
+from retable.cli.run.stages import decode, land, replay, run
+from retable.cli.try_out.show import show_ddl, show_message
+from retable.cli.try_out.simulate import simulate
+from retable.cli.verify.diff import diff
+from retable.cli.verify.verify import verify
 
 app = typer.Typer(
     cls=CommandLine,

@@ -7,8 +7,8 @@ import typer
 
 from retable.cli.output import say
 from retable.errors import CatalogMismatch
-from retable.ledger.catalog import Lake, open_lake, open_lake_to_read, runs_behind
-from retable.ledger.identity import older
+from retable.ledger.lake.catalog import Lake, open_lake, open_lake_to_read, runs_behind
+from retable.ledger.lake.identity import older
 from retable.ledger.runs import begin_run, end_run
 from retable.model.evidence import Grade
 from retable.settings.load import Settings, load_settings

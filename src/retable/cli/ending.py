@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from retable.cli.interrupts import Interrupted, before_interrupts
 from retable.cli.output import NeedsAttention, say
 from retable.errors import EnvironmentFault, RetableError, SparkDied
-from retable.exits import exit_code
+from retable.exit_codes import exit_code
 from retable.printable import without_passwords
 
 IMPORT = "schema import"
@@ -30,7 +30,7 @@ _NEXT_STEP = {
 
 
 class CommandLine(TyperGroup):
-    """The commands with the codes of `retable.exits`; an error of usage is the user's to solve.
+    """The commands with the codes of `retable.exit_codes`; an error of usage is the user's to solve.
 
     The options `--settings` and `--debug` may stand before or behind the command.
     """

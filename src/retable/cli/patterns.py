@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from retable.cli.output import say
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import scan
 from retable.model.event import TableName
 from retable.settings.types import nearest

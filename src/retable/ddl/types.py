@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from retable.ddl.mysql.types import gold_type as _mysql
-from retable.ddl.oracle.types import gold_type as _oracle
+from retable.ddl.mysql.types.gold_type import gold_type as _mysql
+from retable.ddl.oracle.types.gold_type import gold_type as _oracle
 from retable.ddl.postgresql.types import gold_type as _postgresql
-from retable.ddl.sqlserver.types import gold_type as _sqlserver
+from retable.ddl.sqlserver.types.gold_type import gold_type as _sqlserver
 from retable.model.schema import GoldType
 
 _SYSTEMS: dict[str, Callable[[str, bool], GoldType | None]] = {

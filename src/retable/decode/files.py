@@ -13,8 +13,8 @@ from pyiceberg.manifest import DataFile
 from retable.decode.outcome import Decoded, Fault
 from retable.decode.silver import events_to_batch
 from retable.decode.tally import Alike, Count, join_tallies
-from retable.ledger.data_files import PartitionWriter
-from retable.ledger.tables import QUARANTINE
+from retable.ledger.lake.data_files import PartitionWriter
+from retable.ledger.lake.tables import QUARANTINE
 
 _ORDER = [(name, "ascending") for name in ("database", "schema", "table", "key_hash")]
 """A reader of some keys of one table passes over most of a file; rows of one key keep the order of bronze."""

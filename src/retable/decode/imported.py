@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_imports
 from retable.ledger.rows import ImportRow
 from retable.model.event import TableName

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from retable.decode.tally import TableTally
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_evidence
 from retable.ledger.rows import EvidenceRow, LedgerRow
 from retable.ledger.write import append_rows

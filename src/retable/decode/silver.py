@@ -10,7 +10,7 @@ import pyarrow as pa
 from msgspec.structs import astuple
 
 from retable.formats.image_text import key_text, keys_in, read_image
-from retable.ledger.tables import SILVER
+from retable.ledger.lake.tables import SILVER
 from retable.model import sequence as order
 from retable.model.event import Address, ChangeEvent
 

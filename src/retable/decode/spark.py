@@ -27,10 +27,10 @@ from retable.decode.tally import tally_messages, tally_tables
 from retable.errors import DamagedFile, NotReady, QuarantineFull
 from retable.formats.context import context_of
 from retable.formats.registry import source_format
-from retable.ledger.catalog import Lake
 from retable.ledger.counts import check_events, check_messages
-from retable.ledger.damage import damaged_bronze
-from retable.ledger.data_files import (
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.damage import damaged_bronze
+from retable.ledger.lake.data_files import (
     FileReader,
     PartitionWriter,
     remove_files,
@@ -38,11 +38,11 @@ from retable.ledger.data_files import (
     standing_files,
     worker_io,
 )
-from retable.ledger.faults import spark_explained
-from retable.ledger.kept import check_decodable
+from retable.ledger.lake.error_translation import spark_explained
 from retable.ledger.read import read_ledger
+from retable.ledger.retained import check_decodable
 from retable.ledger.rows import StageReport
-from retable.ledger.windows import as_recorded, find_window
+from retable.ledger.windows.recording import as_recorded, find_window
 from retable.model.window import Window
 from retable.settings.load import CATALOG
 from retable.settings.sources import SourceSettings

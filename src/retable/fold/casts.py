@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from retable.ddl.storing import storer
+from retable.ddl.assignment import storer
 from retable.ddl.type_text import read_type_text
 from retable.errors import BadValue, ZeroDate
 from retable.formats.reading import Value, ValueRules, default_reader

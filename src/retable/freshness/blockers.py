@@ -17,8 +17,8 @@ from retable.freshness.gate import Blocker, Cause
 from retable.freshness.watermark import Watermarks
 from retable.gold.state import GoldState
 from retable.ledger.baselines import Unfinished
-from retable.ledger.catalog import Lake
-from retable.ledger.faults import explained
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import explained
 from retable.ledger.quarantine import read_open
 from retable.ledger.read import read_actions, read_ledger, read_schema_changes, scan
 from retable.ledger.rows import SuspectRow

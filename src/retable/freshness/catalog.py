@@ -16,7 +16,7 @@ from retable.gold.described import state_of
 from retable.gold.names import gold_table
 from retable.gold.read import feeds, find_gold, find_known, gold_states, state_of_lost
 from retable.gold.state import GoldState
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_cuts, read_ledger, read_tables, read_watermarks
 from retable.ledger.rows import TableRow, WatermarkRow
 from retable.ledger.write import append_rows

@@ -12,11 +12,11 @@ from retable.freshness.blockers import Before, names_ever
 from retable.freshness.gate import Blocker, Cause, spell
 from retable.freshness.progress import free_until
 from retable.gold.state import GoldState
-from retable.ledger.catalog import Lake
 from retable.ledger.counts import is_left_out
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_actions, read_ledger, read_watermarks
 from retable.ledger.rows import LedgerRow
-from retable.ledger.windows import read_windows
+from retable.ledger.windows.recording import read_windows
 from retable.model.sequence import Sequence as Position
 from retable.model.sequence import parse_sequence
 from retable.model.window import PartitionRange, Window, window_start

@@ -9,10 +9,10 @@ from retable.formats.registry import find_format
 from retable.freshness.gate import Stuck
 from retable.freshness.watermark import Line, Stamps, Watermarks, from_rows, partition_name
 from retable.ledger.baselines import FIRST_WINDOW
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_evidence, read_ledger, read_watermarks
 from retable.ledger.rows import EvidenceRow, LedgerRow, Stage, WatermarkRow
-from retable.ledger.windows import read_windows
+from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window, window_name, window_start
 from retable.replay.inputs.past import NO_FILES
 from retable.replay.inputs.silver import window_contents

@@ -8,7 +8,7 @@ from retable.freshness.catalog import read_facts, tables_of
 from retable.freshness.gate import Cause, SourceFacts, Verdict, cause_of, standing_of
 from retable.gold.read import feeds
 from retable.gold.state import GoldState
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.settings.sources import Source
 from retable.settings.tables import TableRules
 from retable.settings.types import Notify

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from retable.errors import DamagedFile, RetableError
 from retable.gold.state import GoldState, parse_hold
-from retable.ledger.catalog import Lake
-from retable.ledger.damage import without_remedy
-from retable.ledger.faults import explained, spark_explained
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.damage import without_remedy
+from retable.ledger.lake.error_translation import explained, spark_explained
+from retable.ledger.lake.warehouse import plain_path
 from retable.ledger.rows import TableRow
-from retable.ledger.warehouse import plain_path
 from retable.schema_history.history import Hold
 from retable.schema_history.shards.joined import is_sharded
 

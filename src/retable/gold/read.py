@@ -11,11 +11,11 @@ from retable.errors import DamagedFile, NotFound, NotReady
 from retable.gold.damage import LOST, lost_state, rows_by_name, unread_state, with_recorded_hold
 from retable.gold.described import state_of
 from retable.gold.state import SEQUENCE_COLUMN, GoldState
-from retable.ledger.catalog import Lake
-from retable.ledger.faults import explained
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import explained
 from retable.ledger.read import read_cuts, read_ledger, read_tables
 from retable.ledger.rows import CutRow, TableRow
-from retable.ledger.windows import find_window
+from retable.ledger.windows.recording import find_window
 from retable.schema_history.shards.joined import is_sharded
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings

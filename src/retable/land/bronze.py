@@ -6,7 +6,7 @@ from itertools import accumulate, chain
 
 import pyarrow as pa
 
-from retable.ledger.tables import BRONZE
+from retable.ledger.lake.tables import BRONZE
 from retable.model.message import RawMessage
 
 _ROWS, _BYTES = 10_000, 16 << 20

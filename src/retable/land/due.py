@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 from time import sleep
 
 from retable.errors import EnvironmentFault, InvalidSetting
-from retable.land.objects import objects_of
-from retable.ledger.catalog import Lake
-from retable.ledger.windows import Found, find_window, read_windows, record_windows
+from retable.land.objects.source import objects_of
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.windows.recording import Found, find_window, read_windows, record_windows
 from retable.model.window import Window, window_start
 from retable.settings.sources import FilesSource, KafkaSource, Source
 
@@ -18,7 +18,7 @@ def look(source: Source, now: datetime) -> Found:
     if isinstance(source, FilesSource):
         return objects_of(source).list()
     try:
-        from retable.land.kafka_positions import find_log
+        from retable.land.kafka.positions import find_log
     except ModuleNotFoundError as error:
         raise EnvironmentFault(NO_KAFKA) from error
     return find_log(source, now)

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from retable.land.layouts import read_messages
-from retable.land.objects import Objects, objects_of
+from retable.land.objects.layouts import read_messages
+from retable.land.objects.source import Objects, objects_of
 from retable.model.message import RawMessage
 from retable.model.window import PartitionRange, SourceObject, Window
 from retable.settings.sources import FilesSource, KafkaSource, Source
@@ -88,12 +88,12 @@ class RangesLanding:
         return {"positions": positions, "bytes": 0, "holes": 0} | ({"lost": lost} if lost else {})
 
     def check(self) -> None:
-        from retable.land.kafka import find_left
+        from retable.land.kafka.messages import find_left
 
         find_left(self.source, self.recorded)
 
     def read(self, share: int, seen: Counter[str]) -> Iterator[RawMessage]:
-        from retable.land.kafka import read_ranges
+        from retable.land.kafka.messages import read_ranges
 
         yield from read_ranges(self.source, self.dealt[share], seen)
 
@@ -106,7 +106,7 @@ def open_landing(source: Source, window: Window, tasks: int) -> Landing:
         landing = ObjectsLanding(source, objects_of(source), window.objects, deal(items, tasks))
         landing.check()
         return landing
-    from retable.land.kafka import find_left, split_ranges
+    from retable.land.kafka.messages import find_left, split_ranges
 
     pieces = split_ranges(find_left(source, window.ranges), _LEAST_POSITIONS, _MOST_POSITIONS, tasks)
     ranges = sorted(pieces, key=lambda each: (-each.count, each.address, each.begin))

@@ -19,15 +19,15 @@ from retable import errors
 from retable.errors import RetableError, Unbalanced
 from retable.land.bronze import to_batches
 from retable.land.due import record_due
-from retable.land.grown import close_outgrown
 from retable.land.landing import Landing, open_landing
-from retable.ledger.catalog import Lake
-from retable.ledger.data_files import is_whole
-from retable.ledger.faults import explained, spark_explained
-from retable.ledger.kept import is_dropped, kept_from
+from retable.land.objects.grown import close_outgrown
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.data_files import is_whole
+from retable.ledger.lake.error_translation import explained, spark_explained
 from retable.ledger.read import read_ledger
+from retable.ledger.retained import is_dropped, kept_from
 from retable.ledger.rows import LedgerRow, StageReport
-from retable.ledger.windows import find_window, read_windows
+from retable.ledger.windows.recording import find_window, read_windows
 from retable.ledger.write import append_rows
 from retable.model.window import Window
 from retable.settings.load import CATALOG

@@ -13,10 +13,10 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from retable.errors import ConflictError
-from retable.ledger.catalog import Lake
-from retable.ledger.faults import explained
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.tables import OPS
 from retable.ledger.read import scan
-from retable.ledger.tables import OPS
 
 _TABLE = "ops.incidents"
 _ATTEMPTS = 20

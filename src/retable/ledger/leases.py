@@ -16,11 +16,11 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from retable.errors import ConflictError, Leased, Unavailable
-from retable.ledger.catalog import Lake, widen
-from retable.ledger.faults import explained
+from retable.ledger.lake.catalog import Lake, widen
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.tables import OPS
 from retable.ledger.processes import is_gone, this_process
 from retable.ledger.read import scan
-from retable.ledger.tables import OPS
 
 Purpose = Literal["replay", "upkeep", "build"]
 LENGTH = timedelta(hours=1)

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.table import FileScanTask, Table
 
-from retable.ledger.catalog import Lake
-from retable.ledger.data_files import standing_files
-from retable.ledger.faults import explained
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.data_files import standing_files
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.tables import QUARANTINE
 from retable.ledger.read import read_actions, read_ledger, scan
 from retable.ledger.rows import ActionRow, Stage
-from retable.ledger.tables import QUARANTINE
 from retable.model.event import TableName
 
 ACCEPT = "quarantine accept"

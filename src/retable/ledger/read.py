@@ -21,8 +21,9 @@ from pyiceberg.expressions.literals import literal
 from pyiceberg.table import Table
 
 from retable.ledger.baselines import FIRST_WINDOW
-from retable.ledger.catalog import Lake
-from retable.ledger.faults import explained
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.small_files import read_rows
 from retable.ledger.rows import (
     OPS_TABLES,
     ActionRow,
@@ -39,7 +40,6 @@ from retable.ledger.rows import (
     UpkeepRow,
     WatermarkRow,
 )
-from retable.ledger.small_files import read_rows
 from retable.model.window import window_name, window_start
 
 _Row = TypeVar(

@@ -7,10 +7,10 @@ from dataclasses import replace
 from pyiceberg.table import Table
 
 from retable.errors import CatalogMismatch, RetableError
-from retable.ledger.catalog import Lake, close_lake, runs_behind
-from retable.ledger.faults import explained
-from retable.ledger.identity import count_run, new_record, older, to_properties, write_record
-from retable.ledger.warehouse import LAKE_TABLE, LAYERS, NAME_PROPERTY, Warehouse
+from retable.ledger.lake.catalog import Lake, close_lake, runs_behind
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.identity import count_run, new_record, older, to_properties, write_record
+from retable.ledger.lake.warehouse import LAKE_TABLE, LAYERS, NAME_PROPERTY, Warehouse
 
 _SYSTEM = frozenset(LAYERS) - {"gold"}
 

@@ -5,10 +5,10 @@ from dataclasses import asdict
 
 import pyarrow as pa
 
-from retable.ledger.catalog import Lake, widen
-from retable.ledger.faults import explained
+from retable.ledger.lake.catalog import Lake, widen
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.tables import OPS
 from retable.ledger.rows import OPS_TABLES, Row
-from retable.ledger.tables import OPS
 
 
 def append_rows(lake: Lake, rows: Sequence[Row]) -> None:

@@ -10,7 +10,7 @@ from retable.formats.registry import decode_message, source_format
 from retable.gold.names import gold_table
 from retable.gold.read import gold_states
 from retable.gold.state import GoldState
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.model.event import ChangeEvent, TableName
 from retable.onboard.hours import Hours, find_hours
 from retable.onboard.sampling import Place, Sampled, sample

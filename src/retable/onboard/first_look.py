@@ -9,9 +9,9 @@ from typing import Literal, get_args
 
 from retable.errors import NotFound
 from retable.formats.registry import FORMATS
-from retable.land.files import list_objects
-from retable.land.layouts import read_messages
-from retable.ledger.plan import FoundObject
+from retable.land.objects.files import list_objects
+from retable.land.objects.layouts import read_messages
+from retable.ledger.windows.objects import FoundObject
 from retable.model.message import RawMessage
 from retable.model.window import SourceObject
 from retable.onboard.hours import Hours, find_hours

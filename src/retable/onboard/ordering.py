@@ -4,8 +4,8 @@ from pyiceberg.expressions import And, EqualTo, GreaterThanOrEqual, NotNull, Ref
 from pyiceberg.expressions.literals import literal
 
 from retable.ledger.baselines import FIRST_WINDOW
-from retable.ledger.catalog import Lake
-from retable.ledger.faults import explained
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import explained
 from retable.model.event import Scope
 from retable.replay.inputs.imports import read_schema_imports
 from retable.settings.sources import SourceSettings

@@ -8,10 +8,10 @@ from typing import TypeVar
 
 from retable.errors import EnvironmentFault
 from retable.land.due import NO_KAFKA
-from retable.land.layouts import read_messages
-from retable.land.objects import objects_of
-from retable.ledger.plan import FoundObject
-from retable.ledger.ranges import FoundPartition
+from retable.land.objects.layouts import read_messages
+from retable.land.objects.source import objects_of
+from retable.ledger.windows.objects import FoundObject
+from retable.ledger.windows.positions import FoundPartition
 from retable.model.message import RawMessage
 from retable.model.window import PartitionRange, SourceObject
 from retable.settings.sources import FilesSource, KafkaSource, Source
@@ -75,9 +75,9 @@ def spread(found: FoundPartition, most: int) -> list[PartitionRange]:
 def sample_topics(source: KafkaSource, most: int | None, messages: int) -> Sampled:
     """List topics, to read about so many messages of at most so many partitions, at least one of each."""
     try:
-        from retable.land.kafka import read_ranges
-        from retable.land.kafka_client import Brokers
-        from retable.land.kafka_positions import find_partitions
+        from retable.land.kafka.client import Brokers
+        from retable.land.kafka.messages import read_ranges
+        from retable.land.kafka.positions import find_partitions
     except ModuleNotFoundError as error:
         raise EnvironmentFault(NO_KAFKA) from error
     partitions = find_partitions(source, Brokers(source))

@@ -9,7 +9,7 @@ from retable.fold.fold import Bounds
 from retable.fold.images import TableReader
 from retable.formats.image_text import read_image
 from retable.gold.store import Record
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.model.event import ChangeEvent, TableName
 from retable.model.row_event import RowEvent
 from retable.model.schema_change import Unsupported

@@ -16,13 +16,13 @@ from sqlalchemy.orm import Session
 from retable.errors import RetableError
 from retable.gold.damage import LACKS_COMMITS
 from retable.gold.read import find_gold
-from retable.ledger.catalog import Lake, close_lake, connect, open_lake_to_read
-from retable.ledger.data_files import FORMER_LOCATION
-from retable.ledger.faults import explained
-from retable.ledger.identity import LakeRecord, count_run, record_of, to_properties, write_record
+from retable.ledger.lake.catalog import Lake, close_lake, connect, open_lake_to_read
+from retable.ledger.lake.data_files import FORMER_LOCATION
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.identity import LakeRecord, count_run, record_of, to_properties, write_record
+from retable.ledger.lake.sqlite_file import use_write_ahead_log
+from retable.ledger.lake.warehouse import LAKE_TABLE, Warehouse
 from retable.ledger.rows import TableRow
-from retable.ledger.sqlite_file import use_write_ahead_log
-from retable.ledger.warehouse import LAKE_TABLE, Warehouse
 from retable.ledger.write import append_rows
 from retable.recovery.tables import moved
 from retable.replay.record import table_row

@@ -7,11 +7,11 @@ from datetime import datetime
 from pathlib import Path
 
 from retable.errors import InvalidSetting, NotFound
-from retable.ledger.catalog import Lake
-from retable.ledger.faults import explained
-from retable.ledger.identity import new_record, read_record, write_record
-from retable.ledger.relocate import addresses, relocate_table
-from retable.ledger.warehouse import Warehouse, has_tables, plain_path
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.identity import new_record, read_record, write_record
+from retable.ledger.lake.warehouse import Warehouse, has_tables, plain_path
+from retable.ledger.relocation.tables import addresses, relocate_table
 from retable.recovery.adopt import adopt
 from retable.recovery.tables import moved
 from retable.settings.catalogs import SqliteCatalog

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from retable.errors import CatalogMismatch, InvalidSetting
-from retable.ledger.identity import RECORD, LakeRecord, is_same_place, new_record, read_record
-from retable.ledger.relocate import relocate_table
-from retable.ledger.warehouse import Warehouse
+from retable.ledger.lake.identity import RECORD, LakeRecord, is_same_place, new_record, read_record
+from retable.ledger.lake.warehouse import Warehouse
+from retable.ledger.relocation.tables import relocate_table
 from retable.settings.lake import LakeSettings
 
 

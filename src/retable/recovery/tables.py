@@ -9,8 +9,8 @@ from pyiceberg.table import StaticTable
 from pyiceberg.table.metadata import TableMetadata
 
 from retable.gold.state import from_properties
-from retable.ledger.identity import LEFT_PROPERTY
-from retable.ledger.warehouse import NAME_PROPERTY, MetadataFile, TableFolder, Warehouse, plain_path
+from retable.ledger.lake.identity import LEFT_PROPERTY
+from retable.ledger.lake.warehouse import NAME_PROPERTY, MetadataFile, TableFolder, Warehouse, plain_path
 
 _TABLES = "ops.tables"
 

@@ -12,12 +12,12 @@ from pyiceberg.expressions.literals import literal
 
 from retable.fold.fold import Reject
 from retable.gold.state import GoldState, hold_json
-from retable.ledger.catalog import Lake
 from retable.ledger.counts import check_rows
-from retable.ledger.faults import explained
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.tables import QUARANTINE
 from retable.ledger.read import read_cuts, read_schema_changes, scan
 from retable.ledger.rows import CutRow, LedgerRow, SchemaChangeRow, TableRow, TableState
-from retable.ledger.tables import QUARANTINE
 from retable.model.window import Window
 from retable.replay.table.work import Outcome
 from retable.schema_history.history import AppliedChange, ChangeStatus, TableHistory

@@ -8,7 +8,7 @@ from retable.ddl.registry import DIALECTS, parse_statement
 from retable.errors import InvalidSetting
 from retable.gold.damage import LOST, METADATA
 from retable.gold.state import GoldState
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_ledger, scan
 from retable.model.event import TableName
 from retable.model.schema_change import NoChange, SchemaChange, Unsupported

@@ -5,8 +5,8 @@ from typing import cast
 from pyiceberg.expressions import And, EqualTo, Reference
 from pyiceberg.expressions.literals import literal
 
-from retable.ledger.catalog import Lake
-from retable.ledger.faults import explained
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import explained
 from retable.replay.inputs.silver import of_kind, sequence_of
 from retable.schema_history.history import Hold
 from retable.schema_history.rulings import Place

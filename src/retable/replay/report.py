@@ -5,12 +5,12 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
-from retable.ledger.catalog import Lake
 from retable.ledger.counts import is_left_out
-from retable.ledger.kept import kept_from
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_ledger, read_tables
+from retable.ledger.retained import kept_from
 from retable.ledger.rows import LedgerRow, Row, StageReport
-from retable.ledger.windows import read_windows
+from retable.ledger.windows.recording import read_windows
 from retable.ledger.write import append_rows
 from retable.replay import record
 from retable.replay.inputs.baselines import read_whole_baselines

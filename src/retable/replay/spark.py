@@ -22,12 +22,12 @@ from retable.gold.iceberg.table import Catalog
 from retable.gold.rows import to_column, to_values
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.gold.store import Columns, Halves, Lane, Late, Record, Standing
-from retable.ledger.catalog import Lake
-from retable.ledger.faults import spark_explained
-from retable.ledger.kept import check_replayable
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import spark_explained
 from retable.ledger.leases import LENGTH, PATIENCE_SECONDS, Lease, leased
+from retable.ledger.retained import check_replayable
 from retable.ledger.rows import StageReport
-from retable.ledger.windows import find_window
+from retable.ledger.windows.recording import find_window
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.inputs.silver import (

@@ -8,7 +8,7 @@ from pyiceberg.table import Table
 
 from retable.gold.read import find_gold
 from retable.gold.state import SEQUENCE_COLUMN
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import scan
 from retable.model.event import TableName
 from retable.model.schema import parse_gold_type

@@ -18,11 +18,11 @@ from pyiceberg.expressions.literals import literal
 from retable.errors import InvalidSetting, NotFound
 from retable.gold.read import SHADOW
 from retable.gold.state import from_properties
-from retable.ledger.catalog import Lake, widen
-from retable.ledger.faults import explained
+from retable.ledger.lake.catalog import Lake, widen
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.tables import OPS
 from retable.ledger.leases import LENGTH, Lease, end_leases, leased
 from retable.ledger.read import scan
-from retable.ledger.tables import OPS
 from retable.shadow.plan import Ask
 
 _MANIFEST = "retable.shadow"

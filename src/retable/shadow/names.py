@@ -1,9 +1,9 @@
 """Every name under which rows of a table may have come, by the statements of silver."""
 
 from retable.gold.read import find_gold
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_ledger
-from retable.ledger.windows import read_windows
+from retable.ledger.windows.recording import read_windows
 from retable.model.event import TableName
 from retable.replay.inputs.baselines import read_whole_baselines
 from retable.replay.inputs.histories import read_known

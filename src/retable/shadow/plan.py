@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from retable.errors import InvalidSetting, NotFound, NotReady
 from retable.gold.read import find_gold, gold_states, is_retired
-from retable.ledger.catalog import Lake
-from retable.ledger.data_files import standing_files
-from retable.ledger.kept import check_decodable
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.data_files import standing_files
 from retable.ledger.read import read_ledger
-from retable.ledger.windows import find_window, read_windows
+from retable.ledger.retained import check_decodable
+from retable.ledger.windows.recording import find_window, read_windows
 from retable.model.window import window_start
 from retable.replay.table.horizon import not_kept
 from retable.verify.outlook import look_again

@@ -7,9 +7,9 @@ from retable.formats.registry import source_format
 from retable.gold.read import find_gold
 from retable.gold.state import GoldState
 from retable.ledger.baselines import identify
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_ledger
-from retable.ledger.windows import find_window
+from retable.ledger.windows.recording import find_window
 from retable.model.window import window_name
 from retable.replay.inputs.baselines import read_whole_baselines
 from retable.replay.inputs.imports import read_schema_imports

@@ -11,8 +11,8 @@ from pyspark.sql import functions as sf
 
 from retable.decode.spark import decode
 from retable.gold.read import find_gold
-from retable.ledger.catalog import Lake
-from retable.ledger.faults import spark_explained
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import spark_explained
 from retable.ledger.rows import ActionRow, StageReport
 from retable.ledger.write import append_rows
 from retable.model.event import TableName

@@ -14,24 +14,24 @@
 `FORMATS` tells of each format what it can tell, and what settings must say of tables where it is silent.
 """
 
-from retable.simulate import (
+from retable.simulate.actions.play import DDL_KINDS, HELD_KINDS, LOADED, ROW_KINDS, simulate
+from retable.simulate.chance import Chance
+from retable.simulate.delivery import Delivery, Record, deliver, hour_cuts, write_objects
+from retable.simulate.history import History
+from retable.simulate.settings import TableSetting, type_settings
+from retable.simulate.shop import START_MS, Clock
+from retable.simulate.streams import (
     canal_json,
     datahub_blob,
     datahub_tuple,
-    debezium_json,
     dts_avro,
     lindorm_debezium,
     shareplex_json,
     streamx_json,
 )
-from retable.simulate.chance import Chance
-from retable.simulate.delivery import Delivery, Record, deliver, hour_cuts, write_objects
-from retable.simulate.formats import FORMATS, Format
-from retable.simulate.history import History
-from retable.simulate.play import DDL_KINDS, HELD_KINDS, LOADED, ROW_KINDS, simulate
-from retable.simulate.settings import TableSetting, type_settings
-from retable.simulate.shop import START_MS, Clock
-from retable.simulate.stream import Message, Stream
+from retable.simulate.streams.debezium import json as debezium_json
+from retable.simulate.streams.formats import FORMATS, Format
+from retable.simulate.streams.stream import Message, Stream
 from retable.simulate.truth import Truth
 
 __all__ = [

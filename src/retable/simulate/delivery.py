@@ -12,7 +12,7 @@ from typing import Literal
 
 from retable.errors import InvalidSetting
 from retable.simulate.chance import Chance, pick, shuffled
-from retable.simulate.stream import Message, Stream
+from retable.simulate.streams.stream import Message, Stream
 
 _HOUR = timedelta(hours=1)
 _FATES, _MIXED = 1000, 387

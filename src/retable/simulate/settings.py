@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from retable.simulate.actions.statements import RenameTables
 from retable.simulate.columns import INTEGER_BITS, ColumnType
 from retable.simulate.database import Table, copied
 from retable.simulate.designs import told_by_settings_only
 from retable.simulate.history import History, StatementRun
-from retable.simulate.statements import RenameTables
 
 Types = dict[str, ColumnType]
 

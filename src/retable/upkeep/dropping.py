@@ -17,10 +17,10 @@ from pyiceberg.table import FileScanTask, Table
 from retable.gold.read import find_gold
 from retable.gold.state import FLOOR_PROPERTY, RUN_PROPERTY, floor_json
 from retable.ledger.baselines import FIRST_WINDOW
-from retable.ledger.catalog import Lake
-from retable.ledger.data_files import FileReader, PartitionWriter
-from retable.ledger.faults import explained
-from retable.ledger.kept import KEPT_FROM, KeptLayer, kept_from_of
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.data_files import FileReader, PartitionWriter
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.retained import KEPT_FROM, KeptLayer, kept_from_of
 from retable.model.event import TableName
 from retable.settings.sources import SourceSettings
 from retable.upkeep.outlook import Retained, owners

@@ -5,8 +5,8 @@ from datetime import datetime
 
 from pyiceberg.table import Table
 
-from retable.ledger.relocate import addresses
-from retable.ledger.warehouse import MetadataFile, TableFolder, Warehouse, plain_path
+from retable.ledger.lake.warehouse import MetadataFile, TableFolder, Warehouse, plain_path
+from retable.ledger.relocation.tables import addresses
 
 
 def foreign(warehouse: Warehouse, table: Table) -> str | None:

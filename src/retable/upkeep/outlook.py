@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from retable.gold.read import known_states
-from retable.ledger.catalog import Lake
-from retable.ledger.kept import KEPT_LAYERS, KeptLayer, is_dropped, kept_from
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.quarantine import read_open
 from retable.ledger.read import read_ledger
-from retable.ledger.windows import read_windows
+from retable.ledger.retained import KEPT_LAYERS, KeptLayer, is_dropped, kept_from
+from retable.ledger.windows.recording import read_windows
 from retable.model.event import TableName
 from retable.replay.inputs.baselines import read_whole_baselines
 from retable.replay.inputs.histories import trace_tables

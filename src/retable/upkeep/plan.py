@@ -4,8 +4,8 @@ from datetime import datetime
 
 from retable.gold.described import state_of
 from retable.gold.read import find_gold
-from retable.ledger.catalog import Lake
-from retable.ledger.data_files import stands_for_others
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.data_files import stands_for_others
 from retable.ledger.read import read_cuts, read_ledger
 from retable.upkeep.look import Place, facts_of
 from retable.upkeep.outlook import unsettled

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from retable.errors import DamagedFile
 from retable.gold.read import find_gold
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_cuts
 from retable.ledger.rows import UpkeepRow
 from retable.ledger.write import append_rows

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from retable.errors import ConflictError, DamagedFile, SparkDied, Unavailable
 from retable.gold.state import RUN_PROPERTY
-from retable.ledger.catalog import Lake
-from retable.ledger.faults import spark_explained
-from retable.ledger.kept import KeptLayer
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import spark_explained
+from retable.ledger.lake.warehouse import Warehouse
 from retable.ledger.leases import LENGTH, Lease, leased
-from retable.ledger.warehouse import Warehouse
+from retable.ledger.retained import KeptLayer
 from retable.settings.load import CATALOG
 from retable.upkeep.dropping import Dropped, drop_silver, drop_whole
 from retable.upkeep.look import Place, facts_of, places

@@ -13,9 +13,9 @@ from pyiceberg.expressions.literals import literal
 from pyiceberg.table import FileScanTask, Table
 
 from retable.gold.state import RUN_PROPERTY
-from retable.ledger.catalog import Lake
-from retable.ledger.data_files import FileReader, PartitionWriter, digest_files, standing_files
-from retable.ledger.faults import explained
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.data_files import FileReader, PartitionWriter, digest_files, standing_files
+from retable.ledger.lake.error_translation import explained
 from retable.upkeep.policy import FileFacts, Partition
 
 _BYTES = 256 << 20

@@ -9,12 +9,12 @@ from pyiceberg.table import Table
 from retable.errors import InvalidSetting
 from retable.gold.read import feeds, find_gold
 from retable.gold.state import SEQUENCE_COLUMN, Floor, GoldState
-from retable.ledger.catalog import Lake
-from retable.ledger.faults import explained
-from retable.ledger.kept import is_dropped, kept_from
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import explained
 from retable.ledger.read import read_ledger, read_ledger_whole, read_tables, scan
+from retable.ledger.retained import is_dropped, kept_from
 from retable.ledger.rows import LedgerRow
-from retable.ledger.windows import read_windows
+from retable.ledger.windows.recording import read_windows
 from retable.model.schema import parse_gold_type
 from retable.model.sequence import LOWEST, Sequence, parse_sequence
 from retable.replay.inputs.baselines import read_whole_baselines

@@ -16,10 +16,10 @@ from retable.formats.context import DecodeContext, context_of
 from retable.formats.registry import decode_message
 from retable.gold.store import Record
 from retable.ledger.baselines import FIRST_WINDOW
-from retable.ledger.catalog import Lake
-from retable.ledger.faults import explained
-from retable.ledger.kept import is_dropped
-from retable.ledger.windows import as_recorded
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.retained import is_dropped
+from retable.ledger.windows.recording import as_recorded
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.window import Window

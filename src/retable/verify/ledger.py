@@ -10,12 +10,12 @@ from pyiceberg.table.snapshots import Snapshot
 
 from retable.gold.read import find_gold
 from retable.gold.state import GoldState
-from retable.ledger.catalog import Lake
-from retable.ledger.faults import explained
-from retable.ledger.kept import KEPT_LAYERS, is_dropped, kept_from, kept_from_of
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import explained
 from retable.ledger.read import read_cuts, read_ledger, read_ledger_whole
+from retable.ledger.retained import KEPT_LAYERS, is_dropped, kept_from, kept_from_of
 from retable.ledger.rows import LedgerRow
-from retable.ledger.windows import read_windows
+from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window
 from retable.replay.inputs.past import NO_FILES
 from retable.replay.inputs.silver import silver_files

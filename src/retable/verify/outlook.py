@@ -11,13 +11,13 @@ from retable.formats.registry import source_format
 from retable.gold.read import feeds, gold_states, known_states
 from retable.gold.state import GoldState
 from retable.land.due import look
-from retable.ledger.catalog import Lake
 from retable.ledger.counts import is_left_out
-from retable.ledger.kept import KEPT_LAYERS, KeptLayer, is_dropped, kept_from
-from retable.ledger.ranges import FoundLog
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_ledger
+from retable.ledger.retained import KEPT_LAYERS, KeptLayer, is_dropped, kept_from
 from retable.ledger.rows import LedgerRow, Stage
-from retable.ledger.windows import read_windows
+from retable.ledger.windows.positions import FoundLog
+from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window
 from retable.replay.inputs.claims import find_moved
 from retable.replay.inputs.imports import read_schema_imports

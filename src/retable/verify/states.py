@@ -14,8 +14,8 @@ from retable.fold.fold import Values
 from retable.gold.read import find_gold, snapshot_of_cut
 from retable.gold.rows import to_values
 from retable.gold.state import SEQUENCE_COLUMN
-from retable.ledger.catalog import Lake
-from retable.ledger.faults import explained
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import explained
 from retable.model.schema import parse_gold_type
 from retable.verify.compare import Comparison, RowDifference, part_of
 from retable.verify.rows import ROWS_AT_ONCE

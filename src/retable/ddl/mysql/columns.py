@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from retable.ddl.mysql.cursor import Cursor
 from retable.ddl.mysql.defaults import read_default, skip_expression
 from retable.ddl.mysql.references import read_reference
-from retable.ddl.mysql.types import gold_type, mysql_type_name
+from retable.ddl.mysql.types.gold_type import gold_type, mysql_type_name
 from retable.model.schema import ColumnSpec
 from retable.model.schema_change import ForeignKey, Place
 

@@ -6,7 +6,7 @@ from retable.ddl.defaults import Default, column_spec
 from retable.ddl.oracle.constraints import at_constraint, read_constraint, read_state
 from retable.ddl.oracle.cursor import Cursor
 from retable.ddl.oracle.defaults import read_default
-from retable.ddl.oracle.type_names import read_type
+from retable.ddl.oracle.types.names import read_type
 from retable.model.schema import ColumnSpec
 
 _OPTION_WORDS = frozenset(

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from retable.ddl.defaults import COMPUTED, NULL, Default, filled, plain_number, shown_as
 from retable.ddl.oracle.cursor import Cursor
-from retable.ddl.oracle.types import gold_type
+from retable.ddl.oracle.types.gold_type import gold_type
 from retable.model.schema import GoldType
 
 _ENDS = frozenset(

@@ -7,7 +7,7 @@ from sqlglot import TokenType
 
 from retable.ddl.defaults import COMPUTED, NULL, Default, filled, plain_number, shown_as
 from retable.ddl.sqlserver.cursor import Cursor
-from retable.ddl.sqlserver.types import gold_type
+from retable.ddl.sqlserver.types.gold_type import gold_type
 from retable.ddl.type_text import TypeText, read_type_text
 
 _ENDS = frozenset(

@@ -14,7 +14,7 @@ from pyiceberg.table import WriteTask
 from pyiceberg.table.metadata import TableMetadata
 
 from retable.gold.iceberg.parted import Parted, Values
-from retable.ledger.checksums import write_file
+from retable.ledger.lake.checksums import write_file
 
 _BYTES = 512 << 20
 

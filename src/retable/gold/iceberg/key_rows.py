@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyiceberg.io import FileIO
 
-from retable.ledger.checksums import open_parquet
+from retable.ledger.lake.checksums import open_parquet
 
 _ROW = "_retable_row"
 _CLOSE = 8

@@ -21,7 +21,7 @@ from retable.formats.reading import Value
 from retable.gold.iceberg.files import write_parts
 from retable.gold.iceberg.key_rows import can_find, ends, find_rows
 from retable.gold.iceberg.parted import Reparting, Values, part
-from retable.ledger.checksums import read_vector
+from retable.ledger.lake.checksums import read_vector
 from retable.model.schema import GoldType
 
 

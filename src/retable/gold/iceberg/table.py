@@ -22,9 +22,9 @@ from retable.gold.iceberg.fence import overtaken
 from retable.gold.iceberg.parted import Reparting
 from retable.gold.iceberg.row_delta import Prepared, RowWriter, empty, literal, members, repart, type_of
 from retable.gold.state import HEAD_PROPERTY, PREFIX, RUN_PROPERTY, first_schema_json
-from retable.ledger.catalog import Lake
-from retable.ledger.identity import LEFT_PROPERTY
-from retable.ledger.warehouse import NAME_PROPERTY
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.identity import LEFT_PROPERTY
+from retable.ledger.lake.warehouse import NAME_PROPERTY
 from retable.model.partitioning import PartitionField
 from retable.settings.load import CATALOG
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from retable.ledger.baselines import Baselines, Unfinished, identify, unfinished_baselines, whole_baselines
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_baselines, read_replayed_pieces
 from retable.model.event import TableName
 from retable.model.schema_change import StartTable

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from retable.gold.store import Record
-from retable.ledger.catalog import Lake
-from retable.ledger.kept import kept_from
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_ledger, read_tables
-from retable.ledger.windows import read_windows
+from retable.ledger.retained import kept_from
+from retable.ledger.windows.recording import read_windows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.inputs.baselines import read_whole_baselines

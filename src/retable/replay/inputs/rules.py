@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
+from retable.ddl.compatibility import keeps_values
 from retable.ddl.registry import DIALECTS, describe, parse_statement
 from retable.ddl.types import gold_type
-from retable.ddl.widening import keeps_values
 from retable.errors import InvalidSetting, KeyUnknown, NameClash
 from retable.fold.fold import Bounds
 from retable.fold.images import key_columns

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import cast
 
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_decisions
 from retable.ledger.rows import DecisionRow
 from retable.model.sequence import parse_sequence

@@ -23,12 +23,12 @@ from pyiceberg.expressions.literals import literal
 from retable.ddl.registry import DIALECTS, parse_statement
 from retable.formats.registry import find_format
 from retable.gold.store import Record
-from retable.ledger.catalog import Lake
-from retable.ledger.data_files import digest_files
-from retable.ledger.faults import explained
-from retable.ledger.kept import is_dropped, kept_from
-from retable.ledger.small_files import read_rows
-from retable.ledger.tables import SILVER
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.data_files import digest_files
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.small_files import read_rows
+from retable.ledger.lake.tables import SILVER
+from retable.ledger.retained import is_dropped, kept_from
 from retable.model.event import TableName
 from retable.model.row_event import Half, RowEvent
 from retable.model.schema_change import (

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, cast
 import msgspec
 
 from retable.fold.fold import Values
-from retable.ledger.catalog import Lake
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_suspects, read_tables
 from retable.ledger.rows import SuspectRow, SuspectState
 from retable.model.schema import GoldType

@@ -1,0 +1,1 @@
+"""Commands that look at gold and at how far it is."""

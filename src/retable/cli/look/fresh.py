@@ -1,0 +1,44 @@
+"""Whether a table is complete through a time, for scripts: 0 says yes, 3 not yet."""
+
+import time
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from retable.cli.arguments import GradeOption, Json, SourceOrTable, instant, newest_lake
+from retable.cli.clock import now
+from retable.cli.look.why import verdict_json
+from retable.cli.output import print_json, say
+from retable.errors import Late
+from retable.freshness.catalog import ask
+
+_POLL_SECONDS = 15
+
+
+def fresh(
+    ctx: typer.Context,
+    table: SourceOrTable,
+    through: Annotated[
+        datetime, typer.Option("--through", metavar="T", parser=instant, help="Complete for all that is older than T.")
+    ],
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it is; each new cause is told.")] = False,
+    grade: GradeOption = "row",
+    as_json: Json = False,
+) -> None:
+    """Say whether a table, or every table of a source, is complete through T: ends with 0, or with 3 if not yet."""
+    lake = newest_lake(ctx)
+    verdict = ask(lake, [table], through, grade, now())
+    told = None
+    while wait and verdict.cause is not None:
+        cause = (verdict.cause.code, verdict.cause.partition, verdict.cause.window)
+        if cause != told:
+            say(verdict.words)
+        told = cause
+        time.sleep(_POLL_SECONDS)
+        verdict = ask(lake, [table], through, grade, now())
+    if as_json:
+        print_json(verdict_json(verdict, now()))
+    if not verdict.is_fresh:
+        raise Late(verdict.words)
+    say(verdict.words)

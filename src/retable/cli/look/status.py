@@ -1,0 +1,186 @@
+"""How far each source is: its windows, its watermark, its tables, what is held or quarantined."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from retable.cli.arguments import Json, lake_of, newest_lake
+from retable.cli.clock import now
+from retable.cli.look.why import standing_json
+from retable.cli.output import NeedsAttention, print_json, print_table, say
+from retable.freshness.blockers import beyond_budget
+from retable.freshness.catalog import read_facts
+from retable.freshness.gate import Standing, judge, spell
+from retable.freshness.sla import find_late
+from retable.gold.names import gold_table
+from retable.gold.read import is_retired, known_states
+from retable.gold.state import GoldState
+from retable.ledger.baselines import Unfinished
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.quarantine import read_open
+from retable.ledger.read import read_ledger
+from retable.ledger.retained import KEPT_LAYERS, KeptLayer, kept_from
+from retable.ledger.windows.recording import read_windows
+from retable.replay.inputs.baselines import read_unfinished
+from retable.replay.references.suspects import open_suspects, told_of
+from retable.settings.sources import SourceSettings
+
+_STAGES = ("land", "decode", "replay")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """One source: `recorded` windows, in `empty` of which nothing arrived; `done` counts them by stage.
+
+    `last` and `next` are the replayed and the waiting window. `standing` is how far all of its tables are complete;
+    `excess` counts what is quarantined beyond the budget. A table that the settings leave out is `retired`, whatever
+    state it is in; `suspect` says what is wrong with tables that have rows which their source cannot have any more;
+    `paused` is why no new window is recorded. `unfinished` says of baselines that ended before their end how to go on.
+    `kept_from` is the oldest whole window of what retention cut.
+    """
+
+    name: str
+    recorded: int
+    empty: int
+    done: Counter[str]
+    last: str | None
+    next: str | None
+    tables: Counter[str]
+    held: list[str]
+    suspect: dict[str, str]
+    quarantined: int
+    excess: int
+    standing: Standing
+    paused: str | None
+    unfinished: list[str]
+    kept_from: dict[KeptLayer, str]
+
+
+def status(
+    ctx: typer.Context,
+    as_json: Json = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="End with 2 when a table is held, suspect or late by its SLA, or quarantine is over budget.",
+        ),
+    ] = False,
+) -> None:
+    """Print how far each source is, and what needs a person; `retable why SOURCE` says why one is not further.
+
+    The watermark is the source time up to which every table of the source is complete, by rows or something better;
+    where nothing but the end of the messages tells it, its grade is `drained`. A watchdog outside of Airflow runs
+    `--check`: where Airflow is dead, no window is recorded any more, and every SLA is missed.
+    """
+    lake = newest_lake(ctx) if check else lake_of(ctx)
+    (states, damaged), moment = known_states(lake), now()
+    found = [_status(lake, lake.settings.sources[name], states, moment) for name in sorted(lake.settings.sources)]
+    if as_json:
+        print_json([_json(source, moment) for source in found])
+    else:
+        print_table(_HEADERS, (_line(source, moment) for source in found))
+        for source in found:
+            if source.paused is not None:
+                say(f"{source.name} is paused: {source.paused}")
+            for line in (*source.unfinished, *(f"{name} is suspect: {what}" for name, what in source.suspect.items())):
+                say(line)
+            if source.kept_from:
+                kept = ", ".join(f"{layer} from {window} on" for layer, window in source.kept_from.items())
+                say(f"{source.name} is kept: {kept}")
+    for error in damaged:
+        say(f"damaged: {error.message}")
+    held, quarantined = sum(len(source.held) for source in found), sum(source.excess for source in found)
+    sources = lake.settings.sources.values() if check and not damaged else ()
+    words = [late.verdict.words for source in sources for late in find_late(lake, source, moment)]
+    if held or quarantined:
+        words.append(
+            f"{held} tables are held and {quarantined} messages or rows quarantined: `retable hold list`, "
+            f"`retable quarantine list`"
+        )
+    words += [line for source in found for line in source.unfinished]
+    words += [f"{name} is suspect: `retable why {name}`" for source in found for name in source.suspect]
+    words += [f"{error.facts['table']}: a file is damaged" for error in damaged]
+    if check and words:
+        raise NeedsAttention("\n".join(words))
+
+
+def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], now: datetime) -> SourceStatus:
+    recorded = read_windows(lake, source.name)
+    windows = [window.name for window in recorded]
+    whole = {(row.stage, row.window) for row in read_ledger(lake, source.name) if row.table is None}
+    replayed = [name for name in windows if ("replay", name) in whole]
+    waiting = [name for name in windows if ("replay", name) not in whole]
+    mine = {name: state for name, state in states.items() if state.source == source.name}
+    taken = {name: state for name, state in mine.items() if not is_retired(lake, state)}
+    suspects = open_suspects(lake, source)
+    facts = read_facts(lake, source, taken, now)
+    proven, drained = (judge([facts], now, grade).standing for grade in ("row", "drained"))
+    return SourceStatus(
+        source.name,
+        len(windows),
+        sum(window.is_empty for window in recorded),
+        Counter({stage: sum((stage, name) in whole for name in windows) for stage in _STAGES}),
+        max(replayed, default=None),
+        min(waiting, default=None),
+        Counter(state.state if name in taken else "retired" for name, state in mine.items()),
+        sorted(name for name, state in taken.items() if state.hold is not None),
+        {name: told_of(suspects[state.identity]) for name, state in taken.items() if state.identity in suspects},
+        read_open(lake, source.name).num_rows,
+        beyond_budget(lake, source),
+        drained if proven.watermark is None else proven,
+        source.paused,
+        [f"{name}: {each.words}; {each.command(name)} goes on with it" for name, each in _unfinished(lake, source)],
+        {layer: window for layer in KEPT_LAYERS if (window := kept_from(lake, layer, source.name))},
+    )
+
+
+def _unfinished(lake: Lake, source: SourceSettings) -> list[tuple[str, Unfinished]]:
+    return [(gold_table(lake.settings.lake, each.table), each) for each in read_unfinished(lake, source.name)]
+
+
+_HEADERS = (
+    *("SOURCE", "WINDOWS", "REPLAYED", "LAST REPLAYED", "NEXT"),
+    *("WATERMARK", "GRADE", "LAG", "TABLES", "HELD", "QUARANTINED"),
+)
+
+
+def _line(source: SourceStatus, now: datetime) -> list[object]:
+    watermark, grade = source.standing.watermark, source.standing.grade
+    shown = [None, None, None] if watermark is None else [spell(watermark), grade, _spell_lag(now - watermark)]
+    empty = f" ({source.empty} empty)" if source.empty else ""
+    done = [source.name, f"{source.recorded}{empty}", source.done["replay"], source.last, source.next]
+    return [*done, *shown, source.tables.total(), len(source.held), source.quarantined]
+
+
+def _spell_lag(lag: timedelta) -> str:
+    """A length of time in its two biggest units, as 2d 3h or 3h 20m."""
+    minutes = max(lag, timedelta(0)) // timedelta(minutes=1)
+    parts = [(minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "m")]
+    return " ".join([f"{count}{unit}" for count, unit in parts if count][:2]) or "0m"
+
+
+def _json(source: SourceStatus, now: datetime) -> dict[str, object]:
+    return {
+        "source": source.name,
+        "paused": source.paused,
+        "windows": {
+            "recorded": source.recorded,
+            "empty": source.empty,
+            "landed": source.done["land"],
+            "decoded": source.done["decode"],
+            "replayed": source.done["replay"],
+            "last_replayed": source.last,
+            "next": source.next,
+        },
+        **standing_json(source.standing.watermark, source.standing.grade, now),
+        "tables": {state: source.tables[state] for state in ("live", "held", "dropped", "retired")},
+        "held": source.held,
+        "suspect": source.suspect,
+        "unfinished_baselines": source.unfinished,
+        "quarantined": source.quarantined,
+        "kept_from": source.kept_from,
+    }

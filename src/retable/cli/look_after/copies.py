@@ -1,0 +1,75 @@
+"""Copies of a lake: all of it at another place, or its catalog alone."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from retable.cli.arguments import newest_lake
+from retable.cli.clock import now
+from retable.cli.output import print_line, say
+from retable.cli.progress import Progress
+from retable.errors import InvalidSetting
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.sqlite_file import back_up
+from retable.printable import toml_string
+from retable.recovery.copying import copy_lake
+from retable.settings.catalogs import GlueCatalog, PostgresCatalog, RestCatalog
+from retable.settings.storage import S3, Place, bucket
+
+_TOOLS = {
+    PostgresCatalog: "back it up with PostgreSQL's own tools: pg_dump --table 'iceberg_*'",
+    RestCatalog: "back it up with the tools of the server that keeps it",
+    GlueCatalog: "AWS keeps it; `aws glue get-tables` writes down what it names",
+}
+
+
+def copy(
+    ctx: typer.Context,
+    to: Annotated[str, typer.Argument(metavar="DEST", help="An empty folder, or an empty s3://bucket/prefix.")],
+) -> None:
+    """Copy the lake, as it is now, to another place, where it lives on by itself.
+
+    All tables come with all of their snapshots; the copy has an identity of its own, and neither lake ever touches a
+    file of the other. The lake may be at work meanwhile.
+    """
+    lake = newest_lake(ctx)
+    with Progress(1) as progress:
+        progress.begin(1, to, "copy")
+        copied = copy_lake(lake, _place(to), now(), progress.step)
+    say(f"copied {copied.tables:,} tables, {copied.files:,} files to {to}; the settings of the copy:")
+    print_line("[lake]")
+    if copied.has_catalog:
+        print_line(f"catalog = {toml_string(f'sqlite:///{copied.settings.catalog}')}")
+    print_line(f"warehouse = {toml_string(str(copied.settings.warehouse))}")
+    if not copied.has_catalog:
+        say("name a catalog of its own there, then `retable recover` fills it")
+
+
+def backup(
+    ctx: typer.Context,
+    to: Annotated[Path, typer.Argument(metavar="DEST", help="A file that is not there yet, or a folder for one.")],
+) -> None:
+    """Write a whole copy of a SQLite catalog, also while the lake is at work.
+
+    The tables' files are not in it: back them up as files, behind the catalog. A catalog that is restored later is
+    older than the warehouse; `retable recover` brings it up to date.
+    """
+    lake = newest_lake(ctx)
+    file = lake.settings.lake.catalog_file
+    if file is None:
+        tool = _TOOLS[type(lake.settings.lake.catalog)]
+        raise InvalidSetting(f"the catalog {lake.settings.lake.catalog} is no file of this machine; {tool}")
+    target = to / f"{file.stem}-{now():%Y%m%dT%H%M%SZ}{file.suffix}" if to.is_dir() else to
+    with explained(lake.settings.lake):
+        back_up(file, target)
+    say(f"the catalog is copied to {target}")
+
+
+def _place(to: str) -> Place:
+    if to.startswith(S3):
+        try:
+            return bucket(to)
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from None
+    return Path(to).absolute()

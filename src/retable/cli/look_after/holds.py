@@ -1,0 +1,158 @@
+"""Tables that stopped at a position: which, why, and how they go on."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from retable.cli.arguments import Json, lake_of, lake_to_write
+from retable.cli.clock import new_run, user
+from retable.cli.output import NeedsAttention, print_facts, print_json, say
+from retable.cli.progress import Progress
+from retable.cli.run.stages import call_attention_to_rebuilt, running_spark
+from retable.errors import NotFound
+from retable.gold.damage import with_recorded_hold
+from retable.gold.read import find_known, is_retired, known_states
+from retable.gold.state import hold_json
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.read import read_tables
+from retable.ledger.rows import ActionRow, StageReport
+from retable.ledger.write import append_rows
+from retable.replay.inputs.rulings import ruling_row
+from retable.replay.release import Release, Way, count_waiting, dialect_of, plan_rebuild, plan_release
+from retable.replay.repeats import find_repeats, hint_of, later_ones
+from retable.schema_history.history import Hold
+
+_HOW = "say how the table goes on: --retry, --skip, --as 'ALTER ...', --approve, --reject or --rebuild, one of them"
+
+
+def list_holds(ctx: typer.Context, as_json: Json = False) -> None:
+    """List the held tables, each with its reason, the statement or the row, and the remedy; retired ones are not it."""
+    lake = lake_of(ctx)
+    states, unread = known_states(lake)
+    for error in unread:
+        if error.facts.get("table") not in states:
+            raise error
+    held = [
+        {"name": name, "source": state.source, **hold_json(state.hold), **_hint(lake, state.source, state.hold)}
+        for name, state in states.items()
+        if state.hold is not None and not is_retired(lake, state)
+    ]
+    if as_json:
+        print_json(held)
+    elif held:
+        for facts in held:
+            print_facts({**facts, "remedy": str(facts["remedy"]).replace("TABLE", str(facts["name"]))})
+    else:
+        say("nothing is held")
+
+
+def _hint(lake: Lake, source: str, hold: Hold) -> dict[str, str]:
+    hint = hint_of(find_repeats(lake, source, hold), hold)
+    return {} if hint is None else {"hint": hint}
+
+
+def release_hold(
+    ctx: typer.Context,
+    tables: Annotated[
+        list[str], typer.Argument(metavar="TABLE...", help="Gold tables that are held: gold_shop.orders.")
+    ],
+    reason: Annotated[str, typer.Option("--reason", help="Why; it is kept with your name.")],
+    retry: Annotated[bool, typer.Option("--retry", help="Go on there, under the settings as they are now.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="The statement, or the row, counts for nothing.")] = False,
+    statement: Annotated[
+        str | None, typer.Option("--as", metavar="STATEMENT", help="What counts in the statement's place.")
+    ] = None,
+    approve: Annotated[bool, typer.Option("--approve", help="The statement that asked takes effect.")] = False,
+    reject: Annotated[bool, typer.Option("--reject", help="The statement that asked counts for nothing.")] = False,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Build the table anew from silver, held or not, then swap it in.")
+    ] = False,
+    repeats: Annotated[
+        bool,
+        typer.Option("--repeats", help="With --skip: skip the statement where it stands again, too."),
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Let held tables go on: each catches up from silver at once. What will happen is said first, and asked."""
+    asked: Mapping[Way, bool] = {
+        "retry": retry,
+        "skip": skip,
+        "as": statement is not None,
+        "approve": approve,
+        "reject": reject,
+        "rebuild": rebuild,
+    }
+    ways = [way for way, wanted in asked.items() if wanted]
+    if len(ways) != 1:
+        raise typer.BadParameter(_HOW)
+    (way,) = ways
+    if way == "as" and len(tables) > 1:
+        raise typer.BadParameter("--as gives one statement of one table: name that one alone")
+    if repeats and way != "skip":
+        raise typer.BadParameter("--repeats belongs to --skip")
+    lake = lake_to_write(ctx)
+    releases = {table: _plan(lake, table, way, statement, repeats=repeats) for table in tables}
+    for release in releases.values():
+        for line in release.words:
+            say(line)
+    if not yes:
+        typer.confirm("Go on?", abort=True, err=True)
+    _act(lake, releases, reason)
+
+
+def _plan(lake: Lake, table: str, way: Way, statement: str | None, *, repeats: bool) -> Release:
+    state = find_known(lake, table)
+    row = next((row for row in read_tables(lake, state.source) if row.identity == state.identity), None)
+    state = with_recorded_hold(state, row)
+    source = lake.settings.source(state.source)
+    waiting = count_waiting(lake, source.name, table)
+    if state.hold is None and way == "rebuild":
+        return plan_rebuild(table, waiting)
+    if state.hold is None:
+        raise NotFound(
+            f"{table} is not held, so it can only be built anew (--rebuild); `retable hold list` shows what is held",
+            table=table,
+        )
+    release = plan_release(table, state, state.hold, way, statement, waiting, lambda: dialect_of(lake, source))
+    if way != "skip":
+        return release
+    return release.with_repeats(later_ones(find_repeats(lake, source.name, state.hold), state.hold), repeats)
+
+
+def _act(lake: Lake, releases: Mapping[str, Release], reason: str) -> None:
+    """For each table record who decided what, then let it catch up; one Spark does them all."""
+    this, reports = new_run(), dict[str, StageReport]()
+    with Progress(len(releases)) as progress, running_spark(lake.settings) as spark:
+        for number, (table, release) in enumerate(releases.items(), 1):
+            source = lake.settings.source(find_known(lake, table).source)
+            _record(lake, source.name, table, release, reason, this.now)
+            progress.begin(number, table, release.way)
+            resumes = release.way != "rebuild"
+            reports[table] = _rebuild_door()(spark, lake, source, table, this.id, this.now, progress.step, resumes)
+            progress.done(reports[table])
+    again = [table for table, report in reports.items() if table in report.held]
+    if again:
+        raise NeedsAttention(
+            f"{', '.join(again)} {'is' if len(again) == 1 else 'are'} held again: `retable hold list` says why"
+        )
+    for name in sorted({report.source for report in reports.values()}):
+        mine = [report for report in reports.values() if report.source == name]
+        call_attention_to_rebuilt(lake, lake.settings.source(name), mine, ())
+
+
+def _record(lake: Lake, source: str, table: str, release: Release, reason: str, now: datetime) -> None:
+    what = f"release --{release.way}"
+    if release.ruling is not None:
+        append_rows(lake, [ruling_row(source, ruling, now) for ruling in release.rulings])
+        what += f" {release.ruling.statement}" if release.ruling.statement else ""
+        what += f" at {', '.join(str(ruling.position) for ruling in release.rulings)}"
+    append_rows(lake, [ActionRow(source, what, table, reason, user(), now)])
+
+
+def _rebuild_door() -> Callable[..., StageReport]:
+    # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
+    from retable.replay.spark import rebuild
+
+    return rebuild

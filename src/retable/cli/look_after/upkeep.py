@@ -1,0 +1,143 @@
+"""Keeping tables small and quick to read; no row that a reader sees changes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from retable.cli.arguments import Json, lake_of, lake_to_write
+from retable.cli.clock import new_run, now
+from retable.cli.output import print_json, print_table, say
+from retable.cli.progress import Progress
+from retable.cli.run.stages import running_spark
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.retained import KEPT_LAYERS, kept_from
+from retable.upkeep.dropping import spell_stays
+from retable.upkeep.look import Place, choose, places
+from retable.upkeep.outlook import look_at_retention, owners
+from retable.upkeep.plan import plan_place
+from retable.upkeep.policy import Rules
+from retable.upkeep.report import Kept, check_damaged
+
+_SIZES = ("files", "bytes", "deleted_rows", "snapshots")
+
+
+def upkeep(
+    ctx: typer.Context,
+    tables: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TABLE|SOURCE]...", help="Tables, also bronze.<source> or ops.<name>; else all."),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what there is to do.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Drop what retention lets go, compact files, expire snapshots, and remove files that no table knows.
+
+    The snapshots that the cuts of the last `keep_cuts` windows name stay, and so do tags and all that is younger than a
+    day. A table that a replay is at is left for the next time.
+    """
+    lake = lake_of(ctx) if dry_run else lake_to_write(ctx)
+    chosen = choose(places(lake), tables or ())
+    if dry_run:
+        _print_plans(lake, chosen, as_json)
+        return
+    if not chosen:
+        say("the lake has no tables yet")
+        return
+    with Progress(1) as progress, running_spark(lake.settings) as spark:
+        progress.begin(1, "upkeep", "")
+        kept = _door()(spark, lake, chosen, new_run().id, now, progress.step)
+    _print_kept(kept, as_json)
+    check_damaged(kept)
+
+
+def _print_plans(lake: Lake, chosen: Sequence[Place], as_json: bool) -> None:
+    at = now()
+    plans = [(place, *plan_place(lake, place, at, Rules())) for place in chosen if place.damage is None]
+    cuts = _cuts(lake, chosen, at)
+    if as_json:
+        print_json(
+            [
+                {"table": place.name, "size": facts.counts, "todo": plan.counts, **_cut_json(cuts.get(place.name))}
+                for place, facts, plan in plans
+            ]
+        )
+        return
+    rows = [
+        [place.name, *(facts.counts[name] for name in _SIZES), plan.counts["files"], plan.counts["snapshots"]]
+        for place, facts, plan in plans
+        if plan.has_work
+    ]
+    if rows:
+        print_table(["TABLE", *map(_heading, _SIZES), "TO COMPACT", "TO EXPIRE"], rows)
+    for place in chosen:
+        if place.damage is not None:
+            say(f"{place.name} is left alone: {place.damage.message}")
+    for name, cut in cuts.items():
+        for line in _cut_lines(name, cut):
+            say(line)
+    say(f"{len(rows)} of {len(plans)} tables want work; orphan files are only looked for when it is done")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """From which window a layer of a source is kept now, and from which one retention would keep it; what stays."""
+
+    now: str | None
+    then: str | None
+    notes: tuple[str, ...]
+
+
+def _cuts(lake: Lake, chosen: Sequence[Place], at: datetime) -> dict[str, _Cut]:
+    found = {}
+    for name in dict.fromkeys(place.source for place in chosen if place.source and place.layer in KEPT_LAYERS):
+        source = lake.settings.source(name)
+        for layer, cut in look_at_retention(lake, source, at).cuts.items():
+            has_horizon = layer == "silver" and cut.kept_from is not None
+            stays = spell_stays(owners(lake, source), {}) if has_horizon else ()
+            found[f"{layer}.{name}"] = _Cut(kept_from(lake, layer, name), cut.kept_from, (*cut.notes, *stays))
+    return {place.name: found[place.name] for place in chosen if place.name in found}
+
+
+def _cut_json(cut: _Cut | None) -> dict[str, object]:
+    return {} if cut is None else {"kept_from": cut.now, "keep_from": cut.then, "stays": list(cut.notes)}
+
+
+def _cut_lines(name: str, cut: _Cut) -> list[str]:
+    lines = [f"{name}: {note}" for note in cut.notes]
+    if cut.then == cut.now:
+        return lines + ([] if cut.now is None else [f"{name} is kept from {cut.now} on"])
+    return [*lines, f"{name}: windows before {cut.then} go; it is kept from {cut.now or 'its first window'} on now"]
+
+
+def _print_kept(kept: Sequence[Kept], as_json: bool) -> None:
+    if as_json:
+        print_json([asdict(each) for each in kept])
+        return
+    worked = [each for each in kept if any(each.done.values())]
+    if worked:
+        print_table(["TABLE", *map(_heading, _SIZES), "ORPHANS"], map(_line, worked))
+    for each in kept:
+        for note in each.notes:
+            say(f"{each.table}: {note}")
+        if each.left is not None:
+            say(f"{each.table} is left alone: {each.left}")
+    say(f"{len(worked)} of {len(kept)} tables were worked on")
+
+
+def _line(kept: Kept) -> list[object]:
+    sizes = [f"{kept.before[name]:,} → {kept.after[name]:,}" for name in _SIZES]
+    return [kept.table, *sizes, kept.done["orphans"]]
+
+
+def _heading(name: str) -> str:
+    return name.replace("_", " ").upper()
+
+
+def _door() -> Callable[..., list[Kept]]:
+    # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
+    from retable.upkeep.spark import keep
+
+    return keep

@@ -1,0 +1,1 @@
+"""Commands that begin a source and run it."""

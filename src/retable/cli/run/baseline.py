@@ -1,0 +1,207 @@
+"""`retable baseline`: a table starts from a full copy that was taken at a position."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from retable.cli.arguments import TableArgument, lake_to_write
+from retable.cli.clock import new_run, user
+from retable.cli.output import NeedsAttention, say
+from retable.cli.progress import Progress
+from retable.cli.run.schema_import import PasswordEnv
+from retable.cli.run.stages import running_spark
+from retable.errors import InvalidSetting, NotFound
+from retable.gold.names import gold_table
+from retable.gold.read import find_lost, gold_states
+from retable.gold.state import GoldState
+from retable.ledger.baselines import spell_start
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.rows import ActionRow, BaselineRow, StageReport
+from retable.ledger.write import append_rows
+from retable.model.event import TableName
+from retable.model.sequence import Sequence
+from retable.onboard.baseline.copies import Copy, CsvForm, open_copy
+from retable.onboard.baseline.database_copies import open_table
+from retable.onboard.baseline.key_spelling import spellings
+from retable.onboard.baseline.pieces import Target, begun_at, land_baseline
+from retable.onboard.ordering import scope_of
+from retable.onboard.schema.databases import is_address
+from retable.onboard.schema.imports import START, position_of, read_start
+from retable.onboard.schema.tables import Schema
+from retable.replay.inputs.imports import read_schema_imports
+from retable.settings.load import read_variable
+from retable.settings.sources import SourceSettings
+
+_SHOWN = 3
+
+
+def baseline(
+    ctx: typer.Context,
+    table: TableArgument,
+    origin: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="COPY",
+            help="Files of Parquet or CSV, an Iceberg table's .metadata.json, or a database, as jdbc:mysql://host/shop.",
+        ),
+    ],
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="P",
+            help="As of which position: start, or epoch:hi; else as a database says, where messages order by it.",
+        ),
+    ] = None,
+    partition: Annotated[
+        str | None, typer.Option("--partition", metavar="TOPIC/N", help="Where only the queue's own offsets order.")
+    ] = None,
+    null: Annotated[str, typer.Option("--null", help="CSV: how null is spelled, unquoted.")] = "",
+    delimiter: Annotated[
+        str | None, typer.Option("--delimiter", help="CSV: what stands between values; else a comma, in .tsv a tab.")
+    ] = None,
+    encoding: Annotated[str, typer.Option("--encoding", help="CSV: how text is encoded.")] = "utf8",
+    password_env: PasswordEnv = None,
+) -> None:
+    """Start a table from a full copy taken at a position: older changes lose, newer ones win, overlap is harmless.
+
+    Its rows go to silver in pieces. A run that ended is gone on with by the same command; running it again changes
+    nothing. Other tables, and other runs, go on meanwhile. Of a database the table is read by ranges of its key while
+    others write to it: P must be a position that was reached before.
+    """
+    lake = lake_to_write(ctx)
+    known = find_table(lake, table)
+    if is_address(origin):
+        password = read_variable(password_env) if password_env else None
+        copy, schema, keys = open_table(origin, password, known.name)
+        position = read_start(at) if at is not None else _position_now(lake, known, copy, schema)
+    else:
+        copy, keys = open_copy(origin, CsvForm(delimiter, null=null, encoding=encoding)), ()
+        position = read_start(_asked(at))
+    target = target_of(lake, known, position, part_of(lake, known, partition), keys)
+    this = new_run()
+    pieces = land_baseline(lake, target, copy, this.now, say)
+    rows = sum(piece.rows for piece in pieces)
+    what = f"baseline of {rows} rows at {spell_start(str(target.position))} from {origin}"
+    append_rows(lake, [ActionRow(target.source, what, table, "", user(), this.now)])
+    reports = replay_pieces(lake, known.source, pieces)
+    rejected = sum(report.counts.get("rejected", 0) for report in reports)
+    say(f"{table}: {rows:,} rows in {len(pieces)} pieces, {rejected:,} of them do not fit")
+    if rejected or any(known.gold in report.held for report in reports):
+        raise NeedsAttention(f"done, but see `retable quarantine list` and `retable hold list` for {known.gold}")
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTable:
+    """A table, of which source, and what gold says of it, where it is there already; `gold` is where its rows are."""
+
+    source: SourceSettings
+    name: TableName
+    state: GoldState | None
+    gold: str
+
+
+def find_table(lake: Lake, table: str) -> KnownTable:
+    """Find a table by its gold name: one that is there, or one that a dump of its source's schema told.
+
+    One of several that go into another is found by the name that it would have by itself.
+    """
+    states, called = gold_states(lake), partial(gold_table, lake.settings.lake)
+    for gold, whole in states.items():
+        for shard in whole.shards.values():
+            if called(shard.table) == table:
+                return KnownTable(lake.settings.source(whole.source), shard.table, whole.of_shard(shard.table), gold)
+    state = states.get(table)
+    if state is not None and state.shards:
+        names = ", ".join(sorted(called(shard.table) for shard in state.shards.values())[:_SHOWN])
+        raise InvalidSetting(f"several tables go into {table}; name one of them: {names}", table=table)
+    if state is not None:
+        return KnownTable(lake.settings.source(state.source), state.table, state, table)
+    if (lost := find_lost(lake, table)) is not None:
+        return KnownTable(lake.settings.source(lost.source), lost.table, None, table)
+    for source in lake.settings.sources.values():
+        for each in read_schema_imports(lake, source.name).each:
+            name = each.table.table
+            if called(name) == table:
+                return KnownTable(source, name, None, called(lake.settings.target(name) or name))
+    raise NotFound(
+        f"there is no table {table}; before its first change it is known by `retable schema import SOURCE`", table=table
+    )
+
+
+def _position_now(lake: Lake, known: KnownTable, copy: Copy, schema: Schema) -> Sequence:
+    """Where the log of a database stands, or stood when the baseline began that this one goes on with."""
+    begun = begun_at(lake, known.source, known.name, copy)
+    return begun or position_of(schema, known.source, None)
+
+
+def _asked(at: str | None) -> str:
+    if at is None:
+        raise InvalidSetting(f"files do not say as of which position they are; say it with --at epoch:hi or {START}")
+    return at
+
+
+def target_of(
+    lake: Lake,
+    known: KnownTable,
+    position: Sequence,
+    part: tuple[str, int] | None,
+    named: tuple[str, ...] = (),
+) -> Target:
+    """Where a table starts anew, and by which key: `named` is that of its database, where nothing else tells one."""
+    name, source = known.name, known.source
+    imports, rules = read_schema_imports(lake, source.name), lake.settings.rules(name)
+    imported = imports.newest(name)
+    told = rules.keys or (imported.table.keys if imported else ())
+    keys = told or (known.state.keys if known.state else ()) or named
+    system = source.source_system or imports.dialect or ""
+    written = spellings(keys, rules.types, known.state, imported, system)
+    return Target(source.name, source.format, name, position, part, keys, written)
+
+
+def part_of(lake: Lake, known: KnownTable, told: str | None) -> tuple[str, int] | None:
+    """The partition of the queue inside which a position compares; None where positions compare everywhere.
+
+    InvalidSetting where the table's changes come in several partitions, which nothing orders, or in one that is not
+    known yet.
+    """
+    parts = {part for part in (known.state.mark if known.state else {}) if part}
+    if told is None and len(parts) > 1:
+        raise InvalidSetting(
+            f"its changes come in {len(parts)} partitions, which nothing orders; a baseline has no place"
+        )
+    text = told or next(iter(parts), None)
+    if text is None:
+        if scope_of(lake, known.source) == "partition":
+            raise InvalidSetting(
+                f"changes of {known.source.name} compare inside a partition of the queue alone, and nothing tells that "
+                f"of {known.name} yet; say it with --partition TOPIC/N: `retable check {known.source.name}` lists them"
+            )
+        return None
+    topic, _, number = text.rpartition("/")
+    if not topic or not number.isdecimal():
+        raise InvalidSetting(f"{text!r} is no partition of a queue; write it as topic/0")
+    return topic, int(number)
+
+
+def replay_pieces(lake: Lake, source: SourceSettings, pieces: list[BaselineRow]) -> list[StageReport]:
+    """Bring the pieces of a baseline to gold, one by one."""
+    reports = []
+    with Progress(len(pieces)) as progress, running_spark(lake.settings) as spark:
+        door = _door()
+        for number, piece in enumerate(pieces, start=1):
+            progress.begin(number, piece.window, "replay")
+            this = new_run()
+            reports.append(door(spark, lake, source, piece.window, this.id, this.now, progress.step))
+            progress.done(reports[-1])
+    return reports
+
+
+def _door() -> Any:
+    # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
+    from retable.replay.spark import replay_piece
+
+    return replay_piece

@@ -1,0 +1,57 @@
+"""`retable resync`: a table starts anew, empty, and what its source loads again fills it."""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+import pyarrow as pa
+import typer
+
+from retable.cli.arguments import TableArgument, lake_to_write
+from retable.cli.clock import new_run, user
+from retable.cli.output import NeedsAttention, say
+from retable.cli.run.baseline import find_table, part_of, replay_pieces, target_of
+from retable.ledger.baselines import NOTHING, spell_start
+from retable.ledger.rows import ActionRow
+from retable.ledger.write import append_rows
+from retable.model.sequence import LOWEST
+from retable.onboard.baseline.copies import Copy
+from retable.onboard.baseline.pieces import land_baseline
+from retable.onboard.schema.imports import read_start
+
+
+def resync(
+    ctx: typer.Context,
+    table: TableArgument,
+    reason: Annotated[str, typer.Option("--reason", help="Why; it is kept with your name.")],
+    at: Annotated[
+        str | None,
+        typer.Option("--at", metavar="P", help="As of which position, epoch:hi; else where `source_epoch` began."),
+    ] = None,
+    partition: Annotated[
+        str | None, typer.Option("--partition", metavar="TOPIC/N", help="Where only the queue's own offsets order.")
+    ] = None,
+) -> None:
+    """Start a table anew, empty, at a position: of what came before it nothing counts, of what came since all does.
+
+    For a table that lost track of its source, whose producer loads it again whole. Where a full copy is at hand,
+    `retable baseline` starts it from that. Running it again changes nothing.
+    """
+    lake = lake_to_write(ctx)
+    known = find_table(lake, table)
+    if at is None:
+        # A source epoch begins above all changes before it and below all in it, in every partition.
+        target = target_of(lake, known, LOWEST._replace(epoch=known.source.source_epoch), None)
+    else:
+        target = target_of(lake, known, read_start(at), part_of(lake, known, partition))
+    this = new_run()
+    pieces = land_baseline(lake, target, Copy(NOTHING, NOTHING, {}, _no_rows), this.now, say)
+    where = f"source epoch {target.position.epoch}" if at is None else spell_start(str(target.position))
+    append_rows(lake, [ActionRow(target.source, f"resync from {where}", table, reason, user(), this.now)])
+    reports = replay_pieces(lake, known.source, pieces)
+    say(f"{table} starts anew at {where}: what its source loads from there on fills it")
+    if any(known.gold in report.held for report in reports):
+        raise NeedsAttention(f"done, but {known.gold} is held: `retable hold list` says why")
+
+
+def _no_rows() -> Iterator[pa.RecordBatch]:
+    return iter(())

@@ -1,0 +1,239 @@
+"""Land, decode, replay: window by window, or one stage of one window."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from functools import partial
+from itertools import groupby
+from typing import Annotated, Any
+
+import typer
+
+from retable.cli.arguments import SourceName, WindowName, instant, lake_to_write
+from retable.cli.clock import new_run, now
+from retable.cli.interrupts import before_interrupts
+from retable.cli.output import NeedsAttention, say
+from retable.cli.patterns import warn_of_patterns
+from retable.cli.progress import Progress
+from retable.errors import SparkDied
+from retable.freshness.blockers import beyond_budget
+from retable.freshness.catalog import ask, record
+from retable.freshness.gate import spell
+from retable.land.due import check_paused, look
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import spark_died, spark_explained
+from retable.ledger.quarantine import list_quarantined, read_accepted
+from retable.ledger.read import read_ledger
+from retable.ledger.rows import Stage, StageReport
+from retable.ledger.runs import begin_run
+from retable.ledger.windows.empty import close_empty
+from retable.ledger.windows.recording import record_windows
+from retable.model.window import Window, window_start
+from retable.settings.load import Settings
+from retable.settings.sources import Source
+
+_STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
+_PATIENCE = 5.0
+"""How many seconds a JVM that does not answer has to end, before it is asked to stop."""
+
+
+def run(
+    ctx: typer.Context,
+    source: SourceName,
+    start: Annotated[
+        datetime | None,
+        typer.Option("--from", metavar="T", parser=instant, help="Begin here; else at the first window to replay."),
+    ] = None,
+    end: Annotated[
+        datetime | None, typer.Option("--to", metavar="T", parser=instant, help="End before here; else now.")
+    ] = None,
+) -> None:
+    """Land, decode and replay a source, window by window.
+
+    T is a time with its zone, as 2026-03-01T05:00:00Z. Without --to the window in progress is closed at once, and what
+    comes later belongs to the next one. Running a window again changes nothing.
+    """
+    if start is not None and end is not None and start >= end:
+        raise typer.BadParameter("--from is not before --to")
+    lake = lake_to_write(ctx)
+    found = lake.settings.source(source)
+    windows = _due(lake, found, start, end)
+    if found.paused is not None:
+        say(f"{source} is paused, and no new window is recorded: {found.paused}")
+    if not windows:
+        say(f"nothing to do: no window of {source} waits there; `retable status` shows the windows")
+        return
+    try:
+        _run_windows(lake, found, windows)
+    except NeedsAttention:
+        warn_of_patterns(lake)
+        raise
+    warn_of_patterns(lake)
+
+
+def land(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
+    """Record the windows that are due, and keep the messages of one as bytes in bronze.
+
+    One that was landed is landed again where a file of it is missing or damaged.
+    """
+    lake = lake_to_write(ctx)
+    found = lake.settings.source(source)
+    check_paused(lake, found, window)
+    _record(lake, found, window_start(window) + found.every)
+    _run_stages(lake, found, window, ("land",))
+
+
+def decode(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
+    """Decode one landed window into the change events of silver."""
+    lake = lake_to_write(ctx)
+    _run_stages(lake, lake.settings.source(source), window, ("decode",))
+
+
+def replay(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
+    """Replay one decoded window into gold."""
+    lake = lake_to_write(ctx)
+    _run_stages(lake, lake.settings.source(source), window, ("replay",))
+
+
+@contextmanager
+def running_spark(settings: Settings) -> Iterator[Any]:
+    """Start Spark for as long as it is needed, and give its session."""
+    # Loading PySpark takes longer than most commands that need none, so no command but these loads it.
+    from retable.session import build_session, is_gone, kill, stop_session
+
+    with spark_explained(settings.lake):
+        spark = build_session(settings, "retable")
+    try:
+        with before_interrupts(kill):
+            yield spark
+    except Exception as error:
+        if not is_gone(_PATIENCE if isinstance(error, SparkDied) else 0):
+            raise
+        raise spark_died() from error
+    finally:
+        stop_session(spark)
+
+
+def _record(lake: Lake, source: Source, until: datetime) -> list[Window]:
+    return record_windows(lake, source, lambda: look(source, now()), until, now())
+
+
+def _due(lake: Lake, source: Source, start: datetime | None, end: datetime | None) -> list[Window]:
+    """Give the windows that overlap a range; without a start, from the first one that was not replayed."""
+    windows = _record(lake, source, end or now())
+    if start is not None:
+        return [window for window in windows if window.end > start]
+    rows = read_ledger(lake, source.name)
+    replayed = {row.window for row in rows if row.stage == "replay" and row.table is None}
+    first = next((at for at, window in enumerate(windows) if window.name not in replayed), len(windows))
+    return windows[first:]
+
+
+def _run_windows(lake: Lake, source: Source, windows: list[Window]) -> None:
+    """Run all stages of windows in order; a stretch in which nothing arrived costs one commit, and no Spark."""
+    reports: list[StageReport] = []
+    with ExitStack() as stack:
+        progress = stack.enter_context(Progress(len(windows)))
+        spark: Any = None
+        number = 0
+        for is_empty, stretch in groupby(windows, key=lambda window: window.is_empty):
+            found = list(stretch)
+            this = new_run()
+            if is_empty:
+                progress.skip(number + 1, found)
+                close_empty(lake, found, this.id, this.now)
+                record(lake, source, now())
+            else:
+                spark = spark or stack.enter_context(running_spark(lake.settings))
+                for at, window in enumerate(found, start=number + 1):
+                    reports += run_window(lake, source, at, window.name, _STAGES, spark, progress)
+            number += len(found)
+    _say_how_far(lake, source)
+    call_attention(lake, source, reports)
+
+
+def _run_stages(lake: Lake, source: Source, window: str, stages: tuple[Stage, ...]) -> None:
+    with Progress(1) as progress, running_spark(lake.settings) as spark:
+        reports = run_window(lake, source, 1, window, stages, spark, progress)
+    call_attention(lake, source, reports)
+
+
+def run_window(
+    lake: Lake,
+    source: Source,
+    number: int,
+    window: str,
+    stages: tuple[Stage, ...],
+    spark: Any,
+    progress: Progress,
+) -> list[StageReport]:
+    """Run these stages of one window, each under a run of its own."""
+    doors = _doors(progress.step, checks=stages == ("land",))
+    reports = []
+    for stage in stages:
+        progress.begin(number, window, stage)
+        this = new_run()
+        begin_run(lake)
+        reports.append(doors[stage](spark, lake, source, window, this.id, this.now))
+        progress.done(reports[-1])
+    if "replay" in stages:
+        record(lake, source, now())
+    return reports
+
+
+def _doors(step: Callable[[str], None], checks: bool) -> dict[Stage, Callable[..., StageReport]]:
+    # The rooms' doors to Spark load PySpark, as above.
+    from retable.decode.spark import decode as decode_window
+    from retable.land.spark import land as land_window
+    from retable.replay.spark import replay as replay_window
+
+    return {
+        "land": partial(land_window, checks=checks),
+        "decode": decode_window,
+        "replay": partial(replay_window, step=step),
+    }
+
+
+def _say_how_far(lake: Lake, source: Source) -> None:
+    standing = ask(lake, [source.name], now(), "row", now()).standing
+    if standing.watermark is not None:
+        say(f"{source.name} is complete through {spell(standing.watermark)} ({standing.grade})")
+
+
+def call_attention(lake: Lake, source: Source, reports: list[StageReport]) -> None:
+    """End with 2 where a table is held, or a window has more in quarantine, not accepted, than the budget."""
+    held = sorted({table for report in reports for table in report.held})
+    waiting = 0
+    for window in {report.window for report in reports}:
+        stages = {report.stage for report in reports if report.window == window}
+        mine = [report.counts for report in reports if report.window == window]
+        refused = sum(counts.get(name, 0) for counts in mine for name in ("quarantined", "rejected"))
+        refused -= _count_accepted(lake, source, window, stages) if refused else 0
+        landed = max(counts.get("landed", 0) for counts in mine)
+        waiting += 0 if source.quarantine_budget.allows(refused, landed) else refused
+    _end(held, waiting)
+
+
+def call_attention_to_rebuilt(lake: Lake, source: Source, reports: list[StageReport], held: Sequence[str]) -> None:
+    """End with 2 where these tables are held, or quarantine has more than the budget and rebuilds brought some of it.
+
+    A rebuild counts all windows together: by the window, quarantine tells.
+    """
+    refused = any(report.counts.get(name) for report in reports for name in ("quarantined", "rejected"))
+    _end(held, beyond_budget(lake, source) if refused else 0)
+
+
+def _end(held: Sequence[str], waiting: int) -> None:
+    words = []
+    if held:
+        words.append(f"held: {', '.join(held)}; `retable hold list` says why")
+    if waiting:
+        words.append(f"quarantined: {waiting:,} messages or rows; `retable quarantine list` says which")
+    if words:
+        raise NeedsAttention("done, but " + "; ".join(words))
+
+
+def _count_accepted(lake: Lake, source: Source, window: str, stages: set[Stage]) -> int:
+    accepted = read_accepted(lake, source.name)
+    rows = list_quarantined(lake, source.name, window) if accepted else []
+    return sum(row.stage in stages and row.id in accepted for row in rows)

@@ -1,0 +1,125 @@
+"""Whether gold is what its messages make of it, and whether the ledger tells the truth: 0 says yes, 4 no."""
+
+import re
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Literal
+
+import typer
+
+from retable.cli.arguments import Json, TableArgument, newest_lake
+from retable.cli.output import print_json, print_table, say
+from retable.cli.verify.differences import print_rows, rows_json
+from retable.errors import DamagedFile
+from retable.ledger.lake.catalog import Lake
+from retable.verify.bronze import against_bronze
+from retable.verify.findings import Finding, Report
+from retable.verify.ledger import against_ledger
+from retable.verify.rows import Share
+
+_DIFFERENT = 4
+_DAMAGED = "DAMAGED"
+_SHARE = re.compile(r"([1-9][0-9]{0,4})/([1-9][0-9]{0,3})\Z")
+_MOST_FINDINGS = 40
+
+
+class Against(StrEnum):
+    """What a table is held against."""
+
+    BRONZE = "bronze"
+    LEDGER = "ledger"
+
+
+def _share(text: str) -> Share:
+    found = _SHARE.match(text)
+    if found is None or int(found[1]) > int(found[2]):
+        raise typer.BadParameter(f"{text!r} is no part; write 3/16 for the third of sixteen")
+    return Share(int(found[1]), int(found[2]))
+
+
+def verify(
+    ctx: typer.Context,
+    table: TableArgument,
+    against: Annotated[
+        Against | None, typer.Option("--against", help="What it is held against; without it, both.")
+    ] = None,
+    part: Annotated[
+        Share | None,
+        typer.Option("--part", metavar="K/N", parser=_share, help="Against bronze: only part K of N of the keys."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Verify a gold table: ends with 0 where nothing differs, with 4 where something does.
+
+    Against bronze: its messages are decoded and folded anew, without silver, and the rows compared by key. Against the
+    ledger: windows tile, every message is accounted for, and gold's snapshots are those of the runs.
+    """
+    lake = newest_lake(ctx)
+    share = part or Share()
+    reports = list(_reports(lake, table, against, share))
+    if as_json:
+        is_equal = all(report.is_equal for report in reports)
+        print_json({"table": table, "equal": is_equal, "reports": [_json(report, share) for report in reports]})
+    else:
+        for report in reports:
+            _print(table, report, share)
+    if not all(report.is_equal for report in reports):
+        raise typer.Exit(_DIFFERENT)
+
+
+def _reports(lake: Lake, table: str, against: Against | None, part: Share) -> Iterator[Report]:
+    if against != Against.LEDGER:
+        say(f"{table}: decoding and folding bronze anew")
+        with TemporaryDirectory(prefix="retable-verify-") as folder:
+            yield _or_damaged("bronze", lambda: against_bronze(lake, table, Path(folder), part))
+    if against != Against.BRONZE:
+        yield _or_damaged("ledger", lambda: against_ledger(lake, table))
+
+
+def _or_damaged(against: Literal["bronze", "ledger"], verify: Callable[[], Report]) -> Report:
+    """What a verification finds, or the one file for which it could not go on."""
+    try:
+        return verify()
+    except DamagedFile as error:
+        finding = Finding(_DAMAGED, str(error.facts.get("path", "")), error.message)
+        return Report(against, {}, (finding,), ())
+
+
+def _print(table: str, report: Report, part: Share) -> None:
+    if report.findings:
+        shown = report.findings[:_MOST_FINDINGS]
+        print_table(["AGAINST", "FINDING", "WHERE", "WHAT"], ([report.against, *_cells(each)] for each in shown))
+        if len(shown) < len(report.findings):
+            say(f"and {len(report.findings) - len(shown)} findings more: --json has them all")
+    if report.rows is not None and not report.rows.is_equal:
+        print_rows(report.rows, "gold", "bronze")
+    looked = ", ".join(f"{count:,} {what}" for what, count in report.checked.items())
+    compared = "" if report.rows is None else f"; {report.rows.left:,} rows of gold, {report.rows.right:,} rebuilt"
+    some = f", part {part.number} of {part.of} of the keys" if report.against == "bronze" and part.of > 1 else ""
+    if damaged := [finding for finding in report.findings if finding.code == _DAMAGED]:
+        say(f"{table} against {report.against}{some}: DAMAGED, nothing was compared")
+        for finding in damaged:
+            say(f"    {finding.what}")
+    else:
+        verdict = "equal" if report.is_equal else "DIFFERENT"
+        say(f"{table} against {report.against}{some}: {verdict} ({looked}{compared})")
+    for note in report.notes:
+        say(f"    {note}")
+
+
+def _cells(finding: object) -> list[object]:
+    return [getattr(finding, name) for name in ("code", "where", "what")]
+
+
+def _json(report: Report, part: Share) -> dict[str, object]:
+    return {
+        "against": report.against,
+        "equal": report.is_equal,
+        **({"part": f"{part.number}/{part.of}"} if report.against == "bronze" else {}),
+        "checked": report.checked,
+        "notes": list(report.notes),
+        "findings": [{"code": each.code, "where": each.where, "what": each.what} for each in report.findings],
+        "rows": None if report.rows is None else rows_json(report.rows, "gold", "bronze"),
+    }

@@ -1,0 +1,114 @@
+"""What MySQL stores of a value that a column of a type holds whole."""
+
+from decimal import Decimal
+
+from retable.ddl.mysql.types.compatibility import capacity, labels, parse_type
+from retable.ddl.mysql.types.gold_type import mysql_type_name
+from retable.ddl.value_checks import Store, fraction_of, no_longer_than, refuse, same, span_of, within
+
+_BITS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
+
+
+def storer(source_type: str) -> Store:
+    parsed = parse_type(mysql_type_name(source_type.strip()))
+    if parsed is None:
+        return refuse
+    kind, arguments, options = parsed
+    signed = "unsigned" not in options
+    if "zerofill" in options:
+        return refuse
+    if kind in _BITS:
+        bits = _BITS[kind]
+        return within(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else within(0, 2**bits - 1)
+    match kind:
+        case "varchar":
+            return no_longer_than(capacity(kind, arguments), "characters")
+        case "char":
+            return _unpadded(capacity(kind, arguments))
+        case "tinytext" | "text" | "mediumtext" | "longtext":
+            return no_longer_than(capacity(kind, arguments), "bytes", _utf8_length)
+        case "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob":
+            return no_longer_than(capacity(kind, arguments), "bytes")
+        case "binary":
+            return _octets(capacity(kind, arguments))
+        case "enum":
+            return _one_of(labels(arguments))
+        case "set":
+            return _some_of(labels(arguments))
+        case "datetime" | "timestamp":
+            return fraction_of(_digits(arguments))
+        case "time":
+            return span_of(_digits(arguments))
+        case "year":
+            return _year
+        case "bit":
+            return within(0, 2 ** int(arguments or "1") - 1)
+        case "decimal":
+            return same if signed else _not_negative
+        case "float" | "double" if not arguments:
+            return same if signed else _not_negative
+        case "date" | "json":
+            return same
+    return refuse
+
+
+def _digits(arguments: str) -> int:
+    return int(arguments) if arguments.strip().isdigit() else 0
+
+
+def _utf8_length(text: str) -> int:
+    return len(text.encode())
+
+
+def _unpadded(length: int) -> Store:
+    """A CHAR does not keep trailing blanks."""
+    short = no_longer_than(length, "characters")
+
+    def store(text: str) -> str:
+        if text.endswith(" "):
+            raise ValueError("its trailing blanks would go")
+        return str(short(text))
+
+    return store
+
+
+def _octets(length: int) -> Store:
+    def store(value: bytes) -> bytes:
+        if len(value) != length:
+            raise ValueError(f"not of {length} bytes")
+        return value
+
+    return store
+
+
+def _one_of(known: list[str]) -> Store:
+    def store(text: str) -> str:
+        if text not in known:
+            raise ValueError("not one of its labels")
+        return text
+
+    return store
+
+
+def _some_of(known: list[str]) -> Store:
+    """A SET shows each of its labels once, in the order of its definition."""
+
+    def store(text: str) -> str:
+        told = text.split(",") if text else []
+        if told != [label for label in known if label in told]:
+            raise ValueError("not of its labels, each once and in their order")
+        return text
+
+    return store
+
+
+def _not_negative(value: int | float | Decimal) -> int | float | Decimal:
+    if value < 0:
+        raise ValueError("less than zero")
+    return value
+
+
+def _year(value: int) -> int:
+    if value and not 1901 <= value <= 2155:
+        raise ValueError("no year of MySQL")
+    return value

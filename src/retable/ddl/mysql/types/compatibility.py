@@ -1,0 +1,106 @@
+"""Which changes of a MySQL type leave every stored value as it is."""
+
+import re
+
+from retable.ddl.mysql.types.gold_type import LARGEST_FLOAT_PRECISION
+
+_INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint")
+_TYPE = re.compile(r"\s*([a-z]+)(?:\s*\((.*)\))?(.*)\Z", re.IGNORECASE | re.DOTALL)
+_LABEL = re.compile(r"'((?:[^'\\]|''|\\.)*)'")
+_SYNONYMS = {"integer": "int", "bool": "tinyint", "boolean": "tinyint", "dec": "decimal", "numeric": "decimal"}
+_KNOWN = frozenset(
+    {
+        *_INTEGERS,
+        *("enum", "set", "datetime", "timestamp", "time", "date", "year", "bit", "decimal", "float", "double", "json"),
+        *("char", "varchar", "tinytext", "text", "mediumtext", "longtext"),
+        *("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"),
+    }
+)
+_BINARY = ("blob", "binary")
+
+
+def keeps_values(old: str, new: str) -> bool:
+    """Say whether MySQL keeps every stored value when a column goes from type `old` to `new`."""
+    before, after = parse_type(old), parse_type(new)
+    if before is None or after is None or before[0] not in _KNOWN or after[0] not in _KNOWN:
+        return old.strip().lower() == new.strip().lower()
+    (kind, arguments, options), (new_kind, new_arguments, new_options) = before, after
+    if kind in _INTEGERS and new_kind in _INTEGERS:
+        was_unsigned, is_unsigned = "unsigned" in options, "unsigned" in new_options
+        wider = _INTEGERS.index(new_kind) - _INTEGERS.index(kind)
+        return wider >= 0 if was_unsigned == is_unsigned else was_unsigned and wider > 0
+    if kind in _INTEGERS and (new_kind == "decimal" or _is_text(new_kind)):
+        signed = "unsigned" in options or "unsigned" not in new_options
+        return (
+            signed and "zerofill" not in options and (new_kind == "decimal" or _holds_digits(new_kind, new_arguments))
+        )
+    if kind == "date" and new_kind == "datetime":
+        return True
+    if kind in ("enum", "set"):
+        return _keeps_labels(kind, labels(arguments), labels(new_arguments)) if new_kind == kind else _is_text(new_kind)
+    if kind == new_kind and kind in ("datetime", "timestamp", "time", "bit", "binary"):
+        default = {"bit": 1, "binary": 1}.get(kind, 0)
+        size, new_size = _number(arguments, default), _number(new_arguments, default)
+        return size == new_size if kind == "binary" else size <= new_size
+    if _is_text(kind) and _is_text(new_kind):
+        # CHAR does not keep trailing blanks.
+        return (new_kind != "char" or kind == "char") and capacity(kind, arguments) <= capacity(new_kind, new_arguments)
+    if kind.endswith(_BINARY) and new_kind.endswith(_BINARY) and "binary" not in (kind, new_kind):
+        return capacity(kind, arguments) <= capacity(new_kind, new_arguments)
+    if kind in ("float", "double") and new_kind in ("float", "double"):
+        signed = "unsigned" in options or "unsigned" not in new_options
+        return signed and (not new_arguments or arguments == new_arguments)
+    if kind == new_kind == "decimal":
+        return "unsigned" in options or "unsigned" not in new_options
+    return kind == new_kind or (kind == "json" and new_kind == "longtext")
+
+
+def mariadb_keeps_values(old: str, new: str) -> bool:
+    """Say the same of MariaDB, where JSON is a LONGTEXT that is checked (its manual, JSON Data Type)."""
+    return keeps_values(*("longtext" if kind.strip().lower() == "json" else kind for kind in (old, new)))
+
+
+def parse_type(text: str) -> tuple[str, str, str] | None:
+    """Cut a type into its name, what stands in its parentheses, and its options; ZEROFILL is UNSIGNED too."""
+    match = _TYPE.match(text)
+    if match is None:
+        return None
+    kind, arguments = match[1].lower(), match[2] or ""
+    options = match[3].lower()
+    if kind == "float" and arguments.strip().isdigit():
+        # One number is a precision, which names one of two types; two say how many digits are shown.
+        kind, arguments = "double" if int(arguments) > LARGEST_FLOAT_PRECISION else "float", ""
+    return _SYNONYMS.get(kind, kind), arguments, f"{options} unsigned" if "zerofill" in options else options
+
+
+def labels(arguments: str) -> list[str]:
+    """The labels of an ENUM or a SET, as the statement spells them between their quotes."""
+    return [label.replace("''", "'") for label in _LABEL.findall(arguments)]
+
+
+def _keeps_labels(kind: str, old: list[str], new: list[str]) -> bool:
+    """Say whether every value keeps its text; a SET shows its labels in the order of its definition."""
+    return set(old) <= set(new) if kind == "enum" else [label for label in new if label in old] == old
+
+
+def _number(arguments: str, default: int) -> int:
+    return int(arguments) if arguments.strip().isdigit() else default
+
+
+def _is_text(kind: str) -> bool:
+    return kind.endswith(("char", "text"))
+
+
+def _holds_digits(kind: str, arguments: str) -> bool:
+    """Say whether text is long enough for any whole number, which has up to 20 characters."""
+    return capacity(kind, arguments) >= 20
+
+
+def capacity(kind: str, arguments: str) -> int:
+    """How many characters (or bytes) fit; a TEXT is counted in bytes of which a character takes up to four."""
+    if kind.endswith(("char", "binary")):
+        return _number(arguments, 1)
+    for prefix, bits in (("tiny", 8), ("medium", 24), ("long", 32)):
+        if kind.startswith(prefix):
+            return int(2**bits) - 1
+    return 65_535

@@ -1,0 +1,1 @@
+"""Messages of Kafka: clients, positions, and the messages of a range."""

@@ -1,0 +1,150 @@
+"""The messages of a range of positions: all that were committed, and nothing else."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from confluent_kafka import TIMESTAMP_NOT_AVAILABLE, Consumer, KafkaError, Message, TopicPartition
+
+from retable.errors import PositionsLost, RetableError
+from retable.land.kafka.client import Brokers
+from retable.land.kafka.positions import find_named, topic_ids
+from retable.ledger.windows.positions import FoundPartition, lost
+from retable.model.message import RawMessage
+from retable.model.window import PartitionRange
+from retable.settings.sources import KafkaSource
+
+_WAIT_SECONDS, _PATIENCE = 0.1, 900
+"""Brokers that restart are waited for; after so many waits in which nothing came, the run gives up for now."""
+
+_AT_ONCE = 500
+"""A client collects as many messages, or those of one wait: what comes in that time bounds them where they are long."""
+
+_GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}
+
+
+def read_ranges(source: KafkaSource, ranges: Sequence[PartitionRange], seen: Counter[str]) -> Iterator[RawMessage]:
+    """Give the messages of some ranges in turn, and count into `seen` their `bytes`, and the `holes` between them.
+
+    A hole is a position without a message to read: compaction took it, its transaction was aborted, or it is a mark of
+    the log's own. PositionsLost says that the log lost a position that was not read yet, Unavailable that the brokers
+    did not answer. Memory is bounded by what a client fetches ahead and by the longest message.
+    """
+    brokers = Brokers(source)
+    with brokers.consumer() as consumer:
+        if len({each.topic for each in ranges}) > 1:
+            brokers.meet(consumer)
+        for each in ranges:
+            yield from _read(source, brokers, consumer, each, seen)
+    _check_ids(source, brokers, ranges)
+
+
+def find_left(source: KafkaSource, ranges: Sequence[PartitionRange]) -> list[PartitionRange]:
+    """Give what the brokers still have of recorded ranges; PositionsLost where that is not all.
+
+    Where the source epoch was raised since they were recorded, what is gone is left out.
+    """
+    wanted = [each for each in ranges if each.count]
+    named = find_named(Brokers(source), [each.address for each in wanted]) if wanted else []
+    found = {each.address: each for each in named}
+    left = [_left(source, each, found.get(each.address)) for each in wanted]
+    return [each for each in left if each.count]
+
+
+def split_ranges(ranges: Sequence[PartitionRange], least: int, most: int, shares: int) -> list[PartitionRange]:
+    """Cut ranges into pieces of equal length, at least `least` and at most `most` positions, for so many shares."""
+    total = sum(each.count for each in ranges)
+    size = min(most, max(least, -(-total // shares)))
+    return [
+        replace(each, begin=begin, end=min(begin + size, each.end))
+        for each in ranges
+        for begin in range(each.begin, each.end, size)
+    ]
+
+
+def _left(source: KafkaSource, wanted: PartitionRange, found: FoundPartition | None) -> PartitionRange:
+    is_same = found is not None and (found.topic_id == wanted.topic_id or "" in (found.topic_id, wanted.topic_id))
+    low, end = (found.low, found.end) if found is not None and is_same else (wanted.end, wanted.end)
+    begin, end = min(max(wanted.begin, low), wanted.end), min(wanted.end, max(end, wanted.begin))
+    left = replace(wanted, begin=begin, end=max(begin, end))
+    if left != wanted and wanted.epoch >= source.source_epoch:
+        raise _gap(source, wanted, left, is_same)
+    return left
+
+
+def _gap(source: KafkaSource, wanted: PartitionRange, left: PartitionRange, is_same: bool) -> PositionsLost:
+    where = f"{wanted.topic}/{wanted.partition}"
+    if not is_same:
+        what = f"the topic {wanted.topic} is gone or was made anew, and {wanted.begin} to {wanted.end - 1} of {where}"
+        return lost(source, wanted.topic, f"{what} were not landed yet")
+    first, last = (wanted.begin, left.begin - 1) if left.begin > wanted.begin else (left.end, wanted.end - 1)
+    return lost(source, wanted.topic, f"the positions {first} to {last} of {where} are gone, and were not landed yet")
+
+
+def _read(
+    source: KafkaSource, brokers: Brokers, consumer: Consumer, wanted: PartitionRange, seen: Counter[str]
+) -> Iterator[RawMessage]:
+    consumer.assign([TopicPartition(*wanted.address, wanted.begin)])
+    position, idle = wanted.begin, 0
+    while position < wanted.end:
+        arrived = [each for each in consumer.consume(_AT_ONCE, _WAIT_SECONDS) if _is_of(each, wanted)]
+        idle = 0 if arrived else idle + 1
+        if idle > _PATIENCE:
+            raise brokers.away(f"nothing came of {wanted.topic}/{wanted.partition} from position {position} on")
+        for message in arrived:
+            error = message.error()
+            if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                raise _failure(source, brokers, replace(wanted, begin=position), error)
+            offset = int(message.offset() or 0)
+            until = max(position, min(offset, wanted.end))
+            seen["holes"] += until - position
+            position = until
+            if error is None and offset < wanted.end:
+                yield _raw_message(source, message, seen)
+                position = offset + 1
+    consumer.unassign()
+
+
+def _is_of(message: Message, wanted: PartitionRange) -> bool:
+    """Say whether a client gave something of a range; that it may join no group, or waits for one, is nothing."""
+    return (message.topic(), message.partition()) == wanted.address
+
+
+def _failure(source: KafkaSource, brokers: Brokers, left: PartitionRange, error: KafkaError) -> RetableError:
+    """Say why reading stopped: what was lost meanwhile, or what the brokers say."""
+    if error.code() not in _GONE:
+        return brokers.fault(error)
+    find_left(source, [left])
+    return brokers.away(error.str())
+
+
+def _check_ids(source: KafkaSource, brokers: Brokers, ranges: Sequence[PartitionRange]) -> None:
+    """Check that what was read is of the topics that were recorded: none was made anew meanwhile."""
+    ids = topic_ids(brokers, {each.topic for each in ranges})
+    for each in ranges:
+        if each.topic_id and ids.get(each.topic) != each.topic_id:
+            raise lost(source, each.topic, f"the topic {each.topic} was made anew while it was read")
+
+
+def _raw_message(source: KafkaSource, message: Message, seen: Counter[str]) -> RawMessage:
+    key, value = message.key(), message.value()
+    headers: Any = message.headers() or ()
+    problem = None
+    if value is not None and len(value) > source.max_message:
+        problem = (
+            f"the message has {len(value)} bytes and max_message is {source.max_message}: the rest of it is not here"
+        )
+        value = value[: source.max_message]
+    seen["bytes"] += len(key or b"") + len(value or b"")
+    kind, stamp = message.timestamp()
+    return RawMessage(
+        str(message.topic()),
+        int(message.partition() or 0),
+        int(message.offset() or 0),
+        None if kind == TIMESTAMP_NOT_AVAILABLE else stamp,
+        key,
+        value,
+        tuple((name, content) for name, content in headers),
+        problem,
+    )

@@ -1,0 +1,1 @@
+"""Messages in files and buckets: objects, their lines, and what a line is."""

@@ -1,0 +1,253 @@
+"""The objects of a bucket: listed page by page, read in one version only, and taken up again where a line broke."""
+
+import io
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC
+from functools import lru_cache
+from typing import Any, BinaryIO, cast
+
+from retable.errors import EnvironmentFault, NotFound, PositionsLost, RetableError, Unavailable
+from retable.land.objects.unfinished import is_unfinished
+from retable.ledger.windows.objects import FoundObject
+from retable.model.window import SourceObject
+from retable.settings.load import read_variable
+from retable.settings.sources import FilesSource
+from retable.settings.storage import Bucket, S3Settings
+
+ATTEMPTS = 8
+"""How often a request is sent, or the rest of an object asked for, before the store counts as away."""
+
+_CONNECT_SECONDS, _READ_SECONDS = 10, 60
+_LONGEST_PAUSE = 10.0
+_AT_ONCE = 16
+_REFUSED = {
+    "NoSuchBucket": "there is no such bucket; make it, or correct the address",
+    "InvalidAccessKeyId": "it does not know the access key; check the variable that `access_key_env` names",
+    "SignatureDoesNotMatch": "it refuses the secret key; check the variable that `secret_key_env` names",
+    "RequestTimeTooSkewed": "its clock and this machine's are far apart; correct the clock, then run again",
+    "ExpiredToken": "the session token has expired; renew it, then run again",
+    "InvalidObjectState": "an object of it is archived; restore it first, then run again",
+    "AccessDenied": "it does not allow that (403); the keys need to list the bucket, and to read under the prefix",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BucketObjects:
+    """The objects under a prefix, as any machine reaches them: it goes to Spark's workers with what opens it.
+
+    An object of this kind does not grow: its etag stands for one content, and another etag is another object.
+    """
+
+    bucket: Bucket
+    opening: tuple[tuple[str, object], ...] = field(repr=False)
+
+    def list(self) -> list[FoundObject]:
+        """List the objects, by name; left out is what writers leave around theirs, as in a folder."""
+        start = self._key("")
+        with _explained(self.bucket):
+            pages = self._client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket.name, Prefix=start)
+            # A page that a store gives twice adds nothing.
+            found = {entry["Key"]: entry for page in pages for entry in page.get("Contents", ())}
+        keys = sorted(key for key in found if not _is_left_out(key.removeprefix(start), found[key]["Size"]))
+        return [_found(key.removeprefix(start), found[key]) for key in keys]
+
+    def check(self, items: Iterable[SourceObject]) -> None:
+        """Check that objects are still those that were recorded; PositionsLost names one that is not."""
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for _ in pool.map(self._check, items):
+                pass
+
+    @contextmanager
+    def open(self, item: SourceObject) -> Iterator[BinaryIO]:
+        """Read the recorded version of an object, whole; an end that comes too early is none."""
+        with _explained(self.bucket), _Content(self, item) as content:
+            yield cast(BinaryIO, content)
+
+    def has_grown(self, item: SourceObject, earlier: SourceObject) -> bool:
+        return False
+
+    def ask(self, item: SourceObject, at: int) -> Any:
+        """Ask for an object from a byte on, if it is the recorded version; give boto3's answer."""
+        only = {"IfMatch": f'"{item.etag}"'} if item.etag else {}
+        rest = {"Range": f"bytes={at}-"} if at else {}
+        try:
+            answer = self._client().get_object(Bucket=self.bucket.name, Key=self._key(item.key), **only, **rest)
+        except _client_error() as error:
+            raise self._lost(item, _code(error)) or error from error
+        if item.etag and (_etag(answer), at + answer.get("ContentLength", 0)) != (item.etag, item.size):
+            # An answer may be cut off within its head, so it is not enough to call an object another one.
+            self._check(item)
+            raise _incomplete(item)
+        return answer["Body"]
+
+    def _check(self, item: SourceObject) -> None:
+        with _explained(self.bucket):
+            try:
+                answer = self._client().head_object(Bucket=self.bucket.name, Key=self._key(item.key))
+            except _client_error() as error:
+                raise self._lost(item, _code(error)) or error from error
+        if (_etag(answer), answer["ContentLength"]) != (item.etag, item.size):
+            raise self._replaced(item)
+
+    def _lost(self, item: SourceObject, code: str) -> PositionsLost | None:
+        if code in ("404", "NoSuchKey", "NoSuchVersion"):
+            return self._gone(item, "is gone")
+        return self._replaced(item) if code in ("412", "PreconditionFailed") else None
+
+    def _replaced(self, item: SourceObject) -> PositionsLost:
+        return self._gone(item, "is another object now")
+
+    def _gone(self, item: SourceObject, what: str) -> PositionsLost:
+        address = f"s3://{self.bucket.name}/{self._key(item.key)}"
+        return PositionsLost(
+            f"{address} {what} since its window was recorded, and it was not landed yet; put the object back as it "
+            f"was, under the same name (a new version of it goes under a new name, or into a later window)",
+            path=address,
+        )
+
+    def _key(self, key: str) -> str:
+        return f"{self.bucket.prefix}/{key}" if self.bucket.prefix else key
+
+    def _client(self) -> Any:
+        return _client_of(self.opening)
+
+
+def bucket_objects(source: FilesSource, bucket: Bucket) -> BucketObjects:
+    """Open the bucket of a source, with the keys of this process's environment."""
+    return BucketObjects(bucket, tuple(_opening(source.s3).items()))
+
+
+def _opening(s3: S3Settings) -> dict[str, object]:
+    names = {
+        "access_key_env": "aws_access_key_id",
+        "secret_key_env": "aws_secret_access_key",
+        "session_token_env": "aws_session_token",
+    }
+    keys = {names[setting]: read_variable(variable) for setting, variable in s3.variables.items()}
+    style = "path" if s3.has_path_style else "auto"
+    return {"endpoint_url": s3.endpoint, "region_name": s3.region, "style": style, **keys}
+
+
+@lru_cache(64)
+def _client_of(opening: tuple[tuple[str, object], ...]) -> Any:
+    """Make a client; those of one process and one store share it, and it may be used from many threads."""
+    try:
+        import boto3
+        from botocore.config import Config
+    except ImportError as error:
+        raise EnvironmentFault("objects of S3 need boto3: install retable[s3]") from error
+    told = dict(opening)
+    config = Config(
+        s3={"addressing_style": told.pop("style")},
+        retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+        connect_timeout=_CONNECT_SECONDS,
+        read_timeout=_READ_SECONDS,
+        max_pool_connections=_AT_ONCE,
+    )
+    return boto3.client("s3", config=config, **cast(Any, told))
+
+
+class _Content(io.RawIOBase):
+    """The bytes of one version of an object; where a connection breaks, the next one begins at that byte."""
+
+    def __init__(self, objects: BucketObjects, item: SourceObject) -> None:
+        self._objects, self._item = objects, item
+        self._at, self._body = 0, cast(Any, None)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # its callers pass no other
+        wanted = min(len(buffer), self._item.size - self._at)
+        block = self._read(wanted) if wanted else b""
+        buffer[: len(block)] = block
+        self._at += len(block)
+        return len(block)
+
+    def close(self) -> None:
+        if self._body is not None:
+            self._body.close()
+        super().close()
+
+    def _read(self, wanted: int) -> bytes:
+        from botocore.exceptions import FlexibleChecksumError, HTTPClientError, IncompleteReadError
+
+        for attempt in range(ATTEMPTS):
+            try:
+                self._body = self._body or self._objects.ask(self._item, self._at)
+                if block := cast(bytes, self._body.read(wanted)):
+                    return block
+            except FlexibleChecksumError as error:
+                damaged = f"{self._item.key} came damaged out of {self._objects.bucket}"
+                raise Unavailable(f"{damaged}; run it again") from error
+            except (HTTPClientError, IncompleteReadError):
+                pass
+            self._body = None
+            time.sleep(min(_LONGEST_PAUSE, 0.1 * 2**attempt))
+        raise Unavailable(
+            f"{self._item.key} of {self._objects.bucket} broke off at byte {self._at} of {self._item.size}, "
+            f"{ATTEMPTS} times; run it again when the store is well"
+        )
+
+
+@contextmanager
+def _explained(bucket: Bucket) -> Iterator[None]:
+    """Turn what boto3 says into the error that says what to do."""
+    from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
+
+    try:
+        yield
+    except RetableError:
+        raise
+    except ClientError as error:
+        raise _answered(bucket, error) from error
+    except (NoCredentialsError, NoRegionError) as error:
+        raise EnvironmentFault(
+            f"{bucket}: {error}; set access_key_env, secret_key_env and region under `s3`, or give AWS's own variables"
+        ) from error
+    except BotoCoreError as error:
+        raise Unavailable(f"{bucket} does not answer: {error}; run it again when the store is up") from error
+
+
+def _answered(bucket: Bucket, error: Any) -> RetableError:
+    code, status = _code(error), error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    if status >= 500 or code in ("SlowDown", "Throttling", "RequestTimeout", "InternalError"):
+        return Unavailable(f"{bucket} is not well: {error}; run it again later")
+    if code == "NoSuchBucket":
+        return NotFound(f"{bucket}: {_REFUSED[code]}", path=str(bucket))
+    remedy = _REFUSED.get(code) or (_REFUSED["AccessDenied"] if status == 403 else f"it says {error}")
+    return EnvironmentFault(f"{bucket}: {remedy}")
+
+
+def _is_left_out(key: str, size: int) -> bool:
+    """Whether a key is no object of a source: a writer's, or the empty one that stands for a folder in a console."""
+    return is_unfinished(key) or (size == 0 and key.endswith("/")) or not key
+
+
+def _found(key: str, entry: dict[str, Any]) -> FoundObject:
+    etag, modified = _etag(entry), entry["LastModified"].astimezone(UTC)
+    return FoundObject(key, entry["Size"], modified, modified, lambda: etag)
+
+
+def _etag(answer: dict[str, Any]) -> str:
+    return str(answer.get("ETag", "")).strip('"')
+
+
+def _client_error() -> type[Exception]:
+    from botocore.exceptions import ClientError
+
+    return cast(type[Exception], ClientError)
+
+
+def _incomplete(item: SourceObject) -> Exception:
+    from botocore.exceptions import IncompleteReadError
+
+    return cast(Exception, IncompleteReadError(actual_bytes=0, expected_bytes=item.size))
+
+
+def _code(error: Any) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))

@@ -1,0 +1,132 @@
+"""What a line of an object is: a raw message, with the address by which it is found again."""
+
+import base64
+import binascii
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Annotated
+
+import msgspec
+
+from retable.land.objects.lines import Bounds, Line, read_content, read_lines
+from retable.land.objects.source import Objects, objects_of
+from retable.model.message import RawMessage
+from retable.model.window import SourceObject
+from retable.settings.sources import FilesSource
+
+_BOM = b"\xef\xbb\xbf"
+LINES_PER_OBJECT = 1 << 40
+"""A line without an address of its own has its number in the object, and so much for every object before it."""
+
+_Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
+_Text = str | msgspec.UnsetType | None
+
+
+class DumpedRecord(msgspec.Struct, frozen=True):
+    """A Kafka record as one line of JSON; fields that are not here are skipped."""
+
+    topic: Annotated[str, msgspec.Meta(min_length=1)]
+    partition: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
+    offset: _Count
+    timestamp: Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | None = None
+    key: _Text = msgspec.UNSET
+    key_base64: _Text = msgspec.UNSET
+    value: _Text = msgspec.UNSET
+    value_base64: _Text = msgspec.UNSET
+    headers: list[tuple[str, str | None]] | dict[str, str | None] | None = None
+
+
+_decode = msgspec.json.Decoder(DumpedRecord).decode
+_fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+
+
+def read_messages(
+    source: FilesSource, item: SourceObject, objects: Objects | None = None
+) -> Iterator[RawMessage | None]:
+    """Give the messages of an object, in order; None stands for an empty line that is no message.
+
+    `objects` are the source's, where they are open already: on another machine nothing else opens them.
+
+    What cannot be read as the layout says becomes a message with a problem, so every line and every byte that an
+    object still has is accounted for.
+    """
+    read = _read_dumped if source.layout == "kafka_dump" else _read_line
+    bounds = Bounds(source.max_unpacked, source.max_ratio, source.max_lines)
+    with (objects or objects_of(source)).open(item) as file:
+        for line in read_lines(read_content(file, item.size, bounds), source.max_message):
+            yield read(source, item, line)
+
+
+def own_partition(source: FilesSource) -> int:
+    """The partition of lines that have no address but their place in an object: -1 beside those of dumped records."""
+    return -1 if source.layout == "kafka_dump" else 0
+
+
+def _read_line(source: FilesSource, item: SourceObject, line: Line) -> RawMessage:
+    problem = line.problem and f"{item.key}: {line.problem}"
+    offset = item.number * LINES_PER_OBJECT + line.number
+    return RawMessage(source.name, own_partition(source), offset, None, None, line.value, container_problem=problem)
+
+
+def _read_dumped(source: FilesSource, item: SourceObject, line: Line) -> RawMessage | None:
+    problem = line.problem
+    if problem is None:
+        text = line.value.removeprefix(_BOM) if line.number == 0 else line.value
+        if not text.strip():
+            return None
+        try:
+            _check_names(text)
+            return _raw_message(_decode(text))
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            problem = f"the line is no dumped record: {error}"
+    offset = item.number * LINES_PER_OBJECT + line.number
+    where = f"{item.key}, line {line.number + 1}: {problem}"
+    return RawMessage(source.name, own_partition(source), offset, None, None, line.value, container_problem=where)
+
+
+def _check_names(text: bytes) -> None:
+    """Refuse a name that stands twice in one object, of which most readers take the last one in silence.
+
+    Where the lengths of the fields add up to that of the line, written without blanks or with one behind each comma and
+    colon, no field was passed over; else a slower reader looks.
+    """
+    fields = _fields(text)
+    length = 1 + sum(len(name) + len(value) + 4 for name, value in fields.items())
+    is_plain = len(text) in (length, length + 2 * len(fields) - 1)
+    if not is_plain or bytes(fields.get("headers", b"")).startswith(b"{"):
+        json.loads(text, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, object]]) -> None:
+    for name, count in Counter(name for name, _ in pairs).items():
+        if count > 1:
+            raise ValueError(f"the name {name[:100]!r} stands twice in one object")
+
+
+def _raw_message(record: DumpedRecord) -> RawMessage:
+    value = _bytes("value", record.value, record.value_base64)
+    if value is msgspec.UNSET:
+        raise ValueError("it has neither value nor value_base64")
+    key = _bytes("key", record.key, record.key_base64)
+    pairs = record.headers.items() if isinstance(record.headers, dict) else record.headers or ()
+    return RawMessage(
+        record.topic,
+        record.partition,
+        record.offset,
+        record.timestamp,
+        None if key is msgspec.UNSET else key,
+        value,
+        tuple((name, None if text is None else text.encode()) for name, text in pairs),
+    )
+
+
+def _bytes(name: str, text: _Text, packed: _Text) -> bytes | msgspec.UnsetType | None:
+    if text is not msgspec.UNSET and packed is not msgspec.UNSET:
+        raise ValueError(f"it has both {name} and {name}_base64")
+    if isinstance(packed, str):
+        try:
+            return base64.b64decode(packed, validate=True)
+        except binascii.Error as error:
+            raise ValueError(f"{name}_base64: {error}") from error
+    return text.encode() if isinstance(text, str) else (packed if text is msgspec.UNSET else text)

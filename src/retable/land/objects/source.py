@@ -1,0 +1,66 @@
+"""The objects of a source, in a folder or in a bucket: what may be done with either."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from retable.land.objects.buckets import bucket_objects
+from retable.land.objects.files import begins_with, check_object, list_files
+from retable.ledger.windows.objects import FoundObject
+from retable.model.window import SourceObject
+from retable.settings.sources import FilesSource
+from retable.settings.storage import Bucket
+
+
+class Objects(Protocol):
+    """The objects of a source; it goes to Spark's workers."""
+
+    def list(self) -> list[FoundObject]:
+        """List them, by name."""
+        ...
+
+    def check(self, items: Iterable[SourceObject]) -> None:
+        """Check that these are still what was recorded; PositionsLost names one that is not."""
+        ...
+
+    def open(self, item: SourceObject) -> AbstractContextManager[BinaryIO]:
+        """Read one, from its first byte; PositionsLost where it is, or has become, another one than was recorded."""
+        ...
+
+    def has_grown(self, item: SourceObject, earlier: SourceObject) -> bool:
+        """Say whether one begins with all that an earlier one of its name had, and has more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FolderObjects:
+    """The files of a folder, and of the folders in it."""
+
+    source: FilesSource
+    folder: Path
+
+    def list(self) -> list[FoundObject]:
+        return list_files(self.source, self.folder)
+
+    def check(self, items: Iterable[SourceObject]) -> None:
+        for item in items:
+            check_object(self.folder, item)
+
+    @contextmanager
+    def open(self, item: SourceObject) -> Iterator[BinaryIO]:
+        with Path(self.folder, item.key).open("rb") as file:
+            yield file
+        if item.etag:
+            check_object(self.folder, item)
+
+    def has_grown(self, item: SourceObject, earlier: SourceObject) -> bool:
+        return begins_with(self.folder, item, earlier)
+
+
+def objects_of(source: FilesSource) -> Objects:
+    """Open where a `files` source keeps its objects, with the keys of this process's environment."""
+    if isinstance(source.path, Bucket):
+        return bucket_objects(source, source.path)
+    return FolderObjects(source, source.path)

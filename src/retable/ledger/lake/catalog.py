@@ -1,0 +1,256 @@
+"""The lake: its catalog, which Spark reads too, and its system tables."""
+
+import re
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog.noop import NoopCatalog
+from pyiceberg.catalog.sql import SqlCatalog, SqlCatalogBaseTable
+from pyiceberg.exceptions import (
+    CommitFailedException,
+    NamespaceAlreadyExistsError,
+    NoSuchTableError,
+    NotInstalledError,
+    TableAlreadyExistsError,
+)
+from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadataV1, TableMetadataV2, TableMetadataV3
+from pyiceberg.typedef import Identifier
+from sqlalchemy import event
+from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
+
+from retable.errors import CatalogMismatch, DamagedFile, EnvironmentFault, NotFound
+from retable.ledger.lake import checksums  # noqa: F401  # it changes how pyiceberg reads and writes, in every process
+from retable.ledger.lake.damage import damaged_metadata, without_remedy
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.identity import check_place, compare, older, read_record, record_of
+from retable.ledger.lake.sqlite_file import address_to_read, empty_write_ahead_log, use_write_ahead_log
+from retable.ledger.lake.tables import SystemTable, system_table
+from retable.ledger.lake.warehouse import LAKE_TABLE, NAME_PROPERTY, Warehouse, has_tables
+from retable.settings.catalogs import PostgresCatalog
+from retable.settings.lake import LakeSettings
+from retable.settings.load import CATALOG, Settings, read_variable
+
+# pyiceberg copies all that a table says of itself, its snapshots too, some twenty times a commit, which then costs what
+# the history weighs (apache/iceberg-python#3784). It is frozen: a copy may share it.
+for _metadata in (TableMetadataV1, TableMetadataV2, TableMetadataV3):
+    _metadata.__deepcopy__ = lambda self, memo=None: self.__copy__()  # type: ignore[method-assign]  # set from outside
+
+_NONE: Mapping[str, str] = MappingProxyType({})
+_PROPERTIES = {"format-version": "2", "write.metadata.delete-after-commit.enabled": "true"}
+
+
+@dataclass(frozen=True, slots=True)
+class Lake:
+    """An open lake: its settings and its catalog."""
+
+    settings: Settings
+    catalog: Catalog
+
+    def find(self, name: str) -> Table | None:
+        """Load a table as it is now, or None where there is no such table."""
+        with explained(self.settings.lake):
+            try:
+                return self.catalog.load_table(name)
+            except NoSuchTableError:
+                return None
+            except DamagedFile as error:
+                raise damaged_metadata(error, name) from error
+
+    def load(self, name: str) -> Table:
+        """Load a table as it is now; NotFound where there is no such table."""
+        table = self.find(name)
+        if table is None:
+            raise NotFound(f"the lake has no table {name}", table=name)
+        return table
+
+    def ensure(self, name: str, properties: Mapping[str, str] = _NONE) -> Table:
+        """Load a system table, and make it first where it is missing; two processes may do so at once."""
+        table = self.find(name)
+        if table is None:
+            shape = system_table(name)
+            with explained(self.settings.lake), suppress(TableAlreadyExistsError, CommitFailedException):
+                self._create(name, shape, properties)
+            table = self.load(name)
+        return table
+
+    def names(self) -> list[str]:
+        """Every table of the catalog, as `namespace.table`."""
+        with explained(self.settings.lake):
+            namespaces = self.catalog.list_namespaces()
+            return sorted(".".join(name) for levels in namespaces for name in self.catalog.list_tables(levels))
+
+    def new_location(self, layer: str) -> str:
+        """Give a new table its folder; no name is part of it, and no two tables ever share one."""
+        return f"{self.settings.lake.warehouse}/{layer}/{uuid.uuid4()}"
+
+    def _create(self, name: str, shape: SystemTable, properties: Mapping[str, str]) -> None:
+        layer = name.partition(".")[0]
+        with suppress(NamespaceAlreadyExistsError, IntegrityError):
+            self.catalog.create_namespace(layer)
+        with (
+            self.catalog.create_table_transaction(
+                name,
+                shape.columns,
+                self.new_location(layer),
+                properties={**_PROPERTIES, **shape.properties, NAME_PROPERTY: name, **properties},
+            ) as transaction,
+            transaction.update_spec() as spec,
+        ):
+            for column in shape.partitions:
+                spec.add_identity(column)
+
+
+class NoCatalog(NoopCatalog):
+    """A catalog without tables: what a reader sees where there is none yet."""
+
+    def load_table(self, identifier: str | Identifier) -> Table:
+        raise NoSuchTableError(f"there is no catalog yet, and no table {identifier}")
+
+    def list_namespaces(self, namespace: str | Identifier = ()) -> list[Identifier]:
+        return []
+
+    def list_tables(self, namespace: str | Identifier) -> list[Identifier]:
+        return []
+
+    def close(self) -> None:
+        pass
+
+
+def open_lake(settings: Settings) -> Lake:
+    """Open the lake of these settings to write; an empty catalog and the folders are made where they are missing.
+
+    CatalogMismatch where its catalog is lost, older than the warehouse, or of another lake: nothing is made then.
+    """
+    lake = open_lake_to_read(settings)
+    if behind := runs_behind(lake):
+        raise CatalogMismatch(older(settings.lake, behind), runs=behind)
+    if not _is_here(settings.lake):
+        return lake
+    lake.catalog.close()
+    with explained(settings.lake):
+        _prepare(settings.lake)
+        return Lake(settings, connect(settings.lake))
+
+
+def open_lake_to_read(settings: Settings) -> Lake:
+    """Open the lake of these settings to read; nothing is made, and a catalog that is not there counts as empty."""
+    with explained(settings.lake):
+        file = settings.lake.catalog_file
+        if file is None:
+            return Lake(settings, connect(settings.lake))
+        address = address_to_read(file)
+        if address is None:
+            return Lake(settings, NoCatalog(CATALOG, **settings.lake.pyiceberg(read_variable)))
+        return Lake(settings, connect(settings.lake, {"uri": address}))
+
+
+def runs_behind(lake: Lake) -> int:
+    """Give by how many runs the catalog of a lake is older than its warehouse; CatalogMismatch as `compare` says."""
+    settings = lake.settings.lake
+    with explained(settings):
+        warehouse = Warehouse(settings)
+        # A run that begins now tells the catalog first: what is read last is never older.
+        told = read_record(warehouse)
+        if told is not None:
+            check_place(told, warehouse.address)
+        table = _load_record(lake)
+        return compare(
+            settings,
+            told,
+            None if table is None else record_of(table),
+            lambda: not lake.names(),
+            lambda: has_tables(warehouse),
+        )
+
+
+def _load_record(lake: Lake) -> Table | None:
+    """Load the catalog's record of the lake; a catalog that names a file which is not there any more is an old one."""
+    try:
+        return lake.catalog.load_table(LAKE_TABLE)
+    except NoSuchTableError:
+        return None
+    except DamagedFile as error:
+        raise CatalogMismatch(
+            f"the catalog {lake.settings.lake.catalog} names a metadata file of {LAKE_TABLE} that is no longer right: "
+            f"{without_remedy(error)}; it is older than the warehouse, or that file was lost: `retable recover` finds "
+            f"the newest one",
+            **error.facts,
+        ) from error
+
+
+def close_lake(lake: Lake) -> None:
+    """Close a lake that was written to: all of a SQLite catalog is in its file then, and a copy of that is whole."""
+    lake.catalog.close()
+    if lake.settings.lake.catalog_file is not None:
+        empty_write_ahead_log(lake.settings.lake.catalog_file)
+
+
+def _is_here(lake: LakeSettings) -> bool:
+    """Whether a part of the lake is a file or a folder of this machine, which may have to be made."""
+    return lake.catalog_file is not None or isinstance(lake.warehouse, Path)
+
+
+def widen(lake: Lake, table: Table) -> bool:
+    """Add the columns that a system table of an earlier version does not have; whether there were any to add.
+
+    Another process may do so at once.
+    """
+    columns = system_table(".".join(table.name())).columns
+    if len(table.schema().fields) == len(columns):
+        return False
+    with explained(lake.settings.lake), suppress(CommitFailedException), table.update_schema() as update:
+        update.union_by_name(columns)
+    return True
+
+
+def _prepare(lake: LakeSettings) -> None:
+    """Make what is a folder or a file of this machine; a bucket, a database and a server are there already."""
+    if isinstance(lake.warehouse, Path):
+        lake.warehouse.mkdir(parents=True, exist_ok=True)
+    if lake.catalog_file:
+        lake.catalog_file.parent.mkdir(parents=True, exist_ok=True)
+        use_write_ahead_log(lake.catalog_file)
+
+
+def connect(lake: LakeSettings, other: Mapping[str, str] = _NONE) -> Catalog:
+    """Connect to a catalog, whatever it holds; `open_lake` checks that it is the lake's."""
+    properties = {**lake.pyiceberg(read_variable), **other}
+    for _ in SqlCatalogBaseTable.metadata.tables:
+        try:
+            return _load(lake, properties)
+        except (OperationalError, ProgrammingError, IntegrityError) as error:
+            # Another process made one of the catalog's own tables between our look and our CREATE.
+            if not re.search("already exists|duplicate key", str(error)):
+                raise
+    return _load(lake, properties)
+
+
+def _load(lake: LakeSettings, properties: dict[str, str]) -> Catalog:
+    if isinstance(lake.catalog, PostgresCatalog):
+        return _postgres_catalog(lake, properties)
+    try:
+        return load_catalog(CATALOG, **properties)
+    except NotInstalledError as error:
+        raise EnvironmentFault(f"the catalog {lake.catalog} needs a package: {error}") from error
+
+
+def _postgres_catalog(lake: LakeSettings, properties: dict[str, str]) -> Catalog:
+    """Open a catalog in PostgreSQL, whose password is in no property: those go with every table to Spark's workers."""
+
+    class Connected(SqlCatalog):
+        def _init_catalog(self) -> None:
+            event.listen(self.engine, "do_connect", _prove)
+            super()._init_catalog()
+
+    def _prove(_dialect: object, _record: object, _arguments: object, told: dict[str, object]) -> None:
+        password = lake.password(read_variable)
+        if password is not None:
+            told["password"] = password
+
+    return Connected(CATALOG, **properties)

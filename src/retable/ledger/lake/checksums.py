@@ -1,0 +1,178 @@
+"""Data files with a checksum of every page, and readers that compare it: a damaged file is an error, never other rows.
+
+pyiceberg has an option for neither, so both are put into it here, for all that reads or writes through it
+(docs/decisions/2026-11-24-checksums-of-pages.md). Footers and headers of pages have no checksum.
+"""
+
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache, wraps
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from pyiceberg.exceptions import ValidationError
+from pyiceberg.io import FileIO, InputFile, OutputFile
+from pyiceberg.io import pyarrow as iceberg
+from pyiceberg.io.fileformat import FileFormatFactory
+from pyiceberg.io.pyarrow import ParquetFormatModel, ParquetFormatWriter, write_file
+from pyiceberg.manifest import DataFile, FileFormat, ManifestEntry, ManifestFile
+from pyiceberg.schema import Schema
+from pyiceberg.serializers import FromInputFile
+from pyiceberg.table import FileScanTask, snapshots
+from pyiceberg.table.deletion_vector import DeletionVector, deletion_vectors_from_puffin_file
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.puffin import PuffinFile
+from pyiceberg.typedef import Properties
+
+from retable.errors import RetableError
+from retable.ledger.lake.damage import damaged_file, missing_file
+
+__all__ = ["open_parquet", "read_vector", "write_file"]
+
+_STORE = "AWS Error"
+"""What Arrow says where a bucket did not give a file: that tells nothing of the file."""
+
+_AROUND = 4
+"""Bytes before and behind what the checksum of a deletion vector covers: its length, the checksum."""
+
+_Deletes = dict[str, pa.ChunkedArray]
+
+
+@contextmanager
+def open_parquet(io: FileIO, path: str) -> Iterator[pq.ParquetFile]:
+    """Open a data file whose pages are checked as they are read; DamagedFile names one that cannot be read."""
+    with _reading(path), io.new_input(path).open() as stream:
+        yield pq.ParquetFile(stream, page_checksum_verification=True)
+
+
+def read_vector(io: FileIO, path: str, offset: int, size: int) -> bytes:
+    """Read one deletion vector of a file and check it; DamagedFile names a file that cannot be read."""
+    with _reading(path), io.new_input(path).open() as stream:
+        stream.seek(offset)
+        _check_vector(vector := stream.read(size))
+        return vector
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Take what goes wrong for damage of this file, but for what the disk, the network or the memory says."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise missing_file(path) from error
+    except (OSError, ValueError, pa.ArrowException) as error:
+        if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None or _STORE in str(error):
+            raise
+        raise damaged_file(path, str(error)) from error
+
+
+@contextmanager
+def _reading_avro(path: str) -> Iterator[None]:
+    """The same for a manifest or a list of them: their reader fails with any error where the bytes are not Avro."""
+    try:
+        with _reading(path):
+            yield
+    except (RetableError, OSError, MemoryError):
+        raise
+    except Exception as error:  # for bytes that are not Avro its reader has no error of its own: any may come
+        raise damaged_file(path, str(error) or type(error).__name__) from error
+
+
+class _Writer(ParquetFormatWriter):
+    def __init__(self, output_file: OutputFile, file_schema: Schema, properties: Properties) -> None:
+        super().__init__(output_file, file_schema, properties)
+        self._parquet_writer_kwargs["write_page_checksum"] = True
+
+
+class _Parquet(ParquetFormatModel):
+    def create_writer(self, output_file: OutputFile, file_schema: Schema, properties: Properties) -> _Writer:
+        return _Writer(output_file, file_schema, properties)
+
+
+def _checked(make: Callable[..., ds.FileFormat]) -> Callable[..., ds.FileFormat]:
+    def make_checked(file_format: FileFormat, **options: Any) -> ds.FileFormat:
+        check = {"page_checksum_verification": True} if file_format == FileFormat.PARQUET else {}
+        return make(file_format, **options, **check)
+
+    return make_checked
+
+
+def _rows_named(read: Callable[..., Iterator[pa.RecordBatch]]) -> Callable[..., Iterator[pa.RecordBatch]]:
+    @wraps(read)
+    def read_named(io: FileIO, task: FileScanTask, *args: Any, **told: Any) -> Iterator[pa.RecordBatch]:
+        with _reading(task.file.file_path):
+            yield from read(io, task, *args, **told)
+
+    return read_named
+
+
+def _deletes_named(read: Callable[..., _Deletes]) -> Callable[..., _Deletes]:
+    @wraps(read)
+    def read_named(io: FileIO, data_file: DataFile) -> _Deletes:
+        with _reading(data_file.file_path):
+            return read(io, data_file)
+
+    return read_named
+
+
+def _check_vector(vector: bytes) -> None:
+    if zlib.crc32(vector[_AROUND:-_AROUND]) != int.from_bytes(vector[-_AROUND:], "big"):
+        raise ValueError("the checksum of a deletion vector does not match")
+
+
+def _vectors_checked(read: Callable[..., list[DeletionVector]]) -> Callable[..., list[DeletionVector]]:
+    @wraps(read)
+    def read_checked(puffin_file: PuffinFile) -> list[DeletionVector]:
+        for blob in puffin_file.footer.blobs:
+            _check_vector(puffin_file.get_blob_payload(blob))
+        return read(puffin_file)
+
+    return read_checked
+
+
+def _metadata_named(read: Callable[..., TableMetadata]) -> Callable[..., TableMetadata]:
+    @wraps(read)
+    def read_named(input_file: InputFile, *args: Any, **told: Any) -> TableMetadata:
+        with _reading(path := input_file.location):
+            try:
+                return read(input_file, *args, **told)
+            except (ValueError, ValidationError) as error:
+                raise damaged_file(path, "it is no metadata of a table") from error
+
+    return read_named
+
+
+def _manifest_named(read: Callable[..., list[ManifestEntry]]) -> Callable[..., list[ManifestEntry]]:
+    @wraps(read)
+    def read_named(manifest: ManifestFile, *args: Any, **told: Any) -> list[ManifestEntry]:
+        with _reading_avro(manifest.manifest_path):
+            return read(manifest, *args, **told)
+
+    return read_named
+
+
+def _list_named(read: Callable[..., tuple[ManifestFile, ...]]) -> Callable[..., tuple[ManifestFile, ...]]:
+    @wraps(read)
+    def read_named(io: FileIO, manifest_list: str) -> tuple[ManifestFile, ...]:
+        with _reading_avro(manifest_list):
+            return read(io, manifest_list)
+
+    return read_named
+
+
+FileFormatFactory._registry[FileFormat.PARQUET] = _Parquet()
+iceberg._get_file_format = lru_cache(_checked(iceberg._get_file_format))
+iceberg._task_to_record_batches = _rows_named(iceberg._task_to_record_batches)
+iceberg._read_deletes = _deletes_named(iceberg._read_deletes)
+iceberg.deletion_vectors_from_puffin_file = _vectors_checked(  # type: ignore[attr-defined]  # it imported the name
+    deletion_vectors_from_puffin_file
+)
+# pyiceberg has no hook where it reads metadata and manifests.
+FromInputFile.table_metadata = _metadata_named(FromInputFile.table_metadata)  # type: ignore[method-assign]  # no hook
+ManifestFile.fetch_manifest_entry = _manifest_named(  # type: ignore[method-assign]  # pyiceberg has no hook there
+    ManifestFile.fetch_manifest_entry
+)
+snapshots._manifests = _list_named(snapshots._manifests)  # type: ignore[attr-defined]  # it imported the name

@@ -1,0 +1,179 @@
+"""Rows of a system table as data files: read and written where they are worked on, then committed together.
+
+Through Spark's own reader and writer each row would go into the JVM, and back: that costs several times what decoding
+does (docs/performance.md).
+"""
+
+import hashlib
+import json
+import re
+import uuid
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, Reference
+from pyiceberg.expressions.literals import literal
+from pyiceberg.io import FileIO, load_file_io
+from pyiceberg.io.pyarrow import ArrowScan
+from pyiceberg.manifest import DataFile
+from pyiceberg.partitioning import PartitionFieldValue, PartitionKey
+from pyiceberg.table import FileScanTask, Table, WriteTask
+from pyiceberg.table.metadata import TableMetadata
+
+from retable.errors import DamagedFile
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.checksums import open_parquet, write_file
+from retable.ledger.lake.damage import damaged_file
+from retable.ledger.lake.error_translation import explained
+
+_BATCH_BYTES, _BATCH_ROWS = 16 << 20, 10_000
+_FOR_FILES = ("s3.", "client.", "py-io-impl")
+FORMER_LOCATION = "retable.former-location"
+"""Where the folder of a table was when its lake was made, as JSON: nothing that rewrites addresses takes it for one."""
+
+_SAME = re.compile(r"/same-([0-9a-f]{16})-[^/]*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class FileReader:
+    """Reads data files of one system table, on whatever machine it is pickled to; `columns` are top-level names."""
+
+    io: FileIO
+    metadata: TableMetadata
+    columns: tuple[str, ...]
+
+    def read(self, task: FileScanTask) -> Iterator[pa.RecordBatch]:
+        """Give a file's rows in batches that are bounded in bytes; one from which rows were deleted is read whole."""
+        if task.delete_files:
+            schema = self.metadata.schema().select(*self.columns)
+            yield from ArrowScan(self.metadata, self.io, schema, AlwaysTrue()).to_record_batches([task])
+            return
+        with open_parquet(self.io, task.file.file_path) as file:
+            groups = [file.metadata.row_group(at) for at in range(file.metadata.num_row_groups)]
+            row_bytes = max((group.total_byte_size // max(group.num_rows, 1) for group in groups), default=1)
+            size = min(_BATCH_ROWS, max(1, _BATCH_BYTES // max(row_bytes, 1)))
+            rows = 0
+            for batch in file.iter_batches(batch_size=size, columns=list(self.columns)):
+                rows += batch.num_rows
+                yield batch
+        # A page whose header changed may be passed over.
+        if rows != task.file.record_count:
+            raise damaged_file(task.file.file_path, f"it has {rows} of its {task.file.record_count} rows")
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionWriter:
+    """Writes data files of one system table, on whatever machine it is pickled to."""
+
+    io: FileIO
+    metadata: TableMetadata
+
+    def write(self, rows: pa.Table, values: Mapping[str, str | None], same_as: str | None = None) -> DataFile:
+        """Write rows of the partition that has these values as one file, which nothing points at yet.
+
+        `same_as` is the digest of the files whose rows these are: the new ones keep it.
+        """
+        schema, spec = self.metadata.schema(), self.metadata.spec()
+        fields = [PartitionFieldValue(field=field, value=values[field.name]) for field in spec.fields]
+        key = PartitionKey(field_values=fields, partition_spec=spec, schema=schema)
+        task = _Task(
+            write_uuid=uuid.uuid4(),
+            task_id=0,
+            schema=schema,
+            record_batches=rows.to_batches(),
+            partition_key=key,
+            same_as=same_as,
+        )
+        (file,) = write_file(self.io, self.metadata, iter([task]))
+        return file
+
+
+@dataclass(frozen=True)
+class _Task(WriteTask):
+    """Names a file by the digest of those whose rows it has, where there are such."""
+
+    same_as: str | None = None
+
+    def generate_data_file_filename(self, extension: str) -> str:
+        name = super().generate_data_file_filename(extension)
+        return name if self.same_as is None else f"same-{self.same_as}-{name}"
+
+
+def stands_for_others(path: str) -> bool:
+    """Whether a file has the rows of others, and their digest in its name."""
+    return _SAME.search(path) is not None
+
+
+def digest_files(table: Table, paths: Iterable[str]) -> str:
+    """Digest data files of a table by their names: another digest means another content.
+
+    Files that were merely written anew have the digest of those that they stand for in their names. In a lake that was
+    moved files count under the names that they had before: what was replayed from them stays replayed.
+    """
+    here, told = table.location(), table.properties.get(FORMER_LOCATION)
+    former = here if told is None else str(json.loads(told)[0])
+    names = sorted(f"{former}{name.removeprefix(here)}" if name.startswith(f"{here}/") else name for name in paths)
+    kept = {found[1] if (found := _SAME.search(name)) else None for name in names}
+    if len(kept) == 1 and (same := kept.pop()) is not None:
+        return same
+    return hashlib.sha256("\n".join(names).encode()).hexdigest()[:16]
+
+
+def worker_io(table: Table) -> FileIO:
+    """The files of a table for Spark's workers: what opens them, and nothing that opens the catalog."""
+    kept = {name: value for name, value in table.io.properties.items() if name.startswith(_FOR_FILES)}
+    return load_file_io(kept, table.location())
+
+
+def standing_files(lake: Lake, table: Table, values: Mapping[str, str]) -> list[FileScanTask]:
+    """The files that hold the rows with these values in the table's partition columns."""
+    with explained(lake.settings.lake):
+        return list(table.scan(row_filter=_having(values)).plan_files())
+
+
+def is_whole(lake: Lake, table: Table, values: Mapping[str, str]) -> bool:
+    """Whether all files of a partition are there, and have the rows that were written; they are read for it."""
+    reader = FileReader(worker_io(table), table.metadata, tuple(field.name for field in table.schema().fields))
+    try:
+        with explained(lake.settings.lake):
+            for task in standing_files(lake, table, values):
+                deque(reader.read(task), maxlen=0)
+    except DamagedFile:
+        return False
+    return True
+
+
+def replace_files(
+    lake: Lake, table: Table, values: Mapping[str, str], files: Sequence[DataFile], properties: dict[str, str]
+) -> None:
+    """Put these files in place of a partition, in one commit; ConflictError where another run changed it meanwhile.
+
+    Files of a commit that failed stay where they are, for upkeep to find: a reply that was lost is no failure.
+    """
+    with (
+        explained(lake.settings.lake),
+        table.transaction() as transaction,
+        transaction.update_snapshot(snapshot_properties=properties).overwrite() as change,
+    ):
+        change.delete_by_predicate(_having(values))
+        for standing in standing_files(lake, table, values):
+            change.delete_data_file(standing.file)
+        for file in files:
+            change.append_data_file(file)
+
+
+def remove_files(io: FileIO, files: Iterable[DataFile]) -> None:
+    """Remove files that no table ever pointed at."""
+    for file in files:
+        with suppress(OSError):
+            io.delete(file.file_path)
+
+
+def _having(values: Mapping[str, str]) -> BooleanExpression:
+    condition: BooleanExpression = AlwaysTrue()
+    for column, value in values.items():
+        condition = And(condition, EqualTo(term=Reference(column), value=literal(value)))
+    return condition

@@ -1,0 +1,277 @@
+"""The columns of the system tables: bronze, silver, quarantine and ops.
+
+A system table is append-only or overwritten by whole partitions, and its partitions are plain columns.
+"""
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from retable.errors import NotFound
+from retable.ledger.lake.warehouse import LAKE_TABLE
+
+_TIME = pa.timestamp("us", tz="UTC")
+_TEXTS = pa.list_(pa.string())
+_COUNTS = pa.map_(pa.string(), pa.int64())
+_TEXT_BY_TEXT = pa.map_(pa.string(), pa.string())
+_POSITION = {"topic": pa.string(), "partition": pa.int32(), "offset": pa.int64()}
+_SOURCE_TABLE = {"database": pa.string(), "schema": pa.string(), "table": pa.string()}
+
+
+@dataclass(frozen=True, slots=True)
+class SystemTable:
+    """The shape of one system table: its columns, its partition columns, its own table properties."""
+
+    columns: pa.Schema
+    partitions: tuple[str, ...]
+    properties: dict[str, str] = field(default_factory=dict)
+
+
+def _texts(*names: str) -> dict[str, pa.DataType]:
+    return dict.fromkeys(names, pa.string())
+
+
+BRONZE = SystemTable(
+    pa.schema(
+        {
+            "window": pa.string(),
+            **_POSITION,
+            "timestamp_ms": pa.int64(),
+            "key": pa.binary(),
+            "value": pa.binary(),
+            "headers": pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()})),
+            "problem": pa.string(),
+            "landed_at": _TIME,
+        }
+    ),
+    ("window",),
+    # A window is one partition: distributing by partition would land it through a single task. Without a codec named,
+    # Spark packs the files of a table that pyiceberg made by gzip, in Java.
+    {
+        "write.distribution-mode": "none",
+        "write.spark.fanout.enabled": "true",
+        "write.parquet.compression-codec": "zstd",
+    },
+)
+
+SILVER = SystemTable(
+    pa.schema(
+        {
+            **_texts("window", "kind", "source_format", "source_system"),
+            **_SOURCE_TABLE,
+            **_texts("op", "op_raw", "image"),
+            "keys": _TEXTS,
+            **_texts("keys_origin", "before", "after", "table_changes"),
+            "partial_before": pa.bool_(),
+            "partial_after": pa.bool_(),
+            "sequence": pa.struct({"epoch": pa.int32(), "hi": pa.decimal128(38, 0), "lo": pa.int64()}),
+            **_texts("sequence_scope", "part", "tx_id"),
+            "event_time_ms": pa.int64(),
+            "process_time_ms": pa.int64(),
+            "ddl_text": pa.string(),
+            "column_types": _TEXT_BY_TEXT,
+            "problems": _TEXTS,
+            **_POSITION,
+            "row_index": pa.int32(),
+            "key_hash": pa.int64(),
+            "old_key_hash": pa.int64(),
+        }
+    ),
+    ("window", "kind"),
+)
+
+QUARANTINE = SystemTable(
+    pa.schema(
+        {
+            **_texts("stage", "window"),
+            **_POSITION,
+            "row_index": pa.int32(),
+            **_texts("code", "reason", "place", "decoder_version"),
+            **_SOURCE_TABLE,
+            "keys": _TEXTS,
+            "quarantined_at": _TIME,
+        }
+    ),
+    ("stage", "window"),
+)
+
+# Every append to ops stands alone, so a commit that lost a race is simply repeated.
+_REPEATED = {"commit.retry.num-retries": "20", "commit.retry.max-wait-ms": "2000"}
+
+
+# A commit adds a manifest, and a look at the table opens them all: 600 cost a second, merged ones 0.04 s.
+_MERGED = {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "16"}
+
+
+def _ops(columns: dict[str, pa.DataType], properties: dict[str, str] = _REPEATED) -> SystemTable:
+    return SystemTable(pa.schema(columns), ("source",), {**_MERGED, **properties})
+
+
+OPS = {
+    "ops.windows": _ops(
+        {
+            "source": pa.string(),
+            "ordinal": pa.int64(),
+            "window": pa.string(),
+            "start": _TIME,
+            "end": _TIME,
+            "objects": pa.list_(
+                pa.struct({"number": pa.int64(), "key": pa.string(), "etag": pa.string(), "size": pa.int64()})
+            ),
+            "recorded_at": _TIME,
+            "ranges": pa.list_(
+                pa.struct(
+                    {
+                        **_texts("topic"),
+                        "partition": pa.int32(),
+                        **_texts("topic_id"),
+                        "epoch": pa.int32(),
+                        **dict.fromkeys(("begin", "end"), pa.int64()),
+                    }
+                )
+            ),
+            "epoch": pa.int32(),
+            "count": pa.int64(),
+        },
+        # Compare-and-set: a commit that lost a race must look again at what the winner recorded.
+        {"commit.retry.num-retries": "0"},
+    ),
+    "ops.ledger": _ops(
+        {
+            **_texts("source", "window", "stage", "table"),
+            "counts": _COUNTS,
+            "lowest": _TEXT_BY_TEXT,
+            "highest": _TEXT_BY_TEXT,
+            "snapshot_id": pa.int64(),
+            **_texts("identity", "run_id"),
+            "seconds": pa.float64(),
+            "bytes": pa.int64(),
+            "recorded_at": _TIME,
+            **_texts("first"),
+            "count": pa.int64(),
+        }
+    ),
+    "ops.schema_changes": _ops(
+        {
+            **_texts("source", "identity", "table", "position", "part"),
+            "event_time_ms": pa.int64(),
+            **_texts("window", "statement", "meaning", "status", "reason", "columns"),
+            "recorded_at": _TIME,
+        }
+    ),
+    "ops.cuts": _ops(
+        {
+            **_texts("source", "window"),
+            "revision": pa.int64(),
+            **_texts("table", "identity"),
+            "snapshot_id": pa.int64(),
+            "state": pa.string(),
+            "recorded_at": _TIME,
+        }
+    ),
+    "ops.tables": _ops(
+        {
+            **_texts("source", "identity", "gold"),
+            **_SOURCE_TABLE,
+            **_texts("state", "hold"),
+            "recorded_at": _TIME,
+        }
+    ),
+    "ops.leases": _ops(
+        {
+            **_texts("source", "target", "purpose", "holder"),
+            "until": _TIME,
+            "recorded_at": _TIME,
+            **_texts("window", "process"),
+        },
+        # Compare-and-set, as of windows.
+        {"commit.retry.num-retries": "0"},
+    ),
+    "ops.incidents": _ops(
+        {
+            **_texts("source", "id", "key", "state", "severity", "owner", "words", "next_step"),
+            **dict.fromkeys(("names", "claimed", "told"), pa.map_(pa.string(), _TIME)),
+            **dict.fromkeys(("opened_at", "recorded_at"), _TIME),
+        },
+        # Compare-and-set, as of windows.
+        {"commit.retry.num-retries": "0"},
+    ),
+    "ops.upkeep": _ops(
+        {
+            **_texts("source", "table"),
+            **dict.fromkeys(("before", "after", "done"), _COUNTS),
+            **_texts("run_id"),
+            "seconds": pa.float64(),
+            "recorded_at": _TIME,
+        }
+    ),
+    "ops.actions": _ops({**_texts("source", "action", "target", "reason", "who"), "recorded_at": _TIME}),
+    "ops.decisions": _ops(
+        {**_texts("source", "identity", "position", "part", "decision", "statement"), "recorded_at": _TIME}
+    ),
+    "ops.imports": _ops(
+        {
+            "source": pa.string(),
+            **_SOURCE_TABLE,
+            **_texts("position", "dialect", "statement", "meaning", "origin"),
+            "recorded_at": _TIME,
+        }
+    ),
+    "ops.baselines": _ops(
+        {
+            "source": pa.string(),
+            **_SOURCE_TABLE,
+            **_texts("position", "part", "dump"),
+            "piece": pa.int64(),
+            "window": pa.string(),
+            "rows": pa.int64(),
+            "last": pa.bool_(),
+            "origin": pa.string(),
+            "recorded_at": _TIME,
+        }
+    ),
+    "ops.suspects": _ops(
+        {
+            **_texts("source", "identity", "table", "columns", "constraint", "window", "position", "part"),
+            "rows": pa.int64(),
+            **_texts("lost", "state"),
+            "recorded_at": _TIME,
+        }
+    ),
+    "ops.evidence": _ops(
+        {
+            **_texts("source", "window", "topic"),
+            "partition": pa.int32(),
+            "epoch": pa.int32(),
+            **dict.fromkeys(("heartbeat", "canary", "row"), _TIME),
+            "ahead": pa.int64(),
+            "recorded_at": _TIME,
+        }
+    ),
+    "ops.watermarks": _ops(
+        {
+            **_texts("source", "table", "grade", "window"),
+            "watermark": _TIME,
+            "epoch": pa.int32(),
+            "evidence": pa.map_(pa.string(), _TIME),
+            "because": pa.string(),
+            "recorded_at": _TIME,
+        }
+    ),
+}
+
+# The lake's record (retable.ledger.lake.identity) are properties; a table has a column.
+LAKE = SystemTable(pa.schema({"run": pa.int64()}), ())
+
+_LAYERS = {"bronze": BRONZE, "silver": SILVER, "quarantine": QUARANTINE}
+
+
+def system_table(name: str) -> SystemTable:
+    """Give the shape of `bronze.<source>`, `silver.<source>`, `quarantine.<source>` or a table of `ops`."""
+    layer = name.partition(".")[0]
+    shape = LAKE if name == LAKE_TABLE else _LAYERS.get(layer) or OPS.get(name)
+    if shape is None:
+        raise NotFound(
+            f"{name!r} is no system table; there are {', '.join([*(f'{k}.<source>' for k in _LAYERS), *OPS])}"
+        )
+    return shape

@@ -1,0 +1,93 @@
+"""Files that say which rows are deleted: they hold the addresses of the data files whose rows these are."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from retable.ledger.relocation.addresses import Move
+from retable.ledger.relocation.avro_blocks import Record
+
+_FILE_PATH = 2147483546
+_PUFFIN, _TAIL = b"PFA1", 12
+
+
+def move_vectors(data: bytes, move: Move) -> bytes:
+    """Move the addresses of a Puffin file, which stand in its footer; its vectors stay where they are in it.
+
+    The footer is `PFA1`, JSON, the length of that, four bytes of flags, `PFA1` (Iceberg's Puffin specification).
+    """
+    if data[:4] != _PUFFIN or data[-4:] != _PUFFIN:
+        raise ValueError("it is no Puffin file")
+    if data[-8] & 1:
+        raise ValueError("its footer is compressed")
+    start = len(data) - _TAIL - int.from_bytes(data[-_TAIL:-8], "little")
+    if data[start - 4 : start] != _PUFFIN:
+        raise ValueError("its footer has another length than it says")
+    footer = json.loads(data[start:-_TAIL])
+    is_moved = False
+    for blob in footer["blobs"]:
+        facts = blob.get("properties") or {}
+        standing = facts.get("referenced-data-file")
+        if standing is not None and (moved := move(standing)) != standing:
+            facts["referenced-data-file"], is_moved = moved, True
+    if not is_moved:
+        return data
+    payload = json.dumps(footer, ensure_ascii=False, separators=(",", ":")).encode()
+    return b"".join((data[:start], payload, len(payload).to_bytes(4, "little"), data[-8:]))
+
+
+def move_positions(data: bytes, move: Move) -> bytes:
+    """Move the addresses of a Parquet file of position deletes, a row group at a time."""
+    source = pq.ParquetFile(pa.BufferReader(data))
+    schema = source.schema_arrow
+    column = next(at for at, field in enumerate(schema) if _field_id(field) == _FILE_PATH)
+    groups = range(source.metadata.num_row_groups)
+    if not any(_is_moved(source.read_row_group(at, columns=[schema.names[column]]).column(0), move) for at in groups):
+        return data
+    sink = pa.BufferOutputStream()
+    codec = source.metadata.row_group(0).column(0).compression
+    with pq.ParquetWriter(
+        sink,
+        schema,
+        compression="NONE" if codec == "UNCOMPRESSED" else codec,
+        store_schema=False,
+        write_page_checksum=True,
+    ) as writer:
+        for at in groups:
+            rows = source.read_row_group(at)
+            moved = _move_column(rows.column(column), move)
+            writer.write_table(rows.set_column(column, schema.field(column), moved), row_group_size=len(rows))
+    return bytes(sink.getvalue())
+
+
+def _field_id(field: pa.Field) -> int:
+    return int((field.metadata or {}).get(b"PARQUET:field_id", -1))
+
+
+def _is_moved(addresses: pa.ChunkedArray, move: Move) -> bool:
+    return any(move(address) != address for address in pc.unique(addresses).to_pylist())
+
+
+def _move_column(addresses: pa.ChunkedArray, move: Move) -> pa.ChunkedArray:
+    known = pc.unique(addresses)
+    moved = pa.array([move(address) for address in known.to_pylist()], addresses.type)
+    return moved.take(pc.index_in(addresses, known))
+
+
+def move_bounds(entry: Record, move: Move) -> None:
+    """Move the least and the greatest address that the record of a file of position deletes names, or drop both.
+
+    Where both lie under the old folder, all that is between them does too, and keeps its order. A bound may also be
+    cut short, and then says nothing of the new folder; a reader without bounds only reads more.
+    """
+    bounds = [entry.get(name) or [] for name in ("lower_bounds", "upper_bounds")]
+    found = [bound for side in bounds for bound in side if bound["key"] == _FILE_PATH]
+    moved = [move(bound["value"].decode(errors="surrogateescape")) for bound in found]
+    if len(found) == len(bounds) and all(map(move.has_arrived, moved)):
+        for bound, address in zip(found, moved, strict=True):
+            bound["value"] = address.encode(errors="surrogateescape")
+        return
+    for side in bounds:
+        side[:] = [bound for bound in side if bound["key"] != _FILE_PATH]

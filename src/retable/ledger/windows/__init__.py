@@ -1,0 +1,1 @@
+"""Windows: which objects and positions each takes, recorded once."""

@@ -1,0 +1,45 @@
+"""Windows in which nothing arrived: no stage has anything to do, and one row of a stage says so for many in a row."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import groupby
+from operator import itemgetter
+
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.read import read_ledger
+from retable.ledger.rows import LedgerRow, Stage
+from retable.ledger.write import append_rows
+from retable.model.window import Window
+
+_STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
+_LANDED = {"bytes": 0, "landed": 0}
+_COUNTS: dict[Stage, dict[str, int]] = {
+    "decode": {"landed": 0, "decoded": 0, "events": 0, "rows": 0},
+    "replay": {"rows": 0},
+}
+
+
+def close_empty(lake: Lake, windows: Sequence[Window], run_id: str, now: datetime) -> None:
+    """Write the ledger of windows in which nothing arrived as the three stages would, where it is not there yet."""
+    if not windows:
+        return
+    source = windows[0].source
+    known = {(row.window, row.stage) for row in read_ledger(lake, source) if row.table is None}
+    rows = []
+    for stage in _STAGES:
+        flagged = [((window.name, stage) in known, window) for window in windows]
+        for is_done, stretch in groupby(flagged, key=itemgetter(0)):
+            if not is_done:
+                rows.append(_row([window for _, window in stretch], stage, run_id, now))
+    append_rows(lake, rows)
+
+
+def _row(windows: Sequence[Window], stage: Stage, run_id: str, now: datetime) -> LedgerRow:
+    counts, last = _counts(windows[-1])[stage], windows[-1]
+    several = (windows[0].name, len(windows)) if len(windows) > 1 else (None, None)
+    return LedgerRow(last.source, last.name, stage, None, counts, {}, {}, None, None, run_id, 0.0, 0, now, *several)
+
+
+def _counts(window: Window) -> dict[Stage, dict[str, int]]:
+    taken = {"positions": 0, "holes": 0} if window.ranges else {"objects": 0}
+    return {"land": {**taken, **_LANDED}, **_COUNTS}

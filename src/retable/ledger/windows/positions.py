@@ -1,0 +1,167 @@
+"""Which positions of a log go into which window: pure, so that its laws can be tried."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from retable.errors import PositionsLost
+from retable.ledger.windows.objects import count_windows, floor, next_start
+from retable.model.window import PartitionRange, Window
+from retable.settings.sources import KafkaSource
+
+Address = tuple[str, int]
+"""A topic and a partition."""
+
+_FIRST_YEAR = datetime(2000, 1, 1, tzinfo=UTC)
+"""A stamp before it is a producer's mistake, as the epoch itself, and does not say where a source begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPartition:
+    """A partition as the brokers tell it now: its positions run from `low` on, and before `end`.
+
+    `end` is the last stable offset: positions behind it may still belong to an open transaction.
+    """
+
+    topic: str
+    partition: int
+    topic_id: str
+    low: int
+    end: int
+
+    @property
+    def address(self) -> Address:
+        return self.topic, self.partition
+
+
+@dataclass(frozen=True, slots=True)
+class Stamped:
+    """A position that holds a message, and the broker's stamp of it."""
+
+    position: int
+    time: datetime
+
+
+Search = Callable[[datetime, Mapping[Address, int]], Mapping[Address, Stamped]]
+"""Find in each of these partitions, from the given position on, the first message stamped at or after a time.
+
+A stamp ahead of the clock does not count, and one with no such message is left out.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundLog:
+    """All partitions of a source's topics, as they were at one moment, and how to find a time in them."""
+
+    partitions: tuple[FoundPartition, ...]
+    search: Search
+
+
+def plan_ranges(
+    source: KafkaSource, recorded: Sequence[Window], log: FoundLog, due: datetime, now: datetime
+) -> list[Window]:
+    """Continue `recorded` by the windows that start before `due`: with them, every position is in exactly one window.
+
+    A live window, recorded before twice its delay is over, ends where the partitions end now. One that is caught up
+    ends before the first message stamped `delay` after the window's end, or, where there is none, where they end now.
+    PositionsLost says that positions between the last window and the log are gone.
+    """
+    known = {each.address: each for window in recorded for each in window.ranges}
+    _check_there(source, known, log)
+    if recorded:
+        begin: datetime | None = next_start(source, recorded)
+        begins = {found.address: _begin(source, known.get(found.address), found) for found in log.partitions}
+    else:
+        begin, begins = _first(source, log, now)
+    if begin is None or begin >= due:
+        return []
+    why = "" if recorded or source.start is not None else " because of the stamp of its first message"
+    windows: list[Window] = []
+    for step in range(count_windows(source, begin, due, why)):
+        start = begin + step * source.every
+        ends = _ends(source, log, begins, start + source.every, now)
+        ranges = tuple(_range(source, found, begins, ends) for found in log.partitions)
+        end, epoch = start + source.every, source.source_epoch
+        windows.append(Window(source.name, len(recorded) + step, start, end, (), now, ranges, epoch))
+        begins = ends
+    return windows
+
+
+def lost(source: KafkaSource, topic: str, what: str) -> PositionsLost:
+    """Say which positions are gone, and how to go on without them."""
+    return PositionsLost(
+        f"sources.{source.name}: {what}; nothing was advanced. To go on without them, set "
+        f"sources.{source.name}.source_epoch to {source.source_epoch + 1} and resync the tables (docs/operations.md)",
+        source=source.name,
+        topic=topic,
+    )
+
+
+def _range(
+    source: KafkaSource, found: FoundPartition, begins: Mapping[Address, int], ends: Mapping[Address, int]
+) -> PartitionRange:
+    at = found.address
+    return PartitionRange(
+        found.topic, found.partition, found.topic_id, source.source_epoch, begins[at], max(begins[at], ends[at])
+    )
+
+
+def _ends(
+    source: KafkaSource, log: FoundLog, begins: Mapping[Address, int], end: datetime, now: datetime
+) -> dict[Address, int]:
+    """Give where a window that ends at `end` ends in each partition, never before it begins there."""
+    ends = {found.address: max(found.end, begins[found.address]) for found in log.partitions}
+    if now < end + 2 * source.delay:
+        return ends
+    open_ones = {at: begin for at, begin in begins.items() if begin < ends[at]}
+    cuts = log.search(end + source.delay, open_ones) if open_ones else {}
+    return {at: min(cuts[at].position, last) if at in cuts else last for at, last in ends.items()}
+
+
+def _first(source: KafkaSource, log: FoundLog, now: datetime) -> tuple[datetime | None, dict[Address, int]]:
+    """Give where the first window starts, in time and in each partition; no time where nothing ever arrived."""
+    lows = {found.address: found.low for found in log.partitions}
+    if source.start == "latest":
+        return floor(source, now), {found.address: found.end for found in log.partitions}
+    if source.first is not None:
+        begin = floor(source, source.first)
+        cuts = log.search(begin, lows)
+        return begin, {
+            found.address: cuts[found.address].position if found.address in cuts else found.end
+            for found in log.partitions
+        }
+    if all(found.low == found.end for found in log.partitions):
+        return None, lows
+    stamps = [each.time for each in log.search(_FIRST_YEAR, lows).values()]
+    return floor(source, min(stamps, default=now)), lows
+
+
+def _begin(source: KafkaSource, known: PartitionRange | None, found: FoundPartition) -> int:
+    """Give where a partition goes on: where its last window ended, or at its beginning where it has none yet.
+
+    Where the source epoch was raised since, what is gone is gone, and a topic made anew is read from its beginning.
+    """
+    if known is None:
+        return found.low
+    where = f"{found.topic}/{found.partition}"
+    is_new = "" not in (known.topic_id, found.topic_id) and known.topic_id != found.topic_id
+    if known.epoch < source.source_epoch:
+        return found.low if is_new else max(found.low, min(known.end, found.end))
+    if is_new:
+        raise lost(source, found.topic, f"the topic {found.topic} was made anew since {where} was read to {known.end}")
+    if found.low > known.end:
+        gap = f"{known.end} to {found.low - 1} of {where}"
+        raise lost(source, found.topic, f"the positions {gap} are gone: retention took them before a window had them")
+    if found.end < known.end:
+        gap = f"{found.end} to {known.end - 1} of {where}"
+        raise lost(source, found.topic, f"the positions {gap} were recorded, and the log now ends before them")
+    return known.end
+
+
+def _check_there(source: KafkaSource, known: Mapping[Address, PartitionRange], log: FoundLog) -> None:
+    there = {found.address for found in log.partitions}
+    for address, each in known.items():
+        if address not in there and source.reads(each.topic) and each.epoch >= source.source_epoch:
+            where = f"{each.topic}/{each.partition}"
+            what = f"{where} is not there any more, or not for this user: what it holds from {each.end} on is lost"
+            raise lost(source, each.topic, what)

@@ -1,0 +1,131 @@
+"""The windows of a source: which positions each run takes, recorded once and for ever."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+
+from retable.errors import ConflictError, NotFound
+from retable.ledger.lake.catalog import Lake, widen
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.tables import OPS
+from retable.ledger.read import scan
+from retable.ledger.windows.objects import FoundObject, plan_windows
+from retable.ledger.windows.positions import FoundLog, plan_ranges
+from retable.model.window import PartitionRange, SourceObject, Window, window_start
+from retable.settings.sources import FilesSource, KafkaSource, Source, SourceSettings
+
+_TABLE = "ops.windows"
+_ATTEMPTS = 20
+
+_Settings = TypeVar("_Settings", bound=SourceSettings)
+Found = list[FoundObject] | FoundLog
+"""What there is at a source now: the objects of a folder, or the partitions of topics."""
+
+
+def read_windows(lake: Lake, source: str, since: str | None = None) -> list[Window]:
+    """Give the recorded windows of a source, in order: all, or those from the named one on."""
+    return _windows(lake, lake.find(_TABLE), source, since)
+
+
+def find_window(lake: Lake, source: str, name: str) -> Window:
+    """Give a recorded window; NotFound says which ones there are."""
+    window_start(name)
+    windows = read_windows(lake, source)
+    for window in windows:
+        if window.name == name:
+            return window
+    known = f"recorded are {windows[0].name} to {windows[-1].name}" if windows else "none is recorded yet"
+    raise NotFound(
+        f"the source {source} has no window {name}: {known}; `retable run {source}` records what is due",
+        source=source,
+        window=name,
+    )
+
+
+def as_recorded(source: _Settings, window: Window) -> _Settings:
+    """Give a source with the source epoch under which a window was recorded; one that was raised later is not its."""
+    epoch = window.ranges[0].epoch if window.ranges else window.epoch
+    return source if epoch is None else source.model_copy(update={"source_epoch": epoch})
+
+
+def record_windows(
+    lake: Lake, source: Source, look: Callable[[], Found], until: datetime, now: datetime
+) -> list[Window]:
+    """Record every window that starts before `until` and is not recorded; give all that start before it, in order.
+
+    A window that has not begun by `now` is not recorded: what it will hold has not arrived; nor is any of a source that
+    the settings pause. Of two processes that record at once one wins, and the other one looks again and finds the
+    winner's windows.
+    """
+    widen(lake, lake.ensure(_TABLE))
+    due = min(until, now)
+    for _ in range(_ATTEMPTS):
+        table = lake.load(_TABLE)
+        recorded = _windows(lake, table, source.name)
+        covered = source.paused is not None or (bool(recorded) and recorded[-1].end >= due)
+        planned = [] if covered else _plan(source, recorded, look(), due, now)
+        if not planned or _append(lake, table, planned):
+            return [window for window in (*recorded, *planned) if window.start < until]
+    raise ConflictError(f"the windows of {source.name}: other runs recorded first, {_ATTEMPTS} times; try again")
+
+
+def _plan(source: Source, recorded: list[Window], found: Found, due: datetime, now: datetime) -> list[Window]:
+    match source, found:
+        case KafkaSource(), FoundLog():
+            return plan_ranges(source, recorded, found, due, now)
+        case FilesSource(), list():
+            return plan_windows(source, recorded, found, due, now)
+    raise TypeError(f"a source of kind {source.kind} was looked at as another one")
+
+
+def _append(lake: Lake, table: Table, windows: list[Window]) -> bool:
+    """Append to the table as it was loaded; False where somebody else has committed since."""
+    rows = [_record(stretch) for stretch in _stretches(windows)]
+    with explained(lake.settings.lake):
+        try:
+            table.append(pa.Table.from_pylist(rows, schema=OPS[_TABLE].columns))
+        except CommitFailedException:
+            return False
+    return True
+
+
+def _stretches(windows: Sequence[Window]) -> Iterator[list[Window]]:
+    """Cut windows into those of one row each: what something arrived in stands alone."""
+    for (is_empty, *_), group in groupby(windows, key=lambda each: (each.is_empty, each.ranges, each.epoch)):
+        stretch = list(group)
+        yield from [stretch] if is_empty else ([window] for window in stretch)
+
+
+def _record(stretch: Sequence[Window]) -> dict[str, object]:
+    last = stretch[-1]
+    return {**asdict(stretch[0]), "window": last.name, "end": last.end, "count": len(stretch)}
+
+
+def _windows(lake: Lake, table: Table | None, source: str, since: str | None = None) -> list[Window]:
+    rows = scan(lake, table, {"window": since} if since else None, source=source).to_pylist()
+    windows = [window for row in rows for window in _read(source, row) if since is None or window.name >= since]
+    return sorted(windows, key=lambda window: window.ordinal)
+
+
+def _read(source: str, row: dict[str, Any]) -> Iterator[Window]:
+    """Read a row: a window, or so many in a row in which nothing arrived."""
+    count, start, end = row.get("count") or 1, row["start"].astimezone(UTC), row["end"].astimezone(UTC)
+    every = (end - start) / count
+    first = Window(
+        source,
+        row["ordinal"],
+        start,
+        start + every,
+        tuple(SourceObject(**item) for item in row["objects"]),
+        row["recorded_at"].astimezone(UTC),
+        tuple(PartitionRange(**each) for each in row.get("ranges") or ()),
+        row.get("epoch"),
+    )
+    for at in range(count):
+        yield replace(first, ordinal=first.ordinal + at, start=start + at * every, end=start + (at + 1) * every)

@@ -1,0 +1,1 @@
+"""Tables that start from a full copy."""

@@ -1,0 +1,240 @@
+"""A table that starts from a full copy: its rows go to silver piece by piece, and count when the last one is there."""
+
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.expressions import EqualTo, Reference
+from pyiceberg.expressions.literals import literal
+
+from retable.decode.silver import events_to_batch
+from retable.errors import InvalidSetting
+from retable.gold.render import json_rows
+from retable.ledger.baselines import identify, piece_number, piece_window
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.data_files import PartitionWriter, replace_files, standing_files
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.read import read_baselines
+from retable.ledger.rows import BaselineRow
+from retable.ledger.write import append_rows
+from retable.model.event import Address, ChangeEvent, TableName
+from retable.model.sequence import Sequence, parse_sequence
+from retable.onboard.baseline.copies import Copy
+from retable.onboard.baseline.key_spelling import Spelling, spelling_in_copy
+from retable.replay.inputs.baselines import read_unfinished
+from retable.settings.sources import SourceSettings
+from retable.values.baseline_form import baseline_wire
+
+PIECE_ROWS = 200_000
+"""Rows of one piece: what a replay holds in memory at once."""
+
+_BEHIND = 2**62
+_APART = 2**40
+"""Between the places of copies of one table at one position: more rows than any of them has."""
+
+_NAME = "baseline"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The table, the position of its copy and the partition of the queue inside which that compares, if it does not
+    compare across the stream. `keys` are the columns of its key, `spellings` how messages write each, where all do
+    alike; `nth` counts its copies of this position."""
+
+    source: str
+    source_format: str
+    table: TableName
+    position: Sequence
+    part: tuple[str, int] | None
+    keys: tuple[str, ...]
+    spellings: tuple[Spelling | None, ...] = ()
+    nth: int = 0
+
+    @property
+    def start(self) -> Sequence:
+        """Where the table starts: behind all changes of the copy's position, and all rows of copies before it there."""
+        return Sequence(self.position.epoch, self.position.hi, _BEHIND + self.nth * _APART)
+
+
+def land_baseline(
+    lake: Lake, target: Target, copy: Copy, now: datetime, step: Callable[[str], None], most: int = PIECE_ROWS
+) -> list[BaselineRow]:
+    """Bring the rows of a copy to silver, in pieces; pieces that are there from before are left as they are.
+
+    Nothing of them counts before all are there. Gives the pieces in order. InvalidSetting for a copy that lacks a
+    column of the key.
+    """
+    _check_key(target, copy)
+    recorded = read_baselines(lake, target.source)
+    target = replace(target, nth=_nth(recorded, target, _dump(copy, most)))
+    same = identify(_row(target, copy, most, 0, "", 0, False, now))
+    mine = {row.piece: row for row in recorded if identify(row) == same}
+    if any(row.last for row in mine.values()):
+        return [mine[piece] for piece in sorted(mine)]
+    number = max((piece_number(row.window) for row in recorded), default=0)
+    piece, batches = 0, copy.batches
+    if mine and copy.behind is not None:
+        # Its pieces came in order, each as long as all but the last one are.
+        piece, last = len(mine), _last_row(lake, target, mine[len(mine) - 1].window)
+        batches = partial(copy.behind, last)
+    pieces = _pieces(batches(), copy, most)
+    rows = next(pieces)
+    while rows is not None:
+        following = next(pieces)
+        if piece not in mine:
+            number += 1
+            window = piece_window(number)
+            _land(lake, target, copy, window, rows, piece * most)
+            mine[piece] = _row(target, copy, most, piece, window, rows.num_rows, following is None, now)
+            append_rows(lake, [mine[piece]])
+            step(f"{target.table}: piece {piece + 1}, {rows.num_rows:,} rows")
+        piece, rows = piece + 1, following
+    return [mine[piece] for piece in sorted(mine)]
+
+
+def begun_at(
+    lake: Lake, source: SourceSettings, table: TableName, copy: Copy, most: int = PIECE_ROWS
+) -> Sequence | None:
+    """The position of a baseline of this copy that is not finished; None where none is, or of another source epoch."""
+    for each in read_unfinished(lake, source.name):
+        at = parse_sequence(each.rows[0].position)
+        if (each.table, each.rows[0].dump, at.epoch) == (table, _dump(copy, most), source.source_epoch):
+            return Sequence(at.epoch, at.hi, 0)
+    return None
+
+
+def _check_key(target: Target, copy: Copy) -> None:
+    known = {name.lower() for name in copy.types}
+    missing = [key for key in target.keys if key.lower() not in known]
+    if known and missing:
+        raise InvalidSetting(
+            f"{missing[0]!r} of the key of {target.table} is no column of {copy.origin}, which has "
+            f"{', '.join(map(repr, [*copy.types][:9]))}; give a copy that has it, or for CSV the right --delimiter"
+        )
+
+
+def _nth(recorded: list[BaselineRow], target: Target, dump: str) -> int:
+    """Which copy of its table at its position this one is: the last one that is there, or the next."""
+    place = (target.table, _part(target), target.position.epoch, target.position.hi)
+    copies: dict[int, str] = {}
+    for row in recorded:
+        at = parse_sequence(row.position)
+        if (TableName(row.database, row.schema, row.table), row.part, at.epoch, at.hi) == place:
+            copies[(at.lo - _BEHIND) // _APART] = row.dump
+    last = max(copies, default=-1)
+    return last if copies.get(last) == dump else last + 1
+
+
+def _dump(copy: Copy, most: int) -> str:
+    """What makes rows those of one copy, in pieces of one length."""
+    return f"{copy.digest}-{most}"
+
+
+def _row(
+    target: Target, copy: Copy, most: int, piece: int, window: str, rows: int, last: bool, now: datetime
+) -> BaselineRow:
+    """The record of a piece; pieces of another length are of another baseline."""
+    return BaselineRow(
+        target.source,
+        target.table.database,
+        target.table.schema,
+        target.table.table,
+        str(target.start),
+        _part(target),
+        _dump(copy, most),
+        piece,
+        window,
+        rows,
+        last,
+        copy.origin,
+        now,
+    )
+
+
+def _part(target: Target) -> str:
+    return "" if target.part is None else f"{target.part[0]}/{target.part[1]}"
+
+
+def _last_row(lake: Lake, target: Target, window: str) -> dict[str, object]:
+    """The last row of a piece."""
+    silver = lake.load(f"silver.{target.source}")
+    mine = EqualTo(term=Reference("window"), value=literal(window))
+    with explained(lake.settings.lake):
+        rows = silver.scan(row_filter=mine, selected_fields=("sequence", "after")).to_arrow()
+    numbers = pc.struct_field(rows["sequence"], "lo")
+    last: dict[str, object] = json.loads(rows["after"][pc.index(numbers, pc.max(numbers)).as_py()].as_py())
+    return last
+
+
+def _pieces(batches: Iterator[pa.RecordBatch], copy: Copy, most: int) -> Iterator[pa.Table | None]:
+    """The rows in pieces of so many, at least one piece, and None behind them."""
+    held: list[pa.RecordBatch] = []
+    size, given = 0, False
+    schema = None
+    for batch in batches:
+        schema = batch.schema
+        while batch.num_rows:
+            taken = batch.slice(0, most - size)
+            batch = batch.slice(taken.num_rows)
+            held.append(taken)
+            size += taken.num_rows
+            if size == most:
+                yield pa.Table.from_batches(held)
+                held, size, given = [], 0, True
+    if held or not given:
+        empty = schema or pa.schema([(name, pa.string()) for name in copy.types])
+        yield pa.Table.from_batches(held, schema=held[0].schema if held else empty)
+    yield None
+
+
+def _land(lake: Lake, target: Target, copy: Copy, window: str, rows: pa.Table, first: int) -> None:
+    """Write the rows of one piece; `first` is the number of its first row."""
+    silver = lake.ensure(f"silver.{target.source}")
+    place = {"window": window, "kind": "row"}
+    writer, files = PartitionWriter(silver.io, silver.metadata), []
+    events = piece_events(target, copy, first, rows)
+    if events:
+        batch = events_to_batch(window, events)
+        files.append(writer.write(pa.Table.from_batches([batch]).sort_by([("key_hash", "ascending")]), place))
+    if files or standing_files(lake, silver, {"window": window}):
+        told = {"retable.window": window, "retable.run": f"{_NAME}-{uuid.uuid4().hex[:8]}"}
+        replace_files(lake, silver, {"window": window}, files, told)
+
+
+def piece_events(target: Target, copy: Copy, first: int, rows: pa.Table) -> list[ChangeEvent]:
+    """The rows as events of a full load, numbered from `first` on, one behind the other and all behind the position."""
+    topic, partition = target.part or (_NAME, 0)
+    start = target.start
+    types = {name: baseline_wire(kind) for name, kind in copy.types.items()}
+    table = target.table
+    return [
+        ChangeEvent(
+            source_format=target.source_format,
+            source_system=None,
+            op="READ",
+            op_raw=_NAME,
+            address=Address(topic, partition, -1 - number),
+            database=table.database,
+            schema=table.schema,
+            table=table.table,
+            image="full",
+            keys=_named_keys(target, copy) or None,
+            keys_origin="registry",
+            after=image,
+            sequence=Sequence(start.epoch, start.hi, start.lo + 1 + number),
+            sequence_scope="stream" if target.part is None else "partition",
+            column_types=types,
+        )
+        for number, image in enumerate(json_rows(rows), start=first)
+    ]
+
+
+def _named_keys(target: Target, copy: Copy) -> tuple[str, ...]:
+    """The key where its values are spelled as messages spell them, so that one hash finds both; else none."""
+    here = tuple(spelling_in_copy(copy.types.get(key)) for key in target.keys)
+    return target.keys if None not in here and here == target.spellings else ()

@@ -1,0 +1,162 @@
+"""A schema held against what was imported before: what is new, gone and other, and what is then to be kept."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from retable.errors import InvalidSetting
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.rows import ImportRow
+from retable.model.event import TableName
+from retable.model.schema import ColumnSpec
+from retable.model.schema_change import DeclareTable
+from retable.model.sequence import LOWEST, Sequence
+from retable.onboard.schema.tables import Schema, Unread
+from retable.replay.inputs.imports import Import, import_row, read_schema_imports, to_json
+from retable.schema_history.columns import spelling
+from retable.settings.sources import SourceSettings
+
+START = "start"
+"""How the command line spells a position before all changes that the source holds."""
+
+_AT = re.compile(r"(\d{1,9}):(-?\d{1,38})(?::(-?\d{1,18}))?\Z")
+_BINLOG = re.compile(r".*\.(\d{1,18})\Z")
+_BINLOG_FORMATS = ("debezium_json",)
+_POSITIONS = 2**40
+
+
+@dataclass(frozen=True, slots=True)
+class ImportPlan:
+    """What an import of a schema comes to.
+
+    `changed` says in words, by table, what is other than before; `gone` are tables of which an earlier import told, and
+    this one does not: they stay as they are. `left_out` are those that the settings do not take.
+    """
+
+    added: tuple[TableName, ...]
+    changed: Mapping[TableName, tuple[str, ...]]
+    gone: tuple[TableName, ...]
+    same: int
+    left_out: int
+    unread: tuple[Unread, ...]
+    rows: tuple[ImportRow, ...]
+    is_first: bool
+
+
+def read_position(text: str) -> Sequence:
+    """Read a position as the command line takes it: `start`, or `epoch:hi[:lo]` in the numbers of the source."""
+    if text == START:
+        return LOWEST
+    found = _AT.match(text)
+    if found is None:
+        raise InvalidSetting(
+            f"{text!r} is no position; write {START}, or epoch:hi[:lo] in the numbers of the column _retable_sequence, "
+            f"as 0:1620457642589000000"
+        )
+    return Sequence(int(found[1]), int(found[2]), int(found[3] or 0))
+
+
+def read_start(text: str) -> Sequence:
+    """Read where a table starts: `start`, or `epoch:hi`, behind all changes of which it is.
+
+    InvalidSetting for a position between two of them, which a table cannot start at.
+    """
+    if (found := _AT.match(text)) and found[3] is not None:
+        raise InvalidSetting(
+            f"{text}: a table starts behind all changes of one hi, so write {found[1]}:{found[2]}; where the copy may "
+            "lack one of them, write an earlier hi: what the copy holds already does no harm"
+        )
+    return read_position(text)
+
+
+def spell_position(position: Sequence) -> str:
+    return START if position == LOWEST else ":".join(map(str, position))
+
+
+def position_of(schema: Schema, source: SourceSettings, told: str | None) -> Sequence:
+    """Where a schema stands in the order of a source: as a person says, else as the dump itself does.
+
+    InvalidSetting where neither tells it in the numbers by which the source's changes are ordered.
+    """
+    if told is not None:
+        return read_position(told)
+    found = ""
+    if schema.place is not None:
+        file, at = schema.place
+        binlog = _BINLOG.match(file)
+        if binlog and source.format in _BINLOG_FORMATS:
+            return Sequence(source.source_epoch, int(binlog[1]) * _POSITIONS + at, -1)
+        found = f"it says {file}:{at}, by which {source.format} does not order; "
+    raise InvalidSetting(
+        f"nothing tells as of which position the schema is: {found}say it with --at epoch:hi[:lo], or --at {START} "
+        f"where the tables have been so since before the first change of {source.name}"
+    )
+
+
+def plan_import(
+    lake: Lake, source: SourceSettings, schema: Schema, position: Sequence, origin: str, now: datetime
+) -> ImportPlan:
+    """Say what an import changes; nothing is written."""
+    before = read_schema_imports(lake, source.name)
+    known: dict[TableName, list[Import]] = {}
+    for each in sorted(before.each, key=lambda each: each.position):
+        known.setdefault(each.table.table, []).append(each)
+    taken = {name: told for name, told in schema.tables.items() if source.takes(name)}
+    added, changed, rows = [], {}, []
+    for name, told in taken.items():
+        words = _differences(known.get(name, []), told.table, position)
+        if words is None:
+            added.append(name)
+        elif words:
+            changed[name] = words
+        else:
+            continue
+        entry = Import(told.table, position, schema.dialect, told.statement, "; ".join([origin, *schema.marks]))
+        rows.append(import_row(source.name, entry, now))
+    return ImportPlan(
+        tuple(added),
+        changed,
+        tuple(sorted(known.keys() - schema.tables.keys(), key=str)),
+        len(taken) - len(rows),
+        len(schema.tables) - len(taken),
+        tuple(schema.unread),
+        tuple(rows),
+        not before.each,
+    )
+
+
+def _differences(before: list[Import], now: DeclareTable, position: Sequence) -> tuple[str, ...] | None:
+    """What is other than in the import that is in force at a position, in words; None where the table had none yet.
+
+    `before` are its imports in the order of their positions.
+    """
+    if not before:
+        return None
+    last = next((each for each in reversed(before) if each.position <= position), None)
+    if last is None:
+        return (f"as of {spell_position(position)}, was {spell_position(before[0].position)}",)
+    if to_json(last.table) == to_json(now):
+        return ()
+    then = {column.name.lower(): column for column in last.table.columns}
+    here = {column.name.lower(): column for column in now.columns}
+    words = [f"column {here[name].name} {here[name].source_type}: added" for name in here if name not in then]
+    words += [f"column {then[name].name}: gone" for name in then if name not in here]
+    for name in here.keys() & then.keys():
+        words += [f"column {here[name].name}: {what}" for what in _column_differences(then[name], here[name])]
+    if last.table.keys != now.keys:
+        words.append(f"key: ({', '.join(last.table.keys)}) became ({', '.join(now.keys)})")
+    return tuple(words) or ("columns: another order",)
+
+
+def _column_differences(then: ColumnSpec, now: ColumnSpec) -> list[str]:
+    words = []
+    if spelling(then.source_type) != spelling(now.source_type):
+        words.append(f"{then.source_type} became {now.source_type}")
+    if then.not_null != now.not_null:
+        words.append("is NOT NULL now" if now.not_null else "may be null now")
+    if (then.has_default, then.default, then.computed) != (now.has_default, now.default, now.computed):
+        words.append("another default")
+    if then.comment != now.comment:
+        words.append("another comment")
+    return words

@@ -1,0 +1,1 @@
+"""What the shop and its people do: rows, columns, keys, tables."""

@@ -1,0 +1,1 @@
+"""The shop's history as Debezium writes it."""

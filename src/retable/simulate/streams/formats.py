@@ -1,0 +1,108 @@
+"""The formats that a history is written in: what each can tell, and what settings must say where it is silent."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from retable.simulate.actions.play import DDL_KINDS, LOADED, ROW_KINDS
+from retable.simulate.designs import DESIGNS
+from retable.simulate.history import History
+from retable.simulate.settings import TableSetting, TableSettings, loaded_settings, type_settings
+from retable.simulate.streams import (
+    canal_json,
+    datahub_blob,
+    datahub_tuple,
+    dts_avro,
+    lindorm_debezium,
+    shareplex_json,
+    streamx_json,
+)
+from retable.simulate.streams.debezium import json as debezium_json
+from retable.simulate.streams.stream import Stream
+
+
+def _nothing(_: History) -> TableSettings:
+    return {}
+
+
+def _as_it_is(history: History) -> History:
+    return history
+
+
+def _open_types(history: History) -> TableSettings:
+    return {table: TableSetting((), types) for table, types in type_settings(history).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format of the simulator.
+
+    `write` takes the history, and options where the format has some. `kinds` are the actions that it can tell, `loaded`
+    the tables that must stand before the log begins. `by_offset`: its order is that of the queue and nothing else.
+    `arriving` are the kinds that several messages at one place tell, which only their arrival orders. `partial`: an
+    update tells some columns of a row, so it means nothing before the row is there.
+    `schema` is what it puts between database and table. `source` and `tables` are what settings must say of the source
+    and of its tables. `as_source` makes of a history what the format's own database would hold.
+    """
+
+    name: str
+    write: Callable[..., Stream]
+    by_offset: bool = False
+    kinds: tuple[str, ...] = (*ROW_KINDS, *DDL_KINDS)
+    loaded: tuple[str, ...] = LOADED
+    arriving: tuple[str, ...] = ()
+    partial: bool = False
+    schema: str | None = None
+    source: Mapping[str, str] = field(default_factory=dict)
+    tables: Callable[[History], TableSettings] = _nothing
+    as_source: Callable[[History], History] = _as_it_is
+
+    @property
+    def tells_statements(self) -> bool:
+        """Whether statements come, so that columns have the order that they have at the source."""
+        return "create_table" in self.kinds
+
+
+def _loaded_only(
+    name: str,
+    write: Callable[..., Stream],
+    by_offset: bool = False,
+    partial: bool = False,
+    schema: str | None = None,
+    kinds: tuple[str, ...] = ROW_KINDS,
+    source: Mapping[str, str] | None = None,
+    as_source: Callable[[History], History] = _as_it_is,
+) -> Format:
+    """A format without statements: every table stands from the beginning, and settings tell its key and its types."""
+
+    def tables(history: History) -> TableSettings:
+        return loaded_settings(history, schema)
+
+    return Format(name, write, by_offset, kinds, tuple(DESIGNS), (), partial, schema, source or {}, tables, as_source)
+
+
+_WITH_ROW_IDS = tuple(kind for kind in (*ROW_KINDS, *DDL_KINDS) if kind != "drop_primary_key")
+"""Rows that lose their key are known by hidden row ids from then on, which no event tells of those that stand."""
+
+FORMATS: dict[str, Format] = {
+    each.name: each
+    for each in (
+        Format(streamx_json.NAME, streamx_json.write, kinds=_WITH_ROW_IDS, tables=_open_types),
+        Format(canal_json.NAME, canal_json.write, by_offset=True),
+        Format(debezium_json.NAME, debezium_json.write, arriving=("swap_tables",)),
+        _loaded_only(
+            shareplex_json.NAME,
+            shareplex_json.write,
+            partial=True,
+            schema=shareplex_json.OWNER,
+            kinds=(*ROW_KINDS, "truncate"),
+            source={"database": "shop", "binary_encoding": "hex"},
+            as_source=shareplex_json.as_oracle,
+        ),
+        Format(datahub_blob.NAME, datahub_blob.write, kinds=_WITH_ROW_IDS, tables=_open_types),
+        _loaded_only(datahub_tuple.NAME, datahub_tuple.write, source={"database": "shop", "binary_encoding": "base64"}),
+        _loaded_only(lindorm_debezium.NAME, lindorm_debezium.write, by_offset=True, schema=lindorm_debezium.NAMESPACE),
+        # A table with bytes is created in the log: of a null nothing tells DTS's bytes and text apart.
+        Format(dts_avro.NAME, dts_avro.write, by_offset=True, loaded=("stock",), tables=_open_types),
+    )
+}
+"""The formats by name."""
