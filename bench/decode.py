@@ -31,11 +31,12 @@ from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
+from retable.decode.context import context_of
 from retable.decode.outcome import decode_batches
 from retable.decode.silver import events_to_batch
 from retable.decode.spark import decode
 from retable.errors import MessageError
-from retable.formats.context import DecodeContext, context_of
+from retable.formats.context import DecodeContext
 from retable.formats.registry import FORMATS, decode_message
 from retable.land.bronze import to_batches
 from retable.land.objects.files import list_objects

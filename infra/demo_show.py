@@ -90,7 +90,7 @@ def show_watermark(lake: Lake, source: SourceSettings, through: datetime) -> boo
 
 
 def _rule(source: SourceSettings) -> str:
-    if find_format(source.format).ordered_partitions:
+    if find_format(source.format).partitions_in_order:
         return f"{source.format} is written in the source's order, so one partition's evidence counts for all"
     return "no partition got less far"
 

@@ -8,8 +8,8 @@ import pytest
 
 from captures.test_expected import STREAMS, messages_of
 from laws.world import Gold, World, make_settings
+from retable.decode.context import context_of
 from retable.errors import MessageError
-from retable.formats.context import context_of
 from retable.formats.registry import decode_message
 from retable.model.message import RawMessage
 

@@ -13,8 +13,8 @@ import pytest
 from formats import test_capture, test_dts_capture
 from formats.debezium_messages import capture
 from laws.world import Gold, World, make_settings
+from retable.decode.context import context_of
 from retable.errors import MessageError
-from retable.formats.context import context_of
 from retable.formats.image_text import read_image
 from retable.formats.registry import decode_message
 from retable.gold.names import gold_table

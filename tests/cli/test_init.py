@@ -74,9 +74,9 @@ def test_a_tuple_names_no_database_so_the_settings_ask_for_it(retable: Retable, 
     (folder / "x").write_text(_one_line("datahub_tuple/0001_vendor_insert.message.json"))
     assert "datahub_tuple, as lines: unnamed.unnamed" in retable("init", "--from-files", str(folder)).stderr
     source = load_settings(tmp_path / "retable.toml").source("canal_dump")
-    assert (source.format, source.database, source.table) == ("datahub_tuple", "unnamed", "unnamed")
+    assert (source.format, source.options.database, source.options.table) == ("datahub_tuple", "unnamed", "unnamed")
     text = (tmp_path / "retable.toml").read_text()
-    assert "# - The records do not name their database: set it." in text
+    assert "# - The database of the records, which name none." in text
     assert '# [tables."unnamed.unnamed"]\n# keys = ["id"]' in text
 
 
@@ -86,7 +86,7 @@ def test_a_tuple_that_names_its_table_is_asked_for_the_database_alone(
     (folder / "x").write_text(_one_line("datahub_tuple/0011_made_table_in_the_record.message.json"))
     assert "unnamed.Items" in retable("init", "--from-files", str(folder)).stderr
     source = load_settings(tmp_path / "retable.toml").source("canal_dump")
-    assert (source.database, source.table) == ("unnamed", None)
+    assert (source.options.database, source.options.table) == ("unnamed", None)
 
 
 @pytest.mark.parametrize(("case", "model"), [("0002_vendor_insert", "sql"), ("0006_vendor_hbase_insert", "hbase")])
@@ -96,7 +96,7 @@ def test_lindorms_two_kinds_of_tables_are_told_apart(
     (folder / "x").write_text(_one_line(f"lindorm_debezium/{case}.message.json"))
     result = retable("init", "--from-files", str(folder))
     assert "1 of 1 sampled messages are lindorm_debezium, as lines: ld-xxxx.default.customers" in result.stderr
-    assert load_settings(tmp_path / "retable.toml").source("canal_dump").model == model
+    assert load_settings(tmp_path / "retable.toml").source("canal_dump").options.model == model
     text = (tmp_path / "retable.toml").read_text()
     assert ('model = "hbase"' in text) == (model == "hbase")
     assert ("No key came with" in text) == (model == "sql")
@@ -116,9 +116,9 @@ def test_shareplex_names_no_database_and_no_key_so_the_settings_ask_for_them(
     result = retable("init", "--from-files", str(folder))
     assert "1 of 1 sampled messages are shareplex_json, as lines: unnamed." in result.stderr
     source = load_settings(tmp_path / "retable.toml").source("canal_dump")
-    assert (source.format, source.database, source.table) == ("shareplex_json", "unnamed", table)
+    assert (source.format, source.options.database, source.options.table) == ("shareplex_json", "unnamed", table)
     text = (tmp_path / "retable.toml").read_text()
-    assert "# - The messages do not name their database: set it." in text
+    assert "# - The database of the messages, which name none." in text
     assert "No key came with unnamed." in text
 
 
@@ -141,7 +141,7 @@ def test_debezium_is_asked_for_its_modes_where_no_schema_tells_types(
     (folder / "x").write_text(json.dumps({**json.loads(_dumped(value)), "key": key}))
     result = retable("init", "--from-files", str(folder))
     assert "1 of 1 sampled messages are debezium_json, as kafka_dump: crm.customers" in result.stderr
-    assert load_settings(tmp_path / "retable.toml").source("canal_dump").time_mode == "adaptive"
+    assert load_settings(tmp_path / "retable.toml").source("canal_dump").options.time_mode == "adaptive"
     assert ('decimal_mode = "precise"' in (tmp_path / "retable.toml").read_text()) == (not schemas)
 
 

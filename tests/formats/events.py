@@ -7,6 +7,8 @@ from typing import Any
 
 from retable.formats.context import DecodeContext
 from retable.formats.image_text import read_image
+from retable.formats.options import FormatOptions
+from retable.formats.registry import find_format
 from retable.model.event import ChangeEvent
 from retable.model.message import RawMessage
 
@@ -23,6 +25,12 @@ INSERT = {
     "sqlType": {"id": -5, "c": 12},
     "data": [{"id": "1", "c": "x"}],
 }
+
+
+def options_of(name: str, **given: object) -> FormatOptions:
+    """Options of a format: of those that are given, the ones that it reads."""
+    options = find_format(name).options
+    return options.model_validate({key: value for key, value in given.items() if key in options.model_fields})
 
 
 def raw(value: bytes | None, offset: int = 7) -> RawMessage:

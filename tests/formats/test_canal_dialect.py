@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 
 from formats.events import canal
+from retable.decode.context import context_of
 from retable.errors import Blocked, InvalidSetting, Malformed, SettingsError, UnknownSetting
-from retable.formats import canal_json
-from retable.formats.context import DecodeContext, context_of
+from retable.formats.canal import json as canal_json
+from retable.formats.canal.options import CanalDialect, CanalOptions
+from retable.formats.context import DecodeContext
 from retable.formats.image_text import read_image
-from retable.formats.registry import decode_message, source_format
+from retable.formats.registry import decode_message
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.settings.load import Settings, load_settings
-from retable.settings.sources import CanalDialect
 
 OLDER, CANAL = "dts_pre_20220320", "community"
 
@@ -25,7 +26,7 @@ def context(*ranges: tuple[int, str] | tuple[int, str, int]) -> DecodeContext:
         CanalDialect(from_offset=first, dialect=name, partition=partition[0] if partition else None)  # type: ignore[arg-type]  # text from a list
         for first, name, *partition in ranges
     )
-    return DecodeContext("canal_json", canal_dialect=tuple(dialects))
+    return DecodeContext("canal_json", options=CanalOptions(canal_dialect=tuple(dialects)))
 
 
 def update(offset: int, partition: int = 0) -> RawMessage:
@@ -137,9 +138,9 @@ def test_rows_before_and_after_that_differ_in_number_are_blocked_in_either_diale
             decode_message(canal(type="UPDATE", data=[{"id": "1"}], old=[{"id": "1"}] * 2), context((0, dialect)))
 
 
-def settings(folder: Path, dialect: str) -> Settings:
+def settings(folder: Path, dialect: str, source_format: str = "canal_json") -> Settings:
     lake = '[lake]\ncatalog = "sqlite:///catalog.db"\nwarehouse = "lake"\n'
-    source = '[sources.erp]\nkind = "files"\nformat = "canal_json"\npath = "in"\nlayout = "lines"\n'
+    source = f'[sources.erp]\nkind = "files"\nformat = "{source_format}"\npath = "in"\nlayout = "lines"\n'
     (folder / "retable.toml").write_text(lake + source + dialect)
     return load_settings(folder / "retable.toml")
 
@@ -147,7 +148,6 @@ def settings(folder: Path, dialect: str) -> Settings:
 def test_the_setting_reaches_the_decoder_and_makes_older_windows_stale(tmp_path: Path) -> None:
     told = settings(tmp_path, f'canal_dialect = [{{from_offset = 0, dialect = "{OLDER}"}}]')
     assert after(update(7), context_of(told.source("erp"))) == "y"
-    assert source_format(told.source("erp")).name == "canal_json"
     table = TableName("shop", None, "t")
     assert told.fingerprint("erp", table) != settings(tmp_path, "").fingerprint("erp", table)
 
@@ -172,6 +172,5 @@ def test_a_setting_that_cannot_be_is_told(
 
 
 def test_no_other_format_has_this_setting(tmp_path: Path) -> None:
-    told = settings(tmp_path, f'canal_dialect = [{{from_offset = 0, dialect = "{OLDER}"}}]').source("erp")
-    with pytest.raises(InvalidSetting, match="canal_dialect is an option of canal_json"):
-        source_format(told.model_copy(update={"format": "streamx_json"}))
+    with pytest.raises(InvalidSetting, match="canal_dialect is an option of canal_json, and this source is streamx_j"):
+        settings(tmp_path, f'canal_dialect = [{{from_offset = 0, dialect = "{OLDER}"}}]', "streamx_json")

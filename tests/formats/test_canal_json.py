@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from formats.events import CANAL, canal, raw
 from retable.errors import Blocked, MessageError, TooLarge, UnknownOperation
-from retable.formats.canal_json import decode
+from retable.formats.canal.json import decode
 from retable.formats.context import DecodeContext
 from retable.formats.image_text import read_image
 from retable.formats.registry import decode_message

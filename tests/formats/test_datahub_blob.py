@@ -60,10 +60,10 @@ def test_empty_parts_tell_a_message_of_datahub_from_one_of_kafka() -> None:
 
 def test_its_values_and_its_guarantees_are_those_of_the_same_record_on_kafka() -> None:
     ours, theirs = find_format("datahub_blob"), find_format("streamx_json")
-    assert ours.ordered_partitions
+    assert ours.partitions_in_order
     for wire in ("BOOLEAN", "LONG", "DOUBLE", "DATE", "BYTES", "STRING", "DECIMAL", ""):
-        assert (ours.untold(wire), ours.wire_form(wire)) == (theirs.untold(wire), theirs.wire_form(wire))
-    assert ours.implied("CINDEX", TableName("shop", None, "t")) is not None
+        assert (ours.default_type(wire), ours.encoding(wire)) == (theirs.default_type(wire), theirs.encoding(wire))
+    assert ours.implied_change("CINDEX", TableName("shop", None, "t")) is not None
 
 
 SOURCE = {"dbType": "MySQL", "dbName": "shop", "tableName": "t"}

@@ -1,6 +1,7 @@
 """What datahub_tuple makes of records that the golden ones do not show."""
 
 import json
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -13,22 +14,36 @@ from hypothesis import strategies as st
 
 from formats.events import raw
 from formats.test_bad_inputs import cases, value_of
+from lakes import SettingsWriter
 from laws.world import World, make_settings
+from retable.decode.context import context_of
 from retable.errors import BadValue, Blocked, InvalidSetting, Malformed, MessageError, UnknownOperation
-from retable.formats.context import DecodeContext, context_of
+from retable.formats.context import DecodeContext
+from retable.formats.datahub_tuple import DataHubTupleOptions, TupleType
 from retable.formats.image_text import read_image
 from retable.formats.reading import Value, ValueRules, value_reader
-from retable.formats.registry import decode_message, find_format, source_format
+from retable.formats.registry import decode_message, find_format
 from retable.model.event import Address, ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType, parse_gold_type
 from retable.model.sequence import Sequence
 from retable.settings.sources import SourceSettings
-from retable.settings.types import TupleType
 
 TABLE = TableName("shop", None, "orders")
-CONTEXT = DecodeContext("datahub_tuple", keys_of=lambda _: ("id",), database="shop", table="orders")
-KEYLESS = replace(CONTEXT, keys_of=lambda _: ())
+
+
+def named(**options: object) -> DecodeContext:
+    """What is said of records without a key."""
+    return DecodeContext("datahub_tuple", options=DataHubTupleOptions.model_validate(options))
+
+
+def with_schema(columns: dict[str, str]) -> DataHubTupleOptions:
+    named = {"database": "shop", "table": "orders", "tuple_schema": columns}
+    return DataHubTupleOptions.model_validate(named)
+
+
+KEYLESS = named(database="shop", table="orders")
+CONTEXT = replace(KEYLESS, keys_of=lambda _: ("id",))
 INSERT = {
     "_sequence_id_": "1649991610688000000",
     "_operation_type_": "I",
@@ -177,7 +192,7 @@ def test_the_records_own_table_wins_over_that_of_the_settings() -> None:
     assert asked == [TableName("shop", None, "Items"), TABLE]
 
 
-@pytest.mark.parametrize("context", [replace(KEYLESS, table=None), replace(KEYLESS, database=None)])
+@pytest.mark.parametrize("context", [named(database="shop"), named(table="orders")])
 def test_a_record_of_no_known_table_is_blocked(context: DecodeContext) -> None:
     with pytest.raises(Blocked) as blocked:
         decoded(record(), context)
@@ -197,7 +212,7 @@ def listed(columns: dict[str, str], **never_null: bool) -> list[dict[str, object
 
 
 def test_the_schema_comes_with_the_record_else_from_the_settings_else_there_is_none() -> None:
-    by_settings = replace(CONTEXT, tuple_schema=(("id", "STRING"), ("v", "STRING")))
+    by_settings = replace(CONTEXT, options=with_schema({"id": "STRING", "v": "STRING"}))
     assert decoded(record()).column_types is None
     assert decoded(record(), by_settings).column_types == {"id": "STRING", "v": "STRING"}
     for schema in (listed(SCHEMA), {"fields": listed(SCHEMA)}):
@@ -212,7 +227,7 @@ def test_types_are_read_in_any_case_and_those_of_the_metadata_are_left_out() -> 
 def test_neighbours_share_their_types() -> None:
     first, second = (decoded(record(schema=listed(SCHEMA))) for _ in range(2))
     assert first.column_types is second.column_types
-    context = replace(CONTEXT, tuple_schema=tuple(SCHEMA.items()))
+    context = replace(CONTEXT, options=with_schema(SCHEMA))
     assert decoded(record(), context).column_types is decoded(record(), context).column_types
 
 
@@ -251,7 +266,7 @@ def test_a_column_twice_in_a_schema_is_refused() -> None:
 
 
 def test_the_settings_name_the_types_that_the_format_knows() -> None:
-    untold = find_format("datahub_tuple").untold
+    untold = find_format("datahub_tuple").default_type
     assert set(get_args(TupleType)) == {name for name in (*get_args(TupleType), "JSON") if untold(name) is not None}
 
 
@@ -269,19 +284,29 @@ def test_the_settings_of_a_source_reach_its_records() -> None:
     assert (event.source_system, event.sequence) == ("mysql", Sequence(2, 1649991610688000000, 1))
 
 
-def test_a_source_of_records_that_name_no_database_needs_one() -> None:
-    assert source_format(source(database="shop")).name == "datahub_tuple"
-    with pytest.raises(InvalidSetting, match=r"sources.shop.database is missing. The records do not name"):
-        source_format(source())
-
-
-def test_an_option_of_another_format_is_an_error() -> None:
-    with pytest.raises(
-        InvalidSetting, match=r"sources.shop.model is an option of lindorm_debezium, and this source is datahub"
-    ):
-        source_format(source(database="shop", model="sql"))
-    with pytest.raises(InvalidSetting, match=r"sources.shop.table is an option of datahub_tuple"):
-        source_format(make_settings("canal_json", table="orders").source("shop"))
+@pytest.mark.parametrize(
+    ("source_format", "options", "words"),
+    [
+        ("datahub_tuple", "", "sources.shop.database is missing. The database of the records, which name none."),
+        (
+            "datahub_tuple",
+            'database = "shop"\nmodel = "sql"',
+            "sources.shop.model is an option of lindorm_debezium, and this source is datahub_tuple",
+        ),
+        (
+            "canal_json",
+            'table = "orders"',
+            "sources.shop.table is an option of datahub_tuple and shareplex_json, and this source is canal_json",
+        ),
+        ("canal_jsn", "", "sources.shop.format: no format is called 'canal_jsn'; did you mean 'canal_json'?"),
+    ],
+)
+def test_an_option_that_is_missing_or_another_formats_is_named(
+    source_format: str, options: str, words: str, write_settings: SettingsWriter
+) -> None:
+    body = f'kind = "files"\nformat = "{source_format}"\npath = "in"\nlayout = "lines"\n{options}'
+    with pytest.raises(InvalidSetting, match=re.escape(words)):
+        write_settings(f"[sources.shop]\n{body}")
 
 
 # --- values -------------------------------------------------------------------------------------------------------
@@ -442,7 +467,7 @@ def test_what_is_encoded_by_the_documentation_comes_back(
 
 
 def shown(wire: str, text: str | None) -> Value:
-    kind = find_format("datahub_tuple").untold(wire)
+    kind = find_format("datahub_tuple").default_type(wire)
     assert isinstance(kind, GoldType)
     return value_reader("datahub_tuple", wire, kind, ValueRules())(text)
 

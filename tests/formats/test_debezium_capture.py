@@ -316,7 +316,7 @@ def postgres_outcome(told: Row, event: ChangeEvent, row: Row) -> str:
     if name not in image:
         return "absent"
     wire = types[name]
-    gold = find_format("debezium_json").untold(wire) or GoldType("string")
+    gold = find_format("debezium_json").default_type(wire) or GoldType("string")
     assert isinstance(gold, GoldType)
     expect = POSTGRES.get(re.sub(r"\(.*\)", "", declared))
     if expect is None or image[name] is None or (declared == "jsonb" and not wire.endswith("Json")):

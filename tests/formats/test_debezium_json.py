@@ -24,8 +24,10 @@ from formats.debezium_messages import (
     text_of,
     with_schema,
 )
+from retable.decode.context import context_of
 from retable.errors import BadValue, Blocked, Malformed, MessageError, TooLarge, UnknownOperation
-from retable.formats.context import DecodeContext, context_of
+from retable.formats.context import DecodeContext
+from retable.formats.debezium.options import DebeziumOptions
 from retable.formats.debezium.schema import DECIMAL, NUMERIC
 from retable.formats.image_text import read_image
 from retable.formats.registry import decode_message, find_format
@@ -352,7 +354,7 @@ def test_without_a_place_in_the_log_the_offset_orders_where_the_settings_say_so(
     nowhere = payload(source={**SOURCE, "file": "", "pos": 0})
     with pytest.raises(Malformed, match='`order = "offset"`'):
         decoded(nowhere, {"id": 1})
-    context = DecodeContext("debezium_json", source_epoch=3, order="offset")
+    context = DecodeContext("debezium_json", source_epoch=3, options=DebeziumOptions(order="offset"))
     first, later = (decoded(nowhere, {"id": 1}, context, offset=offset) for offset in (7, 8))
     assert (first.sequence, later.sequence) == (Sequence(3, 7, 0), Sequence(3, 8, 0))
     assert (first.sequence_scope, first.part) == ("partition", "erp.shop.t/0")
@@ -432,7 +434,7 @@ def test_a_statement_of_a_database_with_schemas_names_all_three() -> None:
 def test_a_statement_without_a_text_has_none_and_sql_servers_declares_a_table(text: str | None) -> None:
     event = decoded(statement(text, ("ALTER", '"shop"."t"')))
     assert (event.op, event.ddl_text) == ("DDL", None)
-    meaning = find_format("debezium_json").implied(event.op_raw, TABLE)
+    meaning = find_format("debezium_json").implied_change(event.op_raw, TABLE)
     assert meaning == (NoChange("declared") if text == "N/A" else None)
 
 
@@ -443,7 +445,7 @@ def test_sql_server_tells_of_a_statement_only_the_table_that_came_of_it(
 ) -> None:
     event = decoded(statement(text, (kind, '"shop"."dbo"."t"'), connector="sqlserver"))
     assert (event.schema, event.table, event.ddl_text) == ("dbo", "t", None)
-    meaning = find_format("debezium_json").implied(event.op_raw, TABLE)
+    meaning = find_format("debezium_json").implied_change(event.op_raw, TABLE)
     assert meaning == (NoChange("declared") if declares or text == "N/A" else None)
 
 

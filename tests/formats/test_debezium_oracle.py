@@ -6,15 +6,15 @@ from typing import cast
 import pytest
 
 from retable.errors import BadValue
+from retable.formats.debezium.options import DebeziumOptions, DecimalMode
 from retable.formats.reading import Value, ValueRules, default_reader, value_reader
-from retable.model.connector import DecimalMode
 from retable.model.schema import parse_gold_type
 
 
 def read(declared: str, kind: str, lexeme: str, decimal_mode: str = "precise") -> Value:
     gold = parse_gold_type(kind)
     assert gold is not None
-    rules = ValueRules(decimal_mode=cast(DecimalMode, decimal_mode), system="oracle")
+    rules = ValueRules(options=DebeziumOptions(decimal_mode=cast(DecimalMode, decimal_mode)), system="oracle")
     return value_reader("debezium_json", None, gold, rules, declared)(lexeme)
 
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from formats.debezium_messages import column, decoded, payload, with_schema
 from retable.errors import BadValue
+from retable.formats.debezium.options import DebeziumOptions, DecimalMode, TimeMode
 from retable.formats.image_text import read_image
 from retable.formats.reading import Value, ValueRules, value_reader
 from retable.formats.registry import find_format
-from retable.model.connector import DecimalMode, TimeMode
 from retable.model.schema import GoldType, parse_gold_type
 from retable.values.far_dates import far_day
 from retable.values.time_text import day_text
@@ -229,7 +229,7 @@ def test_a_value_comes_back_as_the_one_that_was_written(name: str, data: st.Data
     row = {"id": 1, "v": None if value is None else kind.write(value)}
     event = decoded(with_schema(payload(after=row), [column("id", "int32"), field]), {"id": 1})
     wire = (event.column_types or {})["v"]
-    told = DEBEZIUM.untold(wire)
+    told = DEBEZIUM.default_type(wire)
     assert str(told) == kind.gold
     read = value_reader("debezium_json", wire, gold(kind.gold), ValueRules())
     found = read(read_image(event.after or "")["v"])
@@ -367,7 +367,7 @@ def test_without_schemas_the_statement_and_the_modes_tell_how_a_value_stands(
     value = data.draw(column_of.values)
     event = decoded(payload(after={"id": 1, "v": column_of.write(value)}), {"id": 1})
     assert event.column_types is None
-    rules = ValueRules(decimal_mode=column_of.decimal_mode, time_mode=column_of.time_mode)
+    rules = ValueRules(options=DebeziumOptions(decimal_mode=column_of.decimal_mode, time_mode=column_of.time_mode))
     read = value_reader("debezium_json", None, gold(column_of.gold), rules, column_of.declared)
     assert read(read_image(event.after or "")["v"]) == column_of.read(value)
 
@@ -439,7 +439,7 @@ def test_without_a_statement_the_type_of_the_settings_tells_how_a_value_stands(
     ],
 )
 def test_a_wall_clock_that_only_the_settings_type_needs_a_mode_of_one_unit(mode: TimeMode, text: str) -> None:
-    read = value_reader("debezium_json", None, gold("timestamp"), ValueRules(time_mode=mode))
+    read = value_reader("debezium_json", None, gold("timestamp"), ValueRules(options=DebeziumOptions(time_mode=mode)))
     assert read(text) == 1772341200123000
     with pytest.raises(BadValue, match="`time_mode`"):
         value_reader("debezium_json", None, gold("timestamp"), ValueRules())(text)
@@ -605,7 +605,7 @@ def test_bytes_that_are_spelled_as_text_need_their_encoding(encoding: Any, text:
     ],
 )
 def test_the_type_of_a_column_that_no_statement_told(wire: str, told: str) -> None:
-    assert str(DEBEZIUM.untold(wire)) == told
+    assert str(DEBEZIUM.default_type(wire)) == told
 
 
 def test_a_date_is_a_date() -> None:

@@ -155,7 +155,7 @@ def test_an_event_carries_the_address_the_source_epoch_and_the_order_of_its_part
     assert event.address == Address("erp", 0, 7)
     assert event.sequence == Sequence(3, 7, 0)
     assert (event.part, event.sequence_scope) == ("erp/0", "partition")
-    assert find_format("dts_avro").ordered_partitions
+    assert find_format("dts_avro").partitions_in_order
 
 
 @pytest.mark.parametrize(("told", "known"), [("7.0.411499", "7.0.411499"), ("0", None), ("", None)])
@@ -345,7 +345,7 @@ def test_names_that_are_too_long_to_be_remembered_are_read_all_the_same() -> Non
 
 
 def test_columns_without_a_statement_get_the_type_that_their_values_tell() -> None:
-    untold = find_format("dts_avro").untold
+    untold = find_format("dts_avro").default_type
     types = ("Integer", "Decimal", "Float", "Float#32", "Timestamp", "DateTime#date", "BinaryObject#text", "")
     told = ["long", "string", "double", "float", "timestamptz", "date", "string", "None"]
     assert [str(untold(wire)) for wire in types] == told

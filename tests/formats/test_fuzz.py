@@ -68,7 +68,7 @@ def check_values(events: list[ChangeEvent]) -> None:
                 for gold in [untold(event.source_format, wire), *TYPES]:
                     with suppress(BadValue, ZeroDate):
                         value = value_reader(event.source_format, wire, gold, RULES)(lexeme)
-                        assert same_number(find_format(event.source_format).wire_form(wire), gold, value, lexeme)
+                        assert same_number(find_format(event.source_format).encoding(wire), gold, value, lexeme)
 
 
 def same_number(form: WireForm, gold: GoldType, value: Any, lexeme: str | None) -> bool:
@@ -79,7 +79,7 @@ def same_number(form: WireForm, gold: GoldType, value: Any, lexeme: str | None) 
 
 
 def untold(source_format: str, wire: str | None) -> GoldType:
-    told = None if wire is None else find_format(source_format).untold(wire)
+    told = None if wire is None else find_format(source_format).default_type(wire)
     found = gold_type("mysql", told) if isinstance(told, str) else told
     return found or GoldType("string")
 

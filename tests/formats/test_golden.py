@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from formats.events import raw, spelled
+from formats.events import options_of, raw, spelled
 from retable.formats.context import DecodeContext
 from retable.formats.registry import FORMATS, decode_message
 from retable.model.message import RawMessage
-from retable.settings.sources import CanalDialect
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CASES = [
@@ -30,9 +29,9 @@ def beside(path: Path) -> dict[str, Any]:
 
 def context_of(name: str, path: Path) -> DecodeContext:
     told = {key: value for key, value in beside(path).items() if key not in ("headers", "topic", "key")}
-    keys, schema = tuple(told.pop("keys", ())), tuple(told.pop("tuple_schema", {}).items())
-    dialects = tuple(CanalDialect(**each) for each in told.pop("canal_dialect", ()))
-    return DecodeContext(name, keys_of=lambda _: keys, tuple_schema=schema, canal_dialect=dialects, **told)
+    keys, options = tuple(told.pop("keys", ())), options_of(name, **told)
+    rest = {key: value for key, value in told.items() if key not in type(options).model_fields}
+    return DecodeContext(name, keys_of=lambda _: keys, options=options, **rest)
 
 
 def message_of(path: Path) -> RawMessage:

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 from formats.events import raw
 from formats.test_bad_inputs import cases, value_of
 from laws.world import World, make_settings
+from retable.decode.context import context_of
 from retable.errors import BadValue, Blocked, Malformed, MessageError, UnknownOperation
-from retable.formats.context import DecodeContext, context_of
+from retable.formats.context import DecodeContext
 from retable.formats.image_text import read_image
+from retable.formats.lindorm_debezium import LindormOptions
 from retable.formats.reading import Value, ValueRules, value_reader
-from retable.formats.registry import decode_message, find_format, source_format
+from retable.formats.registry import decode_message, find_format
 from retable.model.event import Address, ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType, parse_gold_type
@@ -25,7 +27,7 @@ from retable.model.sequence import Sequence
 TABLE = TableName("ld-x", "shop", "t")
 SQL = DecodeContext("lindorm_debezium", keys_of=lambda _: ("id",))
 KEYLESS = DecodeContext("lindorm_debezium")
-HBASE = DecodeContext("lindorm_debezium", model="hbase")
+HBASE = DecodeContext("lindorm_debezium", options=LindormOptions(model="hbase"))
 SOURCE = {"version": "v2.0", "db": "ld-x", "namespace": "shop", "table": "t", "ts_ms": 1700000000000}
 Row = Mapping[str, object]
 
@@ -71,7 +73,7 @@ def test_an_event_carries_the_address_and_the_source_epoch_and_compares_in_its_p
     assert (event.address, event.sequence) == (Address("erp", 0, 9), Sequence(3, 9, 0))
     assert (event.sequence_scope, event.part) == ("partition", "erp/0")
     assert (event.source_system, event.table_name, event.tx_id) == ("lindorm", TABLE, None)
-    assert not find_format("lindorm_debezium").ordered_partitions
+    assert not find_format("lindorm_debezium").partitions_in_order
 
 
 def test_tokens_of_a_row_stay_as_the_message_wrote_them() -> None:
@@ -250,7 +252,6 @@ def test_neighbours_of_hbase_share_their_types() -> None:
 
 def test_the_model_is_an_option_of_the_source() -> None:
     source = make_settings("lindorm_debezium", model="hbase").source("shop")
-    assert source_format(source).name == "lindorm_debezium"
     assert decoded(message(after={"ROW": "AA=="}), context_of(source)).keys_origin == "hbase_row"
 
 
@@ -389,7 +390,7 @@ def encoded(value: Value) -> object:
 def values(image: str | None, columns: dict[str, str]) -> Values | None:
     if image is None:
         return None
-    kinds = {name: find_format("lindorm_debezium").untold(kind) for name, kind in columns.items()}
+    kinds = {name: find_format("lindorm_debezium").default_type(kind) for name, kind in columns.items()}
     return {name: shown(columns[name], kinds[name], text) for name, text in read_image(image).items()}
 
 

@@ -14,12 +14,13 @@ from retable.formats import shareplex_json
 from retable.formats.context import DecodeContext
 from retable.formats.image_text import read_image
 from retable.formats.registry import decode_message, find_format
+from retable.formats.shareplex_json import SharePlexOptions
 from retable.model.event import Address, ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 
-CONTEXT = DecodeContext("shareplex_json", database="ORCL", keys_of=lambda _: ("ID",))
-KEYLESS = DecodeContext("shareplex_json", database="ORCL")
+CONTEXT = DecodeContext("shareplex_json", options=SharePlexOptions(database="ORCL"), keys_of=lambda _: ("ID",))
+KEYLESS = DecodeContext("shareplex_json", options=SharePlexOptions(database="ORCL"))
 TABLE = TableName("ORCL", "HR", "EMP")
 META = {
     "time": "2026-03-01T05:00:00",
@@ -75,7 +76,9 @@ def test_tokens_of_a_row_stay_as_the_message_wrote_them() -> None:
 
 
 def test_an_event_carries_the_address_the_source_epoch_and_the_order_of_the_database() -> None:
-    event = decoded(shareplex(), DecodeContext("shareplex_json", source_epoch=3, database="ORCL"))
+    event = decoded(
+        shareplex(), DecodeContext("shareplex_json", source_epoch=3, options=SharePlexOptions(database="ORCL"))
+    )
     assert event.address == Address("erp", 0, 7)
     assert event.sequence == Sequence(3, 14589063118712, 2)
     assert (event.sequence_scope, event.part) == ("stream", None)
@@ -154,7 +157,7 @@ def test_times_are_utc_whether_they_say_so_or_not(text: object, ms: int | None) 
 def test_the_table_is_the_messages_else_that_of_the_settings(
     told: object, setting: str | None, table: TableName
 ) -> None:
-    context = DecodeContext("shareplex_json", database="ORCL", table=setting)
+    context = DecodeContext("shareplex_json", options=SharePlexOptions(database="ORCL", table=setting))
     assert decoded(shareplex(table=told), context).table_name == table
 
 
@@ -247,7 +250,7 @@ def test_without_a_rowid_of_its_own_a_table_without_a_key_has_none(message: RawM
 
 
 def test_a_column_that_nothing_else_tells_of_is_text() -> None:
-    assert find_format("shareplex_json").untold("anything") is None
+    assert find_format("shareplex_json").default_type("anything") is None
     assert decoded(shareplex()).column_types is None
 
 

@@ -195,24 +195,24 @@ def test_a_note_has_no_place_in_the_order(op: str) -> None:
 
 
 def test_a_statement_without_text_means_what_its_operation_says_alone() -> None:
-    implied = find_format("streamx_json").implied
+    implied = find_format("streamx_json").implied_change
     assert implied("ERASE", TABLE) == DropTable(TABLE)
     assert implied("DINDEX", TABLE) == implied("CINDEX", TABLE) == NoChange("index")
     assert implied("ALTER", TABLE) is implied("RENAME", TABLE) is None
-    assert find_format("canal_json").implied("ERASE", TABLE) is None
+    assert find_format("canal_json").implied_change("ERASE", TABLE) is None
 
 
 def test_a_column_that_no_statement_told_has_the_type_of_its_family() -> None:
-    untold = find_format("streamx_json").untold
+    untold = find_format("streamx_json").default_type
     wires = ("BOOLEAN", "LONG", "DOUBLE", "DATE", "BYTES", "STRING", "DECIMAL")
     found = [untold(wire) for wire in wires]
     assert list(map(str, found)) == ["boolean", "long", "double", "timestamp", "binary", "string", "None"]
-    assert find_format("canal_json").untold("enum('a')#index") == "enum('a')"
+    assert find_format("canal_json").default_type("enum('a')#index") == "enum('a')"
 
 
 def test_only_who_writes_partitions_in_order_says_so() -> None:
-    assert find_format("streamx_json").ordered_partitions
-    assert not find_format("canal_json").ordered_partitions
+    assert find_format("streamx_json").partitions_in_order
+    assert not find_format("canal_json").partitions_in_order
 
 
 # --- the law: what is encoded by the description comes back -------------------------------------------------------
@@ -272,7 +272,7 @@ def test_what_is_encoded_by_the_description_comes_back(
 
 
 def values(image: str, columns: dict[str, str]) -> Row:
-    untold = find_format("streamx_json").untold
+    untold = find_format("streamx_json").default_type
     lexemes = read_image(image)
     kinds = {name: untold(wire) for name, wire in columns.items()}
     readers = {

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any, Protocol
 
 from laws.world import Gold, World, make_settings
-from retable.formats.context import context_of
+from retable.decode.context import context_of
 from retable.formats.registry import decode_message
 from retable.gold.names import gold_table
 from retable.model.event import ChangeEvent, TableName
@@ -128,7 +128,9 @@ class Story:
         return self.shown(names[gold if gold in names else gold.rpartition("__")[0]])
 
     def gold_name(self, table: str) -> str:
-        return gold_table(make_settings(self.format).lake, TableName("shop", self.known.schema, table))
+        return gold_table(
+            make_settings(self.format, **self.known.source).lake, TableName("shop", self.known.schema, table)
+        )
 
     def shown(self, table: Table) -> Gold:
         return self.arranged(shown(table))

@@ -15,8 +15,8 @@ from formats.events import canal
 from laws.story import Story
 from laws.world import Gold, World, make_settings
 from retable.ddl.types import gold_type
+from retable.decode.context import context_of
 from retable.fold.casts import Inexact, caster
-from retable.formats.context import context_of
 from retable.formats.reading import ValueRules
 from retable.formats.registry import decode_message
 from retable.model.event import ChangeEvent

@@ -10,8 +10,8 @@ from unittest.mock import patch
 import pyarrow as pa
 
 from laws.memory import LoadedTable, MemoryCatalog, MemoryRows, Table, to_record
+from retable.decode.context import context_of
 from retable.decode.imported import known_keys
-from retable.formats.context import context_of
 from retable.formats.registry import decode_message
 from retable.gold.render import json_rows
 from retable.gold.rows import to_column

@@ -14,7 +14,7 @@ from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.write import append_rows
 from retable.model.event import Address, ChangeEvent, Scope
 from retable.model.sequence import LOWEST, Sequence
-from retable.onboard.ordering import INSIDE_PARTITIONS, scope_of
+from retable.onboard.ordering import scope_of
 from retable.onboard.schema.dumps import read_mysql
 from retable.onboard.schema.imports import plan_import
 
@@ -35,7 +35,7 @@ def test_a_format_orders_inside_partitions_where_all_of_its_genuine_changes_do(n
     files = [json.loads(path.read_text(encoding="utf-8")) for path in (GOLDEN / name).glob("*.events.json")]
     scopes = {each.get("sequence_scope") for events in files for each in events if each["op"] in ("INSERT", "UPDATE")}
     assert scopes
-    assert (scopes == {"partition"}) == (name in INSIDE_PARTITIONS)
+    assert (scopes == {"partition"}) == (FORMATS[name].order_scope(None) == "partition")
 
 
 @pytest.mark.parametrize(

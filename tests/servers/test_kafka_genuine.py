@@ -14,7 +14,7 @@ import pytest
 
 from captures.test_expected import CAPTURES, END, STREAMS, _cut, differences, expected
 from laws.spark_world import SparkWorld
-from retable.formats.context import context_of
+from retable.decode.context import context_of
 from retable.formats.registry import decode_message
 from retable.land.due import look
 from retable.land.spark import land

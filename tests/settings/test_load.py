@@ -7,13 +7,22 @@ from pathlib import Path
 import pytest
 
 from retable.errors import InvalidSetting, NotFound, SettingsError, UnknownSetting
+from retable.formats.registry import FORMATS
 from retable.model.event import TableName
 from retable.model.policies import Policies
 from retable.model.schema import GoldType
+from retable.settings.fingerprint import KEEPS_GOLD
 from retable.settings.load import Settings, jars_folder, load_settings
+from retable.settings.sources import KINDS
 
 LAKE = '[lake]\ncatalog = "sqlite:///var/catalog.db"\nwarehouse = "var/lake"\n'
 SOURCE = '[sources.erp]\nkind = "files"\nformat = "canal_json"\npath = "in"\nlayout = "lines"\n'
+
+
+def of(source_format: str) -> str:
+    return SOURCE.replace("canal_json", source_format)
+
+
 KAFKA = """
 [sources.erp]
 kind = "kafka"
@@ -128,10 +137,10 @@ def test_an_unknown_key_is_an_error_that_names_the_nearest_one(load, tmp_path, t
         (LAKE + SOURCE + "hour = '(((((x{99}){99}){99}){99}){99})'", "is no regular expression of RE2"),
         (LAKE + SOURCE + 'include = "shop.*"', "sources.erp.include: should be a valid tuple, not 'shop.*'"),
         (LAKE + SOURCE + 'source_epoch = "1"', "sources.erp.source_epoch: should be a valid integer, not '1'"),
-        (LAKE + SOURCE + 'database = ""', "sources.erp.database: "),
-        (LAKE + SOURCE + 'model = "kv"', "sources.erp.model: should be 'sql' or 'hbase', not 'kv'"),
+        (LAKE + of("shareplex_json") + 'database = ""', "sources.erp.database: "),
+        (LAKE + of("lindorm_debezium") + 'model = "kv"', "sources.erp.model: should be 'sql' or 'hbase', not 'kv'"),
         (
-            LAKE + SOURCE + 'tuple_schema = { id = "INT" }',
+            LAKE + of("datahub_tuple") + 'database = "shop"\ntuple_schema = { id = "INT" }',
             "sources.erp.tuple_schema.id: should be 'TINYINT', 'SMALLINT'",
         ),
         (LAKE + SOURCE + "max_message = 1", "sources.erp.max_message: should be greater than or equal to 1024"),
@@ -241,14 +250,7 @@ TABLE = TableName("shop", None, "orders")
         'timestamp_zone = "Asia/Tokyo"',
         'source_system = "mysql"',
         'exclude = ["shop.orders"]',
-        'model = "hbase"',
-        'database = "shop"',
-        'table = "orders"',
-        'tuple_schema = { id = "BIGINT" }',
         'binary_encoding = "hex"',
-        'decimal_mode = "string"',
-        'time_mode = "connect"',
-        'unavailable_value = "(lost)"',
         '[tables."shop.orders"]\nkeys = ["id"]',
         '[tables."shop.*"]\ntypes = { a = "long" }',
         '[tables."shop.*"]\nzero_date = "null"',
@@ -273,6 +275,51 @@ def test_what_does_not_touch_a_tables_values_keeps_its_fingerprint(load, more):
     before = load(LAKE + SOURCE).fingerprint("erp", TABLE)
     assert len(before) == 16
     assert load(LAKE + SOURCE + more).fingerprint("erp", TABLE) == before
+
+
+OTHER_VALUES = {
+    "canal_dialect": '[{ from_offset = 0, dialect = "community" }]',
+    "database": '"other"',
+    "decimal_mode": '"string"',
+    "model": '"hbase"',
+    "order": '"offset"',
+    "snapshot_tables": '"all"',
+    "table": '"orders"',
+    "time_mode": '"connect"',
+    "tuple_schema": '{ id = "BIGINT" }',
+    "unavailable_value": '"(lost)"',
+}
+OPTIONS = [(known, name) for known in FORMATS.values() for name in known.options.model_fields]
+
+
+@pytest.mark.parametrize(("known", "option"), OPTIONS, ids=lambda each: getattr(each, "name", each))
+def test_every_option_of_a_format_is_in_the_digests_unless_it_says_otherwise(load, known, option):
+    needed = "".join(f'{name} = "shop"\n' for name in known.needs if name != option)
+    least = needed + "".join(f'{name} = "shop"\n' for name in known.needs if name == option)
+    before = load(LAKE + of(known.name) + least)
+    after = load(LAKE + of(known.name) + needed + f"{option} = {OTHER_VALUES[option]}")
+    changes = before.fingerprint("erp", TABLE) != after.fingerprint("erp", TABLE)
+    assert changes == (option not in known.options.KEEPS_GOLD)
+    changes = before.typing("erp", TABLE) != after.typing("erp", TABLE)
+    assert changes == (option not in known.options.KEEPS_TYPES)
+
+
+def test_every_setting_of_a_source_is_in_the_digest_or_exempt_by_name():
+    """The others are those that the tests of the fingerprint change one by one, and the two that choose tables."""
+    changing = {"format", "source_system", "time_zone", "timestamp_zone", "binary_encoding"}
+    taking = {"include", "exclude", "canary"}
+    fields = {name for kind in KINDS.values() for name in kind.model_fields}
+    assert fields == KEEPS_GOLD | changing | taking
+
+
+def test_digests_of_existing_tables_stay(load):
+    """Digests that an earlier version wrote: another one would make all windows of such a source stale."""
+    assert load(LAKE + SOURCE).fingerprint("erp", TABLE) == "732d33ffa9b9d0fc"
+    debezium = of("debezium_json") + 'decimal_mode = "string"\norder = "offset"\nunavailable_value = "(lost)"'
+    assert load(LAKE + debezium).fingerprint("erp", TABLE) == "a41d29818bc1a499"
+    assert load(LAKE + debezium).typing("erp", TABLE) == "baefd3d5ff1b3b1a"
+    tuples = of("datahub_tuple") + 'database = "shop"\ntuple_schema = { id = "BIGINT" }'
+    assert load(LAKE + tuples).fingerprint("erp", TABLE) == "2ec2a9a082333fb9"
 
 
 def test_settings_reach_sparks_workers(load):

@@ -114,7 +114,7 @@ class Reader:
         for name, wire in (event.column_types or dict.fromkeys(told, "")).items():
             declared = wire.partition("#")[0] if self.format == "canal_json" else None
             said = parse_gold_type(told[name]) if name in told else None
-            kind = said or (gold_type("mysql", declared) if declared else find_format(self.format).untold(wire))
+            kind = said or (gold_type("mysql", declared) if declared else find_format(self.format).default_type(wire))
             assert kind is not None
             if name != ROW_ID:
                 columns.append(Column(name, declared, kind))

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from retable.cli.app import app
-from retable.formats.context import context_of
+from retable.decode.context import context_of
 from retable.formats.registry import decode_message
 from retable.land.objects.files import list_objects
 from retable.land.objects.layouts import read_messages

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from formats.events import options_of
 from retable.ddl.registry import parse_statement
 from retable.formats.context import DecodeContext
 from retable.formats.reading import ValueRules
@@ -65,7 +66,9 @@ def events_of(history: History, stream: Stream) -> list[tuple[Message, list[Chan
     def keys_of(name: TableName) -> tuple[str, ...]:
         return tables[str(name)].keys if str(name) in tables else ()
 
-    context = DecodeContext(stream.format, keys_of=keys_of, database=FORMATS[stream.format].source.get("database"))
+    context = DecodeContext(
+        stream.format, keys_of=keys_of, options=options_of(stream.format, **FORMATS[stream.format].source)
+    )
     return [
         (message, decode_message(as_read(message, offset), context)) for offset, message in enumerate(stream.messages)
     ]

@@ -164,7 +164,8 @@ def test_the_library_of_avro_reads_the_records_of_dts_to_their_ends() -> None:
 def test_keys_values_and_headers_are_read_from_a_dump_as_they_were_written(name: str, tmp_path: Path) -> None:
     stream = FORMATS[name].write(simulate(random.Random(1), 20, kinds=ROW_KINDS, loaded=FORMATS[name].loaded))
     write_objects(deliver(stream, random.Random(1)), tmp_path)
-    source = FilesSource(name="shop", kind="files", format=name, path=tmp_path, layout="kafka_dump")
+    facts = {"name": "shop", "kind": "files", "format": name, "path": tmp_path, "layout": "kafka_dump"}
+    source = FilesSource.model_validate({**facts, **FORMATS[name].source})
     found = [
         message
         for item in sorted(list_objects(source), key=lambda item: item.key)

@@ -14,7 +14,7 @@ from retable.decode import spark as door
 from retable.decode.silver import rows_to_events
 from retable.decode.spark import decode
 from retable.errors import NotReady, Unbalanced
-from retable.formats import canal_json
+from retable.formats.canal import json as canal_json
 from retable.land.objects.files import list_objects
 from retable.land.spark import land
 from retable.ledger.read import read_evidence, read_ledger

@@ -14,7 +14,7 @@ from pyiceberg.table import Table
 from laws.story import Story, message
 from laws.world import FIRST, HOUR, NOW, World
 from retable.decode.silver import events_to_batch
-from retable.formats.registry import source_format
+from retable.formats.registry import find_format
 from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
 from retable.land.bronze import to_batches
 from retable.ledger.lake.catalog import Lake, open_lake
@@ -121,7 +121,7 @@ def _write_window(lake: Lake, story: Story, number: int, name: str) -> None:
         lake,
         [
             _ledger(name, "land", None, landed),
-            _ledger(name, "decode", None, _counts(len(messages), events), source_format(source).version),
+            _ledger(name, "decode", None, _counts(len(messages), events), find_format(source.format).version),
         ],
     )
 

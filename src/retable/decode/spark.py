@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from retable.decode.context import context_of
 from retable.decode.evidence import evidence_rows
 from retable.decode.files import Layer, Share, Shelf, digest_rows, join_digests, store
 from retable.decode.imported import imported_keys, known_keys
@@ -25,8 +26,7 @@ from retable.decode.outcome import READ, decode_batches
 from retable.decode.record import record_decode, record_evidence
 from retable.decode.tally import tally_messages, tally_tables
 from retable.errors import DamagedFile, NotReady, QuarantineFull
-from retable.formats.context import context_of
-from retable.formats.registry import source_format
+from retable.formats.registry import find_format
 from retable.ledger.counts import check_events, check_messages
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.damage import damaged_bronze
@@ -99,7 +99,7 @@ def decode(
             source=source.name,
             window=window,
         )
-    spoken = source_format(source)
+    spoken = find_format(source.format)
     run = _Run(source.name, window, run_id, now, spoken.version)
     with spark_explained(lake.settings.lake):
         layers = _layers(lake, run)
@@ -121,7 +121,7 @@ def decode(
         ]
     seconds = perf_counter() - started
     evidence = evidence_rows(
-        source.name, window, source.source_epoch, share.tally, now, topic_a_table=spoken.topic_a_table
+        source.name, window, source.source_epoch, share.tally, now, topic_a_table=spoken.topic_per_table
     )
     record_evidence(lake, evidence)
     record_decode(lake, recorded, landed, counts, tables, run.decoder, run_id, seconds, now)

@@ -12,12 +12,9 @@ A statement has neither `dataColumn` nor `primaryKey`, a heartbeat an empty `sch
 rows of one table can stand in different shards: `sequenceId` orders them. Users' side: docs/formats.md.
 """
 
+from retable.formats.format import Format, across_the_stream
 from retable.formats.streamx.envelope import names_every_part
-from retable.formats.streamx.record import CANNOT_TELL as CANNOT_TELL
-from retable.formats.streamx.record import decode as decode
-from retable.formats.streamx.record import implied as implied
-from retable.formats.streamx.record import untold as untold
-from retable.formats.streamx.record import wire_form as wire_form
+from retable.formats.streamx.record import CANNOT_TELL, MARKS, decode, default_type, implied_change, wire_form
 
 NAME = "datahub_blob"
 VERSION = "datahub_blob/1"
@@ -27,3 +24,19 @@ TIME_ZONE = "The zone of the source's wall clocks, in which DATETIME and DATE ar
 def is_own(value: bytes) -> bool:
     """Tell a message from one of `streamx_json`, which has the same parts and names the empty ones as null."""
     return not names_every_part(value)
+
+
+FORMAT = Format(
+    name=NAME,
+    version=VERSION,
+    decode=decode,
+    encoding=wire_form,
+    default_type=default_type,
+    implied_change=implied_change,
+    order_scope=across_the_stream,
+    partitions_in_order=True,
+    is_own=is_own,
+    marks=MARKS,
+    time_zone=TIME_ZONE,
+    cannot_tell=CANNOT_TELL,
+)

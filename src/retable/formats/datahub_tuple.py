@@ -17,14 +17,18 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import methodcaller
+from typing import Literal
 
 import msgspec
 from msgspec import Raw
+from pydantic import Field
 
 from retable.errors import BadValue, Malformed, UnknownOperation
 from retable.formats.context import DecodeContext
+from retable.formats.format import Format, across_the_stream
 from retable.formats.image_text import key_text, read_image, write_image
 from retable.formats.json_text import read_json
+from retable.formats.options import FormatOptions, NonEmptyStr
 from retable.model.event import Address, ChangeEvent, Image, Op, TableName
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType
@@ -41,11 +45,6 @@ CANNOT_TELL = (
     "Precision and scale of a DECIMAL, and how bytes were made text.",
     "A second full load, as in `streamx_json`.",
 )
-OPTIONS = {
-    "database": "The records do not name their database: set it.",
-    "table": "Nor do these name their table.",
-    "tuple_schema": 'The columns and types of the topic, as `id = "BIGINT"`, where no header tells them.',
-}
 DRAFTS = ({"database": "unnamed"}, {"database": "unnamed", "table": "unnamed"})
 SCHEMA = "tuple_schema"
 """The header of a record that tells its topic's schema."""
@@ -64,6 +63,23 @@ _SEQUENCE = re.compile(r"-1|[0-9]{1,38}")
 _MILLIS = re.compile(r"-?[0-9]{1,18}")
 
 _Row = dict[str, Raw]
+TupleType = Literal[
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "TIMESTAMP", "STRING"
+]
+
+
+class DataHubTupleOptions(FormatOptions, frozen=True, use_attribute_docstrings=True):
+    """Options of `datahub_tuple`."""
+
+    database: NonEmptyStr | None = None
+    """The database of the records, which name none."""
+    table: NonEmptyStr | None = None
+    """The table of records that name none."""
+    tuple_schema: dict[str, TupleType] = Field(default_factory=dict)
+    """The columns and types of the topic, as `id = "BIGINT"`, where no header `tuple_schema` tells them."""
+
+    def __hash__(self) -> int:
+        return hash((self.database, self.table, tuple(self.tuple_schema.items())))
 
 
 class _Meta(msgspec.Struct, gc=False):
@@ -109,14 +125,15 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
         raise Malformed("the message has no value, and a Tuple record is one")
     row = read_json(message.value, _COLUMNS, _VALUES)
     meta = _read_meta({name: row.pop(name) for name in _META_COLUMNS if name in row})
-    table = meta.source_table or context.table
-    name = TableName(context.database, None, table) if context.database and table else None
+    options = DataHubTupleOptions.of(context.options)
+    table = meta.source_table or options.table
+    name = TableName(options.database, None, table) if options.database and table else None
     op, image = _operation(meta, name)
     position = _position(meta, op, name)
     keys = (context.keys_of(name) if name is not None else ()) or None
     if keys is None and not row:
         raise Malformed("a record without any column of its table", table=name)
-    told = _told(message, context)
+    told = _told(message, options)
     if told is not None:
         _check_columns(row, told, name, keys)
     text = write_image(row)
@@ -128,7 +145,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
             op="READ" if position == _FULL_LOAD else op,
             op_raw=meta.operation_type,
             address=Address(message.topic, message.partition, message.offset),
-            database=context.database,
+            database=options.database,
             table=table,
             image=image,
             keys=keys,
@@ -206,12 +223,12 @@ def _check_columns(row: _Row, told: _Told, name: TableName | None, keys: tuple[s
     raise BadValue(text, place=SCHEMA, table=name, keys=touched)
 
 
-def _told(message: RawMessage, context: DecodeContext) -> _Told | None:
+def _told(message: RawMessage, options: DataHubTupleOptions) -> _Told | None:
     """What the record's header says of its topic's schema, else what the settings say; None where neither does."""
     header = next((value for name, value in message.headers if name == SCHEMA and value is not None), None)
     if header is not None:
         return _read_schema(header) if len(header) > _LONG_SCHEMA else _remembered_schema(header)
-    return _told_by_settings(context.tuple_schema) if context.tuple_schema else None
+    return _told_by_settings(tuple(options.tuple_schema.items())) if options.tuple_schema else None
 
 
 def _read_schema(text: bytes) -> _Told:
@@ -262,6 +279,23 @@ def wire_form(wire_type: str | None) -> WireForm:
     return _FORMS.get(wire_type or "", Text())
 
 
-def untold(wire_type: str) -> GoldType | None:
+def default_type(wire_type: str) -> GoldType | None:
     """The gold type of a column: no statement ever tells one. A DECIMAL has no scale, so it is text, digit by digit."""
     return _GOLD_TYPES.get(wire_type)
+
+
+FORMAT = Format(
+    name=NAME,
+    version=VERSION,
+    decode=decode,
+    encoding=wire_form,
+    default_type=default_type,
+    order_scope=across_the_stream,
+    partitions_in_order=False,
+    options=DataHubTupleOptions,
+    needs=("database",),
+    drafts=DRAFTS,
+    marks=("_after_image_", "_before_image_", "_execute_time_", "_operation_type_", "_sequence_id_"),
+    time_zone=TIME_ZONE,
+    cannot_tell=CANNOT_TELL,
+)

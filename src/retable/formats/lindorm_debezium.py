@@ -15,15 +15,17 @@ docs/formats.md.
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from retable.errors import BadValue, Malformed, UnknownOperation
 from retable.formats.context import DecodeContext
+from retable.formats.format import Format, inside_a_partition
 from retable.formats.image_text import key_text, read_image, write_image
 from retable.formats.json_text import check_shared, read_json
+from retable.formats.options import FormatOptions
 from retable.model.event import Address, ChangeEvent, KeysOrigin, Op, TableName, known_table
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType
@@ -42,7 +44,6 @@ CANNOT_TELL = (
     "Silence: there is no heartbeat. A canary row, in each partition, is the proof of being complete.",
 )
 
-OPTIONS = {"model": 'Whether the tables are those of SQL ("sql") or of the HBase interface ("hbase").'}
 DRAFTS: tuple[dict[str, str], ...] = ({"model": "hbase"}, {})
 
 ROW = "ROW"
@@ -58,6 +59,13 @@ _LONG_SCHEMA = 64 * 1024
 
 _Row = dict[str, Raw]
 _Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class LindormOptions(FormatOptions, frozen=True, use_attribute_docstrings=True):
+    """Options of `lindorm_debezium`."""
+
+    model: Literal["sql", "hbase"] = "sql"
+    """The interface of the tables: `sql`, or `hbase`, which has the key `ROW` and base64 in every column."""
 
 
 class _Source(msgspec.Struct, gc=False):
@@ -127,9 +135,10 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     before, after = payload.before or None, payload.after or None
     op = _operation(payload.op, before, after, name)
     rows = [row for row in (before, after) if row is not None]
-    keys, origin = _keys(name, context)
+    is_hbase = LindormOptions.of(context.options).model == "hbase"
+    keys, origin = _keys(name, context, is_hbase)
     schema = bytes(envelope.schema or _NULL)
-    told = _told_base64(schema, rows, name) if context.model == "hbase" else _told(schema)
+    told = _told_base64(schema, rows, name) if is_hbase else _told(schema)
     if told is not None:
         _check_columns(rows, told, name, keys)
     return [
@@ -167,8 +176,10 @@ def _operation(op_raw: str, before: _Row | None, after: _Row | None, name: Table
     return op
 
 
-def _keys(name: TableName | None, context: DecodeContext) -> tuple[tuple[str, ...], KeysOrigin] | tuple[None, None]:
-    if context.model == "hbase":
+def _keys(
+    name: TableName | None, context: DecodeContext, is_hbase: bool
+) -> tuple[tuple[str, ...], KeysOrigin] | tuple[None, None]:
+    if is_hbase:
         return (ROW,), "hbase_row"
     keys = context.keys_of(name) if name is not None else ()
     return (keys, "registry") if keys else (None, None)
@@ -274,6 +285,22 @@ def wire_form(wire_type: str | None) -> WireForm:
     return Untyped(base64=True) if wire_type is None else _FORMS.get(wire_type, Text())
 
 
-def untold(wire_type: str) -> GoldType | None:
+def default_type(wire_type: str) -> GoldType | None:
     """The gold type of a column: no statement ever tells one."""
     return _GOLD_TYPES.get(wire_type)
+
+
+FORMAT = Format(
+    name=NAME,
+    version=VERSION,
+    decode=decode,
+    encoding=wire_form,
+    default_type=default_type,
+    order_scope=inside_a_partition,
+    partitions_in_order=False,
+    options=LindormOptions,
+    drafts=DRAFTS,
+    marks=("after", "before", "namespace", "op", "payload", "source", "ts_ms"),
+    time_zone=TIME_ZONE,
+    cannot_tell=CANNOT_TELL,
+)

@@ -70,7 +70,7 @@ def value_form(
     if wire_type is not None and is_baseline(wire_type):
         return baseline_form(wire_type)
     known = find_format(source_format)
-    return known.told(known.wire_form(wire_type), declared, gold, rules)
+    return known.declared_encoding(known.encoding(wire_type), declared, gold, rules)
 
 
 def number_reader(

@@ -24,8 +24,10 @@ from msgspec import UNSET, Raw, UnsetType
 
 from retable.errors import Malformed, UnknownOperation
 from retable.formats.context import DecodeContext
+from retable.formats.format import Format, across_the_stream
 from retable.formats.image_text import write_image
 from retable.formats.json_text import read_json
+from retable.formats.options import FormatOptions, NonEmptyStr
 from retable.model.event import Address, ChangeEvent, Image, KeysOrigin, Op, Scope, TableName, known_table
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
@@ -42,10 +44,6 @@ CANNOT_TELL = (
     'An empty text: Oracle has none, so `""` is NULL.',
     "Silence: there is no heartbeat. A canary row, in each partition, is the proof of being complete.",
 )
-OPTIONS = {
-    "database": "The messages do not name their database: set it.",
-    "table": "Nor do these name their table: set it, as OWNER.TABLE.",
-}
 DRAFTS = ({"database": "unnamed"}, {"database": "unnamed", "table": "unnamed"})
 ROWID = "rowid"
 """Where Oracle keeps a row: the key of a table for which the settings name none."""
@@ -64,6 +62,15 @@ _TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:
 _LARGEST_SEQ = 2**63 - 1
 
 _Row = dict[str, Raw]
+
+
+class SharePlexOptions(FormatOptions, frozen=True, use_attribute_docstrings=True):
+    """Options of `shareplex_json`."""
+
+    database: NonEmptyStr | None = None
+    """The database of the messages, which name none."""
+    table: NonEmptyStr | None = None
+    """The table of messages that name none, with its owner, as `HR.EMP`."""
 
 
 class _Meta(msgspec.Struct, gc=False):
@@ -106,8 +113,9 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     if message.value is None:
         raise Malformed("the message has no value, and SharePlex writes none without")
     found = read_json(message.value, _MESSAGE, _UNREAD)
-    meta, (schema, table) = found.meta, _table(found.meta, context)
-    name = known_table(context.database or "", schema, table) if table else None
+    options, meta = SharePlexOptions.of(context.options), found.meta
+    schema, table = _table(meta, options)
+    name = known_table(options.database or "", schema, table) if table else None
     op, image = _operation(meta, name)
     keys, origin = _keys(found, name, context) if image is not None else (None, None)
     before, after = _images(found, image, op, name)
@@ -122,7 +130,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
             op=op,
             op_raw=meta.op,
             address=Address(message.topic, message.partition, message.offset),
-            database=context.database,
+            database=options.database,
             schema=schema,
             table=table,
             image=image,
@@ -142,9 +150,9 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     ]
 
 
-def _table(meta: _Meta, context: DecodeContext) -> tuple[str | None, str | None]:
+def _table(meta: _Meta, options: SharePlexOptions) -> tuple[str | None, str | None]:
     """The owner and the table: what stands before and behind the first dot."""
-    owner, dot, table = (meta.table or context.table or "").partition(".")
+    owner, dot, table = (meta.table or options.table or "").partition(".")
     return (owner or None, table or None) if dot else (None, owner or None)
 
 
@@ -241,5 +249,22 @@ def wire_form(wire_type: str | None) -> WireForm:
     return EmptyIsNull()
 
 
-def untold(wire_type: str) -> None:
+def default_type(wire_type: str) -> None:
     """No message tells the type of a column: one that nothing else tells is text."""
+
+
+FORMAT = Format(
+    name=NAME,
+    version=VERSION,
+    decode=decode,
+    encoding=wire_form,
+    default_type=default_type,
+    order_scope=across_the_stream,
+    partitions_in_order=False,
+    options=SharePlexOptions,
+    needs=("database",),
+    drafts=DRAFTS,
+    marks=("data", "key", "meta", "op", "posttime", "rowid", "scn"),
+    time_zone=TIME_ZONE,
+    cannot_tell=CANNOT_TELL,
+)

@@ -183,14 +183,14 @@ def _facts(
     return SourceFacts(
         source.name,
         progress.line,
-        find_format(source.format).ordered_partitions,
+        find_format(source.format).partitions_in_order,
         progress.stuck,
         progress.recorded,
         progress.ahead,
         blockers,
         read_unpublished(lake, source, quarantine, before) if whole else (),
         source.paused,
-        find_format(source.format).topic_a_table,
+        find_format(source.format).topic_per_table,
     )
 
 

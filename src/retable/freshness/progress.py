@@ -62,8 +62,8 @@ def read_progress(lake: Lake, source: SourceSettings, promises: Sequence[Waterma
     # Evidence is written before the ledger says that its window is decoded, so it is read after it.
     evidence = read_evidence(lake, source.name, at_least={"window": last} if last else None)
     spoken = find_format(source.format)
-    ordered = spoken.ordered_partitions
-    if spoken.topic_a_table:
+    ordered = spoken.partitions_in_order
+    if spoken.topic_per_table:
         # Older versions recorded the topics of heartbeats and statements, too.
         evidence = [row for row in evidence if _tells_of_rows(row)]
         if Stamps() in lines[0].partitions.values():

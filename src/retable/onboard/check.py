@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from retable.decode.context import context_of
 from retable.decode.imported import imported_keys, known_keys
 from retable.errors import MessageError
-from retable.formats.context import context_of
-from retable.formats.registry import decode_message, source_format
+from retable.formats.registry import decode_message
 from retable.gold.names import gold_table
 from retable.gold.read import gold_states
 from retable.gold.state import GoldState
@@ -81,7 +81,6 @@ class Checked:
 
 def check(lake: Lake, source: Source) -> Checked:
     """Look at a source: connect, list, decode some messages of each place. Nothing is written."""
-    source_format(source)
     found = sample(source)
     imports = read_schema_imports(lake, source.name)
     events, messages, refused = _decode(lake, source, found)

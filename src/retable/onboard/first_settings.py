@@ -73,7 +73,7 @@ def _open_questions(reading: Reading, more: Iterable[str]) -> list[str]:
     known = reading.format
     lines = ["", "# What the messages cannot tell, so please check:", f"# - {known.time_zone}", 'time_zone = "UTC"']
     for option, value in reading.needed.items():
-        lines += [f"# - {known.options[option]}", f"{option} = {toml_string(value)}"]
+        lines += [f"# - {known.words(option)}", f"{option} = {toml_string(value)}"]
     lines += more
     lines += ["# - Which tables you want: globs over database.table.", f"#   Seen: {_comment(list_tables(reading))}"]
     lines.append('include = ["*"]')

@@ -3,6 +3,7 @@
 from pyiceberg.expressions import And, EqualTo, GreaterThanOrEqual, NotNull, Reference
 from pyiceberg.expressions.literals import literal
 
+from retable.formats.registry import find_format
 from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
@@ -10,23 +11,14 @@ from retable.model.event import Scope
 from retable.replay.inputs.imports import read_schema_imports
 from retable.settings.sources import SourceSettings
 
-INSIDE_PARTITIONS = frozenset({"canal_json", "dts_avro", "lindorm_debezium"})
-"""The formats whose messages tell no order, so that of every change the offset does."""
-
-_ACROSS = {"debezium_json": frozenset({"mysql", "mariadb", "postgresql", "sqlserver"})}
-"""The databases whose changes a format orders across all partitions, where it does not order all of them alike."""
-
 
 def scope_of(lake: Lake, source: SourceSettings) -> Scope:
     """How far the positions of a source's changes compare: as one that came says, else as its format does."""
     found = _seen(lake, source.name)
     if found is not None:
         return found
-    if source.format in INSIDE_PARTITIONS:
-        return "partition"
     system = source.source_system or read_schema_imports(lake, source.name).dialect
-    across = _ACROSS.get(source.format)
-    return "partition" if across is not None and system is not None and system not in across else "stream"
+    return find_format(source.format).order_scope(system)
 
 
 def _seen(lake: Lake, source: str) -> Scope | None:

@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from retable.decode.context import context_of
 from retable.errors import Malformed, MessageError
-from retable.formats.context import DecodeContext, context_of
-from retable.formats.registry import FORMATS, Format, decode_message
+from retable.formats.context import DecodeContext
+from retable.formats.format import Format
+from retable.formats.registry import FORMATS, decode_message
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.settings.sources import Source
@@ -52,7 +54,9 @@ class Reading:
     @property
     def needed(self) -> Mapping[str, str]:
         """The options that these messages need."""
-        return {**self.options, **({} if self.typed else self.format.untyped)}
+        defaults = self.format.options()
+        untyped = {} if self.typed else {name: str(getattr(defaults, name)) for name in self.format.untyped}
+        return {**self.options, **untyped}
 
     def take(self, message: RawMessage) -> None:
         """Read one message more."""

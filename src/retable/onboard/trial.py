@@ -63,7 +63,7 @@ def try_out(lake: Lake, source: SourceSettings, events: Sequence[ChangeEvent], i
         hold = history.hold if is_whole or _is_unsupported(history.hold, statements) else None
         _read(tried, rules, hold or clash)
         tried.open = _open(tried, rules)
-        leaves = source.snapshot_tables == "with_rows" and not tried.rows
+        leaves = source.options.leaves_empty_tables and not tried.rows
         tried.is_left_out = leaves and tables.is_declared_only(history)
         found.append(tried)
     return found

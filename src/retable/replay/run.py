@@ -311,7 +311,7 @@ class Run:
         """
         history, row = seen.tables.history(identity), self._past.tables.get(identity)
         there = seen.found[identity].state is not None or identity in seen.owned
-        leaves = self._source.snapshot_tables == "with_rows" and row is None
+        leaves = self._source.options.leaves_empty_tables and row is None
         if not there and leaves and seen.tables.is_declared_only(history):
             return True
         empty = (history.dropped and (row is None or row.state == "dropped")) or not history.final.columns

@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from retable.settings.types import Spelled
+from retable.formats.options import NonEmptyStr
 
 _ID = Annotated[str, Field(pattern=r"^[^\s:][^:]*(:[^:]+)?$")]
 
@@ -12,9 +12,9 @@ _ID = Annotated[str, Field(pattern=r"^[^\s:][^:]*(:[^:]+)?$")]
 class AirflowSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
     """Roles are those of Airflow's auth manager; without any, its own rights are all that counts."""
 
-    may_read: tuple[Spelled, ...] = ()
+    may_read: tuple[NonEmptyStr, ...] = ()
     """The roles that see the DAGs, their runs and logs."""
-    may_run: tuple[Spelled, ...] = ()
+    may_run: tuple[NonEmptyStr, ...] = ()
     """The roles that also trigger, clear and pause them, and answer their questions."""
     may_decide: tuple[_ID, ...] = ()
     """The users who answer the questions of `decide_hold` and `replay_window`, by the ID that Airflow knows them by,

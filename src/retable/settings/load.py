@@ -4,30 +4,31 @@ A key that no setting has is an error that names the nearest one. Relative paths
 Secrets have no place here.
 """
 
-import hashlib
 import json
 import os
 import re
 import sys
 import tomllib
 from collections.abc import Collection, Mapping
-from dataclasses import asdict
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Self, get_args
 from urllib.parse import unquote
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from retable.errors import EnvironmentFault, InvalidSetting, NotFound, UnknownSetting
+from retable.formats.registry import FORMATS
 from retable.model.event import TableName
 from retable.printable import without_passwords
 from retable.settings.address import Address, read_texts
 from retable.settings.airflow import AirflowSettings
+from retable.settings.fingerprint import digest, typing_facts, value_facts
 from retable.settings.lake import LakeSettings
-from retable.settings.sources import KINDS, CanalDialect, KafkaAccess, Retention, Source, SourceSettings
+from retable.settings.sources import KINDS, KafkaAccess, Retention, Source, SourceSettings
 from retable.settings.storage import S3Settings, check_host
 from retable.settings.tables import TableRules
 from retable.settings.types import ChangeRules, nearest
@@ -125,45 +126,26 @@ class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=
     def fingerprint(self, source: str, table: TableName) -> str:
         """Digest what decides how this table is decoded and typed: another digest makes its windows stale."""
         settings, rules = self.source(source), self.rules(table)
-        return _digest(
-            {
-                **self._typing(source, table),
-                "zones": [settings.time_zone, settings.timestamp_zone],
-                "binary_encoding": settings.binary_encoding,
-                "taken": table in self._targets or settings.takes(table),
-                "case": self.lake.case,
-                "keys": rules.keys,
-                "policies": asdict(rules.policies),
-                **({"shard_in_key": rules.shard_in_key} if rules.to is not None else {}),
-                **({"order": settings.order} if settings.order != "log" else {}),
-            }
-        )
+        is_taken = table in self._targets or settings.takes(table)
+        return digest(value_facts(settings, rules, is_taken=is_taken, case=self.lake.case))
 
     def typing(self, source: str, table: TableName) -> str:
-        """Digest what decides of which type a column is that no statement told of."""
-        return _digest(self._typing(source, table))
-
-    def _typing(self, source: str, table: TableName) -> dict[str, object]:
-        settings, rules = self.source(source), self.rules(table)
-        return {
-            "format": settings.format,
-            "system": settings.source_system,
-            "format_options": [settings.model, settings.database, settings.table, settings.tuple_schema],
-            "canal_dialect": [each.model_dump() for each in settings.canal_dialect],
-            "connector": [settings.decimal_mode, settings.time_mode, settings.unavailable_value],
-            "types": {name: str(kind) for name, kind in rules.types.items()},
-            "zero_date": rules.zero_date,
-            **({"far_date": rules.far_date} if rules.far_date != "reject" else {}),
-        }
-
-
-def _digest(facts: Mapping[str, object]) -> str:
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+        """Digest what decides of which type a column is that no statement declared."""
+        return digest(typing_facts(self.source(source), self.rules(table)))
 
 
 _SECTIONS: dict[str, type[BaseModel]] = {"lake": LakeSettings, "sources": SourceSettings, "tables": TableRules}
+
+
+def _entry_of(option: FieldInfo) -> type[BaseModel] | None:
+    """The model of the entries of an option that has several."""
+    inside = get_args(option.annotation)
+    return next((each for each in inside if isinstance(each, type) and issubclass(each, BaseModel)), None)
+
+
+_OPTIONS = {name: field for known in FORMATS.values() for name, field in known.options.model_fields.items()}
 _INSIDE: dict[str, type[BaseModel]] = {
-    "canal_dialect": CanalDialect,
+    **{name: entry for name, field in _OPTIONS.items() if (entry := _entry_of(field)) is not None},
     "on": ChangeRules,
     "s3": S3Settings,
     "kafka": KafkaAccess,
@@ -266,6 +248,7 @@ def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], str], first:
                 )
             fields = section.model_fields
             known = {field.alias or name for name, field in fields.items()} - {"name"}
+            known |= _OPTIONS.keys() if kind and not inside else set()
             hint = nearest(place[-1], known) or f"; there are {', '.join(sorted(known))}"
             return UnknownSetting(f"{where} is no setting{hint}", setting=_spell(place), file=file)
         case "union_tag_not_found":
@@ -273,6 +256,8 @@ def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], str], first:
         case "union_tag_invalid":
             where += ".kind"
             reason = f"should be {' or '.join(map(repr, KINDS))}, not {error['ctx']['tag']!r}"
+        case "option_missing" | "option_of_another":
+            return InvalidSetting(f"{where} {error['msg']}", setting=_spell(place), file=file)
         case "missing":
             return InvalidSetting(f"{where} is missing; it has no default", setting=_spell(place), file=file)
         case "value_error":

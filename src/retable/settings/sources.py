@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, LiteralString, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, ModelWrapValidatorHandler, PrivateAttr, ValidationError, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from retable.errors import InvalidSetting
+from retable.formats.options import NO_OPTIONS, FormatOptions, NonEmptyStr
+from retable.formats.registry import OPTION_READERS, find_format
 from retable.model.budget import QuarantineBudget
-from retable.model.connector import UNAVAILABLE_VALUE, ChangeOrder, DecimalMode, TimeMode
 from retable.model.event import TableName
 from retable.model.evidence import Grade
 from retable.settings.storage import Place, S3Settings
@@ -25,23 +28,16 @@ from retable.settings.types import (
     Name,
     Notify,
     Span,
-    Spelled,
     Start,
-    TupleType,
     VariableName,
     Zone,
 )
 
 
-class CanalDialect(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
-    """Where rows stand in messages of DTS from an offset on: an entry of `canal_dialect`."""
-
-    from_offset: Annotated[int, Field(strict=True, ge=0)]
-    """The offset of the first message of the dialect."""
-    dialect: Literal["community", "dts_pre_20220320"]
-    """`dts_pre_20220320` is what instances of DTS write that nobody restarted since that day."""
-    partition: Annotated[int, Field(strict=True, ge=0)] | None = None
-    """The partition whose offset this is; none: every partition for which no entry is."""
+def _refusal(place: str, kind: LiteralString, text: str, value: object) -> ValidationError:
+    """An error at a setting of a source, as pydantic collects them."""
+    error = PydanticCustomError(kind, "{text}", {"text": text})
+    return ValidationError.from_exception_data("source", [InitErrorDetails(type=error, loc=(place,), input=value)])
 
 
 class Retention(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
@@ -74,7 +70,7 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
     """Tables to take, as globs over `database.[schema.]table`, case-sensitive."""
     exclude: tuple[str, ...] = ()
     """Tables to leave out of what `include` takes; their changes are counted, not stored."""
-    paused: Spelled | None = None
+    paused: NonEmptyStr | None = None
     """Why no new window is recorded for now, as `"it moves to another region"`; what is recorded may still be run."""
     source_system: str | None = None
     """The database behind the source, as `mysql`, where the messages do not say it."""
@@ -87,27 +83,6 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
     is read, and it is not published."""
     binary_encoding: Literal["utf-8", "base64", "hex"] = "utf-8"
     """How text spells bytes in a column that `types` makes binary."""
-    decimal_mode: DecimalMode = "precise"
-    """debezium_json: the connector's decimal.handling.mode, which messages without schemas do not tell."""
-    time_mode: TimeMode = "adaptive"
-    """debezium_json: the connector's time.precision.mode, which messages without schemas do not tell."""
-    unavailable_value: Spelled = UNAVAILABLE_VALUE
-    """debezium_json: the connector's unavailable.value.placeholder."""
-    snapshot_tables: Literal["with_rows", "all"] = "with_rows"
-    """debezium_json: of the tables that only a snapshot declares, which gold has; a connector declares also tables
-    that it does not capture."""
-    order: ChangeOrder = "log"
-    """debezium_json: what orders changes. `offset`, inside a partition, for messages that have no place in a log."""
-    model: Literal["sql", "hbase"] = "sql"
-    """lindorm_debezium: the interface of the tables; `hbase` has the key `ROW` and base64 in every column."""
-    database: Spelled | None = None
-    """datahub_tuple, shareplex_json: the database of messages, which name none; debezium_json: where they name none."""
-    table: Spelled | None = None
-    """datahub_tuple, shareplex_json: the table of messages that name none; of the latter with its owner (`HR.EMP`)."""
-    tuple_schema: dict[str, TupleType] = Field(default_factory=dict)
-    """datahub_tuple: the columns of the topic, as `id = "BIGINT"`, where no header `tuple_schema` tells them."""
-    canal_dialect: tuple[CanalDialect, ...] = ()
-    """canal_json: where rows stand, as `[{from_offset = 0, dialect = "dts_pre_20220320"}]`; not set: as in Canal."""
     quarantine_budget: Budget = QuarantineBudget()
     """How much a table may have in quarantine and still count as complete: `0`, `10/window` or `0.01%` of a window."""
     quarantine_limit: Annotated[int, Field(strict=True, ge=1)] = 100_000
@@ -122,24 +97,47 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
     """How long after a window's end all of it must be complete, as `20m`; else an alert says so."""
     sla_grade: Grade = "row"
     """The lowest kind of evidence that counts for `sla`: `heartbeat`, `canary`, `row` or `drained`."""
-    owner: Spelled | None = None
+    owner: NonEmptyStr | None = None
     """Whom an alert names, as `orders-team`."""
     severity: Literal["info", "warning", "error", "critical"] = "warning"
     """What an alert says of its weight."""
     notify: tuple[Notify, ...] = ()
     """Airflow notifiers that alerts go to; none: they stand in the log of `watch_tables` alone."""
 
+    _options: FormatOptions = PrivateAttr(default=NO_OPTIONS)
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _take_options(cls, data: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Read the options of the format, which stand among the other settings."""
+        name = data.get("format") if isinstance(data, Mapping) else None
+        if not isinstance(data, Mapping) or not isinstance(name, str):
+            return handler(data)
+        try:
+            known = find_format(name)
+        except InvalidSetting as error:
+            raise _refusal("format", "value_error", error.message, name) from None
+        own = {key: value for key, value in data.items() if key in known.options.model_fields}
+        for key in data.keys() & OPTION_READERS.keys() - own.keys():
+            readers = " and ".join(OPTION_READERS[key])
+            raise _refusal(key, "option_of_another", f"is an option of {readers}, and this source is {name}", data[key])
+        for key in known.needs:
+            if own.get(key) is None:
+                raise _refusal(key, "option_missing", f"is missing. {known.words(key)}", None)
+        options = known.options.model_validate(own)
+        source = handler({key: value for key, value in data.items() if key not in own})
+        source._options = options
+        return source
+
+    @property
+    def options(self) -> FormatOptions:
+        """The settings that only the source's format reads."""
+        return self._options
+
     @model_validator(mode="before")
     @classmethod
     def _default_zone(cls, data: object) -> object:
         return {"timestamp_zone": data.get("time_zone", "UTC"), **data} if isinstance(data, Mapping) else data
-
-    @model_validator(mode="after")
-    def _check_dialects(self) -> Self:
-        starts = [(each.partition, each.from_offset) for each in self.canal_dialect]
-        if len(set(starts)) != len(starts):
-            raise ValueError("two entries of canal_dialect begin at one offset; keep one of them")
-        return self
 
     @property
     def first(self) -> datetime | None:
@@ -201,7 +199,7 @@ class KafkaAccess(BaseModel, frozen=True, extra="forbid", use_attribute_docstrin
     """The key (PEM) of the client's certificate."""
     key_password_env: VariableName | None = None
     """The environment variable that holds the password of `key_file`, where it has one."""
-    group: Spelled = "retable"
+    group: NonEmptyStr = "retable"
     """The consumer group that brokers are told, where they let in none but one that was made there; nothing is ever
     committed to it."""
 
@@ -230,7 +228,7 @@ class KafkaSource(SourceSettings, frozen=True, use_attribute_docstrings=True):
     """What holds the messages."""
     bootstrap: Brokers
     """Brokers to ask first, as `kafka-1:9092,kafka-2:9092`."""
-    topics: Annotated[tuple[Spelled, ...], Field(min_length=1)]
+    topics: Annotated[tuple[NonEmptyStr, ...], Field(min_length=1)]
     """The topics, as shell globs, case-sensitive; one that matches later is read from its earliest position."""
     start: LogStart = None
     """Where to begin: `earliest`, `latest`, or a time with its zone; messages before the window of it are left out."""

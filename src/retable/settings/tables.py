@@ -4,9 +4,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from retable.formats.options import NonEmptyStr
 from retable.model.partitioning import PartitionField
 from retable.model.policies import Destructive, OnColumns, OnFarDate, Policies
-from retable.settings.types import ChangeRules, ColumnType, Named, Notify, Partition, Span, Spelled
+from retable.settings.types import ChangeRules, ColumnType, Named, Notify, Partition, Span
 
 
 class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
@@ -38,7 +39,7 @@ class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstring
     """By what the gold table's files are parted, as `["days(created_at)", "bucket(16, id)"]`: see docs/reading.md."""
     sla: Span | None = None
     """How long after a window's end the table must be complete, as `20m`; else its source's."""
-    owner: Spelled | None = None
+    owner: NonEmptyStr | None = None
     """Whom an alert about the table names; else its source's owner."""
     severity: Literal["info", "warning", "error", "critical"] | None = None
     """What an alert about the table says of its weight; else its source's."""

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from zoneinfo import available_timezones
 
 import re2
-from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationInfo
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationInfo
 
 from retable.model.budget import QuarantineBudget, parse_budget
 from retable.model.event import TableName
@@ -20,7 +20,6 @@ from retable.model.partitioning import PartitionField, parse_partition
 from retable.model.policies import OnCascade, OnDropPartition, OnDropTable, OnRenameTable, OnTypeChange
 from retable.model.schema import GoldType, parse_gold_type
 from retable.model.source_types import parse_source_type
-from retable.printable import printable
 
 _SOURCE_NAME = re.compile(r"[a-z][a-z0-9_]*\Z")
 _EVERY = re.compile(r"([1-9]\d{0,3})([mhd])\Z")
@@ -229,16 +228,6 @@ def _named(value: object) -> object:
 Named = Annotated[TableName, BeforeValidator(_named)]
 
 
-def _spelled(value: str) -> str:
-    if printable(value) != value:
-        raise ValueError(f"'{printable(value)}' has characters that nobody sees; write it without them")
-    return value
-
-
-Spelled = Annotated[str, Field(min_length=1), AfterValidator(_spelled)]
-TupleType = Literal[
-    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL", "BOOLEAN", "TIMESTAMP", "STRING"
-]
 Name = Annotated[str, AfterValidator(_source_name)]
 Zone = Annotated[str, AfterValidator(_zone)]
 HourPattern = Annotated[str, AfterValidator(_hour_pattern)]

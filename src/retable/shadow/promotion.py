@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from retable.errors import InvalidSetting
-from retable.formats.registry import source_format
+from retable.formats.registry import find_format
 from retable.gold.read import find_gold
 from retable.gold.state import GoldState
 from retable.ledger.baselines import identify
@@ -34,7 +34,7 @@ def check_promotion(lake: Lake, shadow: Shadow) -> None:
 
 def _check_decoder(lake: Lake, shadow: Shadow) -> None:
     ask = shadow.ask
-    now = source_format(lake.settings.source(ask.source)).version
+    now = find_format(lake.settings.source(ask.source).format).version
     for row in read_ledger(lake, shadow_source(ask.source)):
         is_built = row.stage == "decode" and row.table is None and row.window in ask.windows
         if is_built and row.identity != now:

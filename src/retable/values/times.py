@@ -6,7 +6,6 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from retable.errors import ZeroDate
-from retable.model.connector import DecimalMode, TimeMode
 from retable.model.policies import OnFarDate
 from retable.model.schema import GoldType
 from retable.values.encodings import (
@@ -42,18 +41,17 @@ class ValueRules:
     `time_zone` is the zone of wall clocks that come without one or as an instant, `timestamp_zone` that of zoned
     timestamps as text; `zero_date` is what a zero or partial date does, `far_date` one before the
     year 1 or an infinite one, `binary_encoding` how text spells bytes.
-    `decimal_mode` and `time_mode` are how a connector of Debezium writes numbers and times, where no schema says it.
-    `system` is the database whose types the statements declare.
+    `system` is the database whose types the statements declare; `options` are those of the source's format, which it
+    alone reads (`formats.options`).
     """
 
     time_zone: str = "UTC"
     timestamp_zone: str = "UTC"
     zero_date: Literal["hold", "null", "string"] = "hold"
     binary_encoding: Literal["utf-8", "base64", "hex"] = "utf-8"
-    decimal_mode: DecimalMode = "precise"
-    time_mode: TimeMode = "adaptive"
     system: str = "mysql"
     far_date: OnFarDate = "reject"
+    options: object = None
 
 
 TimeForm = Day | WallClock | Instant | ClockTime | EpochMillis | EpochMicros | EpochClock

@@ -9,10 +9,11 @@ import pyarrow as pa
 from pyiceberg.expressions import EqualTo, LessThan, Reference
 from pyiceberg.expressions.literals import literal
 
+from retable.decode.context import context_of
 from retable.decode.imported import imported_keys, known_keys
 from retable.decode.silver import events_to_batch, rows_to_events
 from retable.errors import MessageError
-from retable.formats.context import DecodeContext, context_of
+from retable.formats.context import DecodeContext
 from retable.formats.registry import decode_message
 from retable.gold.store import Record
 from retable.ledger.baselines import FIRST_WINDOW

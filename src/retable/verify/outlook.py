@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from retable.errors import SettingsError
-from retable.formats.registry import source_format
+from retable.formats.registry import find_format
 from retable.gold.read import feeds, gold_states, known_states
 from retable.gold.state import GoldState
 from retable.land.due import look
@@ -176,7 +176,7 @@ def _stale(lake: Lake, source: Source, ledger: Sequence[LedgerRow], states: Mapp
 
     What gold has forgotten of old windows is as the ledger says.
     """
-    files, version = silver_files(lake, source.name), source_format(source).version
+    files, version = silver_files(lake, source.name), find_format(source.format).version
     imports = read_schema_imports(lake, source.name)
     decoders = {row.window: row.identity for row in ledger if row.stage == "decode" and row.table is None}
     latest = {row.table: row.window for row in sorted(ledger, key=lambda row: row.window) if row.counts.get("rows")}

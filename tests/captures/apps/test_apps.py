@@ -15,7 +15,7 @@ import pytest
 
 from captures.test_expected import differences
 from laws.world import World, make_settings
-from retable.formats.context import context_of
+from retable.decode.context import context_of
 from retable.formats.image_text import read_image
 from retable.formats.registry import decode_message
 from retable.model.event import ChangeEvent

@@ -9,6 +9,7 @@ from retable.cli.arguments import Json, SourceName, lake_to_write
 from retable.cli.clock import new_run, user
 from retable.cli.output import NeedsAttention, print_json, print_line, say
 from retable.errors import NotFound
+from retable.formats.options import database_of
 from retable.ledger.rows import ActionRow
 from retable.ledger.write import append_rows
 from retable.model.sequence import Sequence
@@ -53,7 +54,7 @@ def import_schema(
     """
     lake = lake_to_write(ctx)
     found = lake.settings.source(source)
-    schema = _read(origin, database or found.database, password_env)
+    schema = _read(origin, database or database_of(found.options), password_env)
     this = new_run()
     position = position_of(schema, found, at)
     plan = plan_import(lake, found, schema, position, _shown_origin(origin), this.now)

@@ -10,9 +10,10 @@ import typer
 from retable.cli.arguments import settings_of
 from retable.cli.output import print_json, print_line
 from retable.ddl.registry import describe, parse_statement
+from retable.decode.context import context_of
 from retable.errors import NotFound
-from retable.formats.context import DecodeContext, context_of
-from retable.formats.registry import decode_message, source_format
+from retable.formats.context import DecodeContext
+from retable.formats.registry import decode_message
 from retable.model.event import ChangeEvent
 from retable.model.message import RawMessage
 from retable.printable import printable_json
@@ -51,7 +52,6 @@ def _context(ctx: typer.Context, name: str | None, source: str | None) -> Decode
         raise typer.BadParameter("name the format with --format, or a source of the settings with --source")
     settings = settings_of(ctx)
     found = settings.source(source)
-    source_format(found)
     return context_of(found, lambda table: settings.rules(table).keys)
 
 

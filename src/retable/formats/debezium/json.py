@@ -20,13 +20,11 @@ from retable.formats.context import DecodeContext
 from retable.formats.debezium import position as place
 from retable.formats.debezium.envelope import Envelope, Payload, Row, Source, read_envelope, read_key
 from retable.formats.debezium.images import key_only, logged, may_lack
-from retable.formats.debezium.other import NAME as NAME
-from retable.formats.debezium.other import SNAPSHOT as SNAPSHOT
-from retable.formats.debezium.other import WITHOUT_TEXT, known_time, read_other, tombstone
+from retable.formats.debezium.options import DebeziumOptions
+from retable.formats.debezium.other import NAME, SNAPSHOT, WITHOUT_TEXT, known_time, read_other, tombstone
 from retable.formats.debezium.schema import Told
-from retable.formats.debezium.types import told as told
-from retable.formats.debezium.types import untold as untold
-from retable.formats.debezium.types import wire_form as wire_form
+from retable.formats.debezium.types import declared_encoding, default_type, wire_form
+from retable.formats.format import Format
 from retable.formats.image_text import key_text, read_image, write_image
 from retable.model.event import ROW_OPS, Address, ChangeEvent, Image, KeysOrigin, Op, TableName
 from retable.model.message import RawMessage
@@ -53,16 +51,6 @@ CANNOT_TELL = (
     "A table that was restored, or a server that took over with binlogs of its own: positions begin anew, so "
     "raise `source_epoch`.",
 )
-OPTIONS = {
-    "decimal_mode": "The connector's decimal.handling.mode: without a schema part no message tells it.",
-    "time_mode": "The connector's time.precision.mode: without a schema part no message tells it.",
-    "unavailable_value": "The connector's unavailable.value.placeholder.",
-    "snapshot_tables": "Which tables that only its snapshot declares there are: those with rows, or `all`.",
-    "order": "What orders changes whose messages have no place in a log: `offset`.",
-    "database": "The database of an Oracle connector whose messages name only schema and table.",
-}
-UNTYPED = {"decimal_mode": "precise", "time_mode": "adaptive"}
-
 _OPS: dict[str, tuple[Op, int]] = {
     "c": ("INSERT", place.CREATED),
     "u": ("UPDATE", place.CHANGED),
@@ -140,7 +128,7 @@ def _change(envelope: Envelope, payload: Payload, message: RawMessage, context: 
         raise Malformed(f"{payload.op} without its source", place="payload.source")
     system = _system(source, envelope.told, context)
     database, schema, table = _names(source, envelope.told, system, message)
-    database = database or context.database
+    database = database or DebeziumOptions.of(context.options).database
     return _Change(payload, source, envelope.told, envelope.text, message, context, system, database, schema, table)
 
 
@@ -195,7 +183,7 @@ def _row_change(change: _Change, op: Op, phase: int) -> ChangeEvent:
         if types is not None and row is not None and row.keys() != types.keys():
             raise _torn(change, row, types, part, keys)
     old, new = before, after
-    if may_lack(change.text, change.context.unavailable_value):
+    if may_lack(change.text, DebeziumOptions.of(change.context.options).unavailable_value):
         old, new = _logged(change, before), _logged(change, after)
     if old is not None and old is before and origin == "message_key" and _is_key_only(change, old, keys or ()):
         old = {name: old[name] for name in keys or ()}
@@ -280,7 +268,7 @@ def _settled_keys(change: _Change) -> tuple[str, ...]:
 
 
 def _logged(change: _Change, row: Row | None) -> Row | None:
-    return None if row is None else logged(row, change.context.unavailable_value)
+    return None if row is None else logged(row, DebeziumOptions.of(change.context.options).unavailable_value)
 
 
 def _is_key_only(change: _Change, row: Row, keys: tuple[str, ...]) -> bool:
@@ -306,6 +294,28 @@ def _refused(kind: type[MessageError], change: _Change, text: str, where: str) -
     return kind(text, place=where, table=change.name)
 
 
-def implied(op_raw: str, table: TableName) -> SchemaChange | None:
+def implied_change(op_raw: str, table: TableName) -> SchemaChange | None:
     """What a statement means that came without its text: it declares a table, whose rows bring its columns."""
     return NoChange("declared") if op_raw in (SNAPSHOT, WITHOUT_TEXT) else None
+
+
+FORMAT = Format(
+    name=NAME,
+    version=VERSION,
+    decode=decode,
+    encoding=wire_form,
+    default_type=default_type,
+    declared_encoding=declared_encoding,
+    implied_change=implied_change,
+    snapshot_op=SNAPSHOT,
+    order_scope=place.order_scope,
+    partitions_in_order=False,
+    topic_per_table=True,
+    binlog_position=place.binlog_position,
+    options_spell_numbers=True,
+    options=DebeziumOptions,
+    untyped=("decimal_mode", "time_mode"),
+    marks=("after", "before", "connector", "op", "source", "ts_ms"),
+    time_zone=TIME_ZONE,
+    cannot_tell=CANNOT_TELL,
+)

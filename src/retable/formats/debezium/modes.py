@@ -3,6 +3,7 @@
 import re
 from typing import Literal
 
+from retable.formats.debezium.options import DebeziumOptions
 from retable.values.encodings import (
     Base64,
     ClockTicks,
@@ -36,12 +37,12 @@ def digits_of(declared: str, system: str) -> int:
 
 def day_form(rules: ValueRules) -> WireForm:
     """Give the form of a date."""
-    return Zulu(Day()) if rules.time_mode == "isostring" else EpochDays()
+    return Zulu(Day()) if DebeziumOptions.of(rules.options).time_mode == "isostring" else EpochDays()
 
 
 def wall_clock_form(shown: int | None, rules: ValueRules) -> WireForm:
     """Give the form of a wall clock that shows so many digits of a second; None: nothing tells how many."""
-    match rules.time_mode:
+    match DebeziumOptions.of(rules.options).time_mode:
         case "isostring":
             return Zulu(WallClock())
         case "connect":
@@ -61,7 +62,7 @@ def clock_form(digits: int, rules: ValueRules, *, pads: bool = True) -> WireForm
     Those of MySQL are microseconds in both adaptive modes.
     """
     shown = digits if pads else None
-    match rules.time_mode:
+    match DebeziumOptions.of(rules.options).time_mode:
         case "isostring":
             return Zulu(ClockTime())
         case "connect":

@@ -6,7 +6,7 @@ long as 64 bits hold it, in every mode; all other numbers are decimals, and thos
 
 import re
 
-from retable.model.connector import DecimalMode
+from retable.formats.debezium.options import DecimalMode
 from retable.values.encodings import (
     Base64,
     Exact,

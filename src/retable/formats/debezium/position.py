@@ -12,6 +12,7 @@ import msgspec
 from retable.errors import Malformed
 from retable.formats.context import DecodeContext
 from retable.formats.debezium.envelope import Source
+from retable.formats.debezium.options import DebeziumOptions
 from retable.model.event import Scope
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
@@ -31,6 +32,18 @@ _LOW, _HIGH = -(2**63), 2**63 - 1
 _BINLOG = re.compile(r"[^/\\]*\.([0-9]{1,18})\Z")
 _LSN = re.compile(r"([0-9a-f]{8}):([0-9a-f]{8}):([0-9a-f]{4})\Z", re.IGNORECASE)
 _LSNS = msgspec.json.Decoder(tuple[str | None, str | None])
+_WITH_POSITIONS = frozenset({"mysql", "mariadb", "postgresql", "sqlserver"})
+
+
+def order_scope(system: str | None) -> Scope:
+    """Say how far the order of a database's changes reaches: that of a log, across partitions, or of offsets."""
+    return "stream" if system is None or system in _WITH_POSITIONS else "partition"
+
+
+def binlog_position(file: str, offset: int) -> int | None:
+    """Give the first number of a place in MySQL's or MariaDB's binlog; None for a name that is no file of one."""
+    found = _BINLOG.match(file)
+    return None if found is None else int(found[1]) * _POSITIONS + offset
 
 
 def position(
@@ -38,7 +51,7 @@ def position(
 ) -> tuple[Sequence, Scope, tuple[str, ...]]:
     """Give the place of a change, how far it compares, and the problems of that; Malformed where it tells none."""
     epoch = context.source_epoch
-    if context.order == "offset":
+    if DebeziumOptions.of(context.options).order == "offset":
         return Sequence(epoch, message.offset, 0), "partition", ()
     place: tuple[int, int] | None
     match connector:
@@ -62,15 +75,15 @@ def _binlog(source: Source, phase: int) -> tuple[int, int]:
     """The number of the binlog file, the place of the event in it, and the row of the event."""
     if not source.file and source.is_snapshot:
         return 0, phase
-    found = _BINLOG.match(source.file or "")
-    if found is None or source.pos is None:
+    place = None if source.pos is None else binlog_position(source.file or "", source.pos)
+    if place is None:
         text = (
             f"no position: the binlog file is {(source.file or '')[:100]!r} and the place in it {source.pos}; where no "
             f'message has one, `order = "offset"` in the settings of the source orders by the queue'
         )
         raise Malformed(text, place="payload.source.file")
     row = source.row or 0
-    return int(found[1]) * _POSITIONS + source.pos, phase if phase == DECLARED else row * 4 + phase
+    return place, phase if phase == DECLARED else row * 4 + phase
 
 
 def _write_ahead_log(source: Source, phase: int) -> tuple[int, int] | None:

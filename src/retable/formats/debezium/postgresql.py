@@ -3,6 +3,7 @@
 import re
 
 from retable.formats.debezium.modes import clock_form, day_form, digits_of, octets_form, wall_clock_form
+from retable.formats.debezium.options import DebeziumOptions
 from retable.model.schema import GoldType
 from retable.values.encodings import (
     Exact,
@@ -39,7 +40,7 @@ def postgresql_form(declared: str, gold: GoldType, rules: ValueRules) -> WireFor
             return Truth()
         case "numeric" | "money":
             scale = _CENTS if found["base"] == "money" else arguments[-1] if len(arguments) > 1 else 0
-            return Unscaled(scale) if rules.decimal_mode == "precise" else Exact(None)
+            return Unscaled(scale) if DebeziumOptions.of(rules.options).decimal_mode == "precise" else Exact(None)
         case "date":
             return day_form(rules)
         case "timestamp":

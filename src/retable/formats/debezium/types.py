@@ -7,6 +7,7 @@ then the declared type, or else the gold type, and the connector's two modes tel
 import re
 
 from retable.formats.debezium.modes import clock_form, day_form, digits_of, octets_form, wall_clock_form
+from retable.formats.debezium.options import DebeziumOptions
 from retable.formats.debezium.oracle import oracle_form
 from retable.formats.debezium.postgresql import postgresql_form
 from retable.formats.debezium.schema import BITS, DECIMAL, LABELS, NUMERIC
@@ -122,7 +123,7 @@ def wire_form(wire_type: str | None) -> WireForm:
     return _FORMS.get(wire_type.partition(" ")[0], Text())
 
 
-def untold(wire_type: str) -> GoldType | None:
+def default_type(wire_type: str) -> GoldType | None:
     """The gold type of a column that no statement told."""
     match wire_form(wire_type):
         case Whole():
@@ -141,7 +142,7 @@ def untold(wire_type: str) -> GoldType | None:
             return _GOLD.get(type(form), _STRING)
 
 
-def told(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules) -> WireForm:
+def declared_encoding(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules) -> WireForm:
     """Tell what a wire type, or a message without one, leaves open: by the declared type, else by the gold type."""
     stated = Untyped() if declared is None else declared_form(declared, rules.system)
     if form == Untyped() and declared is not None and rules.system == "oracle":
@@ -167,7 +168,7 @@ def told(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules
 
 
 def _of_oracle(declared: str, gold: GoldType, rules: ValueRules) -> WireForm:
-    match oracle_form(declared, rules.decimal_mode):
+    match oracle_form(declared, DebeziumOptions.of(rules.options).decimal_mode):
         case None:
             return _by_gold(gold, rules)
         case int(digits):
@@ -192,7 +193,7 @@ def _by_statement(declared: str, stated: WireForm, rules: ValueRules) -> WireFor
         case Bits(width):
             return PackedBits(width) if width not in (None, 1) else Truth()
         case Exact(scale):
-            return Unscaled(scale or 0) if rules.decimal_mode == "precise" else stated
+            return Unscaled(scale or 0) if DebeziumOptions.of(rules.options).decimal_mode == "precise" else stated
         case Real(width):
             return Real(width, named=True)
         case Day():
@@ -218,7 +219,7 @@ def _by_gold(gold: GoldType, rules: ValueRules) -> WireForm:
         case "int" | "long":
             return Whole()
         case "decimal":
-            return Unscaled(gold.scale) if rules.decimal_mode == "precise" else Exact(None)
+            return Unscaled(gold.scale) if DebeziumOptions.of(rules.options).decimal_mode == "precise" else Exact(None)
         case "float" | "double":
             return Real(32 if gold.kind == "float" else 64, named=True)
         case "date":

@@ -20,11 +20,9 @@ from functools import lru_cache
 
 from retable.errors import BadValue, Malformed, MessageError
 from retable.formats.context import DecodeContext
-from retable.formats.dts.avro_values import agree, spell, usual_types
-from retable.formats.dts.avro_values import told as told
-from retable.formats.dts.avro_values import untold as untold
-from retable.formats.dts.avro_values import wire_form as wire_form
+from retable.formats.dts.avro_values import agree, declared_encoding, default_type, spell, usual_types, wire_form
 from retable.formats.dts.record import Record, read_record
+from retable.formats.format import Format, inside_a_partition
 from retable.formats.image_text import write_image
 from retable.formats.json_text import MAX_NAME_LENGTH
 from retable.model.event import Address, ChangeEvent, KeysOrigin, Op
@@ -278,3 +276,17 @@ def _bad_value(record: Record, columns: _Columns, at: int, place: str, error: Va
 
 def _refused(kind: type[MessageError], record: Record, text: str, place: str) -> MessageError:
     return kind(text, place=place, table=record.table_name)
+
+
+FORMAT = Format(
+    name=NAME,
+    version=VERSION,
+    decode=decode,
+    encoding=wire_form,
+    default_type=default_type,
+    declared_encoding=declared_encoding,
+    order_scope=inside_a_partition,
+    partitions_in_order=True,
+    time_zone=TIME_ZONE,
+    cannot_tell=CANNOT_TELL,
+)

@@ -110,7 +110,7 @@ def wire_form(wire_type: str | None) -> WireForm:
     return _TOLD[wire_type][0] if wire_type in _TOLD else Untyped()
 
 
-def untold(wire_type: str) -> GoldType | None:
+def default_type(wire_type: str) -> GoldType | None:
     """The gold type of a column that no statement told.
 
     An integer may be unsigned: one above 2^63-1 is rejected until `types` says decimal(20,0). A decimal tells the
@@ -119,7 +119,7 @@ def untold(wire_type: str) -> GoldType | None:
     return _TOLD[wire_type][1] if wire_type in _TOLD else None
 
 
-def told(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules) -> WireForm:
+def declared_encoding(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules) -> WireForm:
     """Tell by the declared type what a wire type leaves open: digits behind a point, the length of bytes."""
     if declared is None:
         return form

@@ -14,12 +14,9 @@ the task is set: each message shows it by the images that it fills. Order is `se
 `ddl.ddlMeta` is a serialized Java object, which nobody may open; it is not read. Users' side: docs/formats.md.
 """
 
+from retable.formats.format import Format, across_the_stream
 from retable.formats.streamx.envelope import names_every_part
-from retable.formats.streamx.record import CANNOT_TELL as CANNOT_TELL
-from retable.formats.streamx.record import decode as decode
-from retable.formats.streamx.record import implied as implied
-from retable.formats.streamx.record import untold as untold
-from retable.formats.streamx.record import wire_form as wire_form
+from retable.formats.streamx.record import CANNOT_TELL, MARKS, decode, default_type, implied_change, wire_form
 
 NAME = "streamx_json"
 VERSION = "streamx_json/1"
@@ -29,3 +26,19 @@ TIME_ZONE = "The zone of the source's wall clocks, in which DATETIME and DATE ar
 def is_own(value: bytes) -> bool:
     """Tell a message from one of `datahub_blob`, which has the same parts and leaves the empty ones out."""
     return names_every_part(value)
+
+
+FORMAT = Format(
+    name=NAME,
+    version=VERSION,
+    decode=decode,
+    encoding=wire_form,
+    default_type=default_type,
+    implied_change=implied_change,
+    order_scope=across_the_stream,
+    partitions_in_order=True,
+    is_own=is_own,
+    marks=MARKS,
+    time_zone=TIME_ZONE,
+    cannot_tell=CANNOT_TELL,
+)

@@ -26,6 +26,7 @@ CANNOT_TELL = (
     "millisecond: statements and settings tell types, and what is lost upstream is lost.",
     "Rows that a statement changes without a row event, as DROP PARTITION.",
 )
+MARKS = ("dataColumn", "eventTime", "op", "payload", "primaryKey", "sequenceId")
 _ROW_CHANGES: dict[tuple[str, bool, bool], tuple[Op, Image]] = {
     ("INSERT", False, True): ("INSERT", "full"),
     ("UPDATE_BEFOR", True, False): ("UPDATE", "before_half"),
@@ -181,7 +182,7 @@ def wire_form(wire_type: str | None) -> WireForm:
     return _FORMS.get(wire_type or "", Text())
 
 
-def untold(wire_type: str) -> GoldType | None:
+def default_type(wire_type: str) -> GoldType | None:
     """The gold type of a column that no statement told.
 
     A DOUBLE may have been a DECIMAL. Its column is a double all the same, because a column has one type, and genuine
@@ -191,7 +192,7 @@ def untold(wire_type: str) -> GoldType | None:
     return _GOLD_TYPES.get(wire_type)
 
 
-def implied(op_raw: str, table: TableName) -> SchemaChange | None:
+def implied_change(op_raw: str, table: TableName) -> SchemaChange | None:
     """What a statement means that came without its text, where its operation alone says it."""
     match op_raw:
         case "ERASE":

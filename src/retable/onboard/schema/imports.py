@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from retable.errors import InvalidSetting
+from retable.formats.registry import find_format
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.rows import ImportRow
 from retable.model.event import TableName
@@ -21,9 +22,6 @@ START = "start"
 """How the command line spells a position before all changes that the source holds."""
 
 _AT = re.compile(r"(\d{1,9}):(-?\d{1,38})(?::(-?\d{1,18}))?\Z")
-_BINLOG = re.compile(r".*\.(\d{1,18})\Z")
-_BINLOG_FORMATS = ("debezium_json",)
-_POSITIONS = 2**40
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +82,9 @@ def position_of(schema: Schema, source: SourceSettings, told: str | None) -> Seq
     found = ""
     if schema.place is not None:
         file, at = schema.place
-        binlog = _BINLOG.match(file)
-        if binlog and source.format in _BINLOG_FORMATS:
-            return Sequence(source.source_epoch, int(binlog[1]) * _POSITIONS + at, -1)
+        place = find_format(source.format).binlog_position(file, at)
+        if place is not None:
+            return Sequence(source.source_epoch, place, -1)
         found = f"it says {file}:{at}, by which {source.format} does not order; "
     raise InvalidSetting(
         f"nothing tells as of which position the schema is: {found}say it with --at epoch:hi[:lo], or --at {START} "

@@ -69,14 +69,13 @@ class Rules:
         """How the values of a table are read where messages leave it open."""
         source, rules = self.source, self.settings.rules(table)
         return ValueRules(
-            source.time_zone,
-            source.timestamp_zone,
-            rules.zero_date,
-            source.binary_encoding,
-            source.decimal_mode,
-            source.time_mode,
-            self.system,
-            rules.far_date,
+            time_zone=source.time_zone,
+            timestamp_zone=source.timestamp_zone,
+            zero_date=rules.zero_date,
+            binary_encoding=source.binary_encoding,
+            system=self.system,
+            far_date=rules.far_date,
+            options=source.options,
         )
 
     def policies(self, table: TableName) -> Policies:
@@ -113,7 +112,7 @@ class Rules:
                     f"sources.{self.source.name}.source_system, as postgresql or mysql"
                 )
             return settled.text, settled.plain
-        told = None if wire is None else find_format(self.source.format).untold(wire)
+        told = None if wire is None else find_format(self.source.format).default_type(wire)
         kind = gold_type(self.system, told, lengths_told=False) if isinstance(told, str) else told
         return wire if isinstance(told, str) else None, self._ruled(table, name, kind) or GoldType("string")
 

@@ -182,13 +182,13 @@ def to_statement(record: Record, default_system: str | None, spoken: str | None 
     if not text and record["op"] == "TRUNCATE" and name is not None:
         changes = (TruncateTable(name),)
     elif not text:
-        implied = name and find_format(str(record["source_format"])).implied(str(record["op_raw"]), name)
+        implied = name and find_format(str(record["source_format"])).implied_change(str(record["op_raw"]), name)
         changes = (implied or Unsupported(name, "the message carries no statement"),)
     else:
         changes = _read_text(record, text, name, default_system, spoken)
     part, event_time = cast(str | None, record["part"]), cast(int | None, record["event_time_ms"])
     tx_id, offset = cast(str | None, record["tx_id"]), cast(int, record["offset"])
-    declares = record["op_raw"] == find_format(str(record["source_format"])).declares
+    declares = record["op_raw"] == find_format(str(record["source_format"])).snapshot_op
     return Statement(sequence_of(record), part, name, text, changes, event_time, tx_id, offset, declares)
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 from retable.errors import LateChange, PartitionUnfit
 from retable.fold.fold import Bounds, Folded
 from retable.fold.images import TableReader
+from retable.formats.registry import find_format
 from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing, plan_evolution
 from retable.gold.state import KEEP_APPLIED, GoldState
 from retable.gold.store import GoldTable
@@ -17,7 +18,7 @@ from retable.schema_history.shards.columns import differs_by_shard
 DROP_IT = "drop the gold table in the catalog, which a rebuild then makes anew"
 _READ_ONE_WAY = frozenset({"boolean", "int", "long"})
 _SPELLED_ONE_WAY = frozenset({"decimal", "string"})
-"""What is read one way too, but from Debezium, whose `decimal_mode` and `time_mode` tell how it stands."""
+"""What is read one way too, but of formats whose options tell how it stands."""
 
 
 def evolution_of(work: Work, table: GoldTable, reader: TableReader, names: dict[str, str]) -> Evolution:
@@ -132,5 +133,6 @@ def _is_rekeyed(state: GoldState, reader: TableReader) -> bool:
 def _is_key_read_one_way(reader: TableReader) -> bool:
     """Whether rows have their key whatever the settings say of zones, dates, bytes and numbers."""
     columns = reader.history.final.columns
-    one_way = _READ_ONE_WAY if reader.source_format == "debezium_json" else _READ_ONE_WAY | _SPELLED_ONE_WAY
+    may_vary = find_format(reader.source_format).options_spell_numbers
+    one_way = _READ_ONE_WAY if may_vary else _READ_ONE_WAY | _SPELLED_ONE_WAY
     return bool(reader.keys) and all(columns[index].type.kind in one_way for index in reader.key_columns)

@@ -13,9 +13,7 @@ speak another dialect, which no field tells: of an UPDATE `old` is the row after
 is the offset alone: `id`, `es` and `ts` repeat and go back. Users' side: docs/formats.md.
 """
 
-import re
 from collections.abc import Sequence as Rows
-from functools import lru_cache
 from operator import attrgetter
 from typing import Annotated, NamedTuple
 
@@ -23,18 +21,19 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from retable.errors import Malformed, MessageError, UnknownOperation
+from retable.formats.canal.options import CanalOptions
+from retable.formats.canal.types import default_type, read_types, wire_form
 from retable.formats.context import DecodeContext
+from retable.formats.format import Format, inside_a_partition
 from retable.formats.image_text import write_image
 from retable.formats.json_text import check_shared, read_json
 from retable.model.event import Address, ChangeEvent, KeysOrigin, Op, TableName, known_table
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
-from retable.values.encodings import Enum, LabelSet, Latin1Text, Text, Unread, Untyped, WireForm
-from retable.values.mysql_form import base_type, changes_schema, mysql_form
+from retable.values.mysql_form import changes_schema
 
 NAME = "canal_json"
 VERSION = "canal_json/2"
-OPTIONS = {"canal_dialect": "From which offset on rows stand where, in messages of DTS."}
 TIME_ZONE = "The zone of the clock by which TIMESTAMP values were written as text; DATETIME is never shifted."
 CANNOT_TELL = (
     "Text of columns that are not UTF-8 (gbk, latin1) can arrive destroyed, as the sign U+FFFD; nothing in the "
@@ -48,11 +47,7 @@ CANNOT_TELL = (
 
 _ROW_IDS = ("__#alibaba_rds_row_id#__", "#alibaba_rds_row_id#")
 _OPS: dict[str, Op] = {"INSERT": "INSERT", "UPDATE": "UPDATE", "DELETE": "DELETE", "INIT": "READ"}
-_LONG_TYPES = 64 * 1024
 _NULL = b"null"
-_BLOB = 2004
-_TEXT_CODES = frozenset({-16, -15, -9, -1, 1, 12, 2005, 2011})
-"""The codes of java.sql.Types that stand for text."""
 
 _Row = dict[str, Raw]
 _Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -94,8 +89,6 @@ class _Side(NamedTuple):
 
 
 _ENVELOPE, _UNREAD = msgspec.json.Decoder(_Envelope), attrgetter("unread")
-_MYSQL_TYPES = msgspec.json.Decoder(dict[str, str | None] | None)
-_SQL_TYPES = msgspec.json.Decoder(dict[str, int | None] | None)
 
 
 def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
@@ -137,7 +130,7 @@ def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: Deco
     new, old = _sides(envelope, message, context)
     rows = _rows(envelope, op, new, old)
     keys, origin = _keys(envelope, rows[0], context)
-    types = _complete(_column_types(envelope), rows)
+    types = _complete(read_types(bytes(envelope.mysql_type or _NULL), bytes(envelope.sql_type or _NULL)), rows)
     common = _problems(envelope, op, keys, types, (new, old))
     needed, told = frozenset(keys or ()), (types or {}).keys()
     system, tx_id = context.source_system or "mysql", envelope.gtid or None
@@ -193,10 +186,11 @@ def _side(field: str, rows: list[_Row] | UnsetType | None) -> _Side:
 
 def _dialect(message: RawMessage, context: DecodeContext) -> str:
     """The dialect of the last range that begins at the offset or before it; a partition's own ranges go first."""
-    if not context.canal_dialect:
+    dialects = CanalOptions.of(context.options).canal_dialect
+    if not dialects:
         return "community"
-    own = [each for each in context.canal_dialect if each.partition == message.partition]
-    ranges = own or [each for each in context.canal_dialect if each.partition is None]
+    own = [each for each in dialects if each.partition == message.partition]
+    ranges = own or [each for each in dialects if each.partition is None]
     begun = [each for each in ranges if each.from_offset <= message.offset]
     return max(begun, key=lambda each: each.from_offset).dialect if begun else "community"
 
@@ -281,70 +275,16 @@ def _refused(kind: type[MessageError], envelope: _Envelope, text: str, place: st
     return kind(text, place=place, table=known)
 
 
-def _column_types(envelope: _Envelope) -> dict[str, str] | None:
-    """The wire type of each column; neighbours of one table share the very same map."""
-    mysql_type, sql_type = bytes(envelope.mysql_type or _NULL), bytes(envelope.sql_type or _NULL)
-    if len(mysql_type) + len(sql_type) > _LONG_TYPES:
-        return _read_types(mysql_type, sql_type)
-    return _remembered_types(mysql_type, sql_type)
-
-
-def _read_types(mysql_type: bytes, sql_type: bytes) -> dict[str, str] | None:
-    check_shared(mysql_type)
-    check_shared(sql_type)
-    try:
-        declared, codes = _MYSQL_TYPES.decode(mysql_type), _SQL_TYPES.decode(sql_type) or {}
-    except msgspec.ValidationError as error:
-        raise Malformed(f"the types of the columns are unreadable: {error}", place="mysqlType, sqlType") from error
-    if not declared:
-        return None
-    return {name: _wire_type(text, codes.get(name)) for name, text in declared.items() if text is not None}
-
-
-_remembered_types = lru_cache(maxsize=1024)(_read_types)
-
-
-def _wire_type(declared: str, code: int | None) -> str:
-    """The declared type, and how the value stands where the type alone does not tell.
-
-    `code` changes with the value (a number that fits, null), so only "text or not" is read from it; in a message of
-    many rows it speaks of the last one.
-    """
-    match base_type(declared):
-        case "enum" if code is not None and code not in _TEXT_CODES:
-            return f"{declared}#index"
-        case "set" if code is not None and code not in _TEXT_CODES:
-            return f"{declared}#bits"
-        case "json" if code == _BLOB:
-            return f"{declared}#latin1"
-    return declared
-
-
-_DESTROYED = frozenset({"uuid", "inet4", "inet6", "vector"})  # bytes that Canal takes for text (1.1.7, MariaDB 10.11)
-_FORM = re.compile(r"#[a-z0-9]+\Z")
-
-
-def untold(wire_type: str) -> str:
-    """The type, as MySQL's DDL spells it, of a column that no statement told."""
-    return _FORM.sub("", wire_type)
-
-
-def wire_form(wire_type: str | None) -> WireForm:
-    """Tell how values of a wire type stand in a message.
-
-    DTS leaves out precision, scale, length and labels: what depends on them is then taken as it comes.
-    """
-    if wire_type is None:
-        return Untyped()
-    mark = _FORM.search(wire_type)
-    if base_type(wire_type) in _DESTROYED:
-        return Unread("Canal writes the bytes of this type as text, and what is no UTF-8 in them is lost")
-    form = mysql_form(untold(wire_type))
-    match form, mark and mark[0]:
-        case Enum(labels), "#index":
-            return Enum(labels, by_number=True)
-        case LabelSet(labels), "#bits":
-            return LabelSet(labels, by_mask=True)
-        case Text(), "#latin1":
-            return Latin1Text()
-    return form
+FORMAT = Format(
+    name=NAME,
+    version=VERSION,
+    decode=decode,
+    encoding=wire_form,
+    default_type=default_type,
+    order_scope=inside_a_partition,
+    partitions_in_order=False,
+    options=CanalOptions,
+    marks=("data", "database", "es", "isDdl", "mysqlType", "table", "type"),
+    time_zone=TIME_ZONE,
+    cannot_tell=CANNOT_TELL,
+)

@@ -1,0 +1,23 @@
+"""What the settings of a source say to its decoder."""
+
+from collections.abc import Callable
+
+from retable.formats.context import DecodeContext, no_keys
+from retable.model.event import TableName
+from retable.settings.sources import SourceSettings
+
+
+def context_of(
+    source: SourceSettings, keys_of: Callable[[TableName], tuple[str, ...]] = no_keys, recorded_ms: int | None = None
+) -> DecodeContext:
+    """Give what the settings say of a source."""
+    return DecodeContext(
+        source_format=source.format,
+        source_epoch=source.source_epoch,
+        source_system=source.source_system,
+        max_message=source.max_message,
+        keys_of=keys_of,
+        canary=source.canary,
+        recorded_ms=recorded_ms,
+        options=source.options,
+    )

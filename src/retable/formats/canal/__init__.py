@@ -1,0 +1,1 @@
+"""Messages of Canal, and of DTS in Canal's format."""

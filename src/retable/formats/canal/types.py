@@ -1,0 +1,85 @@
+"""The wire types of Canal: how their values stand, and what a column of them is."""
+
+import re
+from functools import lru_cache
+
+import msgspec
+
+from retable.errors import Malformed
+from retable.formats.json_text import check_shared
+from retable.values.encodings import Enum, LabelSet, Latin1Text, Text, Unread, Untyped, WireForm
+from retable.values.mysql_form import base_type, mysql_form
+
+_LONG_TYPES = 64 * 1024
+_BLOB = 2004
+_TEXT_CODES = frozenset({-16, -15, -9, -1, 1, 12, 2005, 2011})
+"""The codes of java.sql.Types that stand for text."""
+
+_DESTROYED = frozenset({"uuid", "inet4", "inet6", "vector"})  # bytes that Canal takes for text (1.1.7, MariaDB 10.11)
+_FORM = re.compile(r"#[a-z0-9]+\Z")
+_MYSQL_TYPES = msgspec.json.Decoder(dict[str, str | None] | None)
+_SQL_TYPES = msgspec.json.Decoder(dict[str, int | None] | None)
+
+
+def read_types(mysql_type: bytes, sql_type: bytes) -> dict[str, str] | None:
+    """Give the wire type of each column; neighbours of one table share the very same map."""
+    if len(mysql_type) + len(sql_type) > _LONG_TYPES:
+        return _read_types(mysql_type, sql_type)
+    return _remembered_types(mysql_type, sql_type)
+
+
+def _read_types(mysql_type: bytes, sql_type: bytes) -> dict[str, str] | None:
+    check_shared(mysql_type)
+    check_shared(sql_type)
+    try:
+        declared, codes = _MYSQL_TYPES.decode(mysql_type), _SQL_TYPES.decode(sql_type) or {}
+    except msgspec.ValidationError as error:
+        raise Malformed(f"the types of the columns are unreadable: {error}", place="mysqlType, sqlType") from error
+    if not declared:
+        return None
+    return {name: _wire_type(text, codes.get(name)) for name, text in declared.items() if text is not None}
+
+
+_remembered_types = lru_cache(maxsize=1024)(_read_types)
+
+
+def _wire_type(declared: str, code: int | None) -> str:
+    """The declared type, and how the value stands where the type alone does not tell.
+
+    `code` changes with the value (a number that fits, null), so only "text or not" is read from it; in a message of
+    many rows it speaks of the last one.
+    """
+    match base_type(declared):
+        case "enum" if code is not None and code not in _TEXT_CODES:
+            return f"{declared}#index"
+        case "set" if code is not None and code not in _TEXT_CODES:
+            return f"{declared}#bits"
+        case "json" if code == _BLOB:
+            return f"{declared}#latin1"
+    return declared
+
+
+def default_type(wire_type: str) -> str:
+    """The type, as MySQL's DDL spells it, of a column that no statement told."""
+    return _FORM.sub("", wire_type)
+
+
+def wire_form(wire_type: str | None) -> WireForm:
+    """Tell how values of a wire type stand in a message.
+
+    DTS leaves out precision, scale, length and labels: what depends on them is then taken as it comes.
+    """
+    if wire_type is None:
+        return Untyped()
+    mark = _FORM.search(wire_type)
+    if base_type(wire_type) in _DESTROYED:
+        return Unread("Canal writes the bytes of this type as text, and what is no UTF-8 in them is lost")
+    form = mysql_form(default_type(wire_type))
+    match form, mark and mark[0]:
+        case Enum(labels), "#index":
+            return Enum(labels, by_number=True)
+        case LabelSet(labels), "#bits":
+            return LabelSet(labels, by_mask=True)
+        case Text(), "#latin1":
+            return Latin1Text()
+    return form

@@ -1,0 +1,81 @@
+"""Digests of the settings that decide what gold holds: where one differs, windows are stale."""
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+
+from retable.formats.options import FormatOptions
+from retable.settings.sources import SourceSettings
+from retable.settings.tables import TableRules
+
+KEEPS_GOLD = frozenset(
+    {
+        *("name", "kind", "path", "s3", "layout", "bootstrap", "topics", "kafka"),  # where messages are
+        *("every", "start", "delay", "hour", "paused"),  # which window holds them
+        *("max_message", "max_unpacked", "max_ratio", "max_lines"),  # what a bound refuses stands in quarantine
+        *("quarantine_budget", "quarantine_limit", "retention"),
+        *("applications", "spark_door", "sla", "sla_grade", "owner", "severity", "notify"),
+        "source_epoch",  # it comes first in the positions of later windows, and older ones keep theirs
+    }
+)
+"""Settings of a source that no digest has, as they change no row of a window that is decoded."""
+
+_FIRST_OPTIONS: Mapping[str, Mapping[str, object]] = {
+    "format_options": {"model": "sql", "database": None, "table": None, "tuple_schema": {}},
+    "connector": {
+        "decimal_mode": "precise",
+        "time_mode": "adaptive",
+        "unavailable_value": "__debezium_unavailable_value",
+    },
+}
+"""Options of formats that stand in the digest of every source, as those of existing tables do: none of them shall turn
+stale. `canal_dialect` is another one. Later options stand there by name, where they are set."""
+
+
+def value_facts(source: SourceSettings, rules: TableRules, *, is_taken: bool, case: str) -> dict[str, object]:
+    """Give what decides how a table is decoded and typed."""
+    return {
+        **typing_facts(source, rules),
+        "zones": [source.time_zone, source.timestamp_zone],
+        "binary_encoding": source.binary_encoding,
+        "taken": is_taken,
+        "case": case,
+        "keys": rules.keys,
+        "policies": asdict(rules.policies),
+        **({"shard_in_key": rules.shard_in_key} if rules.to is not None else {}),
+        **_later_options(source.options, source.options.KEEPS_GOLD),
+    }
+
+
+def typing_facts(source: SourceSettings, rules: TableRules) -> dict[str, object]:
+    """Give what decides of which type a column is that no statement declared."""
+    return {
+        "format": source.format,
+        "system": source.source_system,
+        **_first_options(source.options),
+        **_later_options(source.options, source.options.KEEPS_TYPES),
+        "types": {name: str(kind) for name, kind in rules.types.items()},
+        "zero_date": rules.zero_date,
+        **({"far_date": rules.far_date} if rules.far_date != "reject" else {}),
+    }
+
+
+def digest(facts: Mapping[str, object]) -> str:
+    """Give 16 hexadecimal digits that differ where facts do."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _first_options(options: FormatOptions) -> dict[str, object]:
+    dump = options.model_dump(mode="json")
+    groups = {
+        group: [dump.get(name, default) for name, default in defaults.items()]
+        for group, defaults in _FIRST_OPTIONS.items()
+    }
+    return {**groups, "canal_dialect": dump.get("canal_dialect", [])}
+
+
+def _later_options(options: FormatOptions, exempt: Collection[str]) -> dict[str, object]:
+    first = {"canal_dialect", *(name for group in _FIRST_OPTIONS.values() for name in group)}
+    changed = options.model_dump(mode="json", exclude_defaults=True)
+    return {name: value for name, value in changed.items() if name not in first and name not in exempt}
