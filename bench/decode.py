@@ -40,7 +40,7 @@ from retable.formats.context import DecodeContext
 from retable.formats.registry import FORMATS, decode_message
 from retable.land.bronze import to_batches
 from retable.land.objects.files import list_objects
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.lake.catalog import open_lake
 from retable.ledger.lake.data_files import replace_files
 from retable.ledger.windows.recording import record_windows
@@ -153,7 +153,7 @@ class Contest:
         until = datetime(2026, 3, 1, 7, tzinfo=UTC)
         record_windows(self._lake, self._source, lambda: list_objects(self._source), until, NOW)
         for window in (CLEAN, SPOILED):
-            land(spark, self._lake, self._source, window, "bench", NOW)
+            land_window(spark, self._lake, self._source, window, "bench", NOW)
 
     def ours(self, window: str) -> float:
         seconds = charged(lambda: decode(self._spark, self._lake, self._source, window, "bench", NOW))

@@ -25,7 +25,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from bench.replay.measure import megabytes, note, processor_seconds, ratio, seconds, show, table_bytes, timed
 from retable.land.due import look
 from retable.land.kafka.messages import split_ranges
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.lake.tables import BRONZE
 from retable.ledger.windows.recording import record_windows
@@ -146,7 +146,7 @@ class Contest:
         window = self._record(lake, settings)
         lake.ensure("bronze.bench")
         source = settings.source("bench")
-        self.ours.take(lambda: land(spark, lake, source, window.name, "bench", datetime.now(UTC)))
+        self.ours.take(lambda: land_window(spark, lake, source, window.name, "bench", datetime.now(UTC)))
         self.ours.bytes = table_bytes(spark, "lake.bronze.bench")
         plain = self._folder / "plain"
         self.floor.take(partial(self._plainly, spark, window, plain))

@@ -14,7 +14,7 @@ from retable.session import build_session
 from retable.settings.load import load_settings
 from retable.upkeep.look import choose, places
 from retable.upkeep.report import check_damaged
-from retable.upkeep.spark import keep
+from retable.upkeep.spark import upkeep
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Compaction, expiry and orphan files.")
@@ -25,6 +25,6 @@ if __name__ == "__main__":
     hold_lifeline()
     with exiting(), counted(open_lake(settings := load_settings(args.settings))) as lake:
         spark = build_session(settings, "retable upkeep")
-        kept = keep(spark, lake, choose(places(lake), args.tables), args.run_id, lambda: datetime.now(UTC))
+        kept = upkeep(spark, lake, choose(places(lake), args.tables), args.run_id, lambda: datetime.now(UTC))
         sys.stdout.write(json.dumps([asdict(each) for each in kept]) + "\n")
         check_damaged(kept)

@@ -2,8 +2,8 @@
 
 from retable.decode.spark import decode
 from retable.job import run_stages
-from retable.land.spark import record_and_land
+from retable.land.spark import land
 from retable.replay.spark import replay
 
 if __name__ == "__main__":
-    run_stages("window", [record_and_land, decode, replay])
+    run_stages("window", [land, decode, replay])

@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from bench.replay.measure import processor_seconds
 from retable.decode.spark import decode
 from retable.land.objects.files import list_objects
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.rows import StageReport
 from retable.ledger.windows.recording import record_windows
@@ -97,7 +97,7 @@ class Feed:
         self._write(messages, count, hour)
         now = record_windows(self.lake, self.source, lambda: list_objects(self.source), hour + HOUR, NOW)
         window = now[-1].name
-        for stage, act in (("land", land), ("decode", decode)):
+        for stage, act in (("land", land_window), ("decode", decode)):
             with self._timed(stage):
                 report = act(self.spark, self.lake, self.source, window, "bench", NOW)
         if report.counts["decoded"] != count:

@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from retable.ddl.assignment import storer
+from retable.ddl.registry import storer
 
 
 @pytest.mark.parametrize(

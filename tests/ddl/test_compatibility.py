@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from retable.ddl.compatibility import keeps_values
+from retable.ddl.registry import keeps_values
 
 
 @pytest.mark.parametrize(

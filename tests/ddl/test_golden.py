@@ -12,7 +12,7 @@ from typing import NamedTuple, assert_never
 
 import pytest
 
-from retable.ddl.registry import DIALECTS, parse_statement
+from retable.ddl.registry import PARSERS, parse_statement
 from retable.model.event import TableName
 from retable.model.schema import ColumnSpec
 from retable.model.schema_change import (
@@ -148,7 +148,7 @@ def render(change: SchemaChange) -> str:
 
 
 def test_every_dialect_has_enough_golden_pairs() -> None:
-    for dialect in DIALECTS:
+    for dialect in PARSERS:
         file = ALIASES.get(dialect, dialect)
         pairs = list(read_pairs(GOLDEN / f"{file}.sql"))
         assert len(pairs) >= FEWEST_PAIRS[file], f"{dialect} has {len(pairs)} pairs"

@@ -6,7 +6,7 @@ from types import FrameType
 
 import pytest
 
-from retable.ddl.registry import DIALECTS, parse_statement
+from retable.ddl.registry import PARSERS, parse_statement
 from retable.errors import TableError
 
 LITTLE, MUCH = 150, 600
@@ -61,7 +61,7 @@ def steps(dialect: str, text: str) -> int:
     return count
 
 
-@pytest.mark.parametrize("dialect", sorted(DIALECTS))
+@pytest.mark.parametrize("dialect", sorted(PARSERS))
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 def test_four_times_the_text_takes_four_times_the_steps(dialect: str, shape) -> None:
     little, much = steps(dialect, shape(LITTLE)), steps(dialect, shape(MUCH))

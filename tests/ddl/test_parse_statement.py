@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retable.ddl.registry import DIALECTS, describe, parse_statement
+from retable.ddl.registry import PARSERS, describe, parse_statement
 from retable.ddl.statement import LONGEST_STATEMENT
 from retable.errors import SettingsError
 from retable.model.event import TableName
@@ -29,8 +29,8 @@ def golden_statements(dialect: str) -> list[str]:
     return [line.replace("⏎", "\n") for line in lines if line and not line.startswith(("---", "-- =>"))]
 
 
-SPOKEN = ("mysql", "oracle", "sqlserver")
-STATEMENTS = {dialect: golden_statements(dialect) for dialect in SPOKEN}
+GRAMMARS = ("mysql", "oracle", "sqlserver")
+STATEMENTS = {dialect: golden_statements(dialect) for dialect in GRAMMARS}
 PIECES = [
     *(
         "(",
@@ -81,7 +81,7 @@ def parse(statement: str, dialect: str = "mysql") -> tuple[SchemaChange, ...]:
 @st.composite
 def mutated_statements(draw: st.DrawFn) -> str:
     """A statement of any of the dialects with something cut out, doubled or put in."""
-    text = draw(st.sampled_from(STATEMENTS[draw(st.sampled_from(SPOKEN))]))
+    text = draw(st.sampled_from(STATEMENTS[draw(st.sampled_from(GRAMMARS))]))
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(text)))
         end = draw(st.integers(start, min(len(text), start + 12)))
@@ -90,7 +90,7 @@ def mutated_statements(draw: st.DrawFn) -> str:
 
 
 any_text = st.one_of(st.text(), st.lists(st.sampled_from(PIECES)).map(" ".join), mutated_statements())
-any_dialect = st.sampled_from(SPOKEN)
+any_dialect = st.sampled_from(GRAMMARS)
 
 
 @given(any_text, any_dialect, st.sampled_from([None, "dbo"]))
@@ -119,7 +119,7 @@ def without_quotes(dialect: str) -> list[tuple[str, str]]:
     return [(dialect, text) for text in texts]
 
 
-@given(st.sampled_from([pair for dialect in SPOKEN for pair in without_quotes(dialect)]))
+@given(st.sampled_from([pair for dialect in GRAMMARS for pair in without_quotes(dialect)]))
 @settings(max_examples=300)
 def test_comments_between_words_change_nothing(pair: tuple[str, str]) -> None:
     """Where the statement is understood; a reason shows the text as it stands."""
@@ -171,7 +171,7 @@ NASTY = {
 
 
 @pytest.mark.parametrize("text", NASTY.values(), ids=NASTY.keys())
-@pytest.mark.parametrize("dialect", SPOKEN)
+@pytest.mark.parametrize("dialect", GRAMMARS)
 def test_nasty_texts_are_answered(dialect: str, text: str) -> None:
     """A reader that looks back over all of a text for each of its pieces would not come to an end here."""
     assert parse(text, dialect)
@@ -202,7 +202,7 @@ def test_an_unknown_dialect_is_an_error_of_the_settings_that_names_the_known_one
 
 
 def test_mariadb_reads_as_mysql_and_case_is_no_matter() -> None:
-    assert {"mysql", "mariadb"} <= DIALECTS.keys()
+    assert {"mysql", "mariadb"} <= PARSERS.keys()
     for dialect in ("mysql", "mariadb", "MySQL", "MARIADB"):
         assert parse_statement(dialect, "DROP TABLE t", "shop", None, "t") == parse("DROP TABLE t")
 

@@ -12,8 +12,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from retable.ddl.registry import parse_statement
-from retable.ddl.types import gold_type
+from retable.ddl.registry import gold_type, parse_statement
 from retable.model.schema_change import (
     AddColumn,
     ChangeColumn,

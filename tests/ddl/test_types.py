@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retable.ddl.types import gold_type
+from retable.ddl.registry import gold_type
 
 TYPES = """
 tinyint                        int

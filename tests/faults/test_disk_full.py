@@ -12,7 +12,7 @@ import pytest
 from faults.uninterrupted import NOW, Uninterrupted, assert_balanced, gold, left_behind, prepare, record_all, rows
 from retable.decode.spark import decode
 from retable.errors import EnvironmentFault
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.lake.catalog import open_lake
 from retable.replay.spark import replay
 from retable.session import build_session
@@ -58,7 +58,7 @@ def test_a_full_disk_stops_every_stage_with_its_remedy_and_then_gold_is_the_same
     record_all(lake)
     for checkpoint in ("cp0_preload", "cp1_dml"):
         window, before = uninterrupted.windows[checkpoint], rows(lake)
-        for stage in (land, decode, replay):
+        for stage in (land_window, decode, replay):
             with full(disk, catalog, 0), pytest.raises(EnvironmentFault, match="space"):
                 stage(session, lake, source, window, "no room", NOW)
             with full(disk, catalog, LITTLE), suppress(EnvironmentFault):

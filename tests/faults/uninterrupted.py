@@ -14,7 +14,7 @@ from retable.decode.spark import decode
 from retable.gold.read import list_gold, read_rows
 from retable.gold.render import json_rows
 from retable.land.objects.files import list_objects
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_cuts, read_ledger, read_tables, scan
 from retable.ledger.windows.recording import record_windows
@@ -77,7 +77,7 @@ def replay_uninterrupted(folder: Path) -> Uninterrupted:
     session = build_session(settings, "retable tests")
     whole = Uninterrupted(folder, dict(zip(REPLAYED, record_all(lake), strict=True)))
     for window in whole.windows.values():
-        land(session, lake, source, window, "whole", NOW)
+        land_window(session, lake, source, window, "whole", NOW)
         decode(session, lake, source, window, "whole", NOW)
     for checkpoint, window in whole.windows.items():
         copy_lake(folder, folder / checkpoint)

@@ -10,7 +10,7 @@ import pytest
 from formats.debezium_messages import DEBEZIUM, column, message, payload, text_of, with_schema
 from formats.events import CANAL, STREAMX, canal, options_of, raw, streamx
 from formats.test_values import as_value, gold_type
-from retable.ddl.types import gold_type as source_type
+from retable.ddl.registry import gold_type as source_type
 from retable.decode.silver import key_hashes
 from retable.errors import BadValue, MessageError, ZeroDate
 from retable.formats.context import DecodeContext

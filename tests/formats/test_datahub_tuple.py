@@ -19,7 +19,7 @@ from laws.world import World, make_settings
 from retable.decode.context import context_of
 from retable.errors import BadValue, Blocked, InvalidSetting, Malformed, MessageError, UnknownOperation
 from retable.formats.context import DecodeContext
-from retable.formats.datahub_tuple import DataHubTupleOptions, TupleType
+from retable.formats.datahub.tuple import DataHubTupleOptions, TupleType
 from retable.formats.image_text import read_image
 from retable.formats.reading import Value, ValueRules, value_reader
 from retable.formats.registry import decode_message, find_format

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from formats.debezium_messages import CAPTURES, DEBEZIUM, capture
-from retable.ddl.types import gold_type
+from retable.ddl.registry import gold_type
 from retable.errors import RetableError
 from retable.formats.image_text import read_image
 from retable.formats.reading import Value, ValueRules, default_reader, value_reader

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from formats.mutating import Pairs, Seed, changed_messages, in_other_style, read
 from laws.drawing import EXAMPLES, PHASES, SAME
-from retable.ddl.types import gold_type
+from retable.ddl.registry import gold_type
 from retable.decode.evidence import grade_of
 from retable.decode.silver import events_to_batch, rows_to_events
 from retable.errors import BadValue, MessageError, ZeroDate

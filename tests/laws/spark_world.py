@@ -16,7 +16,7 @@ from retable.gold.read import gold_states, list_gold, read_rows
 from retable.gold.render import json_rows
 from retable.gold.state import GoldState
 from retable.land.objects.files import list_objects
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.windows.recording import record_windows
 from retable.model.message import RawMessage
@@ -59,7 +59,7 @@ class SparkWorld:
         text = "".join(f"{_line(message)}\n" for message in messages)
         (self.folder / "landing" / f"shop-{hour:%Y-%m-%dT%H}.jsonl").write_text(text, encoding="utf-8")
         window = record_windows(self.lake, self.source, lambda: list_objects(self.source), hour + HOUR / 2, NOW)[-1]
-        land(self.session, self.lake, self.source, window.name, "run", NOW)
+        land_window(self.session, self.lake, self.source, window.name, "run", NOW)
         decode(self.session, self.lake, self.source, window.name, "run", NOW)
         self.names.append(window.name)
         return window.name

@@ -14,7 +14,7 @@ import pytest
 from formats.events import canal
 from laws.story import Story
 from laws.world import Gold, World, make_settings
-from retable.ddl.types import gold_type
+from retable.ddl.registry import gold_type
 from retable.decode.context import context_of
 from retable.fold.casts import Inexact, caster
 from retable.formats.reading import ValueRules

@@ -17,7 +17,7 @@ from onboard.schemas import shops_dump
 from onboard.test_baseline import copied
 from retable.decode.spark import decode
 from retable.land.objects.source import objects_of
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.read import read_baselines
 from retable.ledger.windows.recording import record_windows
 from retable.ledger.write import append_rows
@@ -58,7 +58,7 @@ def test_a_copy_that_broke_off_is_gone_on_with_and_gold_is_the_source(spark: Spa
     lines = "".join(f"{record.line()}\n" for record in records)
     (tmp_path / "lake" / "landing" / "shop-2026-03-01T00.jsonl").write_text(lines, encoding="utf-8")
     due = record_windows(world.lake, world.source, objects_of(world.source).list, FIRST + HOUR, NOW)
-    land(world.session, world.lake, world.source, due[-1].name, "run", NOW)
+    land_window(world.session, world.lake, world.source, due[-1].name, "run", NOW)
     decode(world.session, world.lake, world.source, due[-1].name, "run", NOW)
     world.replay(due[-1].name)
 

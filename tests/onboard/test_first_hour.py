@@ -12,7 +12,7 @@ from laws.world import FIRST, HOUR, NOW
 from onboard.schemas import shop, shops_dump
 from retable.decode.spark import decode
 from retable.land.objects.files import list_objects
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.windows.recording import record_windows
 from retable.ledger.write import append_rows
 from retable.model.sequence import LOWEST
@@ -52,7 +52,7 @@ def test_eight_hundred_tables_come_out_of_a_dump_and_their_first_hour_is_right(
     (tmp_path / "lake" / "landing" / "shop-2026-03-01T00.jsonl").write_text(lines, encoding="utf-8")
     due = record_windows(world.lake, world.source, lambda: list_objects(world.source), FIRST + HOUR, NOW)
     window = due[-1]
-    land(world.session, world.lake, world.source, window.name, "run", NOW)
+    land_window(world.session, world.lake, world.source, window.name, "run", NOW)
     decode(world.session, world.lake, world.source, window.name, "run", NOW)
     assert world.replay(window.name)
     gold = world.gold()

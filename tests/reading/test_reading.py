@@ -16,7 +16,7 @@ from retable.decode.spark import decode
 from retable.gold.names import gold_column
 from retable.gold.read import list_gold, snapshot_of_cut
 from retable.land.objects.files import list_objects
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.lake.catalog import open_lake
 from retable.ledger.windows.recording import record_windows
 from retable.replay.spark import replay
@@ -111,7 +111,7 @@ def shop(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: 
     source = settings.source("erp")
     record_windows(place.lake, source, lambda: list_objects(source), datetime(2026, 3, 1, 7, tzinfo=UTC), NOW)
     for window in (W5, W6):
-        for stage in (land, decode, replay):
+        for stage in (land_window, decode, replay):
             stage(place.spark, place.lake, source, window, "run", NOW)
     return place
 

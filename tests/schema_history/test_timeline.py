@@ -2,9 +2,7 @@
 
 from functools import partial
 
-from retable.ddl.compatibility import keeps_values
-from retable.ddl.registry import describe, parse_statement
-from retable.ddl.types import gold_type
+from retable.ddl.registry import describe, gold_type, keeps_values, parse_statement
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence

@@ -11,7 +11,7 @@ from datetime import datetime
 from retable.decode.spark import decode
 from retable.errors import RetableError
 from retable.exit_codes import exit_code
-from retable.land.spark import record_and_land
+from retable.land.spark import land
 from retable.ledger.lake.catalog import open_lake
 from retable.ledger.lake.error_translation import spark_explained
 from retable.ledger.rows import StageReport
@@ -19,7 +19,7 @@ from retable.replay.spark import replay
 from retable.session import build_session
 from retable.settings.load import load_settings
 
-STAGES: dict[str, Callable[..., StageReport]] = {"land": record_and_land, "decode": decode, "replay": replay}
+STAGES: dict[str, Callable[..., StageReport]] = {"land": land, "decode": decode, "replay": replay}
 
 
 def run(stage: str, settings: str, window: str, run: str, now: str) -> tuple[int, str]:

@@ -98,10 +98,10 @@ class LakeShop:
 
     def run_stage(self, spark: "SparkSession", stage: str, window: str, run: str) -> None:
         from retable.decode.spark import decode
-        from retable.land.spark import land
+        from retable.land.spark import land_window
         from retable.replay.spark import replay
 
-        act = {"land": land, "decode": decode, "replay": replay}[stage]
+        act = {"land": land_window, "decode": decode, "replay": replay}[stage]
         act(spark, self.lake, self.settings.source("shop"), window, f"{run}-{stage}", NOW)
 
     def differences(self) -> dict[str, list[str]]:

@@ -9,8 +9,7 @@ from random import Random
 
 import pymysql
 
-from retable.ddl.registry import parse_statement
-from retable.ddl.types import gold_type
+from retable.ddl.registry import gold_type, parse_statement
 from retable.errors import RetableError
 from retable.fold.cells import default_of
 from retable.formats.reading import ValueRules

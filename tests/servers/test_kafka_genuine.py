@@ -17,7 +17,7 @@ from laws.spark_world import SparkWorld
 from retable.decode.context import context_of
 from retable.formats.registry import decode_message
 from retable.land.due import look
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_ledger
 from retable.ledger.windows.recording import record_windows
@@ -104,7 +104,7 @@ class KafkaWorld(SparkWorld):
         source, end = self.settings.source("shop"), self.first + (len(self.names) + 1) * HOUR
         now = end + timedelta(minutes=2)
         name = record_windows(self.lake, source, lambda: look(source, now), end, now)[-1].name
-        report = land(self.session, self.lake, source, name, "run", now)
+        report = land_window(self.session, self.lake, source, name, "run", now)
         assert (report.counts["landed"], report.counts["holes"]) == (len(messages), 0)
         self.decode(name, now)
         self.names.append(name)

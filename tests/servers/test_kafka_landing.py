@@ -19,7 +19,7 @@ from lakes import SettingsWriter
 from retable.errors import NotFound, PositionsLost
 from retable.land.due import look, record_due
 from retable.land.landing import open_landing
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.lake.catalog import open_lake
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import StageReport
@@ -57,7 +57,7 @@ class Erp:
         record_windows(self.lake, self.source, lambda: look(self.source, now), now - timedelta(minutes=2), now)
 
     def land(self, window: str) -> StageReport:
-        return land(self.spark, self.lake, self.source, window, "run", DAY)
+        return land_window(self.spark, self.lake, self.source, window, "run", DAY)
 
     def landed(self, window: str) -> list[tuple[int, int]]:
         rows = self.spark.table("lake.bronze.erp").where(f"window = '{window}'").select("partition", "offset")

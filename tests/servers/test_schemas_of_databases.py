@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from onboard.schemas import genuine
-from retable.ddl.types import gold_type
+from retable.ddl.registry import gold_type
 from retable.errors import ConflictError
 from retable.model.event import TableName
 from retable.onboard.schema.databases import read_database

@@ -19,13 +19,13 @@ from pathlib import Path
 from retable.settings.load import load_settings
 from retable.decode.spark import decode
 from retable.replay.spark import replay
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.lake.catalog import open_lake
 from retable.session import build_session
 settings = load_settings(Path(sys.argv[1]))
 lake, source, now = open_lake(settings), settings.source("shop"), datetime.now(UTC)
 spark = build_session(settings, "secrets")
-for stage in (land, decode, replay):
+for stage in (land_window, decode, replay):
     stage(spark, lake, source, sys.argv[2], "run", now)
 spark.sql("SET").show(1000, False)
 spark.table("lake.bronze.shop").explain("extended")

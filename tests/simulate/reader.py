@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
-from retable.ddl.registry import parse_statement
-from retable.ddl.types import gold_type
+from retable.ddl.registry import gold_type, parse_statement
 from retable.formats.image_text import read_image
 from retable.formats.reading import Value, ValueRules, default_reader, value_reader
 from retable.formats.registry import find_format

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retable.ddl.types import gold_type
+from retable.ddl.registry import gold_type
 from retable.gold.render import json_rows
 from retable.gold.rows import to_column
 from retable.simulate.columns import Column, ColumnType, Value

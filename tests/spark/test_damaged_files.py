@@ -12,7 +12,7 @@ from lakes import FreshLake, SettingsWriter
 from retable.decode.spark import decode
 from retable.errors import DamagedFile
 from retable.land.objects.files import list_objects
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.lake.error_translation import spark_explained
 from retable.ledger.windows.recording import record_windows
 from retable.settings.load import Settings
@@ -48,7 +48,7 @@ def landed(write_settings: SettingsWriter, lake_on_spark: Callable[[Settings], F
     (folder / "2026-03-01T05.jsonl").write_text("\n".join(rows), encoding="utf-8")
     source = world.settings.source("erp")
     record_windows(world.lake, source, lambda: list_objects(source), NOW, NOW)
-    land(world.spark, world.lake, source, WINDOW, "run-1", NOW)
+    land_window(world.spark, world.lake, source, WINDOW, "run-1", NOW)
     return world
 
 

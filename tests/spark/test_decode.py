@@ -16,7 +16,7 @@ from retable.decode.spark import decode
 from retable.errors import NotReady, Unbalanced
 from retable.formats.canal import json as canal_json
 from retable.land.objects.files import list_objects
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.read import read_evidence, read_ledger
 from retable.ledger.rows import EvidenceRow, StageReport
 from retable.ledger.windows.recording import record_windows
@@ -55,7 +55,7 @@ class Erp:
         record_windows(self.lake, self.source, lambda: list_objects(self.source), until, NOW)
 
     def land(self, window: str) -> None:
-        land(self.spark, self.lake, self.source, window, "run-1", NOW)
+        land_window(self.spark, self.lake, self.source, window, "run-1", NOW)
 
     def decode(self, window: str, run_id: str = "run-2", now: datetime = NOW) -> StageReport:
         return decode(self.spark, self.lake, self.source, window, run_id, now)

@@ -15,7 +15,7 @@ from retable.decode.spark import decode
 from retable.gold.read import list_gold, read_rows
 from retable.gold.render import json_rows
 from retable.land.objects.files import list_objects
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_ledger
 from retable.ledger.windows.recording import record_windows
@@ -69,7 +69,7 @@ def prepare(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Ca
         last = datetime.strptime(windows[-1], "%Y%m%dT%H%MZ").replace(tzinfo=UTC, minute=1)
         record_windows(lake, source, lambda: list_objects(source), last, NOW)
         for window in windows:
-            land(session, lake, source, window, "test", NOW)
+            land_window(session, lake, source, window, "test", NOW)
             decode(session, lake, source, window, "test", NOW)
         return Stream(folder, windows)
 

@@ -12,7 +12,7 @@ from lakes import FreshLake, SettingsWriter
 from retable.errors import EnvironmentFault, PositionsLost
 from retable.land.landing import ObjectsLanding
 from retable.land.objects.files import list_objects
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.read import read_ledger
 from retable.ledger.rows import StageReport
 from retable.ledger.windows.recording import record_windows
@@ -44,7 +44,7 @@ class Erp:
         record_windows(self.lake, self.source, lambda: list_objects(self.source), DAY + timedelta(hours=hour), NOW)
 
     def land(self, window: str) -> StageReport:
-        return land(self.spark, self.lake, self.source, window, "run-1", NOW)
+        return land_window(self.spark, self.lake, self.source, window, "run-1", NOW)
 
     def rows(self) -> list[tuple[object, ...]]:
         bronze = self.spark.table("lake.bronze.erp").drop("headers")

@@ -13,7 +13,7 @@ from laws.world import FIRST, HOUR, NOW
 from retable.decode.spark import decode
 from retable.errors import NotKept
 from retable.gold.read import find_gold
-from retable.land.spark import land
+from retable.land.spark import land_window
 from retable.ledger.read import read_ledger, read_upkeep
 from retable.ledger.retained import kept_from
 from retable.ledger.write import append_rows
@@ -25,7 +25,7 @@ from retable.shadow.plan import check_ask
 from retable.upkeep.look import choose, places
 from retable.upkeep.outlook import look_at_retention
 from retable.upkeep.report import Kept
-from retable.upkeep.spark import keep
+from retable.upkeep.spark import upkeep
 from retable.verify.bronze import against_bronze
 from retable.verify.ledger import against_ledger
 from retable.verify.outlook import look_ahead
@@ -57,9 +57,9 @@ def world(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Spar
     return world
 
 
-def upkeep(world: SparkWorld) -> dict[str, Kept]:
+def keep(world: SparkWorld) -> dict[str, Kept]:
     chosen, now = choose(places(world.lake), ["shop", "ops"]), datetime.now(UTC) + timedelta(minutes=1)
-    return {each.table: each for each in keep(world.session, world.lake, chosen, "upkeep", lambda: now)}
+    return {each.table: each for each in upkeep(world.session, world.lake, chosen, "upkeep", lambda: now)}
 
 
 def rows_of(world: SparkWorld, table: str = TABLE) -> list[dict[str, int]]:
@@ -85,7 +85,7 @@ def test_old_windows_go_and_what_is_needed_stays(world: SparkWorld) -> None:
     retained = look_at_retention(world.lake, world.source, NOW)
     assert retained.cuts["silver"].kept_from == third
     assert f"{third} is not replayed" in (retained.cuts["silver"].because or "")
-    kept = upkeep(world)
+    kept = keep(world)
     assert [each.left for each in kept.values() if each.left] == []
     assert [kept_from(world.lake, layer, "shop") for layer in ("bronze", "silver", "quarantine")] == [third] * 3
     assert (kept["bronze.shop"].done["windows"], kept["bronze.shop"].done["rows"]) == (2, 8)
@@ -100,7 +100,7 @@ def test_old_windows_go_and_what_is_needed_stays(world: SparkWorld) -> None:
     assert [each for each in kinds(world) if each[0] == second] == []
     assert (world.gold(), read_ledger(world.lake, "shop")) == (before, ledger)
     assert {each.table: each.done["rows"] for each in read_upkeep(world.lake)}["silver.shop"] == 4
-    again = upkeep(world)
+    again = keep(world)
     assert not any(again[name].done["windows"] for name in ("bronze.shop", "silver.shop", "quarantine.shop"))
 
 
@@ -111,7 +111,7 @@ def test_what_needs_dropped_windows_is_refused_and_what_does_not_goes_on(world: 
         replay(spark, lake, source, first, "run", NOW)
     with pytest.raises(NotKept, match="cannot be decoded or replayed again"):
         decode(spark, lake, source, first, "run", NOW)
-    assert not land(spark, lake, source, first, "run", NOW).wrote
+    assert not land_window(spark, lake, source, first, "run", NOW).wrote
     with pytest.raises(NotKept, match=f"{TABLE}: it cannot be built anew"):
         rebuild(spark, lake, source, TABLE, "run", NOW)
     before = rows_of(world, BAG)
@@ -145,7 +145,7 @@ def test_a_late_row_behind_the_horizon_holds_its_table_until_somebody_leaves_it_
     assert rows_of(world) == [{"id": 2, "a": 2}, {"id": 3, "a": 3}]
     assert find_gold(world.lake, TABLE)[1].hold is None
     assert against_ledger(world.lake, TABLE).findings == ()
-    kept = upkeep(world)
+    kept = keep(world)
     assert kept["silver.shop"].done["windows"] == 1
     assert kept_from(world.lake, "silver", "shop") > third
     assert rows_of(world) == [{"id": 2, "a": 2}, {"id": 3, "a": 3}]

@@ -20,7 +20,7 @@ from retable.upkeep.look import Place, choose, places
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import Rules
 from retable.upkeep.report import Kept
-from retable.upkeep.spark import keep
+from retable.upkeep.spark import upkeep
 from retable.verify.ledger import against_ledger
 
 pytestmark = pytest.mark.slow
@@ -56,7 +56,7 @@ def keep_all(world: SparkWorld, *names: str, rules: Rules = EAGER, now: datetime
     chosen = choose(places(world.lake), names)
     return {
         each.table: each
-        for each in keep(world.session, world.lake, chosen, "upkeep", lambda: now or later(), rules=rules)
+        for each in upkeep(world.session, world.lake, chosen, "upkeep", lambda: now or later(), rules=rules)
     }
 
 

@@ -37,7 +37,7 @@ class Cursor:
     that no quotes enclose is spelled.
     """
 
-    SPOKEN: ClassVar[str]
+    PARSERS: ClassVar[str]
     DIALECT: ClassVar[str]
     TOKENIZER: ClassVar[type[Tokenizer]]
 
@@ -228,4 +228,4 @@ class Cursor:
     @classmethod
     def _check_gap(cls, gap: str) -> None:
         if gap.strip(_BLANKS):
-            raise UnsupportedChange(f"the statement has a blank that is none in {cls.SPOKEN}: {gap!r}")
+            raise UnsupportedChange(f"the statement has a blank that is none in {cls.PARSERS}: {gap!r}")

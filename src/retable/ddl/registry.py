@@ -1,15 +1,18 @@
-"""The door of this room: one line per dialect."""
+"""The dialects, one line each, and what their statements and types mean."""
 
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import lru_cache
 
-from retable.ddl.mysql.statement import GRAMMAR as MYSQL
-from retable.ddl.oracle.statement import GRAMMAR as ORACLE
-from retable.ddl.sqlserver.statement import GRAMMAR as SQLSERVER
+from retable.ddl.dialect import Dialect
+from retable.ddl.mysql.dialect import MARIADB, MYSQL
+from retable.ddl.oracle.dialect import ORACLE
+from retable.ddl.postgresql.dialect import POSTGRESQL
+from retable.ddl.sqlserver.dialect import SQLSERVER
 from retable.ddl.statement import Context
+from retable.ddl.value_checks import Store
 from retable.errors import InvalidSetting
 from retable.model.event import TableName
+from retable.model.schema import GoldType
 from retable.model.schema_change import (
     AddColumn,
     AddForeignKey,
@@ -31,14 +34,22 @@ from retable.model.schema_change import (
     Unsupported,
 )
 
-Dialect = Callable[[str, Context], tuple[SchemaChange, ...]]
-
-DIALECTS: dict[str, Dialect] = {
-    "mysql": MYSQL.parse,
-    "mariadb": MYSQL.parse,
-    "oracle": ORACLE.parse,
-    "sqlserver": SQLSERVER.parse,
+DIALECTS = {
+    known.name: known
+    for known in (
+        MYSQL,
+        MARIADB,
+        ORACLE,
+        SQLSERVER,
+        POSTGRESQL,
+    )
 }
+PARSERS = {name: known.parse for name, known in DIALECTS.items() if known.parse is not None}
+"""The dialects whose statements are read."""
+DEFAULT = MYSQL.name
+"""What a source speaks of which nothing tells the database."""
+
+_UNKNOWN = Dialect(name="")
 
 _LONG_TEXT = 4096
 
@@ -63,6 +74,40 @@ _KINDS: dict[type[SchemaChange], str] = {
 }
 
 
+def find_dialect(system: str) -> Dialect:
+    """Give a database's dialect; of one that nobody knows neither statements nor types are understood."""
+    return DIALECTS.get(system.lower(), _UNKNOWN)
+
+
+def gold_type(system: str, source_type: str, *, lengths_told: bool = True) -> GoldType | None:
+    """Find the gold type of a column type, as DDL writes it or as a message names it; None: an unknown type.
+
+    `lengths_told` False is for messages that never print lengths (Canal JSON of DTS): there a bare `decimal` may
+    hold any digits and becomes a string, and a bare `bit` a long; in DDL they are `decimal(10,0)` and `bit(1)`.
+    Source: docs/formats.md, types in gold.
+    """
+    return find_dialect(system).gold_type(source_type, lengths_told)
+
+
+def keeps_values(system: str, old: str | None, new: str) -> bool:
+    """Say whether a database keeps every stored value when a column goes from type `old` to `new`.
+
+    Rows that stood before such a change are converted at the source without any event, so a change that can cut
+    digits, fractions of a second or labels must not be replayed as if nothing happened. An unknown `old` is believed.
+    Where nobody knows the database, only a type that stays as it is keeps values.
+    """
+    return old is None or find_dialect(system).keeps_values(old, new)
+
+
+def storer(system: str, source_type: str) -> Store:
+    """Find how values of the gold type that stands for `source_type` are stored in a column of it.
+
+    A fixed length is filled as the database fills it. ValueError for a value that it would cut, round or refuse, and
+    for every value where nobody knows the database or the type.
+    """
+    return find_dialect(system).storer(source_type)
+
+
 def parse_statement(
     dialect: str, statement: str, database: str | None, schema: str | None, table: str | None
 ) -> tuple[SchemaChange, ...]:
@@ -71,7 +116,7 @@ def parse_statement(
     Names that the statement does not qualify are of `database`. The statement's own text decides which tables
     change: `table` (a rename's message carries the new name, several tables' only the first) is held where the
     text cannot be understood. No text raises: what is not understood is Unsupported, the whole statement at once.
-    InvalidSetting for a dialect that is not in DIALECTS. Every replay reads all statements of its source: one text is
+    InvalidSetting for a dialect that is not in PARSERS. Every replay reads all statements of its source: one text is
     parsed once a process.
     """
     parse = _parse if len(statement) > _LONG_TEXT else _remembered
@@ -81,9 +126,9 @@ def parse_statement(
 def _parse(
     dialect: str, statement: str, database: str | None, schema: str | None, table: str | None
 ) -> tuple[SchemaChange, ...]:
-    parse = DIALECTS.get(dialect.lower())
+    parse = PARSERS.get(dialect.lower())
     if parse is None:
-        raise InvalidSetting(f"there is no DDL dialect {dialect!r}; there are {', '.join(sorted(DIALECTS))}")
+        raise InvalidSetting(f"there is no DDL dialect {dialect!r}; there are {', '.join(sorted(PARSERS))}")
     held = TableName(database, schema, table) if database and table else None
     return parse(statement, Context(database, schema, held))
 

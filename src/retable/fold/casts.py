@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
-from retable.ddl.assignment import storer
+from retable.ddl.dialect import ColumnCasts
+from retable.ddl.registry import find_dialect, storer
 from retable.ddl.type_text import read_type_text
 from retable.errors import BadValue, ZeroDate
 from retable.formats.reading import Value, ValueRules, default_reader
@@ -29,21 +30,8 @@ _SPELLED = frozenset({"enum", "set", "time", "json", "uuid", "uniqueidentifier"}
 _LABELLED = frozenset({"enum", "set"})
 _NUMBERS = ("int", "long", "decimal", "float", "double", "boolean")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?\Z")
-_ROUNDING = frozenset({"mysql", "mariadb"})
-"""Databases that round exact numbers half away from zero, in every mode (MySQL's manual, Precision Math)."""
-_SQL_SERVER = "sqlserver"
-_WRITTEN_ONE_WAY = _TEXTS | {"tinyint", "smallint", "int", "integer", "bigint", "decimal", "numeric", "dec", "date"}
-"""What SQL Server makes text of without a style of its own (its manual, CAST and CONVERT)."""
-_NOT_OF_TEXT = {
-    **dict.fromkeys(("mysql", "mariadb"), frozenset({"bit", "year"})),
-    _SQL_SERVER: frozenset({"datetime", "smalldatetime", "binary", "varbinary", "image"}),
-}
-"""What text becomes by another rule than its digits: MySQL's BIT takes its bytes and YEAR makes '0' the year 2000; SQL
-Server reads a DATETIME in the order of the session's language, and NVARCHAR's characters have two bytes."""
 _TICK_MICROS = 10_000
 """SQL Server's DATETIME counts 1/300 s, of which every multiple of this is one in any other type too."""
-_EXACT_DIGITS = 15
-"""So many digits of a double every server writes alike."""
 _MOST_DIGITS = 80
 _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e15
 """Between these MySQL writes a double without an exponent."""
@@ -157,11 +145,12 @@ def _base(source_type: str | None) -> str:
 
 def _converter(fill: Fill, rules: ValueRules) -> Convert:
     old, new, was, becomes = fill.of.type, fill.type, _base(fill.of.source_type), _base(fill.source_type)
+    casts = find_dialect(rules.system).casts
     if new.kind == "string":
-        return _to_text(fill.of, was, becomes, rules.system)
-    if old.kind == "string" and (was not in _TEXTS or becomes in _NOT_OF_TEXT.get(rules.system, ())):
+        return _to_text(fill.of, was, becomes, casts)
+    if old.kind == "string" and (was not in _TEXTS or becomes in casts.not_of_text):
         return _refuse
-    if rules.system == _SQL_SERVER and was == "datetime" and old.kind == new.kind:
+    if was in casts.ticks and old.kind == new.kind:
         return _whole_ticks
     if old.kind == new.kind and old.kind not in _NUMBERS:
         return unchanged
@@ -170,9 +159,9 @@ def _converter(fill: Fill, rules: ValueRules) -> Convert:
             return default_reader(fill.source_type or "", new, rules)
         case "string", kind if kind in _NUMBERS and kind != "boolean":
             return _through(_number_of_text, _fitting(new))
-        case "decimal", "int" | "long" | "decimal" if rules.system in _ROUNDING:
+        case "decimal", "int" | "long" | "decimal" if casts.rounds_half_away:
             return _through(_rounded(new.scale), _fitting(new))
-        case "float" | "double", "decimal" if rules.system == _SQL_SERVER and new.precision > _EXACT_DIGITS:
+        case "float" | "double", "decimal" if new.precision > (casts.double_digits or new.precision):
             return _refuse
         case kind, other if kind in _NUMBERS and other in _NUMBERS:
             return _through(_number, _fitting(new))
@@ -185,13 +174,14 @@ def _converter(fill: Fill, rules: ValueRules) -> Convert:
     return _refuse
 
 
-def _to_text(of: Column, was: str, becomes: str, system: str) -> Convert:
+def _to_text(of: Column, was: str, becomes: str, casts: ColumnCasts) -> Convert:
     """What a text of the source shows; of numbers and times only what all servers write alike."""
     if becomes not in _TEXTS and not (becomes in _LABELLED and was in _TEXTS | _LABELLED) and becomes != was:
         return _refuse
     if was == "bit" or "zerofill" in (of.source_type or "").lower():
         return _refuse
-    if system == _SQL_SERVER and was not in {*_WRITTEN_ONE_WAY, becomes}:
+    plain = casts.plain_text_of
+    if plain is not None and was not in _TEXTS | plain | {becomes}:
         return _refuse
     match of.type.kind:
         case "string":

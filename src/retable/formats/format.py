@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from retable.formats.context import DecodeContext
+from retable.formats.declared_form import declared_form
 from retable.formats.options import FormatOptions
 from retable.model.event import ChangeEvent, Scope, TableName
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType
 from retable.model.schema_change import SchemaChange
-from retable.values.declared_form import declared_form
 from retable.values.encodings import WireForm, told_form
 from retable.values.times import ValueRules
 

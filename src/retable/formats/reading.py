@@ -8,11 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from retable.errors import BadValue
+from retable.formats.declared_form import declared_form
 from retable.formats.image_text import read_image as read_image
 from retable.formats.registry import find_format
 from retable.model.schema import GoldType
 from retable.values.baseline_form import baseline_form, is_baseline
-from retable.values.declared_form import declared_form
 from retable.values.encodings import (
     Bits,
     ClockTicks,

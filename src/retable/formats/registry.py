@@ -3,9 +3,11 @@
 import difflib
 
 from retable.errors import Blocked, InvalidSetting, Malformed, TooLarge
-from retable.formats import datahub_blob, datahub_tuple, lindorm_debezium, shareplex_json
+from retable.formats import lindorm_debezium, shareplex_json
 from retable.formats.canal import json as canal_json
 from retable.formats.context import DecodeContext
+from retable.formats.datahub import blob as datahub_blob
+from retable.formats.datahub import tuple as datahub_tuple
 from retable.formats.debezium import json as debezium_json
 from retable.formats.dts import avro as dts_avro
 from retable.formats.format import Format

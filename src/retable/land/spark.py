@@ -36,7 +36,7 @@ from retable.settings.sources import FilesSource, Source
 _TASKS_PER_CORE = 4
 
 
-def land(
+def land_window(
     spark: SparkSession,
     lake: Lake,
     source: Source,
@@ -77,12 +77,10 @@ def land(
     return StageReport(source.name, window, "land", counts, wrote=written, seconds=seconds)
 
 
-def record_and_land(
-    spark: SparkSession, lake: Lake, source: Source, window: str, run_id: str, now: datetime
-) -> StageReport:
+def land(spark: SparkSession, lake: Lake, source: Source, window: str, run_id: str, now: datetime) -> StageReport:
     """Record the windows that are due up to this one, then land it."""
     record_due(lake, source, window, now)
-    return land(spark, lake, source, window, run_id, now)
+    return land_window(spark, lake, source, window, run_id, now)
 
 
 class _ByShare(AccumulatorParam[dict[int, dict[str, int]]]):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from retable.ddl.registry import DIALECTS, parse_statement
+from retable.ddl.registry import PARSERS, parse_statement
 from retable.errors import InvalidSetting
 from retable.gold.damage import LOST, METADATA
 from retable.gold.state import GoldState
@@ -130,8 +130,8 @@ def fitting_ways(hold: Hold) -> tuple[Way, ...]:
 
 
 def _meaning(text: str, table: TableName, dialect: str) -> str:
-    if dialect not in DIALECTS:
-        raise InvalidSetting(f"statements of {dialect!r} are not read; there are {', '.join(sorted(DIALECTS))}")
+    if dialect not in PARSERS:
+        raise InvalidSetting(f"statements of {dialect!r} are not read; there are {', '.join(sorted(PARSERS))}")
     changes = parse_statement(dialect, text, table.database, table.schema, table.table)
     for change in changes:
         if isinstance(change, Unsupported):

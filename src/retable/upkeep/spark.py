@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def keep(
+def upkeep(
     spark: "SparkSession",
     lake: Lake,
     chosen: Sequence[Place],

@@ -236,11 +236,11 @@ def _has_cut_lines(lake: Lake, source: Source, window: str) -> bool:
 
 def _land_anew(lake: Lake, source: Source, window: str, spark: Any) -> list[StageReport]:
     # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
-    from retable.land.spark import land
+    from retable.land.spark import land_window
 
     this = new_run()
     try:
-        return [land(spark, lake, source, window, this.id, this.now, anew=True)]
+        return [land_window(spark, lake, source, window, this.id, this.now, anew=True)]
     except PositionsLost as lost:
         say(f"the lines that landing cut stay as they are: {lost.message}")
         return []

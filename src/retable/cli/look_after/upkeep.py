@@ -138,6 +138,6 @@ def _heading(name: str) -> str:
 
 def _door() -> Callable[..., list[Kept]]:
     # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
-    from retable.upkeep.spark import keep
+    from retable.upkeep.spark import upkeep as upkeep_stage
 
-    return keep
+    return upkeep_stage

@@ -184,7 +184,7 @@ def run_window(
 def _doors(step: Callable[[str], None], checks: bool) -> dict[Stage, Callable[..., StageReport]]:
     # The rooms' doors to Spark load PySpark, as above.
     from retable.decode.spark import decode as decode_window
-    from retable.land.spark import land as land_window
+    from retable.land.spark import land_window
     from retable.replay.spark import replay as replay_window
 
     return {

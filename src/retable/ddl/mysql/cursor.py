@@ -18,7 +18,7 @@ class _Tokenizer(MySQL.Tokenizer):
 class Cursor(_Cursor):
     """Reads a statement whose comments are gone. Double quotes may be a name's: under ANSI_QUOTES they are."""
 
-    SPOKEN = "MySQL"
+    PARSERS = "MySQL"
     DIALECT = "mysql"
     TOKENIZER: ClassVar[type[Tokenizer]] = _Tokenizer
 

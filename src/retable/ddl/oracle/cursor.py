@@ -18,7 +18,7 @@ class _Tokenizer(Oracle.Tokenizer):
 class Cursor(_Cursor):
     """Reads a statement whose comments are gone; a name without quotes is in upper case."""
 
-    SPOKEN = "Oracle"
+    PARSERS = "Oracle"
     DIALECT = "oracle"
     TOKENIZER: ClassVar[type[Tokenizer]] = _Tokenizer
 

@@ -20,7 +20,7 @@ class _Tokenizer(TSQL.Tokenizer):
 class Cursor(_Cursor):
     """Reads a statement whose comments are gone; names keep their case. Double quotes are a name's."""
 
-    SPOKEN = "SQL Server"
+    PARSERS = "SQL Server"
     DIALECT = "tsql"
     TOKENIZER: ClassVar[type[Tokenizer]] = _Tokenizer
 

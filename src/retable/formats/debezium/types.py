@@ -11,9 +11,9 @@ from retable.formats.debezium.options import DebeziumOptions
 from retable.formats.debezium.oracle import oracle_form
 from retable.formats.debezium.postgresql import postgresql_form
 from retable.formats.debezium.schema import BITS, DECIMAL, LABELS, NUMERIC
+from retable.formats.declared_form import declared_form
 from retable.model.schema import GoldType
 from retable.model.source_types import gold_of_bits
-from retable.values.declared_form import declared_form
 from retable.values.encodings import (
     Base64,
     Bits,

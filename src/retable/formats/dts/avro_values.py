@@ -11,9 +11,9 @@ from math import isfinite
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from retable.formats.declared_form import declared_form
 from retable.formats.dts.charsets import decode_text
 from retable.model.schema import GoldType
-from retable.values.declared_form import declared_form
 from retable.values.encodings import (
     Base64,
     ClockTicks,

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import sqlalchemy as sa
 
-from retable.ddl.types import gold_type
+from retable.ddl.registry import gold_type
 from retable.errors import InvalidSetting, NotFound
 from retable.model.event import TableName
 from retable.model.schema import ColumnSpec, GoldType

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from retable.ddl.types import gold_type
+from retable.ddl.registry import find_dialect, gold_type
 from retable.gold.state import GoldState
 from retable.model.schema import GoldType
 from retable.replay.inputs.imports import Import
@@ -29,7 +29,7 @@ def spelling_of(source_type: str | None, gold: GoldType | None, system: str) -> 
     if gold.kind in ("int", "long"):
         return "digits" if word in _DIGITS and "zerofill" not in source_type.lower() else None
     if gold.kind == "string":
-        return "text" if word in _TEXT or (word == "uuid" and system == "postgresql") else None
+        return "text" if word in _TEXT or word in find_dialect(system).spelled_alike else None
     return None
 
 

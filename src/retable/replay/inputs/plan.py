@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property, partial
 
+from retable.ddl.registry import find_dialect
 from retable.fold.fold import Bounds
 from retable.fold.images import strange_columns
 from retable.gold.names import gold_table
@@ -120,8 +121,7 @@ class Tables:
 
     def references(self) -> list[Reference]:
         """The foreign keys by which the source changes rows without an event; other databases than these log it."""
-        silent = self.rules.system in ("mysql", "mariadb")
-        return trace_references(self._statements) if silent else []
+        return trace_references(self._statements) if find_dialect(self.rules.system).cascades_silently else []
 
     def is_declared_only(self, history: TableHistory) -> bool:
         """Whether all that begins a table is the statement of a snapshot, which captures not all that it declares."""

@@ -4,9 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from retable.ddl.compatibility import keeps_values
-from retable.ddl.registry import DIALECTS, describe, parse_statement
-from retable.ddl.types import gold_type
+from retable.ddl.registry import PARSERS, describe, gold_type, keeps_values, parse_statement
 from retable.errors import InvalidSetting, KeyUnknown, NameClash
 from retable.fold.fold import Bounds
 from retable.fold.images import key_columns
@@ -83,7 +81,7 @@ class Rules:
         return self.settings.rules(table).policies
 
     def _read(self, text: str, table: TableName) -> tuple[SchemaChange, ...]:
-        if self.system not in DIALECTS:
+        if self.system not in PARSERS:
             return (Unsupported(table, f"statements of {self.system!r} are not read"),)
         return parse_statement(self.system, text, table.database, table.schema, table.table)
 

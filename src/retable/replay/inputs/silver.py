@@ -20,7 +20,7 @@ from pyiceberg.expressions import (
 )
 from pyiceberg.expressions.literals import literal
 
-from retable.ddl.registry import DIALECTS, parse_statement
+from retable.ddl.registry import DEFAULT, PARSERS, parse_statement
 from retable.formats.registry import find_format
 from retable.gold.store import Record
 from retable.ledger.lake.catalog import Lake
@@ -164,11 +164,11 @@ def window_contents(
 def system_of(records: Iterable[Record], setting: str | None) -> str:
     """The database whose dialect a source speaks: what its statements' messages tell, else the setting, else MySQL."""
     told = [cast(str | None, record["source_system"]) for record in records]
-    return next((system.lower() for system in (*told, setting) if _is_known(system)), (setting or "mysql").lower())
+    return next((system.lower() for system in (*told, setting) if _is_known(system)), (setting or DEFAULT).lower())
 
 
 def _is_known(system: str | None) -> TypeGuard[str]:
-    return system is not None and system.lower() in DIALECTS
+    return system is not None and system.lower() in PARSERS
 
 
 def to_statement(record: Record, default_system: str | None, spoken: str | None = None) -> Statement:
@@ -197,11 +197,11 @@ def _read_text(
 ) -> tuple[SchemaChange, ...]:
     database, schema, table = (cast(str | None, record[part]) for part in ("database", "schema", "table"))
     systems = [system for system in (cast(str | None, record["source_system"]), default_system) if system]
-    dialect = next((system.lower() for system in systems or ["mysql"] if _is_known(system)), None)
+    dialect = next((system.lower() for system in systems or [DEFAULT] if _is_known(system)), None)
     if dialect is None:
-        hint = f"if it speaks like one of {', '.join(DIALECTS)}, name that one as `source_system`"
+        hint = f"if it speaks like one of {', '.join(PARSERS)}, name that one as `source_system`"
         return (Unsupported(name, f"statements of {systems[0]!r} are not read yet; {hint}"),)
-    if spoken is not None and DIALECTS.get(spoken) != DIALECTS[dialect]:
+    if spoken is not None and PARSERS.get(spoken) != PARSERS[dialect]:
         return (Unsupported(name, f"the source speaks {spoken} and {dialect}: make two sources of it"),)
     return parse_statement(dialect, text, database, schema, table or None)
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass, field, replace
 from typing import cast
 
+from retable.ddl.registry import DEFAULT
 from retable.gold.store import Halves, Late, Record, RowStore
 from retable.ledger.rows import TableRow
 from retable.model.event import TableName
@@ -63,7 +64,7 @@ class Survey:
         self._system = system
         self._holders: dict[str, str | None] = {}
         self.claims = Claims(past, places)
-        self.rules = Rules(settings, source, system or "mysql", past.rulings, past.imports, past.baselines)
+        self.rules = Rules(settings, source, system or DEFAULT, past.rulings, past.imports, past.baselines)
 
     # --- entrances -----------------------------------------------------------------------------------------------
     def window(self, name: str, sketched: bool = False) -> Seen:

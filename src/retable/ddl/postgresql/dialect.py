@@ -1,0 +1,6 @@
+"""PostgreSQL as a dialect: no log of it carries statements, so that only its types are known."""
+
+from retable.ddl.dialect import Dialect
+from retable.ddl.postgresql.types import gold_type
+
+POSTGRESQL = Dialect(name="postgresql", gold_type=gold_type, spelled_alike=frozenset({"uuid"}))

@@ -1,0 +1,1 @@
+"""Messages of DataHub's topics, as DataWorks writes them."""
