@@ -16,7 +16,7 @@ OBJECT = 3 << 40
 
 
 def read(folder: Path, layout: str, content: bytes, max_message: int = 2000) -> list[RawMessage | None]:
-    erp = {"kind": "files", "format": "x", "path": folder, "layout": layout, "max_message": max_message}
+    erp = {"kind": "files", "format": "canal_json", "path": folder, "layout": layout, "max_message": max_message}
     settings = {"lake": {"catalog": "sqlite:////c.db", "warehouse": "/w"}, "sources": {"erp": erp}}
     source: SourceSettings = Settings.model_validate(settings).source("erp")
     (folder / "a.jsonl").write_bytes(content)
