@@ -56,8 +56,24 @@ class Feed:
     def done(self, hour: int, *stages: Stage, landed: int = 1) -> None:
         """Say in the ledger that these stages of a window are done; without any, that all are."""
         counts = {"landed": landed, "rows": landed, "applied": landed}
-        rest = (counts, {}, {}, None, None, "run", 1.0, 0, DAY + timedelta(hours=hour + 1))
-        append_rows(self.lake, [LedgerRow(self.source, name(hour), each, None, *rest) for each in stages or STAGES])
+        rest = {
+            "counts": counts,
+            "lowest": {},
+            "highest": {},
+            "snapshot_id": None,
+            "identity": None,
+            "run_id": "run",
+            "seconds": 1.0,
+            "bytes": 0,
+            "recorded_at": DAY + timedelta(hours=hour + 1),
+        }
+        append_rows(
+            self.lake,
+            [
+                LedgerRow(source=self.source, window=name(hour), stage=each, table=None, **rest)
+                for each in stages or STAGES
+            ],
+        )
 
     def decoded_anew(self, hour: int) -> None:
         """Write a window of silver as decode does, with one event more."""
@@ -84,13 +100,33 @@ class Feed:
     def replayed_again(self, hour: int, when: datetime) -> None:
         """Say in the ledger that what silver holds for a window now was replayed."""
         content = silver_files(self.lake, self.source, name(hour))[name(hour)]
-        rest = ({"rows": 1, "applied": 1}, {}, {}, None, content, "again", 1.0, 0, when)
-        append_rows(self.lake, [LedgerRow(self.source, name(hour), "replay", None, *rest)])
+        rest = {
+            "counts": {"rows": 1, "applied": 1},
+            "lowest": {},
+            "highest": {},
+            "snapshot_id": None,
+            "identity": content,
+            "run_id": "again",
+            "seconds": 1.0,
+            "bytes": 0,
+            "recorded_at": when,
+        }
+        append_rows(self.lake, [LedgerRow(source=self.source, window=name(hour), stage="replay", table=None, **rest)])
 
     def held(self, hour: int, gold: str, rows: int = 1) -> None:
         """Say in the ledger that a table's rows of a window were held."""
-        rest = ({"rows": rows, "held": rows}, {}, {}, None, None, "run", 1.0, 0, DAY + timedelta(hours=hour + 1))
-        append_rows(self.lake, [LedgerRow(self.source, name(hour), "replay", gold, *rest)])
+        rest = {
+            "counts": {"rows": rows, "held": rows},
+            "lowest": {},
+            "highest": {},
+            "snapshot_id": None,
+            "identity": None,
+            "run_id": "run",
+            "seconds": 1.0,
+            "bytes": 0,
+            "recorded_at": DAY + timedelta(hours=hour + 1),
+        }
+        append_rows(self.lake, [LedgerRow(source=self.source, window=name(hour), stage="replay", table=gold, **rest)])
 
     def proves(
         self,
@@ -103,8 +139,17 @@ class Feed:
         ahead: int = 0,
     ) -> None:
         """Record what a window proves of a partition; stamps are times of the day."""
-        stamps = [text and at(text) for text in (heartbeat, canary, row)]
-        evidence = EvidenceRow(self.source, name(hour), "shop.t", partition, 0, *stamps, ahead, at("23:00"))
+        stamps = {"heartbeat": heartbeat, "canary": canary, "row": row}
+        evidence = EvidenceRow(
+            source=self.source,
+            window=name(hour),
+            topic="shop.t",
+            partition=partition,
+            epoch=0,
+            ahead=ahead,
+            recorded_at=at("23:00"),
+            **{grade: text and at(text) for grade, text in stamps.items()},
+        )
         append_rows(self.lake, [evidence])
 
     def quarantined(self, hour: int, count: int = 1, table: TableName | None = None) -> None:

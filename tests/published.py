@@ -36,7 +36,9 @@ def publish(
     arrays = [to_column([row[at] for row in rows], kind) for at, kind in enumerate(kinds.values())]
     sequences = [{"epoch": 0, "hi": Decimal(number), "lo": 0} for number in range(len(rows))]
     content = pa.Table.from_arrays([*arrays, pa.array(sequences, sequence_type(with_part=False))], names=names)
-    made = GoldState(source, f"{table}@base", table, state, _columns(kinds), keys, hold=hold)
+    made = GoldState(
+        source=source, identity=f"{table}@base", table=table, state=state, columns=_columns(kinds), keys=keys, hold=hold
+    )
     name = gold_table(lake.settings.lake, table)
     lake.catalog.create_namespace_if_not_exists(name.partition(".")[0])
     created = lake.catalog.create_table(name, content.schema, lake.new_location("gold"), properties=to_properties(made))

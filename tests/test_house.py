@@ -70,3 +70,17 @@ def test_contributing_draws_the_floors_that_the_linter_holds() -> None:
     assert drawn is not None
     floors = [re.split(r" {2,}", line)[0] for line in drawn[1].splitlines()]
     assert floors == [re.sub(r"[()]", "", layer) for layer in layers]
+
+
+def test_a_record_of_many_fields_is_built_by_keyword() -> None:
+    assert [name for path in MODULES for name in _positional_records(path)] == []
+
+
+def _positional_records(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.ClassDef):
+            continue
+        fields = [each for each in node.body if isinstance(each, ast.AnnAssign) and "ClassVar" not in ast.unparse(each)]
+        made = next((ast.unparse(each) for each in node.decorator_list if "dataclass" in ast.unparse(each)), None)
+        if made is not None and len(fields) >= 8 and "kw_only=True" not in made:
+            yield f"{path.name}: {node.name}"

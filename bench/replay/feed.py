@@ -69,7 +69,7 @@ class Replayed:
     steps: list[tuple[str, float]]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Feed:
     """One source. `seconds` and `processor` sum what its stages took, `source_bytes` what its messages weigh."""
 
@@ -163,4 +163,4 @@ def open_feeds(folder: Path, *names: str) -> list[Feed]:
     (folder / "retable.toml").write_text(text, encoding="utf-8")
     settings = load_settings(folder / "retable.toml")
     lake, spark = open_lake(settings), build_session(settings, "retable bench")
-    return [Feed(lake, spark, name) for name in names]
+    return [Feed(lake=lake, spark=spark, name=name) for name in names]

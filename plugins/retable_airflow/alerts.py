@@ -41,7 +41,7 @@ _GIVEN = {
 """What a notifier's parameter of this name is given where the settings say nothing of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Alert:
     """What is told of an incident; notifiers find it in their templates as `alert`."""
 
@@ -222,17 +222,17 @@ def _alert(claim: _Claim, now: datetime) -> Alert:
     names = sorted(name.partition("/")[2] or name for name in incident.names)
     late = now - min(incident.names.values())
     return Alert(
-        claim.event,
-        incident.id,
-        incident.source,
-        names,
-        incident.severity,
-        incident.owner,
-        max(0, late // timedelta(seconds=1)),
-        incident.key.partition(":")[0],
-        incident.words,
-        incident.next_step,
-        link,
+        event=claim.event,
+        incident=incident.id,
+        source=incident.source,
+        names=names,
+        severity=incident.severity,
+        owner=incident.owner,
+        late_seconds=max(0, late // timedelta(seconds=1)),
+        cause=incident.key.partition(":")[0],
+        why=incident.words,
+        next_step=incident.next_step,
+        link=link,
     )
 
 

@@ -38,7 +38,20 @@ def feed(write_settings: SettingsWriter, tmp_path: Path) -> Feed:
     for table in ("orders", "items"):
         gold = publish(feed.lake, TableName("shop", None, table), {"id": "int"}, [])
         append_rows(
-            feed.lake, [TableRow("dump", f"shop.{table}@base", gold, "shop", None, table, "live", None, at("06:00"))]
+            feed.lake,
+            [
+                TableRow(
+                    source="dump",
+                    identity=f"shop.{table}@base",
+                    gold=gold,
+                    database="shop",
+                    schema=None,
+                    table=table,
+                    state="live",
+                    hold=None,
+                    recorded_at=at("06:00"),
+                )
+            ],
         )
     return feed
 
@@ -126,7 +139,19 @@ class Chat(BaseNotifier):
 
 
 def alert(why: str) -> Alert:
-    return Alert("late", "id", "erp", ["gold_shop.orders"], "error", None, 60, "HELD", why, "look", "http://x")
+    return Alert(
+        event="late",
+        incident="id",
+        source="erp",
+        names=["gold_shop.orders"],
+        severity="error",
+        owner=None,
+        late_seconds=60,
+        cause="HELD",
+        why=why,
+        next_step="look",
+        link="http://x",
+    )
 
 
 def test_a_notifier_gets_the_words_that_the_settings_leave_out_and_no_word_is_ever_a_template() -> None:

@@ -34,7 +34,21 @@ def lake(write_settings: SettingsWriter) -> Lake:
         found = lake.load(table)
         snapshot = found.current_snapshot()
         assert snapshot is not None
-        append_rows(lake, [CutRow("erp", name(5), 0, table, table, snapshot.snapshot_id, "live", at("06:00"))])
+        append_rows(
+            lake,
+            [
+                CutRow(
+                    source="erp",
+                    window=name(5),
+                    revision=0,
+                    table=table,
+                    identity=table,
+                    snapshot_id=snapshot.snapshot_id,
+                    state="live",
+                    recorded_at=at("06:00"),
+                )
+            ],
+        )
         found.append(found.scan().to_arrow())
     return lake
 

@@ -55,7 +55,22 @@ def lake(
     for each in NAMES:
         held: dict[str, Any] = {"state": "held", "hold": HOLD} if each == NAMES[3] else {}
         gold = publish(made, TableName("shop", None, each), {"id": "int"}, [], **held)
-        append_rows(made, [TableRow("dump", f"shop.{each}@base", gold, "shop", None, each, "live", None, at("06:00"))])
+        append_rows(
+            made,
+            [
+                TableRow(
+                    source="dump",
+                    identity=f"shop.{each}@base",
+                    gold=gold,
+                    database="shop",
+                    schema=None,
+                    table=each,
+                    state="live",
+                    hold=None,
+                    recorded_at=at("06:00"),
+                )
+            ],
+        )
     return made
 
 
@@ -154,7 +169,19 @@ def test_late_tables_are_told_in_words_that_do_nothing(lake: Lake, tmp_path: Pat
 
 @pytest.mark.parametrize("kind", ["File", "Webhook"])
 def test_a_notifier_of_hostile_words_renders_none(tmp_path: Path, kind: str) -> None:
-    alert = Alert("late", "id", WORDS, [*NAMES], "error", WORDS, 60, "HELD", WORDS, WORDS, WORDS)
+    alert = Alert(
+        event="late",
+        incident="id",
+        source=WORDS,
+        names=[*NAMES],
+        severity="error",
+        owner=WORDS,
+        late_seconds=60,
+        cause="HELD",
+        why=WORDS,
+        next_step=WORDS,
+        link=WORDS,
+    )
     given = {"path": str(tmp_path / "told.jsonl")} if kind == "File" else {"conn_id": "shop_db"}
     notifier = make_notifier(Notify.model_validate({"notifier": f"retable_airflow.notify.{kind}Notifier", **given}))
     notifier.render_template_fields({"alert": alert})

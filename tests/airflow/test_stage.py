@@ -68,7 +68,21 @@ def path(tmp_path: Path) -> Path:
 
 def done(*stages: Stage, window: str = WINDOW) -> list[LedgerRow]:
     return [
-        LedgerRow("erp", window, each, None, {f"{each}ed": 7}, {}, {}, None, None, "run", 1.5, 0, NOW)
+        LedgerRow(
+            source="erp",
+            window=window,
+            stage=each,
+            table=None,
+            counts={f"{each}ed": 7},
+            lowest={},
+            highest={},
+            snapshot_id=None,
+            identity=None,
+            run_id="run",
+            seconds=1.5,
+            bytes=0,
+            recorded_at=NOW,
+        )
         for each in stages
     ]
 
@@ -119,7 +133,17 @@ def test_a_run_of_a_paused_source_is_skipped_and_one_that_is_recorded_is_not(
 
 
 def test_a_held_table_leaves_the_task_green_and_is_named(lake: Lake, path: Path) -> None:
-    held = TableRow("erp", "id", "gold_shop.orders", "shop", None, "orders", "held", '{"code": "ZERO_DATE"}', NOW)
+    held = TableRow(
+        source="erp",
+        identity="id",
+        gold="gold_shop.orders",
+        database="shop",
+        schema=None,
+        table="orders",
+        state="held",
+        hold='{"code": "ZERO_DATE"}',
+        recorded_at=NOW,
+    )
     append_rows(lake, [*done("decode"), held])
     assert stage("decode", "erp", path).execute(CONTEXT)["held"] == ["gold_shop.orders"]
 

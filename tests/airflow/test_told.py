@@ -106,12 +106,32 @@ def test_a_table_is_told_of_only_where_this_run_changed_it(feed: Feed) -> None:
         found = lake.load(gold)
         rows = rows.cast(pa.schema([pa.field("id", pa.int32())]))
         found.append(_fitted(rows, found), snapshot_properties={"retable.run": run, "retable.window": name(5)})
-        rest = ({"rows": 1, "applied": 1}, {}, {}, None, None, "mine", 1.0, 0, at("06:00"))
+        rest = {
+            "counts": {"rows": 1, "applied": 1},
+            "lowest": {},
+            "highest": {},
+            "snapshot_id": None,
+            "identity": None,
+            "run_id": "mine",
+            "seconds": 1.0,
+            "bytes": 0,
+            "recorded_at": at("06:00"),
+        }
         append_rows(
             lake,
             [
-                LedgerRow("dump", name(5), "replay", gold, *rest),
-                TableRow("dump", f"shop.{table}@base", gold, "shop", None, table, "live", None, at("06:00")),
+                LedgerRow(source="dump", window=name(5), stage="replay", table=gold, **rest),
+                TableRow(
+                    source="dump",
+                    identity=f"shop.{table}@base",
+                    gold=gold,
+                    database="shop",
+                    schema=None,
+                    table=table,
+                    state="live",
+                    hold=None,
+                    recorded_at=at("06:00"),
+                ),
             ],
         )
     source = lake.settings.source("dump")

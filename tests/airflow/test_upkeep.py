@@ -79,8 +79,11 @@ def test_a_key_that_the_form_does_not_have_starts_nothing() -> None:
 
 
 def test_the_effect_of_a_run_is_what_ops_tells_of_it(lake: Lake) -> None:
-    counts = ({"files": 9}, {"files": 1}, {"files": 9})
-    rows = [UpkeepRow("dump", "gold_shop.orders", *counts, run, 1.5, NOON) for run in ("mine", "other")]
+    counts = {"before": {"files": 9}, "after": {"files": 1}, "done": {"files": 9}}
+    rows = [
+        UpkeepRow(source="dump", table="gold_shop.orders", **counts, run_id=run, seconds=1.5, recorded_at=NOON)
+        for run in ("mine", "other")
+    ]
     append_rows(lake, rows)
     mine: Any = {"run_id": "mine"}
     assert _effect(lake, mine) == [

@@ -32,6 +32,36 @@ class _Slow(BaseOperator):
             time.sleep(0.5)
         now = datetime.now(UTC)
         proof = window_start(job.window) + timedelta(hours=1, seconds=30)
-        rest = ({"landed": 1}, {}, {}, None, None, job.run_id, 1.0, 0, now)
-        done = [LedgerRow(job.source, job.window, stage, None, *rest) for stage in ("land", "decode", "replay")]
-        append_rows(lake, [EvidenceRow(job.source, job.window, "t", 0, 0, proof, None, None, 0, now), *done])
+        rest = {
+            "counts": {"landed": 1},
+            "lowest": {},
+            "highest": {},
+            "snapshot_id": None,
+            "identity": None,
+            "run_id": job.run_id,
+            "seconds": 1.0,
+            "bytes": 0,
+            "recorded_at": now,
+        }
+        done = [
+            LedgerRow(source=job.source, window=job.window, stage=stage, table=None, **rest)
+            for stage in ("land", "decode", "replay")
+        ]
+        append_rows(
+            lake,
+            [
+                EvidenceRow(
+                    source=job.source,
+                    window=job.window,
+                    topic="t",
+                    partition=0,
+                    epoch=0,
+                    heartbeat=proof,
+                    canary=None,
+                    row=None,
+                    ahead=0,
+                    recorded_at=now,
+                ),
+                *done,
+            ],
+        )

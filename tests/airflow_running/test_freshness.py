@@ -66,7 +66,20 @@ def feed(folder: Path) -> Feed:
     for table, (columns, rows) in tables.items():
         gold = publish(feed.lake, TableName("shop", None, table), columns, rows, source="erp")
         append_rows(
-            feed.lake, [TableRow("erp", f"shop.{table}@base", gold, "shop", None, table, "live", None, at("06:00"))]
+            feed.lake,
+            [
+                TableRow(
+                    source="erp",
+                    identity=f"shop.{table}@base",
+                    gold=gold,
+                    database="shop",
+                    schema=None,
+                    table=table,
+                    state="live",
+                    hold=None,
+                    recorded_at=at("06:00"),
+                )
+            ],
         )
     return feed
 
@@ -82,7 +95,16 @@ def cut(feed: Feed, hour: int) -> None:
     """Make the cut behind a window of gold as it is now."""
     snapshots = {gold: feed.lake.load(gold).current_snapshot() for gold in ("gold_shop.customers", "gold_shop.orders")}
     rows = [
-        CutRow("erp", name(hour), 0, gold, gold, snapshot and snapshot.snapshot_id, "live", at("08:00"))
+        CutRow(
+            source="erp",
+            window=name(hour),
+            revision=0,
+            table=gold,
+            identity=gold,
+            snapshot_id=snapshot and snapshot.snapshot_id,
+            state="live",
+            recorded_at=at("08:00"),
+        )
         for gold, snapshot in snapshots.items()
     ]
     append_rows(feed.lake, rows)

@@ -15,7 +15,7 @@ from retable.model.window import Window
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 END = START + timedelta(hours=1)
-WINDOW = Window("erp", 0, START, END, (), END)
+WINDOW = Window(source="erp", ordinal=0, start=START, end=END, objects=(), recorded_at=END)
 
 
 def evidence(stream: str, *, topic_a_table: bool = True) -> list[EvidenceRow]:

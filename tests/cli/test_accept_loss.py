@@ -12,7 +12,17 @@ from retable.ledger.read import read_actions
 from retable.ledger.rows import LedgerRow
 from retable.ledger.write import append_rows
 
-LOST = ({"positions": 1000, "landed": 400, "lost": 600}, {}, {}, None, None, "run", 1.0, 0, at("07:05"))
+LOST = {
+    "counts": {"positions": 1000, "landed": 400, "lost": 600},
+    "lowest": {},
+    "highest": {},
+    "snapshot_id": None,
+    "identity": None,
+    "run_id": "run",
+    "seconds": 1.0,
+    "bytes": 0,
+    "recorded_at": at("07:05"),
+}
 WHY = ("why", "gold_shop.orders", "--through", "2026-03-01T07:00:00Z")
 
 
@@ -23,7 +33,7 @@ def test_a_table_that_lost_nothing_is_complete_again(
     for hour in (5, 6, 7):
         feed.proves(hour, row=f"0{hour}:50")
     feed = Feed(open_lake(write_settings(EACH + "source_epoch = 1\n")))
-    append_rows(feed.lake, [LedgerRow("dump", name(6), "land", None, *LOST)])
+    append_rows(feed.lake, [LedgerRow(source="dump", window=name(6), stage="land", table=None, **LOST)])
     assert "LOST: 600 positions of dump" in retable(*WHY).stdout
     done = retable("accept-loss", "gold_shop.orders", "gold_shop.items", "--reason", "it is never written")
     for table in ("gold_shop.orders", "gold_shop.items"):

@@ -90,7 +90,7 @@ def asked(
     def rebuild(*args: object) -> StageReport:
         found.append((args[3], args[7]))
         assert read_actions(lake, "dump")[0].reason == "fixed; at the source"
-        return StageReport("dump", "20260301T0500Z", "replay", counts, held=still_held)
+        return StageReport(source="dump", window="20260301T0500Z", stage="replay", counts=counts, held=still_held)
 
     monkeypatch.setattr(holds, "running_spark", no_spark)
     monkeypatch.setattr(holds, "_rebuild_door", lambda: rebuild)

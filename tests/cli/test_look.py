@@ -66,7 +66,16 @@ def test_rows_as_of_a_window_are_those_of_its_cut(retable: Retable, lake: Lake, 
     window = {"source": "dump", "ordinal": 0, "window": "20260301T0500Z", "start": NOW, "objects": []}
     row = {**window, "end": NOW + timedelta(hours=1), "recorded_at": NOW}
     lake.ensure("ops.windows").append(pa.Table.from_pylist([row], schema=OPS["ops.windows"].columns))
-    cut = CutRow("dump", "20260301T0500Z", 0, orders, f"{ORDERS}@base", before.snapshot_id, "live", NOW)
+    cut = CutRow(
+        source="dump",
+        window="20260301T0500Z",
+        revision=0,
+        table=orders,
+        identity=f"{ORDERS}@base",
+        snapshot_id=before.snapshot_id,
+        state="live",
+        recorded_at=NOW,
+    )
     append_rows(lake, [cut])
     assert len(retable("rows", orders).stdout.splitlines()) == 1
     assert len(retable("rows", orders, "--as-of", "20260301T0500Z").stdout.splitlines()) == 2
@@ -127,8 +136,24 @@ def test_a_schema_tells_what_each_column_is_at_the_source(retable: Retable, orde
 
 
 def _change(position: str, statement: str, identity: str = f"{ORDERS}@base") -> SchemaChangeRow:
-    told = ("20260301T0500Z", statement, '[{"kind": "add_column"}]', "applied", None, "{}", NOW)
-    return SchemaChangeRow("dump", identity, "gold_shop.orders", position, "topic/0", 1772323256000, *told)
+    told = {
+        "window": "20260301T0500Z",
+        "statement": statement,
+        "meaning": '[{"kind": "add_column"}]',
+        "status": "applied",
+        "reason": None,
+        "columns": "{}",
+        "recorded_at": NOW,
+    }
+    return SchemaChangeRow(
+        source="dump",
+        identity=identity,
+        table="gold_shop.orders",
+        position=position,
+        part="topic/0",
+        event_time_ms=1772323256000,
+        **told,
+    )
 
 
 def test_a_history_is_in_the_order_of_the_source(retable: Retable, lake: Lake, orders: str) -> None:

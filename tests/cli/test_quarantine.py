@@ -200,7 +200,7 @@ class Stages:
             self.asked.append((stage, window))
             if self.are_lost and stage == "land":
                 raise PositionsLost("the object a is gone")
-            return StageReport("dump", window, stage, {"landed": 9, "quarantined": 1})
+            return StageReport(source="dump", window=window, stage=stage, counts={"landed": 9, "quarantined": 1})
 
         return act
 
@@ -218,7 +218,7 @@ def stages(filled: Lake, monkeypatch: pytest.MonkeyPatch) -> Stages:
 
     monkeypatch.setattr(quarantine, "running_spark", no_spark)
     monkeypatch.setattr(run, "_doors", lambda *_, **__: {stage: found.door(stage) for stage in ("decode", "replay")})
-    monkeypatch.setattr("retable.land.spark.land", found.door("land"))
+    monkeypatch.setattr("retable.land.spark.land_window", found.door("land"))
     return found
 
 

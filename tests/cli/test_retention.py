@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -86,7 +87,20 @@ def test_a_window_that_was_decoded_anew_waits_and_rows_of_a_table_without_a_key_
 ) -> None:
     lake, source = feed.lake, feed.lake.settings.source("dump")
     gold = publish(lake, ORDERS, {"id": "int"}, [])
-    append_rows(lake, [TableRow("dump", "shop.orders@base", gold, *_parts(ORDERS), "live", None, NOW)])
+    append_rows(
+        lake,
+        [
+            TableRow(
+                source="dump",
+                identity="shop.orders@base",
+                gold=gold,
+                **_parts(ORDERS),
+                state="live",
+                hold=None,
+                recorded_at=NOW,
+            )
+        ],
+    )
     assert read_tables(lake, "dump")
     feed.decoded_anew(6)
     cut = look_at_retention(lake, source, NOW).cuts["silver"]
@@ -114,9 +128,11 @@ def test_leases_that_ended_long_ago_are_forgotten_once_there_are_many(feed: Feed
 
 
 def _lease(began: datetime, holder: str) -> dict[str, object]:
-    lease = Lease("dump", "dump", "replay", holder, began + LENGTH, began)
+    lease = Lease(
+        source="dump", target="dump", purpose="replay", holder=holder, until=began + LENGTH, recorded_at=began
+    )
     return {field: getattr(lease, field) for field in OPS["ops.leases"].columns.names}
 
 
-def _parts(table: TableName) -> tuple[str, str | None, str]:
-    return table.database, table.schema, table.table
+def _parts(table: TableName) -> dict[str, Any]:
+    return {"database": table.database, "schema": table.schema, "table": table.table}

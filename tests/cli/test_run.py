@@ -41,9 +41,28 @@ class Stages:
                 raise self.error
             self.asked.append((stage, window))
             self.runs.add(run_id)
-            append_rows(lake, [LedgerRow("dump", window, stage, None, {}, {}, {}, None, None, run_id, 0.0, 0, now)])
+            append_rows(
+                lake,
+                [
+                    LedgerRow(
+                        source="dump",
+                        window=window,
+                        stage=stage,
+                        table=None,
+                        counts={},
+                        lowest={},
+                        highest={},
+                        snapshot_id=None,
+                        identity=None,
+                        run_id=run_id,
+                        seconds=0.0,
+                        bytes=0,
+                        recorded_at=now,
+                    )
+                ],
+            )
             told = {"counts": {"rows": 1200, "applied": 1200, "held": 0}, **self.reports.get((stage, window), {})}
-            return StageReport("dump", window, stage, **told)
+            return StageReport(source="dump", window=window, stage=stage, **told)
 
         return act
 

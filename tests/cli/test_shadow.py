@@ -49,7 +49,7 @@ def promoted(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> list[StageReport]:
 
 
 def rebuilt(counts: dict[str, int], *held: str) -> StageReport:
-    return StageReport("dump", name(6), "replay", counts, held=held)
+    return StageReport(source="dump", window=name(6), stage="replay", counts=counts, held=held)
 
 
 def promote(retable: Retable) -> Result:

@@ -42,15 +42,25 @@ def two_windows(lake: Lake) -> Lake:
         for start in (NOW + timedelta(hours=ordinal),)
     ]
     lake.ensure("ops.windows").append(pa.Table.from_pylist(rows, schema=OPS["ops.windows"].columns))
-    rest = ({}, {}, {}, None, None, "run", 0.1, 0, NOW)
+    rest = {
+        "counts": {},
+        "lowest": {},
+        "highest": {},
+        "snapshot_id": None,
+        "identity": None,
+        "run_id": "run",
+        "seconds": 0.1,
+        "bytes": 0,
+        "recorded_at": NOW,
+    }
     append_rows(
         lake,
         [
-            LedgerRow("dump", "20260301T0500Z", "land", None, *rest),
-            LedgerRow("dump", "20260301T0500Z", "decode", None, *rest),
-            LedgerRow("dump", "20260301T0500Z", "replay", "gold_shop.t", *rest),
-            LedgerRow("dump", "20260301T0500Z", "replay", None, *rest),
-            LedgerRow("dump", "20260301T0600Z", "land", None, *rest),
+            LedgerRow(source="dump", window="20260301T0500Z", stage="land", table=None, **rest),
+            LedgerRow(source="dump", window="20260301T0500Z", stage="decode", table=None, **rest),
+            LedgerRow(source="dump", window="20260301T0500Z", stage="replay", table="gold_shop.t", **rest),
+            LedgerRow(source="dump", window="20260301T0500Z", stage="replay", table=None, **rest),
+            LedgerRow(source="dump", window="20260301T0600Z", stage="land", table=None, **rest),
         ],
     )
     return lake

@@ -58,7 +58,16 @@ def test_a_refused_message_keeps_its_address_its_table_and_its_keys() -> None:
     (fault,) = outcomes([canal(8, pkNames=["id", "region"])]).faults
     table = TableName("shop", None, "t")
     keys, place = ('["1",null]',), "row 0"
-    assert fault == Fault("erp", 0, 8, table, keys, "KEY_NOT_IN_IMAGE", fault.reason, place)
+    assert fault == Fault(
+        topic="erp",
+        partition=0,
+        offset=8,
+        table=table,
+        keys=keys,
+        code="KEY_NOT_IN_IMAGE",
+        reason=fault.reason,
+        place=place,
+    )
     assert "check `keys`" in fault.reason
 
 
@@ -93,7 +102,7 @@ def test_names_of_tables_reach_the_settings_whole() -> None:
         asked.append(table)
         return ()
 
-    outcomes([canal(pkNames=None, table='a.b"c')], DecodeContext("canal_json", keys_of=keys_of))
+    outcomes([canal(pkNames=None, table='a.b"c')], DecodeContext(source_format="canal_json", keys_of=keys_of))
     assert asked == [TableName("shop", None, 'a.b"c')]
 
 

@@ -12,7 +12,7 @@ from retable.model.event import ChangeEvent
 from retable.model.message import RawMessage
 
 CAPTURES = Path(__file__).parents[1] / "captures"
-DEBEZIUM = DecodeContext("debezium_json")
+DEBEZIUM = DecodeContext(source_format="debezium_json")
 PLACEHOLDER = "__debezium_unavailable_value"
 SOURCE = {
     "version": "3.4.0.Final",

@@ -12,7 +12,7 @@ from retable.formats.context import DecodeContext
 from retable.formats.dts.record import SCHEMA
 from retable.model.message import RawMessage
 
-DTS = DecodeContext("dts_avro")
+DTS = DecodeContext(source_format="dts_avro")
 BORN = "bornTimestamp"
 _SCHEMA = json.loads(SCHEMA)
 NEWER = fastavro.parse_schema({**_SCHEMA, "name": "Newer", "fields": _SCHEMA["fields"]})

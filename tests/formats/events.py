@@ -12,8 +12,8 @@ from retable.formats.registry import find_format
 from retable.model.event import ChangeEvent
 from retable.model.message import RawMessage
 
-CANAL = DecodeContext("canal_json")
-STREAMX = DecodeContext("streamx_json")
+CANAL = DecodeContext(source_format="canal_json")
+STREAMX = DecodeContext(source_format="streamx_json")
 INSERT = {
     "database": "shop",
     "table": "t",

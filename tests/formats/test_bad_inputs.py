@@ -162,7 +162,9 @@ def _peak(value: bytes, context: DecodeContext) -> int:
 @pytest.mark.parametrize("name", FORMATS)
 def test_what_is_too_large_is_refused_before_memory_is_spent_on_it(name: str) -> None:
     """A27, B58: over the cap nothing is read; A26: what is too deep costs no more than a few copies of its bytes."""
-    context = DecodeContext(name, max_message=4 << 20, options=options_of(name, database="shop", table="t"))
+    context = DecodeContext(
+        source_format=name, max_message=4 << 20, options=options_of(name, database="shop", table="t")
+    )
     assert _peak(b" " * (4 << 20) + b"{", context) < 1 << 16
     deep = b'{"data":' + b"[" * (1 << 20)
     assert _peak(deep, context) < 16 * len(deep)

@@ -26,7 +26,7 @@ def context(*ranges: tuple[int, str] | tuple[int, str, int]) -> DecodeContext:
         CanalDialect(from_offset=first, dialect=name, partition=partition[0] if partition else None)  # type: ignore[arg-type]  # text from a list
         for first, name, *partition in ranges
     )
-    return DecodeContext("canal_json", options=CanalOptions(canal_dialect=tuple(dialects)))
+    return DecodeContext(source_format="canal_json", options=CanalOptions(canal_dialect=tuple(dialects)))
 
 
 def update(offset: int, partition: int = 0) -> RawMessage:

@@ -27,7 +27,7 @@ def test_tokens_of_a_row_stay_as_the_message_wrote_them() -> None:
 
 
 def test_an_event_carries_the_address_and_the_source_epoch() -> None:
-    context = DecodeContext("canal_json", source_epoch=3, source_system="mariadb")
+    context = DecodeContext(source_format="canal_json", source_epoch=3, source_system="mariadb")
     events = decode_message(canal(offset=9, data=[{"id": "1"}, {"id": "2"}]), context)
     assert [event.address for event in events] == [Address("erp", 0, 9, 0), Address("erp", 0, 9, 1)]
     assert [event.sequence for event in events] == [Sequence(3, 9, 0), Sequence(3, 9, 1)]
@@ -36,7 +36,7 @@ def test_an_event_carries_the_address_and_the_source_epoch() -> None:
 
 
 def test_keys_of_the_message_win_over_those_of_the_settings() -> None:
-    context = DecodeContext("canal_json", keys_of=lambda _: ("c",))
+    context = DecodeContext(source_format="canal_json", keys_of=lambda _: ("c",))
     (event,) = decode_message(canal(), context)
     assert (event.keys, event.keys_origin) == (("id",), "message")
 
@@ -49,14 +49,14 @@ def test_keys_come_from_the_settings_where_the_message_has_none(missing: list[st
         asked.append(table)
         return ("c",)
 
-    (event,) = decode_message(canal(pkNames=missing), DecodeContext("canal_json", keys_of=keys_of))
+    (event,) = decode_message(canal(pkNames=missing), DecodeContext(source_format="canal_json", keys_of=keys_of))
     assert (event.keys, event.keys_origin) == (("c",), "registry")
     assert asked == [TableName("shop", None, "t")]
 
 
 @pytest.mark.parametrize("name", ["#alibaba_rds_row_id#", "__#alibaba_rds_row_id#__"])
 def test_a_hidden_row_id_is_the_key_of_a_table_without_one(name: str) -> None:
-    context = DecodeContext("canal_json", keys_of=lambda _: ("c",))
+    context = DecodeContext(source_format="canal_json", keys_of=lambda _: ("c",))
     (event,) = decode_message(canal(pkNames=None, data=[{name: "15", "c": "x"}]), context)
     assert (event.keys, event.keys_origin) == ((name,), "hidden_row_id")
 
@@ -188,7 +188,7 @@ def test_a_line_that_was_no_record_is_refused_with_what_was_wrong_with_it() -> N
 
 def test_a_message_over_the_cap_is_refused_unread() -> None:
     with pytest.raises(TooLarge, match="max_message"):
-        decode_message(raw(b"{" * 1025), DecodeContext("canal_json", max_message=1024))
+        decode_message(raw(b"{" * 1025), DecodeContext(source_format="canal_json", max_message=1024))
 
 
 VALUE = canal(type="UPDATE", old=[{"c": None}]).value or b""

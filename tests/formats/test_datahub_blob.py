@@ -20,7 +20,7 @@ from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 
-BLOB = DecodeContext("datahub_blob")
+BLOB = DecodeContext(source_format="datahub_blob")
 GOLDEN = Path(__file__).parents[1] / "golden"
 OF_KAFKA = sorted((GOLDEN / "streamx_json").glob("*.message.json"))
 
@@ -42,7 +42,7 @@ def without_empty_parts(value: bytes) -> bytes:
 @pytest.mark.parametrize("path", OF_KAFKA, ids=lambda path: path.name)
 def test_a_record_is_what_it_is_on_kafka_with_and_without_its_empty_parts(path: Path) -> None:
     message = raw(path.read_bytes(), int(path.name[:4]))
-    (on_kafka,) = decode_message(message, DecodeContext("streamx_json"))
+    (on_kafka,) = decode_message(message, DecodeContext(source_format="streamx_json"))
     for value in (path.read_bytes(), without_empty_parts(path.read_bytes())):
         assert decoded(replace(message, value=value)) == replace(on_kafka, source_format="datahub_blob")
 

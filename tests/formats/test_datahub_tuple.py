@@ -34,7 +34,7 @@ TABLE = TableName("shop", None, "orders")
 
 def named(**options: object) -> DecodeContext:
     """What is said of records without a key."""
-    return DecodeContext("datahub_tuple", options=DataHubTupleOptions.model_validate(options))
+    return DecodeContext(source_format="datahub_tuple", options=DataHubTupleOptions.model_validate(options))
 
 
 def with_schema(columns: dict[str, str]) -> DataHubTupleOptions:

@@ -182,7 +182,7 @@ def test_a_column_of_the_key_may_be_called_payload() -> None:
 
 @pytest.mark.parametrize("key", [None, {"schema": None, "payload": None}, {}])
 def test_a_table_without_a_key_has_that_of_the_settings_or_none(key: object) -> None:
-    named = DecodeContext("debezium_json", keys_of={TABLE: ("c",)}.get)
+    named = DecodeContext(source_format="debezium_json", keys_of={TABLE: ("c",)}.get)
     assert (decoded(payload(), key).keys, decoded(payload(), key).problems) == (None, ("KEYS_UNKNOWN",))
     assert (decoded(payload(), key, named).keys, decoded(payload(), key, named).keys_origin) == (("c",), "registry")
 
@@ -192,7 +192,7 @@ def test_a_key_of_columns_that_the_row_lacks_gives_way_to_that_of_the_settings()
     with pytest.raises(Blocked) as blocked:
         decoded(payload(), key)
     assert blocked.value.facts["problem"] == "KEY_NOT_IN_IMAGE"
-    named = DecodeContext("debezium_json", keys_of={TABLE: ("id",)}.get)
+    named = DecodeContext(source_format="debezium_json", keys_of={TABLE: ("id",)}.get)
     assert (decoded(payload(), key, named).keys, decoded(payload(), key, named).keys_origin) == (("id",), "registry")
 
 
@@ -202,7 +202,7 @@ def test_a_key_that_cannot_be_read_is_refused_unless_the_settings_name_one(key: 
         decoded(payload(), key)
     assert (refused.value.facts["place"], refused.value.facts["table"]) == ("key", TABLE)
     assert "key.converter" in refused.value.message
-    named = DecodeContext("debezium_json", keys_of={TABLE: ("id",)}.get)
+    named = DecodeContext(source_format="debezium_json", keys_of={TABLE: ("id",)}.get)
     assert decoded(payload(), key, named).keys == ("id",)
 
 
@@ -346,7 +346,7 @@ def test_a_change_without_its_place_in_the_order_is_refused_with_its_table(sourc
 
 
 def test_the_source_epoch_comes_first() -> None:
-    context = DecodeContext("debezium_json", source_epoch=3)
+    context = DecodeContext(source_format="debezium_json", source_epoch=3)
     assert decoded(payload(), {"id": 1}, context).sequence == Sequence(3, 3 * 2**40 + 1234, 2)
 
 
@@ -354,7 +354,7 @@ def test_without_a_place_in_the_log_the_offset_orders_where_the_settings_say_so(
     nowhere = payload(source={**SOURCE, "file": "", "pos": 0})
     with pytest.raises(Malformed, match='`order = "offset"`'):
         decoded(nowhere, {"id": 1})
-    context = DecodeContext("debezium_json", source_epoch=3, options=DebeziumOptions(order="offset"))
+    context = DecodeContext(source_format="debezium_json", source_epoch=3, options=DebeziumOptions(order="offset"))
     first, later = (decoded(nowhere, {"id": 1}, context, offset=offset) for offset in (7, 8))
     assert (first.sequence, later.sequence) == (Sequence(3, 7, 0), Sequence(3, 8, 0))
     assert (first.sequence_scope, first.part) == ("partition", "erp.shop.t/0")

@@ -151,7 +151,7 @@ def test_both_versions_of_the_schema_are_read_and_say_when_dts_read_the_change()
 
 
 def test_an_event_carries_the_address_the_source_epoch_and_the_order_of_its_partition() -> None:
-    event = decoded(dts(), DecodeContext("dts_avro", source_epoch=3))
+    event = decoded(dts(), DecodeContext(source_format="dts_avro", source_epoch=3))
     assert event.address == Address("erp", 0, 7)
     assert event.sequence == Sequence(3, 7, 0)
     assert (event.part, event.sequence_scope) == ("erp/0", "partition")
@@ -204,7 +204,9 @@ def test_a_row_without_a_table_is_blocked(name: str | None) -> None:
 def test_the_system_is_the_messages_else_that_of_the_settings(kind: str, system: str | None) -> None:
     message = dts(source={"sourceType": kind, "version": ""})
     assert decoded(message).source_system == system
-    assert decoded(message, DecodeContext("dts_avro", source_system="db2")).source_system == (system or "db2")
+    assert decoded(message, DecodeContext(source_format="dts_avro", source_system="db2")).source_system == (
+        system or "db2"
+    )
 
 
 @pytest.mark.parametrize(
@@ -222,7 +224,7 @@ def test_the_system_is_the_messages_else_that_of_the_settings(kind: str, system:
 def test_keys_are_those_of_the_message_else_a_hidden_row_id_else_those_of_the_settings(
     tags: dict[str, str], columns_: tuple[str, ...], keys: tuple[str, ...], origin: str
 ) -> None:
-    context = DecodeContext("dts_avro", keys_of=lambda table: ("id",) if table == TABLE else ())
+    context = DecodeContext(source_format="dts_avro", keys_of=lambda table: ("id",) if table == TABLE else ())
     event = decoded(dts(tags=tags, fields=columns(dict.fromkeys(columns_, 8))), context)
     assert (event.keys, event.keys_origin, event.problems) == (keys, origin, ())
 

@@ -31,7 +31,7 @@ def context_of(name: str, path: Path) -> DecodeContext:
     told = {key: value for key, value in beside(path).items() if key not in ("headers", "topic", "key")}
     keys, options = tuple(told.pop("keys", ())), options_of(name, **told)
     rest = {key: value for key, value in told.items() if key not in type(options).model_fields}
-    return DecodeContext(name, keys_of=lambda _: keys, options=options, **rest)
+    return DecodeContext(source_format=name, keys_of=lambda _: keys, options=options, **rest)
 
 
 def message_of(path: Path) -> RawMessage:

@@ -25,9 +25,9 @@ from retable.model.schema import GoldType, parse_gold_type
 from retable.model.sequence import Sequence
 
 TABLE = TableName("ld-x", "shop", "t")
-SQL = DecodeContext("lindorm_debezium", keys_of=lambda _: ("id",))
-KEYLESS = DecodeContext("lindorm_debezium")
-HBASE = DecodeContext("lindorm_debezium", options=LindormOptions(model="hbase"))
+SQL = DecodeContext(source_format="lindorm_debezium", keys_of=lambda _: ("id",))
+KEYLESS = DecodeContext(source_format="lindorm_debezium")
+HBASE = DecodeContext(source_format="lindorm_debezium", options=LindormOptions(model="hbase"))
 SOURCE = {"version": "v2.0", "db": "ld-x", "namespace": "shop", "table": "t", "ts_ms": 1700000000000}
 Row = Mapping[str, object]
 

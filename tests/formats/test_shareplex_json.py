@@ -19,8 +19,10 @@ from retable.model.event import Address, ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 
-CONTEXT = DecodeContext("shareplex_json", options=SharePlexOptions(database="ORCL"), keys_of=lambda _: ("ID",))
-KEYLESS = DecodeContext("shareplex_json", options=SharePlexOptions(database="ORCL"))
+CONTEXT = DecodeContext(
+    source_format="shareplex_json", options=SharePlexOptions(database="ORCL"), keys_of=lambda _: ("ID",)
+)
+KEYLESS = DecodeContext(source_format="shareplex_json", options=SharePlexOptions(database="ORCL"))
 TABLE = TableName("ORCL", "HR", "EMP")
 META = {
     "time": "2026-03-01T05:00:00",
@@ -52,7 +54,7 @@ def test_a_vendors_delete_that_names_no_table_is_blocked_and_still_decodes() -> 
     message = raw(
         json.dumps({"meta": {"time": "2017-06-16T15:51:35", "userid": 84, "op": "del"}, "data": data}).encode()
     )
-    (event,) = shareplex_json.decode(message, DecodeContext("shareplex_json"))
+    (event,) = shareplex_json.decode(message, DecodeContext(source_format="shareplex_json"))
     assert spelled(event) == {
         "source_format": "shareplex_json",
         "source_system": "oracle",
@@ -77,7 +79,8 @@ def test_tokens_of_a_row_stay_as_the_message_wrote_them() -> None:
 
 def test_an_event_carries_the_address_the_source_epoch_and_the_order_of_the_database() -> None:
     event = decoded(
-        shareplex(), DecodeContext("shareplex_json", source_epoch=3, options=SharePlexOptions(database="ORCL"))
+        shareplex(),
+        DecodeContext(source_format="shareplex_json", source_epoch=3, options=SharePlexOptions(database="ORCL")),
     )
     assert event.address == Address("erp", 0, 7)
     assert event.sequence == Sequence(3, 14589063118712, 2)
@@ -157,7 +160,7 @@ def test_times_are_utc_whether_they_say_so_or_not(text: object, ms: int | None) 
 def test_the_table_is_the_messages_else_that_of_the_settings(
     told: object, setting: str | None, table: TableName
 ) -> None:
-    context = DecodeContext("shareplex_json", options=SharePlexOptions(database="ORCL", table=setting))
+    context = DecodeContext(source_format="shareplex_json", options=SharePlexOptions(database="ORCL", table=setting))
     assert decoded(shareplex(table=told), context).table_name == table
 
 

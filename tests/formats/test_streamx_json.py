@@ -35,7 +35,7 @@ def test_tokens_of_a_row_stay_as_the_message_wrote_them() -> None:
 
 
 def test_an_event_carries_the_address_and_the_source_epoch_and_compares_everywhere() -> None:
-    event = decoded(streamx(), DecodeContext("streamx_json", source_epoch=3))
+    event = decoded(streamx(), DecodeContext(source_format="streamx_json", source_epoch=3))
     assert event.address == Address("erp", 0, 7)
     assert event.sequence == Sequence(3, 1700000000000000001, 1)
     assert (event.sequence_scope, event.part) == ("stream", None)
@@ -49,7 +49,7 @@ def test_the_system_is_the_messages_else_that_of_the_settings(
     source: str | None, setting: str | None, system: str | None
 ) -> None:
     message = streamx(source={"dbType": source, "dbName": "shop", "tableName": "t"})
-    assert decoded(message, DecodeContext("streamx_json", source_system=setting)).source_system == system
+    assert decoded(message, DecodeContext(source_format="streamx_json", source_system=setting)).source_system == system
 
 
 def test_halves_of_an_update_share_all_of_the_order_but_the_phase() -> None:
@@ -84,7 +84,7 @@ def test_a_time_before_time_is_unknown(time: int) -> None:
 def test_keys_of_the_message_win_over_all_others() -> None:
     columns = {"id": "LONG", "#alibaba_rds_row_id#": "LONG", "rowid": "STRING"}
     message = streamx(columns, source=ORACLE, after={"id": 1, "#alibaba_rds_row_id#": 2, "rowid": "A"})
-    event = decoded(message, DecodeContext("streamx_json", keys_of=lambda _: ("c",)))
+    event = decoded(message, DecodeContext(source_format="streamx_json", keys_of=lambda _: ("c",)))
     assert (event.keys, event.keys_origin) == (("id",), "message")
 
 
@@ -92,7 +92,7 @@ def test_keys_of_the_message_win_over_all_others() -> None:
 @pytest.mark.parametrize("missing", [None, []])
 def test_a_hidden_row_id_is_the_key_of_a_table_without_one(name: str, missing: list[str] | None) -> None:
     message = streamx({name: "LONG", "c": "STRING"}, keys=missing, after={name: 15, "c": "x"})
-    event = decoded(message, DecodeContext("streamx_json", keys_of=lambda _: ("c",)))
+    event = decoded(message, DecodeContext(source_format="streamx_json", keys_of=lambda _: ("c",)))
     assert (event.keys, event.keys_origin) == ((name,), "hidden_row_id")
 
 
@@ -104,7 +104,7 @@ def test_keys_come_from_the_settings_where_the_message_has_none() -> None:
         return ("ID",)
 
     message = streamx({"ID": "LONG", "rowid": "STRING"}, source=ORACLE, keys=None, after={"ID": 1, "rowid": "A"})
-    event = decoded(message, DecodeContext("streamx_json", keys_of=keys_of))
+    event = decoded(message, DecodeContext(source_format="streamx_json", keys_of=keys_of))
     assert (event.keys, event.keys_origin) == (("ID",), "registry")
     assert asked == [TableName("ERP", "SALES", "ORDERS")]
 

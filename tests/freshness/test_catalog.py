@@ -46,7 +46,22 @@ def fed(lake: Lake) -> Feed:
 
 def gold(lake: Lake, table: TableName, hold: Hold | None = None) -> str:
     found = publish(lake, table, {"id": "int"}, [], state="held" if hold else "live", hold=hold)
-    append_rows(lake, [TableRow("dump", f"{table}@base", found, "shop", None, table.table, "live", None, at("05:00"))])
+    append_rows(
+        lake,
+        [
+            TableRow(
+                source="dump",
+                identity=f"{table}@base",
+                gold=found,
+                database="shop",
+                schema=None,
+                table=table.table,
+                state="live",
+                hold=None,
+                recorded_at=at("05:00"),
+            )
+        ],
+    )
     return found
 
 
@@ -160,7 +175,17 @@ def test_what_an_older_hold_kept_back_does_not_count(feed: Feed) -> None:
     feed.lake.catalog.drop_table("gold_shop.orders")
     gold(feed.lake, ORDERS, hold)
     told = json.dumps(hold_json(hold))
-    held = TableRow("dump", "shop.orders@base", "gold_shop.orders", "shop", None, "orders", "held", told, at("07:00"))
+    held = TableRow(
+        source="dump",
+        identity="shop.orders@base",
+        gold="gold_shop.orders",
+        database="shop",
+        schema=None,
+        table="orders",
+        state="held",
+        hold=told,
+        recorded_at=at("07:00"),
+    )
     append_rows(feed.lake, [held])
     assert reached(feed) == at("05:50")
 
@@ -283,7 +308,15 @@ def test_what_was_quarantined_under_a_former_name_is_the_tables_own(feed: Feed) 
     feed.quarantined(6, 1, TableName("shop", None, "bestellungen"))
     assert cause(feed) is None
     former = TableRow(
-        "dump", "shop.orders@base", "gold_shop.x", "shop", None, "bestellungen", "live", None, at("04:00")
+        source="dump",
+        identity="shop.orders@base",
+        gold="gold_shop.x",
+        database="shop",
+        schema=None,
+        table="bestellungen",
+        state="live",
+        hold=None,
+        recorded_at=at("04:00"),
     )
     append_rows(feed.lake, [former])
     assert (cause(feed), cause(feed, "gold_shop.items")) == ("QUARANTINED", None)

@@ -45,8 +45,18 @@ def replays(feed: Feed, hour: int, rows: int, when: str | None = None, latest: i
         pa.Table.from_pylist([{"id": hour, "_retable_sequence": sequence}] * rows, schema=table.schema().as_arrow())
     )
     cut(feed, hour if latest is None else latest, now)
-    rest = ({"rows": rows, "applied": rows}, {}, {}, None, None, "run", 1.0, 0, now)
-    append_rows(feed.lake, [LedgerRow("dump", name(hour), "replay", TABLE, *rest)])
+    rest = {
+        "counts": {"rows": rows, "applied": rows},
+        "lowest": {},
+        "highest": {},
+        "snapshot_id": None,
+        "identity": None,
+        "run_id": "run",
+        "seconds": 1.0,
+        "bytes": 0,
+        "recorded_at": now,
+    }
+    append_rows(feed.lake, [LedgerRow(source="dump", window=name(hour), stage="replay", table=TABLE, **rest)])
     feed.done(hour)
 
 

@@ -46,8 +46,19 @@ def reached(feed: Feed, asked: str = ORDERS) -> object:
 
 
 def counted(feed: Feed, hour: int, stage: Stage, table: str | None, highest: str | None = None, **counts: int) -> None:
-    rest = ({}, {"": highest} if highest else {}, None, None, "run", 1.0, 0, at(f"{hour + 2}:00"))
-    append_rows(feed.lake, [LedgerRow("dump", name(hour), stage, table, counts, *rest)])
+    rest = {
+        "lowest": {},
+        "highest": {"": highest} if highest else {},
+        "snapshot_id": None,
+        "identity": None,
+        "run_id": "run",
+        "seconds": 1.0,
+        "bytes": 0,
+        "recorded_at": at(f"{hour + 2}:00"),
+    }
+    append_rows(
+        feed.lake, [LedgerRow(source="dump", window=name(hour), stage=stage, table=table, counts=counts, **rest)]
+    )
 
 
 def starts_anew(feed: Feed, where: Sequence) -> None:
@@ -96,7 +107,15 @@ def test_what_was_left_out_under_a_former_name_is_its_own(feed: Feed) -> None:
     counted(feed, 6, "decode", "shop.bestellungen", rows=1, excluded=1)
     assert cause(feed) is None
     former = TableRow(
-        "dump", "shop.orders@base", "gold_shop.x", "shop", None, "bestellungen", "live", None, at("04:00")
+        source="dump",
+        identity="shop.orders@base",
+        gold="gold_shop.x",
+        database="shop",
+        schema=None,
+        table="bestellungen",
+        state="live",
+        hold=None,
+        recorded_at=at("04:00"),
     )
     append_rows(feed.lake, [former])
     assert (cause(feed), cause(feed, ITEMS)) == ("LEFT_OUT", None)
@@ -162,7 +181,18 @@ def test_every_position_behind_the_first_window_is_in_a_window_or_lost(found: li
         begin = end + skips
         gone += skips if hour and not anew else 0
         there = (PartitionRange("t", 0, f"id{topic}", 1, begin, begin + takes),)
-        windows.append(Window("erp", hour, at(f"{hour}:00"), at(f"{hour + 1}:00"), (), DAY, there, 1))
+        windows.append(
+            Window(
+                source="erp",
+                ordinal=hour,
+                start=at(f"{hour}:00"),
+                end=at(f"{hour + 1}:00"),
+                objects=(),
+                recorded_at=DAY,
+                ranges=there,
+                epoch=1,
+            )
+        )
         end = begin + takes
     losses = find_losses(windows, [])
     assert sum(loss.positions for loss in losses) == gone

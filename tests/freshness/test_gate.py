@@ -22,7 +22,10 @@ def facts(row: str | None = "05:50", tables: dict[str, Sequence[Blocker]] | None
     """One partition that spoke at `row`, in windows that are all replayed."""
     marks = {} if row is None else {"row": at(row), "drained": at(row)}
     line = Line(W5, 0, {"shop.t/0": Stamps(row=row and at(row))}, marks)
-    return replace(SourceFacts("erp", line, False, recorded=at("06:00"), blockers=tables or {ORDERS: ()}), **more)
+    return replace(
+        SourceFacts(source="erp", line=line, ordered=False, recorded=at("06:00"), blockers=tables or {ORDERS: ()}),
+        **more,
+    )
 
 
 def test_what_is_proven_through_a_time_is_fresh() -> None:

@@ -21,7 +21,9 @@ MINUTE = timedelta(minutes=1)
 def late(table: str = "gold_shop.orders", key: str = "UNREAD:kafka-1:9092", source: str = "erp") -> Late:
     cause = Cause("NOT_RECORDED", "the broker does not answer", "start it", table=table)
     verdict = Verdict(table, NOW, Standing(None, None), cause)
-    return Late(source, table, key, NOW, verdict, "warning", None, ())
+    return Late(
+        source=source, table=table, key=key, due=NOW, verdict=verdict, severity="warning", owner=None, notify=()
+    )
 
 
 def opened(*found: Late, now: datetime = NOW) -> list[Incident]:

@@ -31,7 +31,20 @@ def feed(write_settings: SettingsWriter) -> Feed:
     for table in ("orders", "items"):
         gold = publish(feed.lake, TableName("shop", None, table), {"id": "int"}, [])
         append_rows(
-            feed.lake, [TableRow("dump", f"shop.{table}@base", gold, "shop", None, table, "live", None, at("06:00"))]
+            feed.lake,
+            [
+                TableRow(
+                    source="dump",
+                    identity=f"shop.{table}@base",
+                    gold=gold,
+                    database="shop",
+                    schema=None,
+                    table=table,
+                    state="live",
+                    hold=None,
+                    recorded_at=at("06:00"),
+                )
+            ],
         )
     return feed
 

@@ -25,12 +25,23 @@ def window(hour: int, recorded: datetime | None = None, has: Iterable[int] = (),
     start = DAY + timedelta(hours=hour)
     end = start + timedelta(hours=1)
     ranges = tuple(PartitionRange("t", partition, "id", epoch, 0, 0) for partition in has)
-    return Window("erp", hour, start, end, (), recorded or end, ranges, epoch)
+    return Window(
+        source="erp",
+        ordinal=hour,
+        start=start,
+        end=end,
+        objects=(),
+        recorded_at=recorded or end,
+        ranges=ranges,
+        epoch=epoch,
+    )
 
 
 def evidence(hour: int, partition: int, epoch: int = 0, **stamps: str) -> EvidenceRow:
-    times = (at(stamps[grade]) if grade in stamps else None for grade in ("heartbeat", "canary", "row"))
-    return EvidenceRow("erp", name(hour), "t", partition, epoch, *times, 0, NOW)
+    times = {grade: at(stamps[grade]) if grade in stamps else None for grade in ("heartbeat", "canary", "row")}
+    return EvidenceRow(
+        source="erp", window=name(hour), topic="t", partition=partition, epoch=epoch, ahead=0, recorded_at=NOW, **times
+    )
 
 
 def line(*hours: list[EvidenceRow], ordered: bool = False, recorded: datetime | None = DAY) -> Line:
@@ -121,17 +132,19 @@ def rows(hour: int, found: list[Stamp]) -> list[EvidenceRow]:
     partitions = {partition for partition, _, _ in found}
     return [
         EvidenceRow(
-            "erp",
-            name(hour),
-            "t",
-            partition,
-            0,
-            *(
-                max((DAY + timedelta(seconds=s) for p, g, s in found if (p, g) == (partition, grade)), default=None)
+            source="erp",
+            window=name(hour),
+            topic="t",
+            partition=partition,
+            epoch=0,
+            ahead=0,
+            recorded_at=NOW,
+            **{
+                grade: max(
+                    (DAY + timedelta(seconds=s) for p, g, s in found if (p, g) == (partition, grade)), default=None
+                )
                 for grade in ("heartbeat", "canary", "row")
-            ),
-            0,
-            NOW,
+            },
         )
         for partition in sorted(partitions)
     ]

@@ -12,7 +12,7 @@ DOUBLE, EXACT, LONG, INT = GoldType("double"), GoldType("decimal", 30, 10), Gold
 
 
 def column(kind: GoldType) -> Column:
-    return Column("i:balance:0", "balance", None, kind)
+    return Column(id="i:balance:0", name="balance", source_type=None, type=kind)
 
 
 def known(kind: GoldType) -> GoldColumn:

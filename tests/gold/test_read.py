@@ -122,7 +122,21 @@ def test_what_is_no_name_of_gold_is_not_found(lake: Lake, name: str) -> None:
 
 
 def _cut(lake: Lake, window: str, revision: int, snapshot: int | None, identity: str = "Shop.Orders@base") -> None:
-    append_rows(lake, [CutRow("dump", window, revision, "gold_shop.orders", identity, snapshot, "live", NOW)])
+    append_rows(
+        lake,
+        [
+            CutRow(
+                source="dump",
+                window=window,
+                revision=revision,
+                table="gold_shop.orders",
+                identity=identity,
+                snapshot_id=snapshot,
+                state="live",
+                recorded_at=NOW,
+            )
+        ],
+    )
 
 
 def _record_window(lake: Lake, start: datetime) -> None:
@@ -170,7 +184,16 @@ def test_a_consistent_cut_gives_every_table_at_its_newest_revision(lake: Lake) -
     with pytest.raises(NotReady, match="20260301T0500Z of dump has no cut"):
         read_cut(lake, "dump", "20260301T0500Z")
     rows = [
-        CutRow("dump", "20260301T0500Z", revision, f"gold_shop.{table}", table, snapshot, "live", NOW)
+        CutRow(
+            source="dump",
+            window="20260301T0500Z",
+            revision=revision,
+            table=f"gold_shop.{table}",
+            identity=table,
+            snapshot_id=snapshot,
+            state="live",
+            recorded_at=NOW,
+        )
         for revision, table, snapshot in [(0, "a", 1), (0, "b", None), (1, "a", 2), (1, "b", None)]
     ]
     append_rows(lake, rows)

@@ -30,7 +30,7 @@ def windows(source_format: str) -> Iterator[list[RawMessage]]:
     window: list[RawMessage] = []
     for message in messages(source_format):
         window.append(message)
-        for event in decode_message(message, DecodeContext(source_format)):
+        for event in decode_message(message, DecodeContext(source_format=source_format)):
             if event.table == "wl_marker" and event.op == "INSERT":
                 yield window
                 window = []

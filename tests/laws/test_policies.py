@@ -269,7 +269,7 @@ def made(system: str, old: str, new: str, value: object) -> object:
     was, becomes = gold_type(system, old), gold_type(system, new)
     assert was is not None
     assert becomes is not None
-    fill = Fill(Sequence(0, 5, 0), Column("x", "a", old, was), new, becomes)
+    fill = Fill(Sequence(0, 5, 0), Column(id="x", name="a", source_type=old, type=was), new, becomes)
     return caster(fill, ValueRules(system=system))(value)
 
 

@@ -245,7 +245,7 @@ def test_rows_that_are_needed_stay(messages: list[RawMessage], why: str) -> None
 
 def test_a_floor_is_part_of_what_a_table_says_of_itself() -> None:
     floor = Floor({"": Sequence(0, 5, 1), "t/1": Sequence(1, -3, 0)}, 7, True)
-    state = GoldState("shop", "i", TableName("shop", None, "t"), floor=floor)
+    state = GoldState(source="shop", identity="i", table=TableName("shop", None, "t"), floor=floor)
     assert from_properties(to_properties(state)) == state
     assert floor.covers(None, Sequence(0, 5, 0))
     assert not floor.covers(None, Sequence(0, 5, 1))

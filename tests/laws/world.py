@@ -181,7 +181,14 @@ class World:
 
     def _record(self, run: Replayed) -> bool:
         windows = {
-            number: Window("shop", number, FIRST + number * HOUR, FIRST + (number + 1) * HOUR, (), NOW)
+            number: Window(
+                source="shop",
+                ordinal=number,
+                start=FIRST + number * HOUR,
+                end=FIRST + (number + 1) * HOUR,
+                objects=(),
+                recorded_at=NOW,
+            )
             for number in range(len(self.names))
         }
         windows |= {window.ordinal: window for window in self.baselines.windows}

@@ -100,7 +100,21 @@ def test_a_newer_row_of_one_of_them_wins(lake: Lake, settings: Settings):
 
 def test_the_tables_of_an_earlier_version_are_read_and_go_on(lake: Lake, settings: Settings):
     made = record_windows(lake, settings.source("erp"), lambda: [named(0)], hour(1), NOW)
-    row = LedgerRow("erp", made[0].name, "land", None, {"landed": 1}, {}, {}, None, None, "old", 1.0, 0, NOW)
+    row = LedgerRow(
+        source="erp",
+        window=made[0].name,
+        stage="land",
+        table=None,
+        counts={"landed": 1},
+        lowest={},
+        highest={},
+        snapshot_id=None,
+        identity=None,
+        run_id="old",
+        seconds=1.0,
+        bytes=0,
+        recorded_at=NOW,
+    )
     append_rows(lake, [row])
     for name in ("ops.windows", "ops.ledger"):
         with lake.load(name).update_schema(allow_incompatible_changes=True) as update:
@@ -124,7 +138,18 @@ def test_windows_are_read_as_they_were_recorded(contents: list[str], is_topic: b
         partitions += content == "partition"
         empty = (PartitionRange("t", number, "", 0, 0, 0) for number in range(1, partitions))
         ranges = (PartitionRange("t", 0, "", 0, begin, reached), *empty) if is_topic else ()
-        windows.append(Window("erp", number, hour(number), hour(number + 1), objects, NOW, ranges, 0))
+        windows.append(
+            Window(
+                source="erp",
+                ordinal=number,
+                start=hour(number),
+                end=hour(number + 1),
+                objects=objects,
+                recorded_at=NOW,
+                ranges=ranges,
+                epoch=0,
+            )
+        )
     rows = [_record(stretch) for stretch in _stretches(windows)]
     assert [window for row in rows for window in _read("erp", dict(row))] == windows
     assert [row["window"] for row in rows] == [window_name(row["end"] - timedelta(hours=1)) for row in rows]

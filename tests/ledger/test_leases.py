@@ -26,7 +26,7 @@ def lake(lake_settings) -> Lake:
 
 
 def lease(target: str, holder: str, purpose: Purpose = "upkeep", now: datetime = NOW) -> Lease:
-    return Lease("erp", target, purpose, holder, now + LENGTH, now)
+    return Lease(source="erp", target=target, purpose=purpose, holder=holder, until=now + LENGTH, recorded_at=now)
 
 
 def test_a_table_is_one_upkeeps_at_a_time(lake):
@@ -152,7 +152,14 @@ def test_work_that_goes_on_keeps_its_lease_without_saying_so_all_the_time(lake):
     with leased(lake, lease("shadow_erp", "one", "build")) as renew:
         renew()
         assert lake.load("ops.leases").scan().count() == 1
-    short = Lease("erp", "shadow_crm", "build", "one", NOW + timedelta(microseconds=1), NOW)
+    short = Lease(
+        source="erp",
+        target="shadow_crm",
+        purpose="build",
+        holder="one",
+        until=NOW + timedelta(microseconds=1),
+        recorded_at=NOW,
+    )
     with leased(lake, short) as renew:
         renew()
         (kept,) = standing_leases(lake, "erp", NOW)

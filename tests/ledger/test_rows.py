@@ -23,18 +23,80 @@ from retable.ledger.write import append_rows
 NOW = datetime(2026, 3, 1, 6, 0, 0, 123456, tzinfo=UTC)
 W5, W6 = "20260301T0500Z", "20260301T0600Z"
 LEDGER = LedgerRow(
-    "erp", W5, "replay", "gold_shop.orders", {"rows": 3, "applied": 3}, {"t/0": "0.1.0"}, {"t/0": "0.9.2"},
-    2**62, "abc", "run 1", 1.25, 2**40, NOW,
-)  # fmt: skip
+    source="erp",
+    window=W5,
+    stage="replay",
+    table="gold_shop.orders",
+    counts={"rows": 3, "applied": 3},
+    lowest={"t/0": "0.1.0"},
+    highest={"t/0": "0.9.2"},
+    snapshot_id=2**62,
+    identity="abc",
+    run_id="run 1",
+    seconds=1.25,
+    bytes=2**40,
+    recorded_at=NOW,
+)
 CHANGE = SchemaChangeRow(
-    "erp", "id-1", "gold_shop.orders", "0.7.0", "t/0", None, W5, "ALTER TABLE `orders` ADD x int", "{}", "applied",
-    None, '{"x": 4}', NOW,
-)  # fmt: skip
-CUT = CutRow("erp", W5, 0, "gold_shop.orders", "id-1", 7, "live", NOW)
-TABLE = TableRow("erp", "id-1", "gold_shop.orders", "Shop", None, "Orders", "held", '{"code": "ZERO_DATE"}', NOW)
+    source="erp",
+    identity="id-1",
+    table="gold_shop.orders",
+    position="0.7.0",
+    part="t/0",
+    event_time_ms=None,
+    window=W5,
+    statement="ALTER TABLE `orders` ADD x int",
+    meaning="{}",
+    status="applied",
+    reason=None,
+    columns='{"x": 4}',
+    recorded_at=NOW,
+)
+CUT = CutRow(
+    source="erp",
+    window=W5,
+    revision=0,
+    table="gold_shop.orders",
+    identity="id-1",
+    snapshot_id=7,
+    state="live",
+    recorded_at=NOW,
+)
+TABLE = TableRow(
+    source="erp",
+    identity="id-1",
+    gold="gold_shop.orders",
+    database="Shop",
+    schema=None,
+    table="Orders",
+    state="held",
+    hold='{"code": "ZERO_DATE"}',
+    recorded_at=NOW,
+)
 ACTION = ActionRow("erp", "release", "gold_shop.orders", "because", "ann", NOW)
-EVIDENCE = EvidenceRow("erp", W5, "t", 3, 1, None, NOW, NOW, 2, NOW)
-WATERMARK = WatermarkRow("erp", None, "row", W5, NOW, 1, {"t/3": NOW, "t/4": None}, None, NOW)
+EVIDENCE = EvidenceRow(
+    source="erp",
+    window=W5,
+    topic="t",
+    partition=3,
+    epoch=1,
+    heartbeat=None,
+    canary=NOW,
+    row=NOW,
+    ahead=2,
+    recorded_at=NOW,
+)
+WATERMARK = WatermarkRow(
+    source="erp",
+    table=None,
+    grade="row",
+    window=W5,
+    watermark=NOW,
+    epoch=1,
+    evidence={"t/3": NOW, "t/4": None},
+    because=None,
+    recorded_at=NOW,
+)
 
 
 @pytest.fixture

@@ -71,11 +71,37 @@ def start(world: World, story: Story, share: float) -> list[str]:
         place = None if part is None else (part.rpartition("/")[0], int(part.rpartition("/")[2]))
         copy, content = copied(table)
         written = tuple(spelling_in_copy(copy.types[key]) for key in table.keys)
-        target = Target("shop", story.format, source, at, place, table.keys, written)
+        target = Target(
+            source="shop",
+            source_format=story.format,
+            table=source,
+            position=at,
+            part=place,
+            keys=table.keys,
+            spellings=written,
+        )
         window = piece_window(number)
         world.rows.silver[window] = [to_record(window, event) for event in piece_events(target, copy, 0, content)]
-        named = (source.database, source.schema, source.table, str(target.start), part or "", copy.digest)
-        rows.append(BaselineRow("shop", *named, 0, window, content.num_rows, True, "copy", NOW))
+        named = {
+            "database": source.database,
+            "schema": source.schema,
+            "table": source.table,
+            "position": str(target.start),
+            "part": part or "",
+            "dump": copy.digest,
+        }
+        rows.append(
+            BaselineRow(
+                source="shop",
+                **named,
+                piece=0,
+                window=window,
+                rows=content.num_rows,
+                last=True,
+                origin="copy",
+                recorded_at=NOW,
+            )
+        )
     world.baselines = Baselines(tuple(rows))
     return [row.window for row in rows]
 
@@ -108,14 +134,39 @@ def test_a_second_copy_of_one_position_leaves_nothing_of_the_first() -> None:
     world = World(make_settings("canal_json"))
     pieces: list[BaselineRow] = []
     for nth, rows in enumerate(([(1, "wrong"), (2, "wrong"), (3, "wrong")], [(3, "right"), (1, "right")])):
-        at = Target("shop", "canal_json", TableName("shop", None, "t"), Sequence(0, 7, 0), ("topic", 0), ("id",))
+        at = Target(
+            source="shop",
+            source_format="canal_json",
+            table=TableName("shop", None, "t"),
+            position=Sequence(0, 7, 0),
+            part=("topic", 0),
+            keys=("id",),
+        )
         target = replace(at, spellings=("digits",), nth=nth)
         content = pa.table({"id": [key for key, _ in rows], "note": [note for _, note in rows]})
         copy = Copy("copy", str(nth), {"id": GoldType("long"), "note": GoldType("string")}, lambda: iter(()))
         window = piece_window(nth + 1)
         world.rows.silver[window] = [to_record(window, event) for event in piece_events(target, copy, 0, content)]
-        place = ("shop", None, "t", str(target.start), "topic/0", copy.digest)
-        pieces.append(BaselineRow("shop", *place, 0, window, len(rows), True, "copy", NOW))
+        place = {
+            "database": "shop",
+            "schema": None,
+            "table": "t",
+            "position": str(target.start),
+            "part": "topic/0",
+            "dump": copy.digest,
+        }
+        pieces.append(
+            BaselineRow(
+                source="shop",
+                **place,
+                piece=0,
+                window=window,
+                rows=len(rows),
+                last=True,
+                origin="copy",
+                recorded_at=NOW,
+            )
+        )
         world.baselines = Baselines(tuple(pieces))
         world.replay(window)
     assert world.gold()["gold_shop.t"].rows == ('{"id": 1, "note": "right"}', '{"id": 3, "note": "right"}')

@@ -69,7 +69,15 @@ def test_a_copy_that_broke_off_is_gone_on_with_and_gold_is_the_source(spark: Spa
     told = world.session.table("lake.silver.shop").where("kind = 'row'").selectExpr("max(sequence.hi) AS hi").first()
     assert told is not None
     customers, at = TableName("shop000", None, "customers"), Sequence(0, int(told.hi), 0)
-    target = Target("shop", "streamx_json", customers, at, None, ("id",), ("digits",))
+    target = Target(
+        source="shop",
+        source_format="streamx_json",
+        table=customers,
+        position=at,
+        part=None,
+        keys=("id",),
+        spellings=("digits",),
+    )
 
     def broken() -> Iterator[pa.RecordBatch]:
         yield from (batch.slice(0, 7) for batch in copy.batches())

@@ -32,7 +32,15 @@ layout = "kafka_dump"
 
 def named(kind: GoldType | None, *written: Spelling | None) -> tuple[str, ...] | None:
     """The key that a row of a copy names, whose column is of this type."""
-    target = Target("shop", "canal_json", TABLE, Sequence(0, 7, 0), None, ("id",), written)
+    target = Target(
+        source="shop",
+        source_format="canal_json",
+        table=TABLE,
+        position=Sequence(0, 7, 0),
+        part=None,
+        keys=("id",),
+        spellings=written,
+    )
     copy = Copy("copy", "digest", {"id": kind}, lambda: iter(()))
     content = pa.table({"id": pa.array([None], ARROW[kind.kind][0] if kind else pa.string())})
     return piece_events(target, copy, 0, content)[0].keys
@@ -93,12 +101,12 @@ def test_what_gold_knows_of_a_key_is_newer_than_what_a_dump_told(write_settings:
     append_rows(lake, plan_import(lake, source, told, LOWEST, "dump", now).rows)
     assert target_of(lake, KnownTable(source, TABLE, None, "gold_shop.t"), LOWEST, None).spellings == ("digits", "text")
     column = GoldColumn("1", 1, "ID", "id", "decimal(10,0)", GoldType("decimal", 10, 0), None)
-    state = GoldState("shop", "shop.t@base", TABLE, columns=(column,), keys=("id",))
+    state = GoldState(source="shop", identity="shop.t@base", table=TABLE, columns=(column,), keys=("id",))
     assert target_of(lake, KnownTable(source, TABLE, state, "gold_shop.t"), LOWEST, None).spellings == (None, "text")
 
 
 def test_a_column_whose_type_the_settings_set_may_be_written_in_any_way() -> None:
     column = GoldColumn("1", 1, "id", "id", "bigint", GoldType("long"), None)
-    state = GoldState("shop", "shop.t@base", TABLE, columns=(column,), keys=("id",))
+    state = GoldState(source="shop", identity="shop.t@base", table=TABLE, columns=(column,), keys=("id",))
     assert spellings(("id",), {}, state, None, "mysql") == ("digits",)
     assert spellings(("id",), {"id": GoldType("long")}, state, None, "mysql") == (None,)

@@ -18,7 +18,14 @@ from retable.model.sequence import Sequence, parse_sequence
 from retable.onboard.baseline.copies import CsvForm, open_copy
 from retable.onboard.baseline.pieces import Target, begun_at, land_baseline
 
-TARGET = Target("shop", "canal_json", TableName("shop", None, "t"), Sequence(0, 7, 0), ("topic", 0), ("id",))
+TARGET = Target(
+    source="shop",
+    source_format="canal_json",
+    table=TableName("shop", None, "t"),
+    position=Sequence(0, 7, 0),
+    part=("topic", 0),
+    keys=("id",),
+)
 SOURCE = """
 [sources.shop]
 kind = "files"

@@ -17,7 +17,21 @@ def piece(
 ) -> BaselineRow:
     at = NOW + timedelta(minutes=number)
     window = piece_window(number + 1)
-    return BaselineRow("erp", "shop", None, "orders", position, "", dump, number, window, 9, last, origin, at)
+    return BaselineRow(
+        source="erp",
+        database="shop",
+        schema=None,
+        table="orders",
+        position=position,
+        part="",
+        dump=dump,
+        piece=number,
+        window=window,
+        rows=9,
+        last=last,
+        origin=origin,
+        recorded_at=at,
+    )
 
 
 def windows(*rows: BaselineRow) -> set[str]:

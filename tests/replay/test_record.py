@@ -18,13 +18,27 @@ from retable.model.window import Window
 from retable.replay.record import change_rows, cut_rows, quarantine_rejects, window_rows
 from retable.replay.table.work import Outcome
 from retable.schema_history.history import AppliedChange, ChangeStatus, NameSpan, TableHistory
-from retable.schema_history.timeline import Statement
+from retable.schema_history.statement import Statement
 from retable.settings.load import Settings
 
 NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)
 W5, W6 = "20260301T0500Z", "20260301T0600Z"
 ORDERS = TableName("shop", None, "orders")
-WHOLE = LedgerRow("erp", W5, "replay", None, {}, {}, {}, None, "silver 1", "run", 1.0, 0, NOW)
+WHOLE = LedgerRow(
+    source="erp",
+    window=W5,
+    stage="replay",
+    table=None,
+    counts={},
+    lowest={},
+    highest={},
+    snapshot_id=None,
+    identity="silver 1",
+    run_id="run",
+    seconds=1.0,
+    bytes=0,
+    recorded_at=NOW,
+)
 COUNTED = replace(WHOLE, table="gold_shop.orders", counts={"rows": 2, "applied": 2}, identity="silver 1:settings")
 Snapshots = dict[str, tuple[str, int | None, TableState]]
 
@@ -77,8 +91,15 @@ def test_a_retired_table_counts_in_a_window_only_where_it_was_replayed_there_now
 
 
 def _outcome(change: AppliedChange) -> Outcome:
-    history = TableHistory("shop.orders@base", (NameSpan(ORDERS, None, None),), (), changes=(change,))
-    return Outcome("gold_shop.orders", GoldState("erp", history.identity, ORDERS), 1, history)
+    history = TableHistory(
+        identity="shop.orders@base", spans=(NameSpan(ORDERS, None, None),), epochs=(), changes=(change,)
+    )
+    return Outcome(
+        gold="gold_shop.orders",
+        state=GoldState(source="erp", identity=history.identity, table=ORDERS),
+        snapshot=1,
+        history=history,
+    )
 
 
 def _reject(offset: int) -> Reject:
@@ -101,8 +122,8 @@ def test_rows_that_did_not_fit_one_table_stay_whatever_comes_of_another(lake: La
             (NameSpan(ORDERS, None, renamed), NameSpan(old, renamed, None)),
             (NameSpan(new, None, renamed), NameSpan(ORDERS, renamed, None)),
         ]
-    one, other = (TableHistory(f"{number}@base", each, ()) for number, each in enumerate(spans))
-    window = Window("erp", 6, NOW, NOW + timedelta(hours=1), (), NOW)
+    one, other = (TableHistory(identity=f"{number}@base", spans=each, epochs=()) for number, each in enumerate(spans))
+    window = Window(source="erp", ordinal=6, start=NOW, end=NOW + timedelta(hours=1), objects=(), recorded_at=NOW)
 
     def left(*replayed: tuple[TableHistory, list[Reject]]) -> list[int]:
         quarantine_rejects(lake, "erp", window, replayed, NOW)
@@ -115,8 +136,8 @@ def test_rows_that_did_not_fit_one_table_stay_whatever_comes_of_another(lake: La
 
 
 def test_a_refused_statement_stays_with_its_table_though_a_later_run_had_nothing_to_do_there(lake: Lake) -> None:
-    refused = Statement(Sequence(0, 7, 0), None, ORDERS, "ALTER TABLE orders …", ())
-    no_table = Statement(Sequence(0, 8, 0), None, None, "GRANT …", ())
+    refused = Statement(position=Sequence(0, 7, 0), part=None, table=ORDERS, text="ALTER TABLE orders …", changes=())
+    no_table = Statement(position=Sequence(0, 8, 0), part=None, table=None, text="GRANT …", changes=())
     windows = {refused: W5, no_table: W5}
     told: list[tuple[Statement, ChangeStatus, str | None]] = [
         (refused, "refused", "not a widening"),

@@ -22,7 +22,9 @@ def test_each_touched_key_ends_as_its_winner_and_only_rows_that_differ_are_writt
     for key, row in touched.items():
         folded.touched.add((key,))
         value, hi = row or (None, 9)
-        folded.winners[(key,)] = Winner(Sequence(0, hi, 0), None, None if value is None else (key, value))
+        folded.winners[(key,)] = Winner(
+            sequence=Sequence(0, hi, 0), part=None, row=None if value is None else (key, value)
+        )
     standing = [Standing((key, value), Sequence(0, hi, 0), None) for key, (value, hi) in gold.items() if key in touched]
     found = replace_keys(folded, [0], standing)
     assert sorted(found.deletes) == sorted((key,) for key, row in touched.items() if key in gold and row != gold[key])

@@ -23,7 +23,13 @@ def at(position: int) -> Sequence:
 def statements(*texts: str) -> list[Statement]:
     """Statements at positions 10, 20, 30 …"""
     return [
-        Statement(at(10 * number), "t/0", None, text, parse_statement("mysql", text, "shop", None, None))
+        Statement(
+            position=at(10 * number),
+            part="t/0",
+            table=None,
+            text=text,
+            changes=parse_statement("mysql", text, "shop", None, None),
+        )
         for number, text in enumerate(texts, start=1)
     ]
 
@@ -234,7 +240,14 @@ def test_statements_at_one_position_apply_in_the_order_in_which_they_came_and_ea
     made = statements("create table a (id int)", "create table b (id int, x int)")
     texts = ("rename table a to t", "rename table b to a", "rename table t to b")
     swapped = [
-        Statement(at(30), None, None, text, parse_statement("mysql", text, "shop", None, None), offset=start + number)
+        Statement(
+            position=at(30),
+            part=None,
+            table=None,
+            text=text,
+            changes=parse_statement("mysql", text, "shop", None, None),
+            offset=start + number,
+        )
         for start in (65, 165)
         for number, text in enumerate(texts)
     ]

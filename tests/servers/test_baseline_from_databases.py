@@ -224,7 +224,9 @@ def test_a_copy_that_broke_off_goes_on_behind_its_last_row_whatever_was_written_
     address = f"jdbc:mysql://127.0.0.1:{mariadb.port}/shop?user=root"
     name = TableName("shop", None, "orders")
     copy, _, keys = open_table(address, None, name)
-    target = Target("copied", "streamx_json", name, Sequence(0, 7, 0), None, keys)
+    target = Target(
+        source="copied", source_format="streamx_json", table=name, position=Sequence(0, 7, 0), part=None, keys=keys
+    )
 
     def broken() -> Iterator[pa.RecordBatch]:
         for number, batch in enumerate(copy.batches()):

@@ -89,7 +89,7 @@ class Read:
         specs = [each.column for each in changes if isinstance(each, AddColumn | ChangeColumn)]
         self.computed |= {spec.name for spec in specs if spec.computed}
         at = Sequence(0, len(self.statements), 0)
-        self.statements.append(Statement(at, None, name, text, changes))
+        self.statements.append(Statement(position=at, part=None, table=name, text=text, changes=changes))
         (found,) = (each for each in trace(self.statements, self.rules.dialect()).histories() if each.name == name)
         return found
 

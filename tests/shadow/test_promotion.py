@@ -118,7 +118,21 @@ def test_rows_that_were_left_out_come_with_no_shadow_of_another_table(filled: Fi
 
 
 def left_out(table: str, window: str) -> LedgerRow:
-    return LedgerRow("shop", window, "decode", table, {"excluded": 3}, {}, {}, None, None, "run", 0.0, 0, NOW)
+    return LedgerRow(
+        source="shop",
+        window=window,
+        stage="decode",
+        table=table,
+        counts={"excluded": 3},
+        lowest={},
+        highest={},
+        snapshot_id=None,
+        identity=None,
+        run_id="run",
+        seconds=0.0,
+        bytes=0,
+        recorded_at=NOW,
+    )
 
 
 # --- what a promotion needs --------------------------------------------------------------------------------------
@@ -159,8 +173,18 @@ def imported(state: GoldState) -> Row:
 
 def copied_anew(state: GoldState) -> Row:
     name = state.table
-    place = (name.database, name.schema, name.table, str(AT), "")
-    return BaselineRow("shop", *place, "d", 0, "10000101T0001Z", 1, last=True, origin="copy.csv", recorded_at=NOW)
+    place = {"database": name.database, "schema": name.schema, "table": name.table, "position": str(AT), "part": ""}
+    return BaselineRow(
+        source="shop",
+        **place,
+        dump="d",
+        piece=0,
+        window="10000101T0001Z",
+        rows=1,
+        last=True,
+        origin="copy.csv",
+        recorded_at=NOW,
+    )
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def events_of(history: History, stream: Stream) -> list[tuple[Message, list[Chan
         return tables[str(name)].keys if str(name) in tables else ()
 
     context = DecodeContext(
-        stream.format, keys_of=keys_of, options=options_of(stream.format, **FORMATS[stream.format].source)
+        source_format=stream.format, keys_of=keys_of, options=options_of(stream.format, **FORMATS[stream.format].source)
     )
     return [
         (message, decode_message(as_read(message, offset), context)) for offset, message in enumerate(stream.messages)

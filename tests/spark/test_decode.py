@@ -189,8 +189,30 @@ def test_a_window_proves_how_far_its_partition_was_read(erp: Erp) -> None:
         erp.decode(W6, now=now)
     proven = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
     assert read_evidence(erp.lake, "erp") == [
-        EvidenceRow("erp", W5, "erp", 0, 0, None, proven, proven, 0, NOW),
-        EvidenceRow("erp", W6, "erp", 0, 0, None, None, None, 0, NOW),
+        EvidenceRow(
+            source="erp",
+            window=W5,
+            topic="erp",
+            partition=0,
+            epoch=0,
+            heartbeat=None,
+            canary=proven,
+            row=proven,
+            ahead=0,
+            recorded_at=NOW,
+        ),
+        EvidenceRow(
+            source="erp",
+            window=W6,
+            topic="erp",
+            partition=0,
+            epoch=0,
+            heartbeat=None,
+            canary=None,
+            row=None,
+            ahead=0,
+            recorded_at=NOW,
+        ),
     ]
     assert {row["database"] for row in erp.rows("silver").to_pylist()} == {"shop"}
     assert erp.snapshots("ops.evidence") == [2]

@@ -23,7 +23,19 @@ def test_a_window_that_was_decoded_anew_and_not_replayed_is_not_forgotten(write_
     publish(feed.lake, ORDERS, {"id": "int"}, [])
     append_rows(
         feed.lake,
-        [TableRow("dump", f"{ORDERS}@base", "gold_shop.orders", "shop", None, "orders", "live", None, at("05:00"))],
+        [
+            TableRow(
+                source="dump",
+                identity=f"{ORDERS}@base",
+                gold="gold_shop.orders",
+                database="shop",
+                schema=None,
+                table="orders",
+                state="live",
+                hold=None,
+                recorded_at=at("05:00"),
+            )
+        ],
     )
     feed.windows(9)
     for hour in (5, 6, 7, 8):

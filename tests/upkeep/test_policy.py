@@ -70,7 +70,9 @@ def test_a_few_small_files_and_a_few_deleted_rows_are_left_alone():
 def test_nothing_expires_that_is_young_or_that_anybody_names(hours, tagged, needed):
     snapshots = tuple(SnapshotFacts(age, NOW - timedelta(hours=age)) for age in hours)
     current = min(hours, default=None)
-    facts = TableFacts("t", "/lake/t", (), snapshots, current, frozenset(tagged))
+    facts = TableFacts(
+        name="t", location="/lake/t", files=(), snapshots=snapshots, current=current, referenced=frozenset(tagged)
+    )
     gone = set(expirable(facts, needed, NOW, RULES))
     assert gone.isdisjoint({current} | tagged | needed)
     assert all(age >= 24 for age in gone)
@@ -78,7 +80,13 @@ def test_nothing_expires_that_is_young_or_that_anybody_names(hours, tagged, need
 
 
 def test_a_table_in_order_has_nothing_to_do():
-    facts = TableFacts("t", "/lake/t", (FileFacts("1", (), MB, 100),), (SnapshotFacts(1, NOW - timedelta(days=9)),), 1)
+    facts = TableFacts(
+        name="t",
+        location="/lake/t",
+        files=(FileFacts("1", (), MB, 100),),
+        snapshots=(SnapshotFacts(1, NOW - timedelta(days=9)),),
+        current=1,
+    )
     assert not plan_upkeep(facts, (), NOW, RULES).has_work
 
 

@@ -106,9 +106,14 @@ def test_rows_that_stay_are_those_of_the_tables_named_in_their_order(found: list
 
 
 def test_rows_that_gold_has_not_been_beyond_stay() -> None:
-    history = TableHistory("i", (NameSpan(ORDERS, None, None),), ())
+    history = TableHistory(identity="i", spans=(NameSpan(ORDERS, None, None),), epochs=())
     state = GoldState(
-        "shop", "i", ORDERS, keys=("id",), mark={"": Sequence(0, 5, 0)}, floor=Floor({"": Sequence(0, 4, 0)}, 1)
+        source="shop",
+        identity="i",
+        table=ORDERS,
+        keys=("id",),
+        mark={"": Sequence(0, 5, 0)},
+        floor=Floor({"": Sequence(0, 4, 0)}, 1),
     )
     known = {ORDERS: Owner(history.identity, "gold_shop.orders", state, None)}
 

@@ -66,7 +66,10 @@ def snapshots(world: SparkWorld) -> set[int]:
 
 def test_a_table_that_a_replay_is_at_is_left_alone(world: SparkWorld) -> None:
     now, before = later(), snapshots(world)
-    with leased(world.lake, Lease("shop", "shop", "replay", "a run", now + LENGTH, now)):
+    with leased(
+        world.lake,
+        Lease(source="shop", target="shop", purpose="replay", holder="a run", until=now + LENGTH, recorded_at=now),
+    ):
         kept = keep_all(world, TABLE, now=now)
     assert "the replay a run is at shop" in (kept[TABLE].left or "")
     assert snapshots(world) == before

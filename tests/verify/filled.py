@@ -173,7 +173,19 @@ def _write_gold(lake: Lake, world: World) -> None:
     last = world.names[-1]
     append_rows(
         lake,
-        [CutRow("shop", last, 0, name, s.identity, snapshots[name], s.state, NOW) for name, s in states.items()],
+        [
+            CutRow(
+                source="shop",
+                window=last,
+                revision=0,
+                table=name,
+                identity=s.identity,
+                snapshot_id=snapshots[name],
+                state=s.state,
+                recorded_at=NOW,
+            )
+            for name, s in states.items()
+        ],
     )
 
 
@@ -185,4 +197,18 @@ def _ledger(
     identity: str | None = None,
     snapshot: int | None = None,
 ) -> LedgerRow:
-    return LedgerRow("shop", window, stage, table, counts, {}, {}, snapshot, identity, RUN, 0.0, 0, NOW)
+    return LedgerRow(
+        source="shop",
+        window=window,
+        stage=stage,
+        table=table,
+        counts=counts,
+        lowest={},
+        highest={},
+        snapshot_id=snapshot,
+        identity=identity,
+        run_id=RUN,
+        seconds=0.0,
+        bytes=0,
+        recorded_at=NOW,
+    )

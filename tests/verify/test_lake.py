@@ -109,7 +109,16 @@ def test_a_main_that_was_moved_back_is_found(filled: Filled) -> None:
     second = table.current_snapshot()
     assert second is not None
     identity = filled.world.states()[name].identity
-    cut = CutRow("shop", filled.world.names[-1], 1, name, identity, second.snapshot_id, "live", NOW + HOUR)
+    cut = CutRow(
+        source="shop",
+        window=filled.world.names[-1],
+        revision=1,
+        table=name,
+        identity=identity,
+        snapshot_id=second.snapshot_id,
+        state="live",
+        recorded_at=NOW + HOUR,
+    )
     append_rows(filled.lake, [cut])
     assert against_ledger(filled.lake, name).is_equal
     table.manage_snapshots().rollback_to_snapshot(first.snapshot_id).commit()

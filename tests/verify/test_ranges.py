@@ -14,7 +14,15 @@ HOUR = timedelta(hours=1)
 def windows(*ranges: tuple[int, int, int]) -> list[Window]:
     """A window for each epoch, begin and end of the one partition."""
     return [
-        Window("erp", number, START + number * HOUR, START + (number + 1) * HOUR, (), START, (_range(*each),))
+        Window(
+            source="erp",
+            ordinal=number,
+            start=START + number * HOUR,
+            end=START + (number + 1) * HOUR,
+            objects=(),
+            recorded_at=START,
+            ranges=(_range(*each),),
+        )
         for number, each in enumerate(ranges)
     ]
 

@@ -41,16 +41,16 @@ def evidence_rows(
             by_grade.setdefault(alike.grade, Count()).join(count)
     return [
         EvidenceRow(
-            source,
-            window,
-            topic,
-            partition,
-            epoch,
-            _time(by_grade.get("heartbeat")),
-            _time(by_grade.get("canary")),
-            _time(by_grade.get("row")),
-            by_grade[AHEAD].rows if AHEAD in by_grade else 0,
-            now,
+            source=source,
+            window=window,
+            topic=topic,
+            partition=partition,
+            epoch=epoch,
+            heartbeat=_time(by_grade.get("heartbeat")),
+            canary=_time(by_grade.get("canary")),
+            row=_time(by_grade.get("row")),
+            ahead=by_grade[AHEAD].rows if AHEAD in by_grade else 0,
+            recorded_at=now,
         )
         for (topic, partition), by_grade in sorted(found.items())
         if not topic_a_table or any(grade is not None for grade in by_grade)

@@ -22,7 +22,7 @@ _LONGEST_REASON = 2_000
 _Likeness = tuple[str, str | None, str | None, str | None, str | None, str, int, str | None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
     """Why a message has no events, and what is known of its table and of the keys that it touches."""
 
@@ -137,12 +137,12 @@ def _refuse(message: RawMessage, error: MessageError, takes: Callable[[TableName
 def _fault(message: RawMessage, error: MessageError, table: TableName | None) -> Fault:
     keys, place = error.facts.get("keys"), error.facts.get("place")
     return Fault(
-        message.topic,
-        message.partition,
-        message.offset,
-        table,
-        keys if isinstance(keys, tuple) else None,
-        str(error.facts.get("problem", error.code)),
-        error.message[:_LONGEST_REASON],
-        place if isinstance(place, str) else None,
+        topic=message.topic,
+        partition=message.partition,
+        offset=message.offset,
+        table=table,
+        keys=keys if isinstance(keys, tuple) else None,
+        code=str(error.facts.get("problem", error.code)),
+        reason=error.message[:_LONGEST_REASON],
+        place=place if isinstance(place, str) else None,
     )

@@ -126,7 +126,15 @@ def decode(
     record_evidence(lake, evidence)
     record_decode(lake, recorded, landed, counts, tables, run.decoder, run_id, seconds, now)
     shown = {name: dict(table.counts) for name, table in tables.items()}
-    return StageReport(source.name, window, "decode", counts, shown, wrote=any(wrote), seconds=seconds)
+    return StageReport(
+        source=source.name,
+        window=window,
+        stage="decode",
+        counts=counts,
+        tables=shown,
+        wrote=any(wrote),
+        seconds=seconds,
+    )
 
 
 def _layers(lake: Lake, run: _Run) -> tuple[_Standing, _Standing]:

@@ -72,7 +72,7 @@ def filled(column: Column) -> Column:
     """A column as it was where it took the place of another."""
     fill = column.fill
     assert fill is not None, "only a column that took another's place is filled"
-    return Column(column.id, column.name, fill.source_type, fill.type)
+    return Column(id=column.id, name=column.name, source_type=fill.source_type, type=fill.type)
 
 
 def default_of(column: Column, rules: ValueRules) -> Value:

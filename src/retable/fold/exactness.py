@@ -60,7 +60,9 @@ def _standing_at(
     )
     keyed = next((stage.reader for stage in stages if stage.end >= at), reader)
     former = [_former(stage) for stage in stages if stage.end < at]
-    then = TableReader(there, _key_at(keyed, there.final), reader.source_format, reader.rules)
+    then = TableReader(
+        history=there, keys=_key_at(keyed, there.final), source_format=reader.source_format, rules=reader.rules
+    )
     return fold_stages(older, stages_of(former, then), then, Bounds(there.void, None, history.skipped))
 
 

@@ -44,7 +44,7 @@ class Read(NamedTuple):
     told: Told | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Winner:
     """The last state of a key: its row, or None for a tombstone.
 
@@ -88,7 +88,7 @@ class Reject:
     reason: str
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Folded:
     """The outcome of a fold. `verdicts` counts, per window ordinal, the counted events: each has exactly one.
 
@@ -168,7 +168,7 @@ def fold_keys(
             if touches:
                 folded.touched |= {key for key in (action.gone, action.key) if key is not None}
             continue
-        coming = Winner(event.sequence, event.part, action.row)
+        coming = Winner(sequence=event.sequence, part=event.part, row=action.row)
         if event.half == "before" and action.gone is not None:
             halved[event.pair] = (action.gone, folded.winners.get(action.gone))
         if action.row is not None and ABSENT in action.row and last is not None:
@@ -184,7 +184,7 @@ def fold_keys(
                 continue
         old = halved[event.pair][0] if event.half == "after" and event.pair in halved else action.gone
         seen = action.gone in folded.winners
-        gone = Winner(event.sequence, event.part, None, told=None if seen else action.told)
+        gone = Winner(sequence=event.sequence, part=event.part, row=None, told=None if seen else action.told)
         for key, winner in ((action.gone, gone), (action.key, coming)):
             if key is None:
                 continue
@@ -261,7 +261,7 @@ def fold_bag(
             if image is None:
                 continue
             folded.counts[image] = folded.counts.get(image, 0) + change
-            folded.latest[image] = Winner(event.sequence, event.part, image)
+            folded.latest[image] = Winner(sequence=event.sequence, part=event.part, row=image)
             if touches:
                 folded.touched.add(image)
         folded.verdicts[event.ordinal, "applied"] += event.counted

@@ -30,7 +30,7 @@ class _Plan:
     has_numbers: bool
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class TableReader:
     """Reads the row events of one table.
 
@@ -62,7 +62,12 @@ class TableReader:
         for shard in self.history.shards:
             key = tuple(shard.columns[at].id for at in self.key_columns)
             self._shards[shard.label] = TableReader(
-                shard.history, self.keys, self.source_format, self.rules, shard.columns, key
+                history=shard.history,
+                keys=self.keys,
+                source_format=self.source_format,
+                rules=self.rules,
+                columns=shard.columns,
+                key_ids=key,
             )
 
     def read(self, event: RowEvent) -> Read:

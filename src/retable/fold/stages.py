@@ -57,7 +57,14 @@ def stages_of(former: Iterable[FormerKey], reader: TableReader) -> list[Stage]:
 
 def _reader(like: TableReader, key: tuple[Column, ...], columns: tuple[Column, ...]) -> TableReader:
     names, identities = tuple(column.name for column in key), tuple(column.id for column in key)
-    return TableReader(like.history, names, like.source_format, like.rules, columns, identities)
+    return TableReader(
+        history=like.history,
+        keys=names,
+        source_format=like.source_format,
+        rules=like.rules,
+        columns=columns,
+        key_ids=identities,
+    )
 
 
 def fold_stages(events: Iterable[RowEvent], former: Seq[Stage], reader: TableReader, bounds: Bounds) -> Folded:
@@ -105,7 +112,7 @@ def _keyed_anew(folded: Folded, before: TableReader, after: TableReader) -> Fold
     counts: Counter[tuple[object, ...]] = Counter()
     for carried in _living(folded, before):
         row = (carried.winner.row or ())[: len(after.columns)]
-        winner = Winner(carried.winner.sequence, carried.winner.part, row)
+        winner = Winner(sequence=carried.winner.sequence, part=carried.winner.part, row=row)
         key = after.key_of(row) if after.keys else row
         if ABSENT in row:
             raise _NotKeyed("ROW_MISSING", f"updates tell only some columns of the row {row!r}, which nothing brought")

@@ -12,7 +12,7 @@ def no_keys(_: TableName) -> tuple[str, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeContext:
     """What the settings say of a message's source; `source_format` is a name of docs/formats.md.
 

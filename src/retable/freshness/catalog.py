@@ -181,16 +181,16 @@ def _facts(
             table: [*found, Blocker(_again(source.name, anew), before(anew))] for table, found in blockers.items()
         }
     return SourceFacts(
-        source.name,
-        progress.line,
-        find_format(source.format).partitions_in_order,
-        progress.stuck,
-        progress.recorded,
-        progress.ahead,
-        blockers,
-        read_unpublished(lake, source, quarantine, before) if whole else (),
-        source.paused,
-        find_format(source.format).topic_per_table,
+        source=source.name,
+        line=progress.line,
+        ordered=find_format(source.format).partitions_in_order,
+        stuck=progress.stuck,
+        recorded=progress.recorded,
+        ahead=progress.ahead,
+        blockers=blockers,
+        own=read_unpublished(lake, source, quarantine, before) if whole else (),
+        paused=source.paused,
+        topic_a_table=find_format(source.format).topic_per_table,
     )
 
 
@@ -265,5 +265,17 @@ def _further(facts: SourceFacts, table: str, known: Sequence[WatermarkRow], now:
         reached = standing_of(facts, table, grade).watermark
         former = max((row.watermark for row in known if row.grade == grade and row.watermark is not None), default=None)
         if reached is not None and line.window is not None and (former is None or reached > former):
-            rows.append(WatermarkRow(facts.source, table, grade, line.window, reached, line.epoch, {}, because, now))
+            rows.append(
+                WatermarkRow(
+                    source=facts.source,
+                    table=table,
+                    grade=grade,
+                    window=line.window,
+                    watermark=reached,
+                    epoch=line.epoch,
+                    evidence={},
+                    because=because,
+                    recorded_at=now,
+                )
+            )
     return rows

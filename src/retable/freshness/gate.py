@@ -68,7 +68,7 @@ class Stuck:
     stage: Stage
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
     """All that a verdict on tables of one source needs.
 

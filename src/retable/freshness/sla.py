@@ -16,7 +16,7 @@ from retable.settings.types import Notify
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Late:
     """A table, or a source that has none yet or lacks one, that is not complete through a time by which it should be.
 
@@ -112,14 +112,14 @@ def _late(
     lacking = through if reached is None else reached - (reached - _EPOCH) % source.every + source.every
     rules = rules or TableRules()
     return Late(
-        source.name,
-        table,
-        key_of(source, cause),
-        min(lacking, through) + sla,
-        Verdict(table or source.name, through, standing, cause),
-        rules.severity or source.severity,
-        rules.owner or source.owner,
-        rules.notify or source.notify,
+        source=source.name,
+        table=table,
+        key=key_of(source, cause),
+        due=min(lacking, through) + sla,
+        verdict=Verdict(table or source.name, through, standing, cause),
+        severity=rules.severity or source.severity,
+        owner=rules.owner or source.owner,
+        notify=rules.notify or source.notify,
     )
 
 

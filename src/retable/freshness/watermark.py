@@ -109,15 +109,15 @@ def to_rows(source: str, line: Line, now: datetime) -> list[WatermarkRow]:
     assert line.window is not None
     return [
         WatermarkRow(
-            source,
-            None,
-            grade,
-            line.window,
-            line.watermarks.get(grade),
-            line.epoch,
-            {name: stamps.best(grade) for name, stamps in line.partitions.items()},
-            None,
-            now,
+            source=source,
+            table=None,
+            grade=grade,
+            window=line.window,
+            watermark=line.watermarks.get(grade),
+            epoch=line.epoch,
+            evidence={name: stamps.best(grade) for name, stamps in line.partitions.items()},
+            because=None,
+            recorded_at=now,
         )
         for grade in GRADES
     ]

@@ -63,7 +63,7 @@ def unread_state(row: TableRow, error: DamagedFile) -> GoldState:
     if is_sharded(row.identity):
         raise error
     hold = Hold(METADATA, without_remedy(error), None, None, None, REMEDY_METADATA)
-    return GoldState(row.source, row.identity, row.name, "held", hold=hold, is_unread=True)
+    return GoldState(source=row.source, identity=row.identity, table=row.name, state="held", hold=hold, is_unread=True)
 
 
 def lost_state(row: TableRow, *, is_fed: bool) -> GoldState | None:
@@ -73,7 +73,7 @@ def lost_state(row: TableRow, *, is_fed: bool) -> GoldState | None:
     """
     if row.state == "dropped" or not is_fed:
         return None
-    return GoldState(row.source, row.identity, row.name, "held", hold=LOST, is_unread=True)
+    return GoldState(source=row.source, identity=row.identity, table=row.name, state="held", hold=LOST, is_unread=True)
 
 
 def recorded_hold(row: TableRow | None) -> Hold | None:

@@ -75,7 +75,7 @@ class ShardState:
     aside: dict[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GoldState:
     """The state of one gold table. `applied` gives, per window, the identity of what was replayed.
 
@@ -203,25 +203,25 @@ def from_properties(properties: dict[str, str]) -> GoldState | None:
         return None
     database, schema, table = json.loads(own["table"])
     return GoldState(
-        own["source"],
-        own["identity"],
-        TableName(database, schema, table),
-        cast(TableState, own["state"]),
-        tuple(_column(item) for item in json.loads(own["columns"])),
-        tuple(json.loads(own["keys"])),
-        {part: parse_sequence(text) for part, text in json.loads(own["mark"]).items()},
-        json.loads(own["applied"]),
-        tuple(json.loads(own["changes"])),
-        tuple(_implicit(own["identity"], item) for item in json.loads(own["implicit"])),
-        json.loads(own.get("pending", "{}")),
-        parse_sequence(own["void"]) if "void" in own else None,
-        parse_hold(json.loads(own["hold"])) if "hold" in own else None,
-        int(own["horizon"]),
-        _floor(json.loads(own["floor"])) if "floor" in own else None,
-        own.get("typing", ""),
-        own.get("keys_are_set") == "true",
-        {identity: _shard(item) for identity, item in json.loads(own.get("shards", "{}")).items()},
-        json.loads(own.get("gathered", "{}")),
+        source=own["source"],
+        identity=own["identity"],
+        table=TableName(database, schema, table),
+        state=cast(TableState, own["state"]),
+        columns=tuple(_column(item) for item in json.loads(own["columns"])),
+        keys=tuple(json.loads(own["keys"])),
+        mark={part: parse_sequence(text) for part, text in json.loads(own["mark"]).items()},
+        applied=json.loads(own["applied"]),
+        changes=tuple(json.loads(own["changes"])),
+        implicit=tuple(_implicit(own["identity"], item) for item in json.loads(own["implicit"])),
+        pending=json.loads(own.get("pending", "{}")),
+        void=parse_sequence(own["void"]) if "void" in own else None,
+        hold=parse_hold(json.loads(own["hold"])) if "hold" in own else None,
+        horizon=int(own["horizon"]),
+        floor=_floor(json.loads(own["floor"])) if "floor" in own else None,
+        typing=own.get("typing", ""),
+        keys_are_set=own.get("keys_are_set") == "true",
+        shards={identity: _shard(item) for identity, item in json.loads(own.get("shards", "{}")).items()},
+        gathered=json.loads(own.get("gathered", "{}")),
     )
 
 

@@ -62,7 +62,14 @@ def land_window(
     gone = is_dropped(window, kept_from(lake, "bronze", source.name))
     anew = anew or (checks and not gone and not is_whole(lake, bronze, {"window": window}))
     if row and (gone or (not anew and (landed or row.counts["landed"] == 0))):
-        return StageReport(source.name, window, "land", row.counts, wrote=False, seconds=perf_counter() - started)
+        return StageReport(
+            source=source.name,
+            window=window,
+            stage="land",
+            counts=row.counts,
+            wrote=False,
+            seconds=perf_counter() - started,
+        )
     written = anew or not landed
     if written:
         counts = _write(spark, lake, source, recorded, run_id)
@@ -74,7 +81,7 @@ def land_window(
         close_outgrown(lake, source, recorded, now)
     seconds = perf_counter() - started
     append_rows(lake, [_ledger_row(lake, recorded, counts, run_id, seconds, now)])
-    return StageReport(source.name, window, "land", counts, wrote=written, seconds=seconds)
+    return StageReport(source=source.name, window=window, stage="land", counts=counts, wrote=written, seconds=seconds)
 
 
 def land(spark: SparkSession, lake: Lake, source: Source, window: str, run_id: str, now: datetime) -> StageReport:

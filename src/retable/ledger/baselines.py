@@ -119,4 +119,11 @@ def piece_number(window: str) -> int:
 
 def _window(row: BaselineRow) -> Window:
     start = _BEFORE_ALL + piece_number(row.window) * _STEP
-    return Window(row.source, -piece_number(row.window), start, start + _STEP, (), row.recorded_at)
+    return Window(
+        source=row.source,
+        ordinal=-piece_number(row.window),
+        start=start,
+        end=start + _STEP,
+        objects=(),
+        recorded_at=row.recorded_at,
+    )

@@ -22,7 +22,7 @@ _TABLE = "ops.incidents"
 _ATTEMPTS = 20
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
     """One cause that makes tables late.
 

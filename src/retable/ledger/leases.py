@@ -34,7 +34,7 @@ _ATTEMPTS = 20
 _LOOK_SECONDS = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
     """A claim on `target`: one table by its name, or, by the name of a source, on all of its tables.
 

@@ -32,7 +32,7 @@ _ORDER = [(name, "ascending") for name in ("topic", "partition", "offset", "_row
 _AT_ONCE = 1000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantineRow:
     """A message that could not be decoded, or a row of it that could not be applied, and why.
 

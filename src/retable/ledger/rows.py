@@ -13,7 +13,7 @@ SuspectState = Literal["open", "settled", "accepted"]
 ChangeStatus = Literal["applied", "nothing", "refused", "waiting"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRow:
     """What a stage did with a window; with `table` set, with one table of it (its gold name).
 
@@ -40,7 +40,7 @@ class LedgerRow:
     count: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaChangeRow:
     """A DDL statement and what became of it.
 
@@ -63,7 +63,7 @@ class SchemaChangeRow:
     recorded_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CutRow:
     """The snapshot of one gold table in a consistent cut; a late window writes a higher `revision`."""
 
@@ -77,7 +77,7 @@ class CutRow:
     recorded_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableRow:
     """A gold table: its name, the source's spelling, its state; `hold` is JSON text, or None."""
 
@@ -125,7 +125,7 @@ class DecisionRow:
     recorded_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRow:
     """A table of a source as a dump of its schema showed it at a position; of two at one position the newer counts.
 
@@ -145,7 +145,7 @@ class ImportRow:
     recorded_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineRow:
     """A piece of a baseline that stands in silver under the name `window`; the `last` one makes all of them count.
 
@@ -167,7 +167,7 @@ class BaselineRow:
     recorded_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SuspectRow:
     """Rows of a gold table that its source cannot have any more, as a foreign key took what they refer to.
 
@@ -190,7 +190,7 @@ class SuspectRow:
     recorded_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceRow:
     """What a decoded window proves of one partition of the queue: the latest stamp of each grade, in source time.
 
@@ -209,7 +209,7 @@ class EvidenceRow:
     recorded_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WatermarkRow:
     """A promise: by evidence of at least this `grade`, and of nothing behind `window`, all before `watermark` is there.
 
@@ -229,7 +229,7 @@ class WatermarkRow:
     recorded_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepRow:
     """What upkeep did with one table: how it was before and after, and what was `done`, each as counts by name.
 
@@ -277,7 +277,7 @@ OPS_TABLES: dict[type[Row], str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StageReport:
     """What one run of a stage did to one window; `tables` has the counts of each table, `held` names the held ones.
 

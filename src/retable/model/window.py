@@ -59,7 +59,7 @@ class PartitionRange:
         return self.end - self.begin
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """A recorded window of a source: it never changes. `ordinal` counts from 0 and leaves no gap.
 

@@ -23,7 +23,7 @@ _ROWID = ("rowid",)
 """What stands in for a key of Oracle that nobody named; a row that moves gets another."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FoundTable:
     """One table of a source as far as a few of its messages show it, under the name that it has at their end.
 
@@ -54,7 +54,7 @@ class FoundTable:
         return self.taken and bool(self.clash or self.hold or self.stops or self.refused)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
     """What a look at a source found; `refused` counts messages that do not decode by code, with one reason each.
 
@@ -106,15 +106,15 @@ def check(lake: Lake, source: Source) -> Checked:
     declared = [each.history.name for each in tried if each.is_left_out and each.history.identity not in states]
     told = isinstance(source, FilesSource) and source.hour is None
     return Checked(
-        found.places,
-        messages,
-        refused,
-        sum(event.kind == "schema" for event in events),
-        tuple(sorted(tables, key=lambda table: str(table.name))),
-        silent,
-        tuple(sorted(declared, key=str)),
-        find_hours([place.name for place in found.places]) if told else None,
-        is_whole,
+        places=found.places,
+        messages=messages,
+        refused=refused,
+        statements=sum(event.kind == "schema" for event in events),
+        tables=tuple(sorted(tables, key=lambda table: str(table.name))),
+        silent=silent,
+        declared=tuple(sorted(declared, key=str)),
+        hours=find_hours([place.name for place in found.places]) if told else None,
+        is_whole=is_whole,
     )
 
 
@@ -154,7 +154,18 @@ def _is_listed(tried: Tried, imports: Imports, states: Mapping[str, GoldState]) 
 
 def _untaken(settings: Settings, name: TableName, events: int) -> FoundTable:
     gold = gold_table(settings.lake, settings.target(name) or name)
-    return FoundTable(name, gold, False, events, (), "nothing", (), None, None, None)
+    return FoundTable(
+        name=name,
+        gold=gold,
+        taken=False,
+        events=events,
+        keys=(),
+        key="nothing",
+        open_types=(),
+        state=None,
+        hold=None,
+        clash=None,
+    )
 
 
 def _tables(
@@ -165,20 +176,20 @@ def _tables(
     for label, history in tried.history.parts():
         former = tuple(dict.fromkeys(span.name for span in history.spans if span.name != history.name))
         yield FoundTable(
-            history.name,
-            gold_table(lake.settings.lake, tried.history.shown),
-            True,
-            sum(event.shard == label for event in tried.rows),
-            keys,
-            _origin(lake.settings, tried, imports) if keys else "nothing",
-            tried.open,
-            None if state is None else state.state,
-            None if state is None or state.hold is None else state.hold.reason,
-            clashes.get(history.name),
-            former,
-            tried.stops if state is None or state.hold is None else None,
-            tried.refused.get(label, {}),
-            history.dropped,
+            name=history.name,
+            gold=gold_table(lake.settings.lake, tried.history.shown),
+            taken=True,
+            events=sum(event.shard == label for event in tried.rows),
+            keys=keys,
+            key=_origin(lake.settings, tried, imports) if keys else "nothing",
+            open_types=tried.open,
+            state=None if state is None else state.state,
+            hold=None if state is None or state.hold is None else state.hold.reason,
+            clash=clashes.get(history.name),
+            former=former,
+            stops=tried.stops if state is None or state.hold is None else None,
+            refused=tried.refused.get(label, {}),
+            dropped=history.dropped,
         )
 
 

@@ -20,7 +20,7 @@ _ROWID = ("rowid",)
 """What stands in for a key of Oracle that nobody named; a row that moves gets another."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Reading:
     """How messages read as one format, under options that only it reads.
 
@@ -92,7 +92,7 @@ class Reading:
 def read_all(messages: Iterable[RawMessage], draft: Draft) -> list[Reading]:
     """Read messages under every format and its options; only one of them is in memory at a time."""
     readings = [
-        Reading(known, options, context_of(draft(known.name, options)))
+        Reading(format=known, options=options, context=context_of(draft(known.name, options)))
         for known in FORMATS.values()
         for options in known.drafts
     ]

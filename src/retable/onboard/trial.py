@@ -26,7 +26,7 @@ from retable.settings.sources import SourceSettings
 _SAMPLE = "sample"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Tried:
     """What one table of gold comes to. `keys` are those of the settings, statements or messages, () where none tells.
 
@@ -59,7 +59,7 @@ def try_out(lake: Lake, source: SourceSettings, events: Sequence[ChangeEvent], i
     found = []
     for history in tables.histories():
         gold, clash = names[history.identity]
-        tried = Tried(history, gold, owned.get(history.identity, []))
+        tried = Tried(history=history, gold=gold, rows=owned.get(history.identity, []))
         hold = history.hold if is_whole or _is_unsupported(history.hold, statements) else None
         _read(tried, rules, hold or clash)
         tried.open = _open(tried, rules)
@@ -104,7 +104,9 @@ def _read(tried: Tried, rules: Rules, hold: Hold | None) -> None:
         tried.stops = f"{hold.code} at {hold.place or 'its first row'}: {hold.told}"
     try:
         tried.keys = rules.keys(history, tried.rows, (), hold)
-        reader = TableReader(history, tried.keys, rules.source.format, rules.value_rules(history.name))
+        reader = TableReader(
+            history=history, keys=tried.keys, source_format=rules.source.format, rules=rules.value_rules(history.name)
+        )
     except (KeyUnknown, TableError) as error:
         tried.stops = tried.stops or f"{error.code}: {error.message}"
         return

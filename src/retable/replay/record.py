@@ -22,7 +22,7 @@ from retable.model.window import Window
 from retable.replay.table.work import Outcome
 from retable.schema_history.history import AppliedChange, ChangeStatus, TableHistory
 from retable.schema_history.shards.parts import source_part
-from retable.schema_history.timeline import Statement
+from retable.schema_history.statement import Statement
 
 REPLAY_VERSION = "replay 1"
 
@@ -100,19 +100,19 @@ def ledger_rows(
         window = windows[ordinal].name
         rows.append(
             LedgerRow(
-                source,
-                window,
-                "replay",
-                outcome.gold,
-                counts,
-                {part: str(sequence) for part, sequence in mine.lowest.items()},
-                {part: str(sequence) for part, sequence in mine.highest.items()},
-                outcome.snapshot,
-                outcome.applied.get(window) or outcome.state.applied.get(window),
-                run_id,
-                round(seconds, 3),
-                0,
-                now,
+                source=source,
+                window=window,
+                stage="replay",
+                table=outcome.gold,
+                counts=counts,
+                lowest={part: str(sequence) for part, sequence in mine.lowest.items()},
+                highest={part: str(sequence) for part, sequence in mine.highest.items()},
+                snapshot_id=outcome.snapshot,
+                identity=outcome.applied.get(window) or outcome.state.applied.get(window),
+                run_id=run_id,
+                seconds=round(seconds, 3),
+                bytes=0,
+                recorded_at=now,
             )
         )
     return rows
@@ -122,15 +122,15 @@ def table_row(source: str, gold: str, state: GoldState, now: datetime) -> TableR
     hold = None if state.hold is None else json.dumps(hold_json(state.hold), ensure_ascii=False)
     name = state.table
     return TableRow(
-        source,
-        state.identity,
-        gold,
-        name.database,
-        name.schema,
-        name.table,
-        state.state,
-        hold,
-        now,
+        source=source,
+        identity=state.identity,
+        gold=gold,
+        database=name.database,
+        schema=name.schema,
+        table=name.table,
+        state=state.state,
+        hold=hold,
+        recorded_at=now,
     )
 
 
@@ -171,19 +171,19 @@ def _change_row(
     source: str, outcome: Outcome, change: AppliedChange, statement: Statement, window: str, now: datetime
 ) -> SchemaChangeRow:
     return SchemaChangeRow(
-        source,
-        outcome.state.identity,
-        outcome.gold,
-        str(change.position),
-        source_part(change.part) or "",
-        statement.event_time_ms,
-        window,
-        change.statement,
-        json.dumps(change.meaning, ensure_ascii=False, default=str),
-        change.status,
-        change.reason,
-        json.dumps({column.name: column.field_id for column in outcome.state.columns}, ensure_ascii=False),
-        now,
+        source=source,
+        identity=outcome.state.identity,
+        table=outcome.gold,
+        position=str(change.position),
+        part=source_part(change.part) or "",
+        event_time_ms=statement.event_time_ms,
+        window=window,
+        statement=change.statement,
+        meaning=json.dumps(change.meaning, ensure_ascii=False, default=str),
+        status=change.status,
+        reason=change.reason,
+        columns=json.dumps({column.name: column.field_id for column in outcome.state.columns}, ensure_ascii=False),
+        recorded_at=now,
     )
 
 
@@ -191,19 +191,19 @@ def _statement_row(
     source: str, statement: Statement, window: str, status: ChangeStatus, reason: str | None, now: datetime
 ) -> SchemaChangeRow:
     return SchemaChangeRow(
-        source,
-        "",
-        str(statement.table or ""),
-        str(statement.position),
-        statement.part or "",
-        statement.event_time_ms,
-        window,
-        statement.text,
-        "[]",
-        status,
-        reason,
-        None,
-        now,
+        source=source,
+        identity="",
+        table=str(statement.table or ""),
+        position=str(statement.position),
+        part=statement.part or "",
+        event_time_ms=statement.event_time_ms,
+        window=window,
+        statement=statement.text,
+        meaning="[]",
+        status=status,
+        reason=reason,
+        columns=None,
+        recorded_at=now,
     )
 
 
@@ -226,7 +226,16 @@ def cut_rows(
     for cut in sorted(cuts, key=lambda cut: cut.recorded_at):
         last[cut.identity] = cut
     rows = [
-        CutRow(source, window, revision, gold, identity, snapshot, state, now)
+        CutRow(
+            source=source,
+            window=window,
+            revision=revision,
+            table=gold,
+            identity=identity,
+            snapshot_id=snapshot,
+            state=state,
+            recorded_at=now,
+        )
         for identity, (gold, snapshot, state) in snapshots.items()
     ]
     rows += [

@@ -90,14 +90,14 @@ class Report:
         for row in counted:
             total.update(row.counts)
         return StageReport(
-            source,
-            replayed.window,
-            "replay",
-            dict(total),
-            {row.table or "": row.counts for row in counted if row.window == replayed.window},
-            wrote,
-            tuple(sorted({o.gold for o in outcomes if o.state.hold} | held_before)),
-            round(seconds, 3),
+            source=source,
+            window=replayed.window,
+            stage="replay",
+            counts=dict(total),
+            tables={row.table or "": row.counts for row in counted if row.window == replayed.window},
+            wrote=wrote,
+            held=tuple(sorted({o.gold for o in outcomes if o.state.hold} | held_before)),
+            seconds=round(seconds, 3),
         )
 
     def _retired(self) -> set[str]:
@@ -118,6 +118,20 @@ class Report:
         former = {name for o in replayed.outcomes for name in gold_names(settings, o.history) - {o.gold}}
         former |= {self._tables[i].gold for o in replayed.outcomes for i in o.state.gathered}
         silver, took = replayed.silver, round(seconds, 3)
-        whole = LedgerRow(source, replayed.window, "replay", None, {}, {}, {}, None, silver, run_id, took, 0, now)
+        whole = LedgerRow(
+            source=source,
+            window=replayed.window,
+            stage="replay",
+            table=None,
+            counts={},
+            lowest={},
+            highest={},
+            snapshot_id=None,
+            identity=silver,
+            run_id=run_id,
+            seconds=took,
+            bytes=0,
+            recorded_at=now,
+        )
         append_rows(self._lake, [*counted, *record.window_rows(whole, self._ledger, counted, former, self._retired())])
         return counted

@@ -27,7 +27,7 @@ from retable.replay.table.table import TableReplay
 from retable.replay.table.work import Outcome, Work, given_up, left_unread
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.shards.joined import is_sharded, may_go_on, waits_no_more
-from retable.schema_history.timeline import Statement
+from retable.schema_history.statement import Statement
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 

@@ -148,7 +148,15 @@ def _record(
     window: str | None = None,
 ) -> StageReport:
     began = time.perf_counter()
-    lease = Lease(source.name, source.name, "replay", run_id, now + LENGTH, now, window)
+    lease = Lease(
+        source=source.name,
+        target=source.name,
+        purpose="replay",
+        holder=run_id,
+        until=now + LENGTH,
+        recorded_at=now,
+        window=window,
+    )
     with spark_explained(lake.settings.lake), leased(lake, lease, PATIENCE_SECONDS):
         report = Report(lake, source.name, run_id, now, step)
         places = lanes(spark, lake, source.name)

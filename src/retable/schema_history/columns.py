@@ -85,7 +85,13 @@ def _evolve(
             kind = dialect.type_of(table, spec)
             if kind is None:
                 return unknown_type(spec)
-            added = Column(turn.identity, spec.name, spec.source_type, kind, _old_rows_show(spec, kind))
+            added = Column(
+                id=turn.identity,
+                name=spec.name,
+                source_type=spec.source_type,
+                type=kind,
+                default=_old_rows_show(spec, kind),
+            )
             return replace(epoch, columns=_placed(epoch.columns, added, place))
         case DropColumn(_, name, if_exists):
             gone = epoch.column(name)

@@ -20,13 +20,15 @@ def created_epoch(
             return Epoch(at, (), None, complete=False)
         model = like.epochs[-1]
         own = [c for c in model.columns if c.kept is None and not like.is_of_images(c)]
-        copied = tuple(Column(identify(i), c.name, c.source_type, c.type) for i, c in enumerate(own))
+        copied = tuple(
+            Column(id=identify(i), name=c.name, source_type=c.source_type, type=c.type) for i, c in enumerate(own)
+        )
         return Epoch(at, copied, model.keys, complete=True)
     columns: list[Column] = []
     for index, spec in enumerate(change.columns):
         kind = dialect.type_of(change.table, spec)
         if kind is None:
             return unknown_type(spec)
-        columns.append(Column(identify(index), spec.name, spec.source_type, kind))
+        columns.append(Column(id=identify(index), name=spec.name, source_type=spec.source_type, type=kind))
     keys = change.keys if change.keys or change.complete else None
     return Epoch(at, tuple(columns), keys, change.complete)

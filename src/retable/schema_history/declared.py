@@ -48,7 +48,9 @@ def _fill(table: TracedTable, change: DeclareTable, dialect: Dialect) -> None:
             continue
         kind = dialect.type_of(change.table, spec)
         assert kind is not None, "a column of unknown type is left to the messages"
-        column = Column(was.id if was else table.identify(spec.name), spec.name, spec.source_type, kind)
+        column = Column(
+            id=was.id if was else table.identify(spec.name), name=spec.name, source_type=spec.source_type, type=kind
+        )
         columns.append(column)
         table.epochs = [_with(table, epoch, column) for epoch in table.epochs]
     names = {column.name.lower() for column in columns}

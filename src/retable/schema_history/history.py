@@ -43,7 +43,7 @@ class Kept:
     follows: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """A column of one epoch.
 
@@ -153,7 +153,7 @@ class AppliedChange:
     orders_rows: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableHistory:
     """One table of a source through all its names.
 

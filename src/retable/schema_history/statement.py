@@ -7,7 +7,7 @@ from retable.model.schema_change import SchemaChange
 from retable.model.sequence import Sequence
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
     """One schema event of silver with what its text means; `tx_id` is the transaction that it was, if the source tells.
 

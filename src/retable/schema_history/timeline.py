@@ -210,7 +210,9 @@ class Timeline:
         starts = [span.start for span in spans if span.start is not None and at is not None and span.start >= at]
         start, end = max(ends, default=None), min(starts, default=None)
         identity = f"{name}@{'base' if start is None else start}"
-        table = TracedTable(identity, [NameSpan(name, start, end)], [], self._implicit.get(identity, {}))
+        table = TracedTable(
+            identity=identity, spans=[NameSpan(name, start, end)], epochs=[], implicit=self._implicit.get(identity, {})
+        )
         table.skipped = self._rulings.skipped(identity)
         table.begin(Epoch(None, (), None, complete=False))
         table.complete()

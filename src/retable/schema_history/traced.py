@@ -36,7 +36,7 @@ def _identity(wanted: str, left: int) -> str:
     return f"i:{wanted}:{left}"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class TracedTable:
     """A history while it is being traced.
 
@@ -133,7 +133,9 @@ class TracedTable:
         for seen in self.implicit.get(epoch.start, []):
             column = epoch.column(seen.name)
             if column is None:
-                column = Column(self.identify(seen.name), seen.name, seen.source_type, seen.type)
+                column = Column(
+                    id=self.identify(seen.name), name=seen.name, source_type=seen.source_type, type=seen.type
+                )
                 epoch = replace(epoch, columns=(*epoch.columns, column))
             elif column.type != seen.type == column.type.joined(seen.type) and self.is_of_images(column):
                 wider = replace(column, source_type=seen.source_type, type=seen.type)
@@ -168,14 +170,14 @@ class TracedTable:
         ]
         untold = {identity for identity, _ in columns} - {identity for identity, told in columns if told not in seen}
         return TableHistory(
-            self.identity,
-            tuple(self.spans),
-            tuple(self.epochs),
-            tuple(self.voids),
-            self.hold,
-            tuple(self.changes),
-            tuple(self.key_changes),
-            self.ended,
-            self.skipped,
-            frozenset(untold),
+            identity=self.identity,
+            spans=tuple(self.spans),
+            epochs=tuple(self.epochs),
+            voids=tuple(self.voids),
+            hold=self.hold,
+            changes=tuple(self.changes),
+            key_changes=tuple(self.key_changes),
+            ended=self.ended,
+            skipped=self.skipped,
+            untold=frozenset(untold),
         )

@@ -90,7 +90,9 @@ def building(lake: Lake, source: str, run_id: str, now: datetime) -> Iterator[Ca
     What a killed build left goes first; a shadow that stands is dropped by a person. Leased: another build is at it.
     """
     name = shadow_source(source)
-    with leased(lake, Lease(source, name, "build", run_id, now + LENGTH, now)) as goes_on:
+    with leased(
+        lake, Lease(source=source, target=name, purpose="build", holder=run_id, until=now + LENGTH, recorded_at=now)
+    ) as goes_on:
         if (standing := find_shadow(lake, source)) is not None:
             raise InvalidSetting(
                 f"{source} has a shadow already, of {', '.join(standing.ask.tables)} ({standing.reason}); promote or "

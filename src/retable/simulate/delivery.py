@@ -37,7 +37,7 @@ class Delivery:
     late_ddl: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """A message in the queue; `position` is the binlog's, for the test that asks."""
 
@@ -139,9 +139,16 @@ def _queued(windows: list[list[Message]], chance: Chance, delivery: Delivery, to
             partition = _partition(message, chance, delivery)
             last = ends[partition]
             offset, stamp = (0, 0) if last is None else (last.offset + 1, last.timestamp)
-            place = (topic, partition, offset, max(stamp, message.time_ms))
-            content = (message.key, message.value, message.position, message.headers)
-            ends[partition] = record = Record(*place, *content)
+            ends[partition] = record = Record(
+                topic=topic,
+                partition=partition,
+                offset=offset,
+                timestamp=max(stamp, message.time_ms),
+                key=message.key,
+                value=message.value,
+                position=message.position,
+                headers=message.headers,
+            )
             records.append(record)
         queued.append(records)
     return queued

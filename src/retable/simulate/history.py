@@ -10,7 +10,7 @@ from retable.simulate.database import Tables, copied
 from retable.simulate.truth import Truth
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowChange:
     """One row of one binlog event; rows of one `event` were changed by one statement.
 
@@ -155,8 +155,18 @@ def loaded_rows(history: History) -> Iterator[RowChange]:
     for name, table in history.loaded.items():
         for key, row in table.rows.items():
             row_id = key if isinstance(key, int) else None
-            place = (0, history.loaded_at_ms, 0, 0, name)
-            yield RowChange(*place, table.columns, table.keys, row_id, None, row)
+            yield RowChange(
+                position=0,
+                time_ms=history.loaded_at_ms,
+                transaction=0,
+                event=0,
+                table=name,
+                columns=table.columns,
+                keys=table.keys,
+                row_id=row_id,
+                before=None,
+                after=row,
+            )
 
 
 class _Replay:

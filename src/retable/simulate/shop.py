@@ -201,7 +201,17 @@ class Transaction:
             if not table.keys:
                 row_id = key if isinstance(key, int) else self._shop.next_row_id()
             before = None if key is None else table.rows[key]
-            place = (0, 0, self.number, self._events, name)
-            change = RowChange(*place, table.columns, table.keys, row_id, before, after)
+            change = RowChange(
+                position=0,
+                time_ms=0,
+                transaction=self.number,
+                event=self._events,
+                table=name,
+                columns=table.columns,
+                keys=table.keys,
+                row_id=row_id,
+                before=before,
+                after=after,
+            )
             change.apply(self._shop.tables)
             self.done.append(change)

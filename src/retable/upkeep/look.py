@@ -69,14 +69,16 @@ def facts_of(lake: Lake, place: Place, table: Table) -> TableFacts:
         files = tuple(_file(task, place.layer) for task in table.scan().plan_files())
         manifests = 0 if current is None else len(current.manifests(table.io))
     return TableFacts(
-        place.name,
-        table.location(),
-        files,
-        tuple(SnapshotFacts(each.snapshot_id, _moment(each.timestamp_ms)) for each in metadata.snapshots),
-        metadata.current_snapshot_id,
-        frozenset(ref.snapshot_id for ref in metadata.refs.values()),
-        manifests,
-        any(name.startswith(_RUN_BRANCH) and ref.snapshot_ref_type == "branch" for name, ref in metadata.refs.items()),
+        name=place.name,
+        location=table.location(),
+        files=files,
+        snapshots=tuple(SnapshotFacts(each.snapshot_id, _moment(each.timestamp_ms)) for each in metadata.snapshots),
+        current=metadata.current_snapshot_id,
+        referenced=frozenset(ref.snapshot_id for ref in metadata.refs.values()),
+        manifests=manifests,
+        busy=any(
+            name.startswith(_RUN_BRANCH) and ref.snapshot_ref_type == "branch" for name, ref in metadata.refs.items()
+        ),
     )
 
 

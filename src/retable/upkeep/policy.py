@@ -53,7 +53,7 @@ class SnapshotFacts:
     made: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableFacts:
     """A table as its metadata tells it. `referenced` are the snapshots of its branches and tags."""
 

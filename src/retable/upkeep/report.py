@@ -14,7 +14,7 @@ from retable.replay.record import cut_rows
 from retable.upkeep.look import Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
     """What upkeep did with a table: its size before and after, and what was done; `left` says why it was left alone.
 
@@ -40,8 +40,17 @@ def check_damaged(kept: Iterable[Kept]) -> None:
 
 def record_kept(lake: Lake, kept: Kept, run_id: str, now: datetime) -> None:
     """Say in ops.upkeep what was done with a table."""
-    counts = (dict(kept.before), dict(kept.after), dict(kept.done))
-    append_rows(lake, [UpkeepRow(kept.source, kept.table, *counts, run_id, round(kept.seconds, 3), now)])
+    row = UpkeepRow(
+        source=kept.source,
+        table=kept.table,
+        before=dict(kept.before),
+        after=dict(kept.after),
+        done=dict(kept.done),
+        run_id=run_id,
+        seconds=round(kept.seconds, 3),
+        recorded_at=now,
+    )
+    append_rows(lake, [row])
 
 
 def record_cut(lake: Lake, place: Place, before: int | None, now: datetime) -> None:

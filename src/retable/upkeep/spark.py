@@ -115,7 +115,9 @@ class Keeper:
         """Do what one table wants; where another run is at it, or committed first, it is left for the next time."""
         began, now = perf_counter(), self._clock()
         source = place.source or ""
-        lease = Lease(source, place.name, "upkeep", self._run_id, now + LENGTH, now)
+        lease = Lease(
+            source=source, target=place.name, purpose="upkeep", holder=self._run_id, until=now + LENGTH, recorded_at=now
+        )
         try:
             if place.damage is not None:
                 raise place.damage
@@ -125,10 +127,10 @@ class Keeper:
             # No other run, and no other table would fare better.
             raise
         except ConflictError as error:
-            return Kept(place.name, place.source, left=error.message, seconds=perf_counter() - began)
+            return Kept(table=place.name, source=place.source, left=error.message, seconds=perf_counter() - began)
         except DamagedFile as error:
             why, took = error.message, perf_counter() - began
-            return Kept(place.name, place.source, left=why, seconds=took, is_damaged=True)
+            return Kept(table=place.name, source=place.source, left=why, seconds=took, is_damaged=True)
         if any(kept.done.values()):
             record_kept(self._lake, kept, self._run_id, self._clock())
         return kept
@@ -136,7 +138,7 @@ class Keeper:
     def _kept(self, place: Place, now: datetime, began: float) -> Kept:
         table = self._lake.load(place.name)
         if (why := foreign(self._warehouse, table)) is not None:
-            return Kept(place.name, place.source, left=why, seconds=perf_counter() - began)
+            return Kept(table=place.name, source=place.source, left=why, seconds=perf_counter() - began)
         before = facts_of(self._lake, place, table)
         dropped = self._drop(place, now)
         _, plan = plan_place(self._lake, place, now, self._rules)
@@ -157,7 +159,16 @@ class Keeper:
             done["orphans"] = remove_orphans(self._warehouse, newest, now - self._rules.orphan_age)
         after = facts_of(self._lake, place, self._lake.load(place.name))
         took = perf_counter() - began
-        return Kept(place.name, place.source, before.counts, after.counts, done, None, took, dropped.notes)
+        return Kept(
+            table=place.name,
+            source=place.source,
+            before=before.counts,
+            after=after.counts,
+            done=done,
+            left=None,
+            seconds=took,
+            notes=dropped.notes,
+        )
 
     def _drop(self, place: Place, now: datetime) -> Dropped:
         """Drop what retention lets go: old windows of a source, leases that ended long ago."""

@@ -32,7 +32,7 @@ class Sample:
     right: dict[str, object] | None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class RowDifference:
     """How two sets of rows differ; `columns` counts, by name, the rows that differ there."""
 

@@ -26,7 +26,7 @@ from retable.model.message import RawMessage
 from retable.model.window import Window
 from retable.replay.inputs import silver
 from retable.replay.inputs.silver import system_of, taken, to_statement
-from retable.schema_history.timeline import Statement
+from retable.schema_history.statement import Statement
 from retable.settings.sources import SourceSettings
 from retable.verify.spill import Spill
 

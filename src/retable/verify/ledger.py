@@ -93,15 +93,15 @@ def _accounts_of(
     replay = stages.get("replay")
     is_decoded = "decode" in stages
     return Accounts(
-        window,
-        len(bronze),
-        len(events),
-        len(_addresses(tables["silver"], window=window, kind="row")),
-        len(refused),
-        tuple(sorted(here - known)) if is_decoded else (),
-        tuple(sorted(known - here)),
-        replay is None or (replay.identity or NO_FILES) == silver,
-        {stage: row.counts for stage, row in stages.items()},
+        window=window,
+        bronze=len(bronze),
+        silver=len(events),
+        silver_rows=len(_addresses(tables["silver"], window=window, kind="row")),
+        quarantine=len(refused),
+        unseen=tuple(sorted(here - known)) if is_decoded else (),
+        strange=tuple(sorted(known - here)),
+        fresh=replay is None or (replay.identity or NO_FILES) == silver,
+        counted={stage: row.counts for stage, row in stages.items()},
     )
 
 

@@ -51,7 +51,7 @@ class Stale:
     because: tuple[Cause, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
     """What is to be done of one source.
 
@@ -104,18 +104,18 @@ def look_ahead(lake: Lake, source: Source, now: datetime) -> Outlook:
     touched = [window for window in windows if window.name in again]
     arrived, unlisted = _arrived(source, windows, now)
     return Outlook(
-        source.name,
-        "objects" if source.kind == "files" else "positions",
-        max(0, (now - windows[-1].end) // source.every) if windows else None,
-        arrived,
-        unlisted,
-        _waiting(windows, ledger),
-        tuple(stale),
-        left_out,
-        {name: state.hold for name, state in taken.items() if state.hold is not None},
-        source.paused,
-        (touched[0].start, touched[-1].end) if touched else None,
-        kept,
+        source=source.name,
+        unit="objects" if source.kind == "files" else "positions",
+        ended=max(0, (now - windows[-1].end) // source.every) if windows else None,
+        arrived=arrived,
+        unlisted=unlisted,
+        waiting=_waiting(windows, ledger),
+        stale=tuple(stale),
+        left_out=left_out,
+        held={name: state.hold for name, state in taken.items() if state.hold is not None},
+        paused=source.paused,
+        again=(touched[0].start, touched[-1].end) if touched else None,
+        kept_from=kept,
     )
 
 

@@ -29,7 +29,7 @@ from retable.replay.inputs.silver import table_name, to_event
 from retable.replay.table.rounds import A_BUG, Widenings
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.shards.joined import of_shard
-from retable.schema_history.timeline import Statement
+from retable.schema_history.statement import Statement
 from retable.schema_history.traced import ImplicitColumn
 from retable.verify.compare import part_of
 from retable.verify.findings import Finding
@@ -110,7 +110,10 @@ class Rebuild:
         self.keys = told.rules.keys(self.history, shapes, (), self.history.hold)
         self._check_whole()
         self.reader = TableReader(
-            self.history, self.keys, told.rules.source.format, told.rules.value_rules(self.history.name)
+            history=self.history,
+            keys=self.keys,
+            source_format=told.rules.source.format,
+            rules=told.rules.value_rules(self.history.name),
         )
         self.stages = stages_of(told.rules.former_keys(self.history, shapes, self.history.hold), self.reader)
         names = told.rules.column_names(self.history)

@@ -15,7 +15,7 @@ from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.inputs.plan import Tables
 from retable.schema_history.history import TableHistory
 from retable.schema_history.shards.parts import source_part
-from retable.schema_history.timeline import Statement
+from retable.schema_history.statement import Statement
 from retable.verify.compare import Comparison, RowDifference, comparable, part_of
 from retable.verify.findings import Finding, Report
 from retable.verify.rebuild import Rebuild, Told, spell_sequence

@@ -14,7 +14,7 @@ Address = tuple[str, int, int]
 _SHOWN = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Accounts:
     """What the tables hold of one window, and what the ledger counted, by stage; a stage that has not run is missing.
 

@@ -31,7 +31,7 @@ from retable.settings.sources import SourceSettings
 _STAGES = ("land", "decode", "replay")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceStatus:
     """One source: `recorded` windows, in `empty` of which nothing arrived; `done` counts them by stage.
 
@@ -120,21 +120,25 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
     facts = read_facts(lake, source, taken, now)
     proven, drained = (judge([facts], now, grade).standing for grade in ("row", "drained"))
     return SourceStatus(
-        source.name,
-        len(windows),
-        sum(window.is_empty for window in recorded),
-        Counter({stage: sum((stage, name) in whole for name in windows) for stage in _STAGES}),
-        max(replayed, default=None),
-        min(waiting, default=None),
-        Counter(state.state if name in taken else "retired" for name, state in mine.items()),
-        sorted(name for name, state in taken.items() if state.hold is not None),
-        {name: told_of(suspects[state.identity]) for name, state in taken.items() if state.identity in suspects},
-        read_open(lake, source.name).num_rows,
-        beyond_budget(lake, source),
-        drained if proven.watermark is None else proven,
-        source.paused,
-        [f"{name}: {each.words}; {each.command(name)} goes on with it" for name, each in _unfinished(lake, source)],
-        {layer: window for layer in KEPT_LAYERS if (window := kept_from(lake, layer, source.name))},
+        name=source.name,
+        recorded=len(windows),
+        empty=sum(window.is_empty for window in recorded),
+        done=Counter({stage: sum((stage, name) in whole for name in windows) for stage in _STAGES}),
+        last=max(replayed, default=None),
+        next=min(waiting, default=None),
+        tables=Counter(state.state if name in taken else "retired" for name, state in mine.items()),
+        held=sorted(name for name, state in taken.items() if state.hold is not None),
+        suspect={
+            name: told_of(suspects[state.identity]) for name, state in taken.items() if state.identity in suspects
+        },
+        quarantined=read_open(lake, source.name).num_rows,
+        excess=beyond_budget(lake, source),
+        standing=drained if proven.watermark is None else proven,
+        paused=source.paused,
+        unfinished=[
+            f"{name}: {each.words}; {each.command(name)} goes on with it" for name, each in _unfinished(lake, source)
+        ],
+        kept_from={layer: window for layer in KEPT_LAYERS if (window := kept_from(lake, layer, source.name))},
     )
 
 

@@ -159,7 +159,15 @@ def target_of(
     keys = told or (known.state.keys if known.state else ()) or named
     system = source.source_system or imports.dialect or ""
     written = spellings(keys, rules.types, known.state, imported, system)
-    return Target(source.name, source.format, name, position, part, keys, written)
+    return Target(
+        source=source.name,
+        source_format=source.format,
+        table=name,
+        position=position,
+        part=part,
+        keys=keys,
+        spellings=written,
+    )
 
 
 def part_of(lake: Lake, known: KnownTable, told: str | None) -> tuple[str, int] | None:

@@ -47,7 +47,7 @@ def show_ddl(
 
 def _context(ctx: typer.Context, name: str | None, source: str | None) -> DecodeContext:
     if name is not None and source is None:
-        return DecodeContext(name)
+        return DecodeContext(source_format=name)
     if name is not None or source is None:
         raise typer.BadParameter("name the format with --format, or a source of the settings with --source")
     settings = settings_of(ctx)

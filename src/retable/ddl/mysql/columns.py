@@ -22,7 +22,7 @@ _AS_BINARY = {
 }
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ColumnDefinition:
     """What one definition says, while it is read. `numbered` by AUTO_INCREMENT; `charset` in upper case."""
 
@@ -77,7 +77,7 @@ class ColumnDefinition:
 
 def read_column(cursor: Cursor, name: str) -> ColumnDefinition:
     """Read type and options behind a column's name, up to FIRST, AFTER or what else is no option."""
-    column = ColumnDefinition(name)
+    column = ColumnDefinition(name=name)
     _read_type(cursor, column)
     while _read_option(cursor, column):
         pass

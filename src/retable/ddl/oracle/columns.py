@@ -21,7 +21,7 @@ _SEQUENCE_WORDS = frozenset(
 _PLAIN_OPTIONS = frozenset({"VISIBLE", "INVISIBLE", "SORT", "VIRTUAL", "DECRYPT", "RESERVABLE"})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ColumnDefinition:
     """What one definition says, while it is read. `numbered` by an identity; `source_type` is empty where untold.
 
@@ -48,7 +48,7 @@ class ColumnDefinition:
 
 def read_column(cursor: Cursor) -> ColumnDefinition:
     """Read name, type and options, up to what is no option. Without a type: a virtual column, or one that is kept."""
-    column = ColumnDefinition(cursor.name())
+    column = ColumnDefinition(name=cursor.name())
     if cursor.word not in _OPTION_WORDS or cursor.at_name:
         column.source_type = read_type(cursor)
     while _read_option(cursor, column):

@@ -20,7 +20,7 @@ _CONTINUES = {
 _PLAIN_OPTIONS = frozenset({"NULL", "SPARSE", "ROWGUIDCOL", "FILESTREAM", "PERSISTED", "HIDDEN"})
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class ColumnDefinition:
     """What one definition says, while it is read. `numbered` by IDENTITY; `source_type` is empty where untold.
 
@@ -43,7 +43,7 @@ class ColumnDefinition:
 
 def read_column(cursor: Cursor) -> ColumnDefinition:
     """Read name, type and options, up to what is no option."""
-    column = ColumnDefinition(cursor.name())
+    column = ColumnDefinition(name=cursor.name())
     if cursor.take("AS"):
         _skip_expression(cursor)
         column.generated = True

@@ -108,7 +108,7 @@ class _Parts(msgspec.Struct, gc=False):
     payload: Row
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
     """What the schema part of a message says, and what follows from it and the settings for all of its rows.
 
@@ -170,13 +170,24 @@ def _read_schema(text: bytes, keys_of: KeysOf) -> Told:
     if len(listed) != len(columns):
         raise Malformed("a column stands twice in dataColumn", place="schema.dataColumn")
     system = source.db_type.lower() if source.db_type else None
-    names = source.db_name or None, source.schema_name or None, source.table_name or None
-    name = TableName(names[0], names[1], names[2]) if names[0] and names[2] else None
+    database, owner, table = source.db_name or None, source.schema_name or None, source.table_name or None
+    name = TableName(database, owner, table) if database and table else None
     has_rowid = system == "oracle" and ROWID in listed
     keys, origin = _keys(schema, listed, name, has_rowid, keys_of)
     hides_rowid = has_rowid and ROWID not in (keys or ())
     types = {column: kind for column, kind in listed.items() if column != ROWID} if hides_rowid else listed
-    return Told(system, *names, name, listed, types, keys, origin, _problems(name, keys, listed))
+    return Told(
+        system=system,
+        database=database,
+        schema=owner,
+        table=table,
+        name=name,
+        listed=listed,
+        types=types,
+        keys=keys,
+        keys_origin=origin,
+        problems=_problems(name, keys, listed),
+    )
 
 
 _remembered_schema = lru_cache(maxsize=1024)(_read_schema)

@@ -36,8 +36,24 @@ def close_empty(lake: Lake, windows: Sequence[Window], run_id: str, now: datetim
 
 def _row(windows: Sequence[Window], stage: Stage, run_id: str, now: datetime) -> LedgerRow:
     counts, last = _counts(windows[-1])[stage], windows[-1]
-    several = (windows[0].name, len(windows)) if len(windows) > 1 else (None, None)
-    return LedgerRow(last.source, last.name, stage, None, counts, {}, {}, None, None, run_id, 0.0, 0, now, *several)
+    has_several = len(windows) > 1
+    return LedgerRow(
+        source=last.source,
+        window=last.name,
+        stage=stage,
+        table=None,
+        counts=counts,
+        lowest={},
+        highest={},
+        snapshot_id=None,
+        identity=None,
+        run_id=run_id,
+        seconds=0.0,
+        bytes=0,
+        recorded_at=now,
+        first=windows[0].name if has_several else None,
+        count=len(windows) if has_several else None,
+    )
 
 
 def _counts(window: Window) -> dict[Stage, dict[str, int]]:

@@ -59,7 +59,17 @@ def plan_windows(
         objects = tuple(SourceObject(number + at, item.key, item.etag(), item.size) for at, item in enumerate(items))
         start = begin + step * source.every
         end, epoch = start + source.every, source.source_epoch
-        windows.append(Window(source.name, len(recorded) + step, start, end, objects, now, epoch=epoch))
+        windows.append(
+            Window(
+                source=source.name,
+                ordinal=len(recorded) + step,
+                start=start,
+                end=end,
+                objects=objects,
+                recorded_at=now,
+                epoch=epoch,
+            )
+        )
         number += len(objects)
     return windows
 

@@ -82,7 +82,18 @@ def plan_ranges(
         ends = _ends(source, log, begins, start + source.every, now)
         ranges = tuple(_range(source, found, begins, ends) for found in log.partitions)
         end, epoch = start + source.every, source.source_epoch
-        windows.append(Window(source.name, len(recorded) + step, start, end, (), now, ranges, epoch))
+        windows.append(
+            Window(
+                source=source.name,
+                ordinal=len(recorded) + step,
+                start=start,
+                end=end,
+                objects=(),
+                recorded_at=now,
+                ranges=ranges,
+                epoch=epoch,
+            )
+        )
         begins = ends
     return windows
 

@@ -118,14 +118,14 @@ def _read(source: str, row: dict[str, Any]) -> Iterator[Window]:
     count, start, end = row.get("count") or 1, row["start"].astimezone(UTC), row["end"].astimezone(UTC)
     every = (end - start) / count
     first = Window(
-        source,
-        row["ordinal"],
-        start,
-        start + every,
-        tuple(SourceObject(**item) for item in row["objects"]),
-        row["recorded_at"].astimezone(UTC),
-        tuple(PartitionRange(**each) for each in row.get("ranges") or ()),
-        row.get("epoch"),
+        source=source,
+        ordinal=row["ordinal"],
+        start=start,
+        end=start + every,
+        objects=tuple(SourceObject(**item) for item in row["objects"]),
+        recorded_at=row["recorded_at"].astimezone(UTC),
+        ranges=tuple(PartitionRange(**each) for each in row.get("ranges") or ()),
+        epoch=row.get("epoch"),
     )
     for at in range(count):
         yield replace(first, ordinal=first.ordinal + at, start=start + at * every, end=start + (at + 1) * every)

@@ -40,7 +40,7 @@ _APART = 2**40
 _NAME = "baseline"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """The table, the position of its copy and the partition of the queue inside which that compares, if it does not
     compare across the stream. `keys` are the columns of its key, `spellings` how messages write each, where all do
@@ -140,19 +140,19 @@ def _row(
 ) -> BaselineRow:
     """The record of a piece; pieces of another length are of another baseline."""
     return BaselineRow(
-        target.source,
-        target.table.database,
-        target.table.schema,
-        target.table.table,
-        str(target.start),
-        _part(target),
-        _dump(copy, most),
-        piece,
-        window,
-        rows,
-        last,
-        copy.origin,
-        now,
+        source=target.source,
+        database=target.table.database,
+        schema=target.table.schema,
+        table=target.table.table,
+        position=str(target.start),
+        part=_part(target),
+        dump=_dump(copy, most),
+        piece=piece,
+        window=window,
+        rows=rows,
+        last=last,
+        origin=copy.origin,
+        recorded_at=now,
     )
 
 

@@ -24,7 +24,7 @@ START = "start"
 _AT = re.compile(r"(\d{1,9}):(-?\d{1,38})(?::(-?\d{1,18}))?\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPlan:
     """What an import of a schema comes to.
 
@@ -113,14 +113,14 @@ def plan_import(
         entry = Import(told.table, position, schema.dialect, told.statement, "; ".join([origin, *schema.marks]))
         rows.append(import_row(source.name, entry, now))
     return ImportPlan(
-        tuple(added),
-        changed,
-        tuple(sorted(known.keys() - schema.tables.keys(), key=str)),
-        len(taken) - len(rows),
-        len(schema.tables) - len(taken),
-        tuple(schema.unread),
-        tuple(rows),
-        not before.each,
+        added=tuple(added),
+        changed=changed,
+        gone=tuple(sorted(known.keys() - schema.tables.keys(), key=str)),
+        same=len(taken) - len(rows),
+        left_out=len(schema.tables) - len(taken),
+        unread=tuple(schema.unread),
+        rows=tuple(rows),
+        is_first=not before.each,
     )
 
 

@@ -79,14 +79,14 @@ ORACLE = Syntax("'\"", "--", slash=True, open_ended=True)
 
 def split(pieces: Iterable[str], syntax: Syntax) -> Iterator[Piece]:
     """Cut a script into statements and lines of comment; `pieces` are its lines, long ones in several pieces."""
-    cutter = _Cutter(syntax)
+    cutter = _Cutter(syntax=syntax)
     for piece in pieces:
         yield from cutter.feed(piece)
     for last in cutter.flush():
         yield replace(last, is_last=True)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Cutter:
     """The place in a script: inside which quote or comment, and what of a statement was read.
 

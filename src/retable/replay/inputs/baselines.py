@@ -30,5 +30,7 @@ def start_statements(baselines: Baselines, takes: Callable[[TableName], bool]) -
         if takes(name):
             text = f"baseline from {row.origin}"
             at = parse_sequence(row.position)
-            found[identify(row)] = Statement(at, row.part or None, name, text, (StartTable(name),), offset=2**62)
+            found[identify(row)] = Statement(
+                position=at, part=row.part or None, table=name, text=text, changes=(StartTable(name),), offset=2**62
+            )
     return list(found.values())

@@ -50,7 +50,14 @@ class Imports:
     def statements(self, takes: Callable[[TableName], bool]) -> list[Statement]:
         """The imports of tables that the settings take, as statements at their positions, behind the stream's own."""
         return [
-            Statement(each.position, None, each.table.table, each.statement, (each.table,), offset=2**62)
+            Statement(
+                position=each.position,
+                part=None,
+                table=each.table.table,
+                text=each.statement,
+                changes=(each.table,),
+                offset=2**62,
+            )
             for each in self.each
             if takes(each.table.table)
         ]
@@ -77,8 +84,18 @@ def read_schema_imports(lake: Lake, source: str) -> Imports:
 
 def import_row(source: str, told: Import, now: datetime) -> ImportRow:
     name = told.table.table
-    place = (name.database, name.schema, name.table, str(told.position))
-    return ImportRow(source, *place, told.dialect, told.statement, to_json(told.table), told.origin, now)
+    return ImportRow(
+        source=source,
+        database=name.database,
+        schema=name.schema,
+        table=name.table,
+        position=str(told.position),
+        dialect=told.dialect,
+        statement=told.statement,
+        meaning=to_json(told.table),
+        origin=told.origin,
+        recorded_at=now,
+    )
 
 
 def to_json(table: DeclareTable) -> str:

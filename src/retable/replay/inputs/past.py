@@ -18,7 +18,7 @@ NO_FILES = "empty"
 """The content of a window for which silver has no file."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
     """The past of one source.
 

@@ -28,7 +28,7 @@ from retable.schema_history.policies import source_ids
 from retable.schema_history.rulings import Ruling
 from retable.schema_history.shards.joined import SHARD_COLUMN
 from retable.schema_history.shards.parts import SHARD_ID
-from retable.schema_history.timeline import Statement
+from retable.schema_history.statement import Statement
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 from retable.values.baseline_form import baseline_type, is_baseline

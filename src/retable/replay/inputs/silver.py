@@ -41,7 +41,7 @@ from retable.model.schema_change import (
     Unsupported,
 )
 from retable.model.sequence import Sequence
-from retable.schema_history.timeline import Statement
+from retable.schema_history.statement import Statement
 
 ROW_ADDRESS = ("window", "topic", "partition", "offset", "row_index")
 ROW_COLUMNS = (
@@ -189,7 +189,17 @@ def to_statement(record: Record, default_system: str | None, spoken: str | None 
     part, event_time = cast(str | None, record["part"]), cast(int | None, record["event_time_ms"])
     tx_id, offset = cast(str | None, record["tx_id"]), cast(int, record["offset"])
     declares = record["op_raw"] == find_format(str(record["source_format"])).snapshot_op
-    return Statement(sequence_of(record), part, name, text, changes, event_time, tx_id, offset, declares)
+    return Statement(
+        position=sequence_of(record),
+        part=part,
+        table=name,
+        text=text,
+        changes=changes,
+        event_time_ms=event_time,
+        tx_id=tx_id,
+        offset=offset,
+        declares=declares,
+    )
 
 
 def _read_text(

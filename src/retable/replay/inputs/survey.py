@@ -22,7 +22,7 @@ from retable.replay.inputs.silver import ROW_COLUMNS, SKETCH_COLUMNS, by_name, s
 from retable.replay.table.rounds import Widenings
 from retable.schema_history.history import TableHistory
 from retable.schema_history.shards.joined import is_sharded, may_go_on
-from retable.schema_history.timeline import Statement
+from retable.schema_history.statement import Statement
 from retable.schema_history.traced import ImplicitColumn
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
@@ -31,7 +31,7 @@ Named = dict[TableName, list[RowEvent]]
 Owned = dict[str, list[RowEvent]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Seen:
     """The tables that a run concerns: what was made of them, their rows and bulks, their gold; by identity.
 
@@ -203,7 +203,15 @@ class Survey:
             holds = {identity: None if identity in anew else state.hold for identity, state in states.items()}
             strange = widenings.fresh(tables.strange(rows, holds), implicit)
             if not strange and not more:
-                return Seen(statements, visible, tables, owned, implicit, found, widenings.endless)
+                return Seen(
+                    statements=statements,
+                    visible=visible,
+                    tables=tables,
+                    owned=owned,
+                    implicit=implicit,
+                    found=found,
+                    endless=widenings.endless,
+                )
             implicit += more + [column for column in strange if column not in more]
 
 

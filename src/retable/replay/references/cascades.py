@@ -35,7 +35,7 @@ class _Found:
     lost: Lost
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Look:
     """One table of gold, or one of several that go into it, by those of its columns that refer to a parent.
 
@@ -185,7 +185,14 @@ class Cascades:
         columns = tuple(there[each] for each in ids)
         names = {name.lower() for each in self._references_to(identity, label) for name in self._names(each)}
         more = (column for column in there.values() if column.name.lower() in names and column not in columns)
-        look = _Look(identity, label, self._gold(history), columns, (*columns, *more), constraint)
+        look = _Look(
+            identity=identity,
+            label=label,
+            gold=self._gold(history),
+            columns=columns,
+            read=(*columns, *more),
+            constraint=constraint,
+        )
         self._looks[look.place] = look
         for suspect in self._past.suspects:
             if suspect.state == "open" and suspect.place == look.place:
@@ -281,7 +288,16 @@ class Cascades:
         told = []
         for window, mine in sorted(rows.items()):
             lost = sorted({each.lost for each in mine}, key=lambda each: (each.moment.sequence, repr(each)))
-            now = Suspect(*look.place, look.gold, look.label, look.constraint, window, tuple(lost), len(mine))
+            now = Suspect(
+                identity=look.identity,
+                columns=tuple(column.id for column in look.columns),
+                gold=look.gold,
+                label=look.label,
+                constraint=look.constraint,
+                window=window,
+                lost=tuple(lost),
+                rows=len(mine),
+            )
             told += [] if window in before and before[window].is_same(now) else [now]
         return [*told, *(old.settled() for window, old in before.items() if window not in rows)]
 

@@ -56,7 +56,13 @@ def moment_of(record: Record) -> Moment:
 
 
 def _reader(parent: TableHistory, columns: list[Column], rules: Rules) -> TableReader:
-    return TableReader(parent, (), rules.source.format, rules.value_rules(parent.name), tuple(columns))
+    return TableReader(
+        history=parent,
+        keys=(),
+        source_format=rules.source.format,
+        rules=rules.value_rules(parent.name),
+        columns=tuple(columns),
+    )
 
 
 def _sides(reader: TableReader, event: RowEvent) -> tuple[Values | None, Values | None]:

@@ -44,7 +44,7 @@ class Lost(NamedTuple):
     window: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
     """Rows of a table that still refer, by its `columns`, to what their parent lost in one window.
 
@@ -131,18 +131,18 @@ def suspect_facts(suspect: Suspect) -> str:
 def suspect_row(source: str, suspect: Suspect, now: datetime) -> SuspectRow:
     first = suspect.lost[0].moment
     return SuspectRow(
-        source,
-        suspect.identity,
-        suspect.gold,
-        json.dumps(suspect.columns),
-        suspect.constraint,
-        suspect.window,
-        str(first.sequence),
-        first.part or "",
-        suspect.rows,
-        suspect_facts(suspect),
-        suspect.state,
-        now,
+        source=source,
+        identity=suspect.identity,
+        table=suspect.gold,
+        columns=json.dumps(suspect.columns),
+        constraint=suspect.constraint,
+        window=suspect.window,
+        position=str(first.sequence),
+        part=first.part or "",
+        rows=suspect.rows,
+        lost=suspect_facts(suspect),
+        state=suspect.state,
+        recorded_at=now,
     )
 
 
@@ -158,13 +158,13 @@ def _suspect(row: SuspectRow) -> Suspect:
         for values, at, part, time, event in facts["lost"]
     )
     return Suspect(
-        row.identity,
-        tuple(json.loads(row.columns)),
-        row.table,
-        facts["label"],
-        row.constraint,
-        row.window,
-        lost,
-        row.rows,
-        row.state,
+        identity=row.identity,
+        columns=tuple(json.loads(row.columns)),
+        gold=row.table,
+        label=facts["label"],
+        constraint=row.constraint,
+        window=row.window,
+        lost=lost,
+        rows=row.rows,
+        state=row.state,
     )

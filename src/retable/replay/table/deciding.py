@@ -78,7 +78,7 @@ class Deciding:
             return None
         try:
             keys = work.keys(history)
-            reader = TableReader(history, keys, work.source_format, work.rules)
+            reader = TableReader(history=history, keys=keys, source_format=work.source_format, rules=work.rules)
             wires = [reader.of(bulk.shard).plain_wire(bulk.types) for bulk in bulks]
             evolution = evolution_of(work, table, reader, work.names(history))
             resolve(work.partition or (), history)
@@ -130,7 +130,9 @@ class Deciding:
         if hold is not None and hold.position is None:
             return Decision(history, hold, all_held(work.events))
         try:
-            reader = TableReader(history, work.keys(history), work.source_format, work.rules)
+            reader = TableReader(
+                history=history, keys=work.keys(history), source_format=work.source_format, rules=work.rules
+            )
             names = work.names(history)
             resolve(work.partition or (), history)
         except TableError as error:

@@ -53,15 +53,15 @@ class TableReplay:
         state, wrote = self._commit(work, table, decision)
         folded = decision.folded
         return Outcome(
-            work.gold,
-            state,
-            table.snapshot_id,
-            decision.history,
-            counted_of(work),
-            work.applied,
-            folded.verdicts,
-            folded.rejects,
-            wrote,
+            gold=work.gold,
+            state=state,
+            snapshot=table.snapshot_id,
+            history=decision.history,
+            counted=counted_of(work),
+            applied=work.applied,
+            verdicts=folded.verdicts,
+            rejects=folded.rejects,
+            wrote=wrote,
         )
 
     def _commit(self, work: Work, table: GoldTable, decision: Decision) -> tuple[GoldState, bool]:

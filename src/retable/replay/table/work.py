@@ -27,7 +27,7 @@ Voids = Seq[tuple[str | None, Sequence]]
 DROP_TAG = "retable_dropped_"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
     """One table of one run: what the statements made of it, and the events to replay.
 
@@ -175,7 +175,7 @@ def counted_of(work: Work) -> dict[int, Counted]:
     return found
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Outcome:
     """What came of a table, by window. `wrote`: gold has a new commit; a reader of main now sees `snapshot`."""
 
@@ -237,7 +237,7 @@ def new_state(work: Work, decision: Decision, columns: tuple[GoldColumn, ...]) -
     before = work.state
     if before is None or (work.rebuilds and not work.rewrites and decision.change is not None):
         floor = None if before is None else before.floor
-        before = GoldState(work.source, history.identity, history.name, floor=floor)
+        before = GoldState(source=work.source, identity=history.identity, table=history.name, floor=floor)
     for window, identity in work.applied.items():
         before = before.with_applied(window, identity)
     if decision.change is None:
@@ -298,11 +298,21 @@ def left_unread(work: Work, state: GoldState) -> Outcome:
     work = work.one_by_one()
     history = replace(work.history, changes=())
     verdicts = all_held(work.events).verdicts
-    return Outcome(work.gold, state, None, history, counted_of(work), work.applied, verdicts)
+    return Outcome(
+        gold=work.gold,
+        state=state,
+        snapshot=None,
+        history=history,
+        counted=counted_of(work),
+        applied=work.applied,
+        verdicts=verdicts,
+    )
 
 
 def given_up(row: TableRow) -> Outcome:
     """What comes of a table that is no more, as its rows are another's: nothing tells of it but its record."""
-    state = GoldState(row.source, row.identity, row.name, "dropped")
-    history = TableHistory(row.identity, (NameSpan(row.name, None, None),), (Epoch(None, (), None, complete=False),))
-    return Outcome(row.gold, state, None, history)
+    state = GoldState(source=row.source, identity=row.identity, table=row.name, state="dropped")
+    history = TableHistory(
+        identity=row.identity, spans=(NameSpan(row.name, None, None),), epochs=(Epoch(None, (), None, complete=False),)
+    )
+    return Outcome(gold=row.gold, state=state, snapshot=None, history=history)

@@ -85,9 +85,17 @@ class Group:
             # Rows of each shard show its own, which no column of gold does for them: they are written into the rows.
             own = sorted((label, str(line.column.default)) for label, line in self.lines.items() if line.tells_default)
             identity = f"{self.identity}{OWN}{hashlib.sha256(repr(own).encode()).hexdigest()[:8]}"
-            return Column(identity, self.name, first.source_type, kind, kept=first.kept)
+            return Column(id=identity, name=self.name, source_type=first.source_type, type=kind, kept=first.kept)
         born = next(((each.born or each) for each in told.values()), None)
-        return Column(self.identity, self.name, first.source_type, kind, next(iter(told), None), born, kept=first.kept)
+        return Column(
+            id=self.identity,
+            name=self.name,
+            source_type=first.source_type,
+            type=kind,
+            default=next(iter(told), None),
+            born=born,
+            kept=first.kept,
+        )
 
 
 def differs_by_shard(column: Column) -> bool:

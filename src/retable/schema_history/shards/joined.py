@@ -30,7 +30,7 @@ from retable.schema_history.shards.columns import (
 )
 from retable.schema_history.shards.parts import SHARD_ID, SHARED_KEY, join_part, shard_of, source_part
 
-SHARD_COLUMN = Column(SHARD_ID, "source_table", None, GoldType("string"))
+SHARD_COLUMN = Column(id=SHARD_ID, name="source_table", source_type=None, type=GoldType("string"))
 """The column that names the shard, where the settings say that it joins the key."""
 
 
@@ -190,9 +190,9 @@ def _whole(
         keys = (SHARD_COLUMN.name, *keys) if keys else keys
     changes = (change for shard in cut for change in shard.changes)
     return TableHistory(
-        identify(name),
-        (NameSpan(name, None, None),),
-        (Epoch(None, tuple(columns), keys, complete=False),),
+        identity=identify(name),
+        spans=(NameSpan(name, None, None),),
+        epochs=(Epoch(None, tuple(columns), keys, complete=False),),
         hold=hold,
         changes=tuple(sorted(changes, key=lambda change: (change.position, change.part or ""))),
         skipped=frozenset().union(*(shard.skipped for shard in shards)),

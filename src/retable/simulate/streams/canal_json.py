@@ -38,7 +38,18 @@ def _messages(history: History) -> Iterator[Message]:
     for name, table in history.loaded.items():
         at = history.loaded_at_ms
         rows = [
-            RowChange(0, at, 0, number, name, table.columns, table.keys, None, None, row)
+            RowChange(
+                position=0,
+                time_ms=at,
+                transaction=0,
+                event=number,
+                table=name,
+                columns=table.columns,
+                keys=table.keys,
+                row_id=None,
+                before=None,
+                after=row,
+            )
             for number, row in enumerate(table.rows.values())
         ]
         yield from (_rows(history, number, [row], "INIT") for number, row in enumerate(rows, 1))

@@ -32,7 +32,7 @@ def _open_types(history: History) -> TableSettings:
     return {table: TableSetting((), types) for table, types in type_settings(history).items()}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
     """One format of the simulator.
 
@@ -77,7 +77,19 @@ def _loaded_only(
     def tables(history: History) -> TableSettings:
         return loaded_settings(history, schema)
 
-    return Format(name, write, by_offset, kinds, tuple(DESIGNS), (), partial, schema, source or {}, tables, as_source)
+    return Format(
+        name=name,
+        write=write,
+        by_offset=by_offset,
+        kinds=kinds,
+        loaded=tuple(DESIGNS),
+        arriving=(),
+        partial=partial,
+        schema=schema,
+        source=source or {},
+        tables=tables,
+        as_source=as_source,
+    )
 
 
 _WITH_ROW_IDS = tuple(kind for kind in (*ROW_KINDS, *DDL_KINDS) if kind != "drop_primary_key")
@@ -86,9 +98,9 @@ _WITH_ROW_IDS = tuple(kind for kind in (*ROW_KINDS, *DDL_KINDS) if kind != "drop
 FORMATS: dict[str, Format] = {
     each.name: each
     for each in (
-        Format(streamx_json.NAME, streamx_json.write, kinds=_WITH_ROW_IDS, tables=_open_types),
-        Format(canal_json.NAME, canal_json.write, by_offset=True),
-        Format(debezium_json.NAME, debezium_json.write, arriving=("swap_tables",)),
+        Format(name=streamx_json.NAME, write=streamx_json.write, kinds=_WITH_ROW_IDS, tables=_open_types),
+        Format(name=canal_json.NAME, write=canal_json.write, by_offset=True),
+        Format(name=debezium_json.NAME, write=debezium_json.write, arriving=("swap_tables",)),
         _loaded_only(
             shareplex_json.NAME,
             shareplex_json.write,
@@ -98,11 +110,11 @@ FORMATS: dict[str, Format] = {
             source={"database": "shop", "binary_encoding": "hex"},
             as_source=shareplex_json.as_oracle,
         ),
-        Format(datahub_blob.NAME, datahub_blob.write, kinds=_WITH_ROW_IDS, tables=_open_types),
+        Format(name=datahub_blob.NAME, write=datahub_blob.write, kinds=_WITH_ROW_IDS, tables=_open_types),
         _loaded_only(datahub_tuple.NAME, datahub_tuple.write, source={"database": "shop", "binary_encoding": "base64"}),
         _loaded_only(lindorm_debezium.NAME, lindorm_debezium.write, by_offset=True, schema=lindorm_debezium.NAMESPACE),
         # A table with bytes is created in the log: of a null nothing tells DTS's bytes and text apart.
-        Format(dts_avro.NAME, dts_avro.write, by_offset=True, loaded=("stock",), tables=_open_types),
+        Format(name=dts_avro.NAME, write=dts_avro.write, by_offset=True, loaded=("stock",), tables=_open_types),
     )
 }
 """The formats by name."""

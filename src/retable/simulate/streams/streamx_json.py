@@ -79,7 +79,18 @@ class _Writer:
         stamp = {"eventTime": -1, "systemTime": self.history.loaded_at_ms, "checkpointTime": -1}
         for key, row in table.rows.items():
             row_id = key if isinstance(key, int) else None
-            change = RowChange(0, self.history.loaded_at_ms, 0, 0, name, table.columns, table.keys, row_id, None, row)
+            change = RowChange(
+                position=0,
+                time_ms=self.history.loaded_at_ms,
+                transaction=0,
+                event=0,
+                table=name,
+                columns=table.columns,
+                keys=table.keys,
+                row_id=row_id,
+                before=None,
+                after=row,
+            )
             payload = self._payload("INSERT", None, stamp, after=self._image(change, row))
             repeatable = bool(table.keys) or self.options.row_ids
             yield self._message("load", change, row_key(change, row), payload, self._schema(change), repeatable)

@@ -127,7 +127,18 @@ class _Writer:
             case StatementRun(statement=TruncateTable(table)):
                 place = _Place(entry.position, entry.time_ms)
                 columns, keys = self._tables[table].columns, self._tables[table].keys
-                change = RowChange(entry.position, entry.time_ms, 0, 0, table, columns, keys, None, None, None)
+                change = RowChange(
+                    position=entry.position,
+                    time_ms=entry.time_ms,
+                    transaction=0,
+                    event=0,
+                    table=table,
+                    columns=columns,
+                    keys=keys,
+                    row_id=None,
+                    before=None,
+                    after=None,
+                )
                 yield self._change(change, place, "t", None, None)
             case StatementRun():
                 yield from self._statements(entry)
