@@ -105,6 +105,12 @@ def reference(key: ForeignKey) -> str:
     return f"{told} to {parent}, on delete {key.on_delete}, on update {key.on_update}"
 
 
+def foreign_key(change: AddForeignKey | DropForeignKey) -> str:
+    if isinstance(change, AddForeignKey):
+        return f"foreign key of {table_name(change.table)}: {reference(change.key)}"
+    return f"drop foreign key from {table_name(change.table)}: {name(change.name)}"
+
+
 def render(change: SchemaChange) -> str:
     match change:
         case CreateTable(table, columns, keys, complete, if_not_exists, references):
@@ -133,10 +139,8 @@ def render(change: SchemaChange) -> str:
             return f"rename {table_name(table)} to {table_name(to)}"
         case DropDatabase(database):
             return f"drop database {name(database)}"
-        case AddForeignKey(_, table, added):
-            return f"foreign key of {table_name(table)}: {reference(added)}"
-        case DropForeignKey(_, table, old):
-            return f"drop foreign key from {table_name(table)}: {name(old)}"
+        case AddForeignKey() | DropForeignKey():
+            return foreign_key(change)
         case NoChange(what):
             return f"nothing: {what}"
         case MovePartitions(table, reason):

@@ -152,10 +152,18 @@ def fold_keys(
 ) -> Folded:
     """Reduce events, over what was folded before, to the last state of every key; a deleted key stays as a tombstone.
 
-    A key change is a delete of the old key and an upsert of the new one, at one sequence; the same sequence again for
-    the same key is a redelivery, and the first stands. Keys that are swapped by one statement each give way to another
-    row before their own has left. Two partitions that both write a key, where sequences compare only inside a
-    partition, hold the table.
+    What an event makes of its key, in the order of the source:
+
+    | event | key not seen yet | a row | a tombstone |
+    |---|---|---|---|
+    | insert, read, or update to this key | its row | its row | its row |
+    | the same with some columns only | its row, over gold's (`base`) | its row, over that one | hold ROW_MISSING |
+    | delete, or update that leaves this key | tombstone | tombstone | tombstone |
+    | the same sequence and partition again | | duplicate, nothing | duplicate, nothing |
+    | of another partition, where sequences do not compare | | hold ORDER_UNDEFINED | hold ORDER_UNDEFINED |
+
+    An update that changes its key is one of each, at one sequence. Where one statement swaps keys, a row moves onto a
+    key before that key's own row has left: then what leaves is not the row that is there, which stays.
     """
     folded = over or Folded()
     owner: dict[Key, RowEvent] = {}
@@ -206,11 +214,15 @@ def fold_keys(
             owner[key] = event
         if event.counted and last is not None:
             applied.append((event, last))
-    for event, key in applied:
-        folded.verdicts[event.ordinal, "applied" if owner.get(key) is event else "superseded"] += 1
+    _count_applied(folded, applied, owner)
     bases = {folded.winners[key].base for key in folded.touched}
     folded.touched |= {base for base in bases if base is not None}
     return folded
+
+
+def _count_applied(folded: Folded, applied: list[tuple[RowEvent, Key]], owner: Mapping[Key, RowEvent]) -> None:
+    for event, key in applied:
+        folded.verdicts[event.ordinal, "applied" if owner.get(key) is event else "superseded"] += 1
 
 
 def _gave_way(here: Winner, told: Told) -> bool:

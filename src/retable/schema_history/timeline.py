@@ -156,19 +156,11 @@ class Timeline:
         match change:
             case NoChange():
                 return None
-            case DropDatabase(database):
-                self._dropped_databases[database] = at
-                for name in [name for name in self._live if name.database == database]:
-                    self._drop(self._live[name], at, change)
+            case DropDatabase():
+                self._drop_database(at, change)
                 return None
-            case Unsupported(table, reason) | MovePartitions(table, reason):
-                stopped = table or at.table
-                if stopped is None:
-                    return f"{reason}; the statement names no table, so no table is held"
-                target = self._table(stopped, at.position)
-                if isinstance(change, Unsupported):
-                    return target.stop(at, reason)
-                return leave_partitions(target, at, reason, self._policies(target, at))
+            case Unsupported() | MovePartitions():
+                return self._stop(at, change)
             case CreateTable() | CreateTableLike():
                 return self._create(at, change, number)
             case DeclareTable(name) | StartTable(name):
@@ -187,15 +179,34 @@ class Timeline:
             case SetKey(name, keys):
                 return self._set_key(self._table(name, at.position), keys, at, change)
             case AddColumn() | DropColumn() | ChangeColumn():
-                target = self._table(change.table, at.position)
-                if target.hold is not None:
-                    return None
-                target.save(at.position)
-                if isinstance(change, DropColumn) and change.leaves_key:
-                    self._leave_key(target, change.name, at)
-                return self._columns(target, at, change, number)
+                return self._change_columns(at, change, number)
             case _:
                 assert_never(change)
+
+    def _drop_database(self, at: Statement, change: DropDatabase) -> None:
+        self._dropped_databases[change.database] = at
+        for name in [name for name in self._live if name.database == change.database]:
+            self._drop(self._live[name], at, change)
+
+    def _stop(self, at: Statement, change: Unsupported | MovePartitions) -> str | None:
+        stopped = change.table or at.table
+        if stopped is None:
+            return f"{change.reason}; the statement names no table, so no table is held"
+        target = self._table(stopped, at.position)
+        if isinstance(change, Unsupported):
+            return target.stop(at, change.reason)
+        return leave_partitions(target, at, change.reason, self._policies(target, at))
+
+    def _change_columns(
+        self, at: Statement, change: AddColumn | DropColumn | ChangeColumn, number: int
+    ) -> str | Literal[False] | None:
+        target = self._table(change.table, at.position)
+        if target.hold is not None:
+            return None
+        target.save(at.position)
+        if isinstance(change, DropColumn) and change.leaves_key:
+            self._leave_key(target, change.name, at)
+        return self._columns(target, at, change, number)
 
     def _table(self, name: TableName, at: Sequence) -> TracedTable:
         return self._live.get(name) or self._open(name, at)

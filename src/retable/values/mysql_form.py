@@ -67,6 +67,17 @@ def unsigned_bits(declared: str) -> int | None:
     return _BITS.get(base) if base == "serial" or _UNSIGNED.search(declared) else None
 
 
+_OF_ONE_FORM: dict[str, WireForm] = {
+    "year": Year(),
+    "double": Real(64),
+    "real": Real(64),
+    "date": Day(),
+    "datetime": WallClock(),
+    "timestamp": Instant(),
+    "time": ClockTime(),
+}
+
+
 def mysql_form(declared: str) -> WireForm:
     """Tell how values of a declared type stand: labels by themselves, bytes as Latin-1 characters.
 
@@ -78,25 +89,15 @@ def mysql_form(declared: str) -> WireForm:
     base = base_type(declared)
     if base in _BITS or base in ("bool", "boolean"):
         return Whole()
+    if base in _OF_ONE_FORM:
+        return _OF_ONE_FORM[base]
     match base:
-        case "year":
-            return Year()
         case "bit":
             return Bits(numbers[0] if numbers else None)
         case "decimal" | "numeric" | "dec" | "fixed":
             return Exact([*numbers, 0][1] if numbers else None)
         case "float":
             return Real(64 if len(numbers) == 1 and numbers[0] > 24 else 32)
-        case "double" | "real":
-            return Real(64)
-        case "date":
-            return Day()
-        case "datetime":
-            return WallClock()
-        case "timestamp":
-            return Instant()
-        case "time":
-            return ClockTime()
         case "enum":
             return Enum(_labels(arguments), by_number=False)
         case "set":

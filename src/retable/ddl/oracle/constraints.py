@@ -58,11 +58,7 @@ def read_state(cursor: Cursor) -> bool:
             _skip_index_partitions(cursor)
         case "GLOBAL":
             cursor.next()
-            if cursor.take("PARTITION", "BY"):
-                cursor.next()
-                if not cursor.skip_group():
-                    raise cursor.unknown()
-                _skip_index_partitions(cursor)
+            _skip_global_partitions(cursor)
         case word if word in _STATE_WORDS:
             cursor.next()
         case word if word in _STATE_WORDS_WITH_ONE:
@@ -91,6 +87,14 @@ def read_state(cursor: Cursor) -> bool:
         case _:
             return False
     return True
+
+
+def _skip_global_partitions(cursor: Cursor) -> None:
+    if cursor.take("PARTITION", "BY"):
+        cursor.next()
+        if not cursor.skip_group():
+            raise cursor.unknown()
+        _skip_index_partitions(cursor)
 
 
 def _skip_index_partitions(cursor: Cursor) -> None:

@@ -17,9 +17,24 @@ def storer(source_type: str) -> Store:
     signed = "unsigned" not in options
     if "zerofill" in options:
         return refuse
+    return _of_number(kind, arguments, signed) or _of_text(kind, arguments) or _of_time(kind, arguments) or refuse
+
+
+def _of_number(kind: str, arguments: str, signed: bool) -> Store | None:
     if kind in _BITS:
         bits = _BITS[kind]
         return within(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else within(0, 2**bits - 1)
+    match kind:
+        case "bit":
+            return within(0, 2 ** int(arguments or "1") - 1)
+        case "decimal":
+            return same if signed else _not_negative
+        case "float" | "double" if not arguments:
+            return same if signed else _not_negative
+    return None
+
+
+def _of_text(kind: str, arguments: str) -> Store | None:
     match kind:
         case "varchar":
             return no_longer_than(capacity(kind, arguments), "characters")
@@ -35,21 +50,22 @@ def storer(source_type: str) -> Store:
             return _one_of(labels(arguments))
         case "set":
             return _some_of(labels(arguments))
+        case "json":
+            return same
+    return None
+
+
+def _of_time(kind: str, arguments: str) -> Store | None:
+    match kind:
         case "datetime" | "timestamp":
             return fraction_of(_digits(arguments))
         case "time":
             return span_of(_digits(arguments))
         case "year":
             return _year
-        case "bit":
-            return within(0, 2 ** int(arguments or "1") - 1)
-        case "decimal":
-            return same if signed else _not_negative
-        case "float" | "double" if not arguments:
-            return same if signed else _not_negative
-        case "date" | "json":
+        case "date":
             return same
-    return refuse
+    return None
 
 
 def _digits(arguments: str) -> int:
