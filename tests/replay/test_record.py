@@ -16,7 +16,7 @@ from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.model.window import Window
 from retable.replay.record import change_rows, cut_rows, quarantine_rejects, window_rows
-from retable.replay.table.work import Outcome
+from retable.replay.table.table_replay import Outcome
 from retable.schema_history.history import AppliedChange, ChangeStatus, NameSpan, TableHistory
 from retable.schema_history.statement import Statement
 from retable.settings.load import Settings

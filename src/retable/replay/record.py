@@ -19,7 +19,7 @@ from retable.ledger.lake.tables import QUARANTINE
 from retable.ledger.read import read_cuts, read_schema_changes, scan
 from retable.ledger.rows import CutRow, LedgerRow, SchemaChangeRow, TableRow, TableState
 from retable.model.window import Window
-from retable.replay.table.work import Outcome
+from retable.replay.table.table_replay import Outcome
 from retable.schema_history.history import AppliedChange, ChangeStatus, TableHistory
 from retable.schema_history.shards.parts import source_part
 from retable.schema_history.statement import Statement

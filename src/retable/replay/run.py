@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
-from typing import Literal
 
 from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.fold.fold import REMEDY_REBUILD
@@ -22,9 +21,9 @@ from retable.replay.inputs.survey import Seen, Survey
 from retable.replay.references.cascades import Cascades
 from retable.replay.references.suspects import Suspect
 from retable.replay.table.horizon import check_whole, remembered
+from retable.replay.table.replayer import TableReplayer
 from retable.replay.table.rounds import undecided
-from retable.replay.table.table import TableReplay
-from retable.replay.table.work import Outcome, Work, given_up, left_unread
+from retable.replay.table.table_replay import Mode, Outcome, TableReplay, given_up, left_unread
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.shards.joined import is_sharded, may_go_on, waits_no_more
 from retable.schema_history.statement import Statement
@@ -32,7 +31,6 @@ from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 
 THREADS = 4
-Way = Literal["replay", "rebuild", "resume"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +127,15 @@ class Run:
         return Replayed(window, None, seen.tables, seen.statements, outcomes, suspects)
 
     # --- work ----------------------------------------------------------------------------------------------------
-    def _work(self, seen: Seen, identity: str, silver: Mapping[str, str], way: Way = "replay") -> Work | None:
+    def _work(self, seen: Seen, identity: str, silver: Mapping[str, str], mode: Mode = "replay") -> TableReplay | None:
         """What to do for one table; None where there is nothing to say, or gold and the record say it already."""
         events, history = seen.owned.get(identity, []), seen.tables.history(identity)
         gold, state = seen.found[identity].gold, seen.found[identity].state
-        if self._is_nothing(seen, identity) or (way == "replay" and self._is_done(seen, identity, silver)):
+        if self._is_nothing(seen, identity) or (mode == "replay" and self._is_done(seen, identity, silver)):
             return None
-        damaged = seen.found[identity].hold if way == "replay" else None
-        if way == "replay" and damaged is None and state is not None and may_go_on(state.hold, history):
-            events, silver, way = (
+        damaged = seen.found[identity].hold if mode == "replay" else None
+        if mode == "replay" and damaged is None and state is not None and may_go_on(state.hold, history):
+            events, silver, mode = (
                 self._all_of(seen, history, silver),
                 {**self._past.replayed_content(), **silver},
                 "resume",
@@ -145,8 +143,8 @@ class Run:
         endless = next((undecided(seen.endless[each]) for each in history.identities & seen.endless.keys()), None)
         hold = damaged or self._blocked.get(identity) or seen.tables.gold_names()[identity][1] or endless
         keys: tuple[str, ...] = ()
-        standing = None if way == "rebuild" else state
-        stopped = None if standing is None or way == "resume" else standing.hold
+        standing = None if mode == "rebuild" else state
+        stopped = None if standing is None or mode == "resume" else standing.hold
 
         rules = self._settings.rules(history.name)
 
@@ -158,11 +156,13 @@ class Run:
             keys = keys_of(history)
         except KeyUnknown as error:
             hold = Hold(error.code, error.message, None, None, None, REMEDY_REBUILD)
-        return Work(
+        return TableReplay(
             source=self._source.name,
             gold=gold,
             history=history,
             state=state,
+            mode=mode,
+            lifts_hold=mode == "resume",
             implicit=tuple(column for column in seen.implicit if column.identity in history.identities),
             typing=self._settings.typing(self._source.name, history.name),
             events=events,
@@ -177,7 +177,7 @@ class Run:
             rules=self._survey.rules.value_rules(history.name),
             applied=self._identities(history, silver),
             before=self._before(history, gold, self._counted_anew(history, state, silver)),
-            bulks=tuple(seen.bulks.get(identity, ())) if way == "replay" else (),
+            bulks=tuple(seen.bulks.get(identity, ())) if mode == "replay" else (),
             identities=lambda: self._identities(history, self._past.replayed_content()),
             horizon=max(self._past.ordinals[window] for window in seen.visible),
             format_version=rules.format_version,
@@ -188,8 +188,6 @@ class Run:
             claims=self._survey.claims.of(history),
             gathers=self._gathers(history, state),
             dropped=self._survey.claims.dropped(history),
-            rebuilds=way == "rebuild",
-            resumes=way == "resume",
         )
 
     def _before(
@@ -221,9 +219,9 @@ class Run:
             outcomes.append(given_up(row))
         return outcomes
 
-    def _suspects(self, seen: Seen, window: str, works: list[Work], outcomes: list[Outcome]) -> list[Suspect]:
+    def _suspects(self, seen: Seen, window: str, works: list[TableReplay], outcomes: list[Outcome]) -> list[Suspect]:
         """What the source cannot have any more of these tables, and of those that refer to them."""
-        anew = {work.history.identity for work in works if work.rebuilds or work.resumes}
+        anew = {work.history.identity for work in works if work.replaces_all or work.lifts_hold}
         return Cascades(self._rows, self._places, self._past, seen.tables, outcomes, window).look(anew)
 
     def _all_of(self, seen: Seen, history: TableHistory, silver: Mapping[str, str]) -> list[RowEvent]:
@@ -247,14 +245,14 @@ class Run:
         settings = self._survey.rules.fingerprint(history.identity, history.name)
         return {window: f"{files}:{settings}" for window, files in silver.items()}
 
-    def _replay_all(self, window: str, works: list[Work]) -> list[Outcome]:
+    def _replay_all(self, window: str, works: list[TableReplay]) -> list[Outcome]:
         """Replay tables side by side, one a lane; with several lanes all end before the first failure is told."""
         lanes: SimpleQueue[Lane] = SimpleQueue()
         taken = self._lanes(min(len(works), THREADS))
         for lane in taken:
             lanes.put(lane)
 
-        def replay(work: Work) -> Outcome:
+        def replay(work: TableReplay) -> Outcome:
             lane = lanes.get()
             try:
                 outcome = self._replay_table(lane, window, work)
@@ -271,14 +269,14 @@ class Run:
         with ThreadPoolExecutor(THREADS) as pool:
             return list(pool.map(replay, works))
 
-    def _replay_table(self, lane: Lane, window: str, work: Work) -> Outcome:
+    def _replay_table(self, lane: Lane, window: str, work: TableReplay) -> Outcome:
         """Replay one table; one of which a file is damaged is held.
 
         A rebuild that cannot find the rows to replace replaces all: the table is held, and empty, until it is done.
         """
-        if work.state is not None and work.state.is_unread and not work.rebuilds:
+        if work.state is not None and work.state.is_unread and not work.replaces_all:
             return left_unread(work, work.state)
-        table = TableReplay(lane.catalog, lane.rows, self._run_id, window, self._step)
+        table = TableReplayer(lane.catalog, lane.rows, self._run_id, window, self._step)
         try:
             return table.replay(work, self._location)
         except Exception as failure:
@@ -286,7 +284,7 @@ class Run:
             if damage is None:
                 raise
             held = table.hold(work, damaged_hold(damage), self._location)
-            if not (work.rebuilds and is_of_lists(damage)):
+            if not (work.replaces_all and is_of_lists(damage)):
                 return held
             lane.catalog.empty(work.gold)
             return table.replay(replace(work, state=held.state), self._location)

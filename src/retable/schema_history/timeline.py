@@ -44,8 +44,7 @@ from retable.schema_history.rulings import (
     approved,
     asks_first,
 )
-from retable.schema_history.statement import Redelivered, doubt
-from retable.schema_history.statement import Statement as Statement
+from retable.schema_history.statement import Redelivered, Statement, doubt
 from retable.schema_history.traced import ImplicitColumn, TracedTable
 
 LEFT_OUT = "somebody decided that it counts for nothing"
@@ -156,8 +155,10 @@ class Timeline:
         match change:
             case NoChange():
                 return None
-            case DropDatabase():
-                self._drop_database(at, change)
+            case DropDatabase(database):
+                self._dropped_databases[database] = at
+                for name in [name for name in self._live if name.database == database]:
+                    self._drop(self._live[name], at, change)
                 return None
             case Unsupported() | MovePartitions():
                 return self._stop(at, change)
@@ -182,11 +183,6 @@ class Timeline:
                 return self._change_columns(at, change, number)
             case _:
                 assert_never(change)
-
-    def _drop_database(self, at: Statement, change: DropDatabase) -> None:
-        self._dropped_databases[change.database] = at
-        for name in [name for name in self._live if name.database == change.database]:
-            self._drop(self._live[name], at, change)
 
     def _stop(self, at: Statement, change: Unsupported | MovePartitions) -> str | None:
         stopped = change.table or at.table

@@ -18,7 +18,7 @@ from retable.replay.inputs.plan import Tables
 from retable.replay.inputs.silver import to_event
 from retable.replay.references.losses import losses, moment_of, referred_columns
 from retable.replay.references.suspects import Lost, Place, Suspect, typed
-from retable.replay.table.work import Outcome
+from retable.replay.table.table_replay import Outcome
 from retable.schema_history.history import TableHistory
 from retable.schema_history.references import Moment, Reference
 from retable.schema_history.shards.parts import shard_of, source_part

@@ -38,10 +38,11 @@ from retable.replay.table.horizon import (
     without_rewriting,
 )
 from retable.replay.table.needed import events_of
+from retable.replay.table.next_state import fresh_voids
 from retable.replay.table.replace import EventsMissed, is_below, replace_bag, replace_keys, replace_newer
 from retable.replay.table.rewriting import check_findable, check_refused, evolution_of, is_keyed_otherwise
 from retable.replay.table.rounds import Basis, in_rounds
-from retable.replay.table.work import Change, Decision, Work, all_held, fresh_voids
+from retable.replay.table.table_replay import Change, Decision, TableReplay, all_held
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.policies import keyed_cast
 from retable.schema_history.shards.parts import SHARED_KEY
@@ -58,7 +59,7 @@ class Deciding:
         self._window = window
         self._step = step
 
-    def decide(self, work: Work, table: GoldTable) -> tuple[Work, Decision]:
+    def decide(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, Decision]:
         """Decide from bulks, else from rows one by one, else from all rows of the table; gives the work with those."""
         try:
             if (plainly := self._decide_plainly(work, table)) is not None:
@@ -71,7 +72,7 @@ class Deciding:
             self._step(f"{work.gold}: writing all rows anew, {reason}")
             return self._decide_rewritten(work, table)
 
-    def _decide_plainly(self, work: Work, table: GoldTable) -> Decision | None:
+    def _decide_plainly(self, work: TableReplay, table: GoldTable) -> Decision | None:
         """Fold bulks of rows that are newer than all that gold has; None: each has to be looked at by itself."""
         history, bulks = work.history, work.bulks
         if not bulks or not all(is_newer(work, bulk, self._window, table.is_empty) for bulk in bulks):
@@ -103,7 +104,7 @@ class Deciding:
         change = Change(evolution, replace_newer(folded), defaults, (), plain)
         return Decision(history, None, folded, keys, change)
 
-    def _decide_rewritten(self, work: Work, table: GoldTable) -> tuple[Work, Decision]:
+    def _decide_rewritten(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, Decision]:
         """Fold all rows anew; a window of which some are refused is left to a run that looks at its columns too."""
         decision = self._decide(anew := work.rewritten(), table)
         refused = {work.windows[reject.event.ordinal] for reject in decision.folded.rejects} - work.applied.keys()
@@ -111,7 +112,7 @@ class Deciding:
             decision = self._decide(anew := work.rewritten(refused), table)
         return anew, decision
 
-    def _decide(self, work: Work, table: GoldTable) -> Decision:
+    def _decide(self, work: TableReplay, table: GoldTable) -> Decision:
         """Fold up to the lowest hold. One that rows or gold bring cuts the history, and then it is folded again."""
 
         @cache
@@ -124,7 +125,7 @@ class Deciding:
 
         return in_rounds(work, Basis(standing_hold(work)), decide)
 
-    def _decide_once(self, work: Work, table: GoldTable, basis: Basis, gathered: EventsOf) -> Decision | Basis:
+    def _decide_once(self, work: TableReplay, table: GoldTable, basis: Basis, gathered: EventsOf) -> Decision | Basis:
         """One round: fold what lies below the hold, unless statements, or their order, bring a lower one."""
         history, hold = cut(work, basis.hold)
         if hold is not None and hold.position is None:
@@ -156,9 +157,9 @@ class Deciding:
             return _below_row(work, basis, hold, folded.hold, late)
         check_refused(work, folded)
         count_accounted(folded, in_gold, bounds)
-        if work.rewrites:
+        if work.mode == "rewrite":
             folded.touched |= folded.winners.keys() | folded.counts.keys()
-        elif work.resumes:
+        elif work.lifts_hold:
             folded.touched = above_hold(work, folded)
         try:
             change = self._change(work, table, folded, reader, names, basis.complete, events, bounds)
@@ -173,7 +174,7 @@ class Deciding:
 
     def _change(
         self,
-        work: Work,
+        work: TableReplay,
         table: GoldTable,
         folded: Folded,
         reader: TableReader,
@@ -184,7 +185,7 @@ class Deciding:
     ) -> Change:
         evolution = evolution_of(work, table, reader, names)
         voids = [] if table.is_empty else fresh_voids(work, reader.history)
-        standing = [] if work.rebuilds else self._standing(table, evolution, reader, folded)
+        standing = [] if work.replaces_all else self._standing(table, evolution, reader, folded)
         standing = [row for row in standing if not is_below(row, reader.history)]
         defaults = reader.defaults if table.has_defaults() else {}
         if work.state is not None and (floor := floor_of(work, reader.history)) is not None:
@@ -228,14 +229,14 @@ def _cast(history: TableHistory, reader: TableReader, stages: list[Stage], event
         return schema_hold(history, error)
 
 
-def _below_row(work: Work, basis: Basis, hold: Hold | None, found: Hold, late: list[RowEvent]) -> Basis:
+def _below_row(work: TableReplay, basis: Basis, hold: Hold | None, found: Hold, late: list[RowEvent]) -> Basis:
     """What to go by where a row stops the table: below it, or, where that may still change, what it takes to tell."""
     if found.code == SHARED_KEY and not basis.complete:
         return replace(basis.below(work, hold), complete=True)
     return _without(work, basis, hold, late) if late else basis.below(work, found)
 
 
-def _without(work: Work, basis: Basis, hold: Hold | None, undecided: list[RowEvent]) -> Basis:
+def _without(work: TableReplay, basis: Basis, hold: Hold | None, undecided: list[RowEvent]) -> Basis:
     """What to go by at rows that nothing decides."""
     stop, left = left_or_held(work, undecided, basis.left, hold)
     return replace(basis.below(work, stop), left=left)

@@ -8,7 +8,8 @@ from retable.fold.images import ordering_clash
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.replay.batch.bulk import Bulk
-from retable.replay.table.work import Work, fresh_voids, is_late
+from retable.replay.table.next_state import fresh_voids, is_late
+from retable.replay.table.table_replay import TableReplay
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.policies import hold_at
 from retable.schema_history.rulings import REMEDY_ROW
@@ -20,11 +21,11 @@ ORDER_REASON = "rows and this statement came in several partitions: nothing tell
 LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
 
 
-def standing_hold(work: Work) -> Hold | None:
+def standing_hold(work: TableReplay) -> Hold | None:
     """The hold that stands from before, or that a statement older than what gold was built on brings."""
-    if work.clash is not None or work.state is None or (work.rebuilds and not work.rewrites):
+    if work.clash is not None or work.state is None or work.mode == "rebuild":
         return work.clash
-    if work.state.hold is not None and not work.resumes:
+    if work.state.hold is not None and not work.lifts_hold:
         return work.state.hold
     if work.gathers:
         return None
@@ -40,7 +41,7 @@ def standing_hold(work: Work) -> Hold | None:
     return None
 
 
-def is_newer(work: Work, bulk: Bulk, window: str, empty: bool) -> bool:
+def is_newer(work: TableReplay, bulk: Bulk, window: str, empty: bool) -> bool:
     """Whether all rows of a bulk are of the last epoch, and newer than all that gold has or will void."""
     history, state, first, part = work.history, work.state, bulk.ends[0].sequence, bulk.ends[0].part
     own = history.of(bulk.shard)
@@ -50,7 +51,7 @@ def is_newer(work: Work, bulk: Bulk, window: str, empty: bool) -> bool:
     if any(place >= first for place, _, _ in history.skipped):
         return False
     if (
-        work.rebuilds
+        work.replaces_all
         or work.gathers
         or not work.hashed
         or any(column.kept is not None for column in history.final.columns)
@@ -71,7 +72,7 @@ def is_newer(work: Work, bulk: Bulk, window: str, empty: bool) -> bool:
     return keyed and voided and not again and marks <= {part or ""}
 
 
-def above_hold(work: Work, folded: Folded) -> set[tuple[object, ...]]:
+def above_hold(work: TableReplay, folded: Folded) -> set[tuple[object, ...]]:
     """What a table whose hold is lifted has to look at: what events above the hold touch; all, if settings changed."""
     hold, done = None if work.state is None else work.state.hold, {} if work.state is None else work.state.applied
     same = all(done.get(window, identity) == identity for window, identity in work.applied.items())
@@ -83,12 +84,12 @@ def above_hold(work: Work, folded: Folded) -> set[tuple[object, ...]]:
     return above | {base for base in bases if base is not None}
 
 
-def is_behind(work: Work, hold: Hold) -> bool:
+def is_behind(work: TableReplay, hold: Hold) -> bool:
     """Whether gold already has rows above a new hold: then the table stops as it is, and only a rebuild goes back.
 
     What a row of one partition brings says nothing of those of another.
     """
-    if work.state is None or (work.rebuilds and not work.rewrites) or hold == work.state.hold or hold.position is None:
+    if work.state is None or work.mode == "rebuild" or hold == work.state.hold or hold.position is None:
         return False
     marks = work.state.mark
     if hold.code == SHARED_KEY:
@@ -107,13 +108,13 @@ def late_hold(hold: Hold) -> Hold:
     return Hold("LATE_CHANGE", f"{LATE_REASON} ({hold.reason})", None, hold.part, hold.statement, REMEDY_LATE)
 
 
-def ordering_hold(work: Work, history: TableHistory, events: list[RowEvent]) -> Hold | None:
+def ordering_hold(work: TableReplay, history: TableHistory, events: list[RowEvent]) -> Hold | None:
     """The hold at a change of the history that nothing orders against rows of another partition, or of those in gold.
 
     A statement that holds the table is no change of it.
     """
     places = {(event.part, event.sequence.epoch) for event in events}
-    if work.state is not None and (work.rewrites or not work.rebuilds):
+    if work.state is not None and work.mode != "rebuild":
         places |= {(part or None, mark.epoch) for part, mark in work.state.mark.items()}
     stop = history.hold.position if history.hold is not None else None
     told = [change for change in history.changes if stop is None or change.position < stop]
@@ -130,7 +131,7 @@ def ordering_hold(work: Work, history: TableHistory, events: list[RowEvent]) -> 
     return Hold("ORDER_UNDEFINED", ORDER_REASON, clash.position, clash.part, clash.statement, REMEDY_REBUILD)
 
 
-def cut(work: Work, hold: Hold | None) -> tuple[TableHistory, Hold | None]:
+def cut(work: TableReplay, hold: Hold | None) -> tuple[TableHistory, Hold | None]:
     """The history below a hold, and the one that stops it there: a statement may do so before."""
     if hold is not None and hold.position is None:
         return work.history, hold
@@ -154,11 +155,11 @@ def schema_hold(history: TableHistory, error: TableError) -> Hold:
     return Hold(error.code, error.message, change.position, change.part, change.statement, REMEDY_REBUILD)
 
 
-def stop_of(work: Work, error: TableError) -> Sequence | None:
+def stop_of(work: TableReplay, error: TableError) -> Sequence | None:
     """Where a failure stops the table: below the window, or, of a rebuild, below the row that failed (None: wholly)."""
     if isinstance(error, LateChange | BehindHorizon | PartitionUnfit):
         return None
-    if work.rebuilds and not work.rewrites:
+    if work.mode == "rebuild":
         at = error.facts.get("at")
         return at if isinstance(at, Sequence) else None
     return min((event.sequence for event in work.events if event.counted), default=None)

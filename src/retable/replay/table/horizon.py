@@ -12,7 +12,7 @@ from retable.gold.state import Floor, GoldState
 from retable.gold.store import Late, Standing
 from retable.model.row_event import RowEvent, told_row
 from retable.model.sequence import Sequence
-from retable.replay.table.work import Decision, Work, all_held
+from retable.replay.table.table_replay import Decision, TableReplay, all_held
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.rulings import BEHIND, REMEDY_ALL_ROWS, REMEDY_BEHIND
 from retable.schema_history.traced import ImplicitColumn
@@ -29,7 +29,7 @@ class UndecidedRows(Exception):
         self.events = events
 
 
-def floor_of(work: Work, history: TableHistory) -> Floor | None:
+def floor_of(work: TableReplay, history: TableHistory) -> Floor | None:
     """What silver no longer holds of the rows that count, under a history; of a table that gathers, theirs too."""
     if work.gathers and work.dropped is not None:
         return work.dropped
@@ -59,15 +59,15 @@ def remembered(state: GoldState | None) -> tuple[ImplicitColumn, ...]:
     return () if state is None or state.floor is None else state.implicit
 
 
-def older(work: Work, needed: Late | None) -> list[RowEvent]:
+def older(work: TableReplay, needed: Late | None) -> list[RowEvent]:
     """The events of other windows that a fold may go by: gold stands for those that are not above the floor."""
     floor = floor_of(work, work.history)
     return [event for event in work.older(needed) if floor is None or not floor.covers(event.part, event.sequence)]
 
 
-def split_accounted(work: Work, events: list[RowEvent]) -> tuple[list[RowEvent], list[RowEvent]]:
+def split_accounted(work: TableReplay, events: list[RowEvent]) -> tuple[list[RowEvent], list[RowEvent]]:
     """The events to fold and, where a hold is lifted, those that gold has from before: what came behind may be gone."""
-    floor = floor_of(work, work.history) if work.resumes else None
+    floor = floor_of(work, work.history) if work.lifts_hold else None
     if floor is None:
         return events, []
     known_ones = [e.ordinal <= floor.through and floor.covers(e.part, e.sequence) for e in events]
@@ -174,7 +174,7 @@ def stopping(floor: Floor | None, hold: Hold, events: Iterable[RowEvent], bounds
 
 
 def left_or_held(
-    work: Work, undecided: list[RowEvent], left: LeftOut, hold: Hold | None
+    work: TableReplay, undecided: list[RowEvent], left: LeftOut, hold: Hold | None
 ) -> tuple[Hold | None, LeftOut]:
     """What to go on with at rows that nothing decides: without them, where a person left them out, or held."""
     said = [text for _, _, text in work.history.skipped if text is not None and text.startswith(BEHIND)]
@@ -184,7 +184,7 @@ def left_or_held(
     return hold, left | {(event.sequence, event.part, told_row(event)) for event in undecided}
 
 
-def _hold_behind(work: Work, undecided: list[RowEvent]) -> Hold:
+def _hold_behind(work: TableReplay, undecided: list[RowEvent]) -> Hold:
     """The table stops as it is at rows that nothing decides."""
     first = min(undecided, key=lambda event: event.arrival)
     came = work.windows[first.ordinal]
@@ -197,7 +197,7 @@ def _hold_behind(work: Work, undecided: list[RowEvent]) -> Hold:
 
 
 # --- what needs all rows -----------------------------------------------------------------------------------------
-def without_rewriting(work: Work, why: RewriteNeeded, decide: Callable[[Work], Decision]) -> Decision:
+def without_rewriting(work: TableReplay, why: RewriteNeeded, decide: Callable[[TableReplay], Decision]) -> Decision:
     """Stop a table below the statement that would write all of its rows anew, as silver no longer has them all.
 
     Where no statement of this run is the cause, the table stops as it is.
@@ -205,7 +205,7 @@ def without_rewriting(work: Work, why: RewriteNeeded, decide: Callable[[Work], D
     where = "`retable plan` says which windows left it out" if isinstance(why, RowsMissing) else "retention.silver"
     reason = f"all of its rows would be written anew ({why}), and silver does not hold them all ({where})"
     done = () if work.state is None else work.state.changes
-    stop = None if work.state is None or work.state.hold is None or work.resumes else work.state.hold.position
+    stop = None if work.state is None or work.state.hold is None or work.lifts_hold else work.state.hold.position
     fresh = [each for each in work.history.changes if each.status == "applied" and str(each.position) not in done]
     for change in reversed([each for each in fresh if stop is None or each.position < stop]):
         hold = Hold(BehindHorizon.code, reason, change.position, change.part, change.statement, REMEDY_ALL_ROWS)

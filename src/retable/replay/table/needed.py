@@ -5,12 +5,13 @@ from retable.gold.store import Halves, Late
 from retable.model.row_event import Pair, RowEvent
 from retable.model.sequence import LOWEST
 from retable.replay.table.horizon import older
-from retable.replay.table.work import Work, is_late
+from retable.replay.table.next_state import is_late
+from retable.replay.table.table_replay import TableReplay
 
 
-def events_of(work: Work, window: str) -> list[RowEvent]:
+def events_of(work: TableReplay, window: str) -> list[RowEvent]:
     """The window's events and, for the late ones among them, all others of their keys."""
-    if work.rebuilds or work.resumes or not work.events or work.state is None:
+    if work.replaces_all or work.lifts_hold or not work.events or work.state is None:
         return work.events
     if not work.hashed:
         return [*work.events, *older(work, None)]
@@ -35,7 +36,7 @@ def events_of(work: Work, window: str) -> list[RowEvent]:
     return events + _other_halves(work, set(unpaired(events)) - (alone - joined))
 
 
-def _whole_stories(work: Work, hashes: frozenset[int], keys: tuple[str, ...]) -> list[RowEvent]:
+def _whole_stories(work: TableReplay, hashes: frozenset[int], keys: tuple[str, ...]) -> list[RowEvent]:
     """All events of keys of which some tell only a part of the row, and of the keys that such a row had before.
 
     Each round knows more of the table's keys than the one before it.
@@ -49,7 +50,7 @@ def _whole_stories(work: Work, hashes: frozenset[int], keys: tuple[str, ...]) ->
         hashes |= more
 
 
-def _other_halves(work: Work, alone: set[Pair]) -> list[RowEvent]:
+def _other_halves(work: TableReplay, alone: set[Pair]) -> list[RowEvent]:
     """The other halves of updates, from other windows, where they are there."""
     if not alone:
         return []

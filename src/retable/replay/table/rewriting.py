@@ -11,7 +11,8 @@ from retable.gold.state import KEEP_APPLIED, GoldState
 from retable.gold.store import GoldTable
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.table.work import Work, counted_of, fresh_voids
+from retable.replay.table.next_state import fresh_voids
+from retable.replay.table.table_replay import TableReplay, counted_of
 from retable.schema_history.history import TableHistory
 from retable.schema_history.shards.columns import differs_by_shard
 
@@ -21,11 +22,11 @@ _SPELLED_ONE_WAY = frozenset({"decimal", "string"})
 """What is read one way too, but of formats whose options tell how it stands."""
 
 
-def evolution_of(work: Work, table: GoldTable, reader: TableReader, names: dict[str, str]) -> Evolution:
+def evolution_of(work: TableReplay, table: GoldTable, reader: TableReader, names: dict[str, str]) -> Evolution:
     """The way to the columns of the reader's history."""
     history = reader.history
     known = () if work.state is None else work.state.columns
-    by_name = work.rebuilds or work.state is None
+    by_name = work.replaces_all or work.state is None
     try:
         evolution = plan_evolution(table.fields(), known, history.final.columns, names, by_name)
     except LateChange as narrower:
@@ -33,20 +34,20 @@ def evolution_of(work: Work, table: GoldTable, reader: TableReader, names: dict[
             raise
         raise RewriteNeeded(narrower.message) from narrower
     told = tuple(str(change.position) for change in history.changes if change.status == "applied")
-    if work.state is not None and not work.rebuilds and evolution.drops and told == work.state.changes:
+    if work.state is not None and not work.replaces_all and evolution.drops and told == work.state.changes:
         raise LateChange(f"rows that came late tell columns otherwise; gold would lose {evolution.drops[0]!r}")
     if parting := table.parting().intersection(evolution.drops):
         raise PartitionUnfit(f"{min(parting)} parts files of {work.gold}, so Iceberg cannot take it away: {DROP_IT}")
     written = [name for name, column in evolution.adds if reader.defaults[column.id] is not None]
-    if written and not (work.rebuilds or table.is_empty or table.has_defaults()):
+    if written and not (work.replaces_all or table.is_empty or table.has_defaults()):
         raise RewriteNeeded(f"{len(written)} new columns whose default format v2 does not show")
     _check_alike(work, evolution, history)
     return evolution
 
 
-def check_findable(work: Work, reader: TableReader) -> None:
+def check_findable(work: TableReplay, reader: TableReader) -> None:
     """RewriteNeeded where gold lacks rows, or has some that were read otherwise, and no key tells which they are."""
-    if work.rebuilds or work.retired:
+    if work.replaces_all or work.retired:
         return
     lost = RowsMissing if work.left_out else RewriteNeeded
     if work.gathers:
@@ -59,7 +60,7 @@ def check_findable(work: Work, reader: TableReader) -> None:
         raise RewriteNeeded("one of the tables that go into it went, or has other names")
     if work.is_keyed_by_shard_otherwise:
         raise RewriteNeeded("its key had the name of the source's table, or has it now")
-    if work.resumes:
+    if work.lifts_hold:
         return
     if work.history.shards and not reader.keys and fresh_voids(work, reader.history):
         raise RewriteNeeded("one of the tables that go into it was emptied, and no key tells its rows")
@@ -75,9 +76,9 @@ def check_findable(work: Work, reader: TableReader) -> None:
             raise lost(f"{window} has {rows.get(window, 0)} rows of it, and had {before['rows']}")
 
 
-def _check_alike(work: Work, evolution: Evolution, history: TableHistory) -> None:
+def _check_alike(work: TableReplay, evolution: Evolution, history: TableHistory) -> None:
     """RewriteNeeded where columns of several tables are put together otherwise than gold's rows have them."""
-    if work.rebuilds or work.state is None or not history.shards:
+    if work.replaces_all or work.state is None or not history.shards:
         return
     there = {name for name, _ in evolution.renames} | set(evolution.order)
     known = {column.id: column.default for column in work.state.columns}
@@ -94,7 +95,7 @@ def _check_alike(work: Work, evolution: Evolution, history: TableHistory) -> Non
         raise RewriteNeeded(f"the default of {told[0]} is another")
 
 
-def check_refused(work: Work, folded: Folded) -> None:
+def check_refused(work: TableReplay, folded: Folded) -> None:
     """RewriteNeeded where more rows are refused than before: gold may have them, as they were read otherwise."""
     if work.retired or not folded.rejects or not _is_read_otherwise(work):
         return
@@ -104,20 +105,20 @@ def check_refused(work: Work, folded: Folded) -> None:
         raise RewriteNeeded("some of its rows are refused now, which were read otherwise before")
 
 
-def is_keyed_otherwise(work: Work, events: list[RowEvent], bounds: Bounds, changed: Sequence) -> bool:
+def is_keyed_otherwise(work: TableReplay, events: list[RowEvent], bounds: Bounds, changed: Sequence) -> bool:
     """Whether gold's rows do not have the key yet that they got at `changed`, or rows came that are older."""
-    if work.rebuilds or work.state is None:
+    if work.replaces_all or work.state is None:
         return False
     older = (event for event in events if event.counted and event.sequence <= changed)
     return str(changed) not in work.state.changes or any(bounds.verdict(event) is None for event in older)
 
 
-def _is_read_otherwise(work: Work) -> bool:
+def _is_read_otherwise(work: TableReplay) -> bool:
     """Whether gold has rows of these windows by other settings, or as they were decoded before.
 
     Of windows that gold no longer remembers, the ledger does.
     """
-    if work.rebuilds or work.resumes or work.state is None:
+    if work.replaces_all or work.lifts_hold or work.state is None:
         return False
     known = work.state.applied
     forgotten = min(known) if len(known) >= KEEP_APPLIED else ""

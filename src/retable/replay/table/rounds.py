@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from retable.model.sequence import Sequence
 from retable.replay.table.horizon import LeftOut
-from retable.replay.table.work import Decision, Work, all_held
+from retable.replay.table.table_replay import Decision, TableReplay, all_held
 from retable.schema_history.history import Hold
 from retable.schema_history.shards.joined import together
 from retable.schema_history.traced import ImplicitColumn
@@ -27,7 +27,7 @@ class Basis:
     left: LeftOut = frozenset()
     complete: bool = False
 
-    def below(self, work: Work, hold: Hold | None) -> "Basis":
+    def below(self, work: TableReplay, hold: Hold | None) -> "Basis":
         """The same below another hold; what stops one of several tables does not end what stops another."""
         return replace(self, hold=together(self.hold, hold) if work.history.shards else hold)
 
@@ -47,7 +47,7 @@ class Basis:
         return f"{hold}{left}{', all events' if self.complete else ''}"
 
 
-def in_rounds(work: Work, first: Basis, decide: Callable[[Basis], Decision | Basis]) -> Decision:
+def in_rounds(work: TableReplay, first: Basis, decide: Callable[[Basis], Decision | Basis]) -> Decision:
     """Decide about a table, each round by what the one before it found.
 
     It ends, as each round takes a step and none is taken back: holds stand at statements and rows of the table, and

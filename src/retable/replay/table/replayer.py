@@ -11,23 +11,14 @@ from retable.gold.rows import arrow_type, to_keys, to_table
 from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
 from retable.gold.store import Catalog, GoldTable, RowStore
 from retable.replay.table.deciding import Deciding
-from retable.replay.table.work import (
-    Decision,
-    Outcome,
-    Voids,
-    Work,
-    all_held,
-    counted_of,
-    drop_tag,
-    gold_columns,
-    new_state,
-)
+from retable.replay.table.next_state import drop_tag, gold_columns, new_state
+from retable.replay.table.table_replay import Decision, Outcome, TableReplay, Voids, all_held, counted_of
 from retable.schema_history.history import Hold
 
 _ATTEMPTS = 5
 
 
-class TableReplay:
+class TableReplayer:
     """Replays tables through one Spark session."""
 
     def __init__(self, catalog: Catalog, rows: RowStore, run_id: str, window: str, step: Callable[[str], None]) -> None:
@@ -38,18 +29,18 @@ class TableReplay:
         self._step = step
         self._deciding = Deciding(rows, window, step)
 
-    def replay(self, work: Work, location: Callable[[], str]) -> Outcome:
+    def replay(self, work: TableReplay, location: Callable[[], str]) -> Outcome:
         """Decide, expand, write on a branch, publish; nothing is written where gold already says all this."""
         table = self._load(work, location)
         work, decision = self._deciding.decide(work, table)
         return self._committed(work, table, decision)
 
-    def hold(self, work: Work, hold: Hold, location: Callable[[], str]) -> Outcome:
+    def hold(self, work: TableReplay, hold: Hold, location: Callable[[], str]) -> Outcome:
         """Let a table stop as it is, without a look at its rows."""
         table, work = self._load(work, location), work.one_by_one()
         return self._committed(work, table, Decision(work.history, hold, all_held(work.events)))
 
-    def _committed(self, work: Work, table: GoldTable, decision: Decision) -> Outcome:
+    def _committed(self, work: TableReplay, table: GoldTable, decision: Decision) -> Outcome:
         state, wrote = self._commit(work, table, decision)
         folded = decision.folded
         return Outcome(
@@ -64,7 +55,7 @@ class TableReplay:
             wrote=wrote,
         )
 
-    def _commit(self, work: Work, table: GoldTable, decision: Decision) -> tuple[GoldState, bool]:
+    def _commit(self, work: TableReplay, table: GoldTable, decision: Decision) -> tuple[GoldState, bool]:
         """Write and publish; where only the files of gold are others by then, what was decided is written again."""
         for left in reversed(range(_ATTEMPTS)):
             written = self._write(work, table, decision, is_first=left == _ATTEMPTS - 1)
@@ -86,7 +77,7 @@ class TableReplay:
                 table.rebase()
         return state, True
 
-    def _load(self, work: Work, location: Callable[[], str]) -> GoldTable:
+    def _load(self, work: TableReplay, location: Callable[[], str]) -> GoldTable:
         """The table as it was when its state was read, made where it is missing; Fenced where a run came between."""
         table = self._catalog.load(work.gold)
         if table is None and work.state is None:
@@ -102,7 +93,7 @@ class TableReplay:
         return table
 
     # --- writing -------------------------------------------------------------------------------------------------
-    def _write(self, work: Work, table: GoldTable, decision: Decision, is_first: bool) -> bool:
+    def _write(self, work: TableReplay, table: GoldTable, decision: Decision, is_first: bool) -> bool:
         """Expand, then write what goes and comes where no reader looks; False where no row changes."""
         history, change = decision.history, decision.change
         if change is None:
@@ -115,7 +106,7 @@ class TableReplay:
             fields = wanted_fields(work.partition, history, evolution, work.state is None)
             if fields is not None:
                 table.part_by(fields)
-        if not (work.rebuilds or change.voids or replacement.deletes or replacement.rows or plain):
+        if not (work.replaces_all or change.voids or replacement.deletes or replacement.rows or plain):
             return False
         final = history.final.columns
         columns = [(name, column.type) for name, column in zip(evolution.physical, final, strict=True)]
@@ -128,15 +119,15 @@ class TableReplay:
         for _, name, kind in table.fields():
             if name in evolution.drops and kind is not None:
                 rows = rows.append_column(name, pa.nulls(len(rows), arrow_type(kind)))
-        if work.rebuilds or change.voids or not table.replace(gone, rows, self._run_id, self._window):
+        if work.replaces_all or change.voids or not table.replace(gone, rows, self._run_id, self._window):
             self._write_branch(work, table, change.voids, gone, rows)
         self._step(f"{work.gold}: written")
         return True
 
-    def _write_branch(self, work: Work, table: GoldTable, voids: Voids, gone: pa.Table, rows: pa.Table) -> None:
+    def _write_branch(self, work: TableReplay, table: GoldTable, voids: Voids, gone: pa.Table, rows: pa.Table) -> None:
         """Delete and append by a commit each, which nobody sees, where one snapshot cannot hold both."""
         branch = table.branch(self._run_id)
-        if work.rebuilds:
+        if work.replaces_all:
             self._rows.delete_all(work.gold, branch)
         else:
             for shard, void in voids:

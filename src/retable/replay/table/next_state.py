@@ -1,0 +1,120 @@
+"""The state in which a replay leaves gold: what stood, and what this run replayed."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from retable.fold.fold import Bounds, Folded
+from retable.gold.evolve import Evolution
+from retable.gold.state import Floor, GoldColumn, GoldState, ShardState
+from retable.gold.store import GoldTable
+from retable.model.sequence import Sequence, parse_sequence
+from retable.replay.table.table_replay import Decision, TableReplay, Voids
+from retable.schema_history.history import TableHistory
+
+DROP_TAG = "retable_dropped_"
+
+
+def drop_tag(work: TableReplay, history: TableHistory, empty: bool) -> str | None:
+    """The name for gold's last snapshot from before the source dropped the table; None where nothing is to keep."""
+    if work.state is None or empty:
+        return None
+    before = work.state.void
+    drops = [at for at, is_drop in history.voids if is_drop and (before is None or at > before)]
+    return f"{DROP_TAG}{'_'.join(map(str, max(drops)))}".replace("-", "n") if drops else None
+
+
+def _pending(work: TableReplay, folded: Folded, before: Mapping[str, str], void: Sequence | None) -> dict[str, str]:
+    """The halves that wait, with their windows: those from before that nothing settled, voided or skipped; new ones."""
+    settled = {pair[:2] for pair in folded.settled} | {place[:2] for place, _, _ in work.history.skipped}
+    waiting = {text: window for text, window in before.items() if parse_sequence(text)[:2] not in settled}
+    waiting |= {str(event.sequence): work.windows[event.ordinal] for event in folded.pending}
+    return {text: window for text, window in waiting.items() if void is None or parse_sequence(text) >= void}
+
+
+def fresh_voids(work: TableReplay, history: TableHistory) -> Voids:
+    """The voids that gold does not know yet."""
+    state = work.state
+    if history.shards:
+        known = {} if state is None else {identity: shard.void for identity, shard in state.shards.items()}
+        now = [(shard.label, shard.history.void, known.get(shard.history.identity)) for shard in history.shards]
+        return [(label, void) for label, void, before in now if void is not None and void != before]
+    if history.void is None or (state is not None and state.void == history.void):
+        return []
+    return [(None, history.void)]
+
+
+def _shard_states(history: TableHistory) -> dict[str, ShardState]:
+    return {
+        shard.history.identity: ShardState(shard.history.name, shard.history.void, dict(shard.aside))
+        for shard in history.shards
+    }
+
+
+def is_late(state: GoldState, part: str | None, sequence: Sequence) -> bool:
+    mark = state.mark.get(part or "")
+    return mark is not None and sequence <= mark
+
+
+def gold_columns(
+    table: GoldTable, history: TableHistory, evolution: Evolution, work: TableReplay
+) -> tuple[GoldColumn, ...]:
+    ids = {name: field_id for field_id, name, _ in table.fields()}
+    names = work.names(history)
+    return tuple(
+        GoldColumn(c.id, ids[physical], c.name, names[c.id], c.source_type, c.type, c.default)
+        for c, physical in zip(history.final.columns, evolution.physical, strict=True)
+    )
+
+
+def new_state(work: TableReplay, decision: Decision, columns: tuple[GoldColumn, ...]) -> GoldState:
+    """The state to commit: what stood, and what this run replayed; a table held wholly keeps all but the hold."""
+    history, hold = decision.history, decision.hold
+    before = work.state
+    if before is None or (work.mode == "rebuild" and decision.change is not None):
+        floor = None if before is None else before.floor
+        before = GoldState(source=work.source, identity=history.identity, table=history.name, floor=floor)
+    for window, identity in work.applied.items():
+        before = before.with_applied(window, identity)
+    if decision.change is None:
+        floor = _floor_below(before.floor, work)
+        shards = _shard_states(work.history) | before.shards
+        horizon = max(before.horizon, work.horizon)
+        return replace(before, state="held", hold=hold, horizon=horizon, floor=floor, shards=shards)
+    applied = [change for change in history.changes if change.status == "applied"]
+    state = replace(
+        before,
+        table=history.name,
+        state="held" if hold else "dropped" if history.dropped else "live",
+        columns=columns,
+        keys=decision.keys,
+        changes=tuple(str(change.position) for change in applied),
+        implicit=work.implicit,
+        typing=work.typing,
+        keys_are_set=work.keys_are_set,
+        pending=_pending(work, decision.folded, before.pending, history.void),
+        void=history.void,
+        shards=_shard_states(history),
+        gathered=dict(work.claims),
+        hold=hold,
+        horizon=max(before.horizon, work.horizon),
+        is_set_back=False,
+    )
+    bounds = Bounds(None, hold)
+    seen = [(event.part, event.sequence) for event in work.events if bounds.verdict(event) is None]
+    marks: dict[str | None, Sequence] = {}
+    for part, sequence in [*seen, *((change.part, change.position) for change in applied)]:
+        marks[part] = max(sequence, marks.get(part, sequence))
+    for part, sequence in marks.items():
+        state = state.with_mark(part, sequence)
+    lives = history.dropped_at is not None and any(mark > history.dropped_at for mark in state.mark.values())
+    return replace(state, state="live") if lives and hold is None else state
+
+
+def _floor_below(floor: Floor | None, work: TableReplay) -> Floor | None:
+    """The floor of a table that takes no row: what this run leaves out is not in gold."""
+    first = min((event.ordinal for event in work.events if event.counted), default=None)
+    return (
+        floor
+        if floor is None or first is None or work.lifts_hold
+        else replace(floor, through=min(floor.through, first - 1))
+    )

@@ -1,0 +1,237 @@
+"""What a run has to do for one table, what it decides, and what comes of it."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from retable.fold.fold import Folded, Reject
+from retable.fold.stages import FormerKey
+from retable.formats.reading import Value, ValueRules
+from retable.gold.evolve import Evolution
+from retable.gold.state import Floor, GoldState
+from retable.gold.store import Halves, Late
+from retable.ledger.rows import TableRow
+from retable.model.partitioning import PartitionField
+from retable.model.row_event import RowEvent
+from retable.model.sequence import Sequence
+from retable.replay.batch.bulk import Bulk, events_of_all
+from retable.replay.batch.plain import Plain
+from retable.replay.table.replace import Replacement
+from retable.schema_history.history import Epoch, Hold, NameSpan, TableHistory
+from retable.schema_history.shards.parts import SHARD_ID
+from retable.schema_history.traced import ImplicitColumn
+
+Voids = Seq[tuple[str | None, Sequence]]
+"""Positions below which rows count no more, each of one shard, or, without one, of the whole table."""
+
+
+Mode = Literal["replay", "resume", "rebuild", "rewrite"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableReplay:
+    """One table of one run: what the statements made of it, and the events to replay."""
+
+    source: str
+    gold: str
+    history: TableHistory
+    state: GoldState | None
+    """What gold says of itself; None: there is no table yet."""
+    mode: Mode
+    """`replay`: the events of a window, over gold's rows. `resume`: all events of a table whose hold is lifted, over
+    the rows that it has. `rebuild`: all events, into rows and a record that begin anew. `rewrite`: all events, into
+    rows that begin anew under the record that stands."""
+    lifts_hold: bool = False
+    """Whether the hold that stands is lifted: in `resume`, and in the `rewrite` that it may become."""
+    clash: Hold | None = None
+    """Holds the table whatever its rows say."""
+
+    implicit: tuple[ImplicitColumn, ...]
+    """Columns of which only images tell."""
+    typing: str
+    """The digest of what decides their types."""
+    keys: Callable[[TableHistory], tuple[str, ...]]
+    """The key that the table has at the end of a history."""
+    former: Callable[[TableHistory, list[RowEvent]], tuple[FormerKey, ...]]
+    """The keys that it had before."""
+    hashed: bool
+    """Whether silver's key hashes are of the key."""
+    keys_are_set: bool
+    """Whether the settings name the key."""
+    names: Callable[[TableHistory], dict[str, str]]
+    """The gold names of the final columns, by column identity."""
+    source_format: str
+    rules: ValueRules
+    format_version: int = 3
+    partition: tuple[PartitionField, ...] | None = None
+    """By what the settings part its files."""
+
+    events: list[RowEvent]
+    bulks: tuple[Bulk, ...] = ()
+    """The events of the window as columns, where each is newer than all that gold has."""
+    older: Callable[[Late | Halves | None], list[RowEvent]]
+    """Fetch events of the same table in other windows: the other halves of updates, those of late keys, or all; the
+    fold needs them where an event is not newer than what gold holds."""
+    windows: Mapping[int, str]
+    """Windows by ordinal."""
+    applied: Mapping[str, str]
+    """What this run replays, by window: the content of silver, and the settings under which it is read."""
+    before: Mapping[str, tuple[str | None, Mapping[str, int]]]
+    """What the ledger says that windows were applied as, and what it counted."""
+    identities: Callable[[], Mapping[str, str]]
+    """What the windows that were replayed would be applied as now."""
+    horizon: int
+
+    retired: bool = False
+    """Whether the settings leave the table out."""
+    left_out: bool = False
+    """Whether they did so when some windows were decoded."""
+    claims: Mapping[str, str] = field(default_factory=dict)
+    """The gold tables that have rows of it."""
+    gathers: bool = False
+    """Whether it takes those rows now."""
+    dropped: Floor | None = None
+    """What silver no longer holds of them."""
+
+    @property
+    def replaces_all(self) -> bool:
+        """Whether gold's rows are all replaced."""
+        return self.mode in ("rebuild", "rewrite")
+
+    @property
+    def is_parted(self) -> bool:
+        """Whether tables that went into it do no more, or under other names."""
+        return self.state is not None and not self.state.has_shards_of(self.history)
+
+    @property
+    def is_keyed_by_shard_otherwise(self) -> bool:
+        """Whether the name of the source's table joined the key, or left it, since."""
+        columns = () if self.state is None else self.state.columns
+        there, told = ({column.id for column in each} for each in (columns, self.history.final.columns))
+        return self.state is not None and SHARD_ID in there ^ told
+
+    def one_by_one(self) -> "TableReplay":
+        """The same with every row as an event of its own."""
+        if not self.bulks:
+            return self
+        ordinals = {window: ordinal for ordinal, window in self.windows.items()}
+        return replace(self, events=events_of_all(self.bulks, ordinals), bulks=())
+
+    def rewritten(self, without: Collection[str] = ()) -> "TableReplay":
+        """The same with all events of the table, so that every row of gold is written anew.
+
+        Windows whose identity is another by now are replayed with it: what their rows come to now, is counted now;
+        `without` those that are left to a run of their own. Where other tables go into it than before, all are.
+        """
+        done = {} if self.state is None else self.state.applied
+        found = self.identities().items()
+        anew = self.gathers or self.is_parted
+        stale = {window: now for window, now in found if (anew or done.get(window) != now) and window not in without}
+        older = [event._replace(counted=self.windows[event.ordinal] in stale) for event in self.older(None)]
+        mine = {self.windows[event.ordinal] for event in older if event.counted}
+        mine |= self.before.keys() & stale.keys() if anew else set()
+        applied = {**{window: stale[window] for window in mine}, **self.applied}
+        return replace(self, events=[*self.events, *older], applied=applied, mode="rewrite")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the events come to: the history up to the hold, and what that changes. No `change`: only the state."""
+
+    history: TableHistory
+    hold: Hold | None
+    folded: Folded
+    keys: tuple[str, ...] = ()
+    change: "Change | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The way to gold: columns, and rows. Rows below `voids` go first: all of them, or those of a shard."""
+
+    evolution: Evolution
+    replacement: Replacement
+    defaults: Mapping[str, Value]
+    voids: Voids = ()
+    plain: Plain | None = None
+
+
+@dataclass(slots=True)
+class Counted:
+    """How many rows of a window were replayed, and their lowest and highest sequence by partition."""
+
+    rows: int = 0
+    lowest: dict[str, Sequence] = field(default_factory=dict)
+    highest: dict[str, Sequence] = field(default_factory=dict)
+
+    def add(self, part: str | None, sequence: Sequence) -> None:
+        self.rows += 1
+        name = part or ""
+        self.lowest[name] = min(sequence, self.lowest.get(name, sequence))
+        self.highest[name] = max(sequence, self.highest.get(name, sequence))
+
+
+def counted_of(work: TableReplay) -> dict[int, Counted]:
+    """What of a work counts, by window; one that had rows before, and has none, too."""
+    found: dict[int, Counted] = {}
+    for event in work.events:
+        if event.counted:
+            found.setdefault(event.ordinal, Counted()).add(event.part, event.sequence)
+    if work.bulks:
+        found[work.events[0].ordinal].rows = sum(bulk.rows.num_rows for bulk in work.bulks)
+    if (work.lifts_hold and not work.is_parted) or work.mode == "rebuild":
+        return found
+    for ordinal, window in work.windows.items():
+        if window in work.before and work.before[window][1].get("rows"):
+            found.setdefault(ordinal, Counted())
+    return found
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """What came of a table, by window. `wrote`: gold has a new commit; a reader of main now sees `snapshot`."""
+
+    gold: str
+    state: GoldState
+    snapshot: int | None
+    history: TableHistory
+    counted: Mapping[int, "Counted"] = field(default_factory=dict)
+    applied: Mapping[str, str] = field(default_factory=dict)
+    verdicts: Counter[tuple[int, str]] = field(default_factory=Counter)
+    rejects: list[Reject] = field(default_factory=list)
+    wrote: bool = False
+
+
+def all_held(events: list[RowEvent]) -> Folded:
+    """Every event kept back."""
+    folded = Folded()
+    for event in events:
+        folded.verdicts[event.ordinal, "held"] += event.counted
+    return folded
+
+
+def left_unread(work: TableReplay, state: GoldState) -> Outcome:
+    """What comes of a table whose metadata cannot be read: all its rows wait, and nothing is committed to it."""
+    work = work.one_by_one()
+    history = replace(work.history, changes=())
+    verdicts = all_held(work.events).verdicts
+    return Outcome(
+        gold=work.gold,
+        state=state,
+        snapshot=None,
+        history=history,
+        counted=counted_of(work),
+        applied=work.applied,
+        verdicts=verdicts,
+    )
+
+
+def given_up(row: TableRow) -> Outcome:
+    """What comes of a table that is no more, as its rows are another's: nothing tells of it but its record."""
+    state = GoldState(source=row.source, identity=row.identity, table=row.name, state="dropped")
+    history = TableHistory(
+        identity=row.identity, spans=(NameSpan(row.name, None, None),), epochs=(Epoch(None, (), None, complete=False),)
+    )
+    return Outcome(gold=row.gold, state=state, snapshot=None, history=history)
