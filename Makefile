@@ -50,11 +50,13 @@ up: setup ## start Airflow on 127.0.0.1 (another port: make up RETABLE_PORT=8081
 down: ## stop it
 	@[ ! -x $(BIN)/python ] || $(BIN)/python infra/local_airflow.py down
 
-lint: setup ## ruff, mypy, import-linter
+lint: setup ## ruff, mypy, import-linter, deptry, vulture
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/deptry src plugins
+	@$(BIN)/vulture
 
 audit: setup ## what runs, as a bill of materials (var/sbom.json), and its known advisories; wants the network
 	@$(BIN)/python infra/audit.py

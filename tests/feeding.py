@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from retable.ledger.incidents import Incident, change_incidents
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.tables import QUARANTINE, SILVER
 from retable.ledger.rows import EvidenceRow, LedgerRow, Stage
@@ -183,3 +184,10 @@ class Feed:
 def name(hour: int) -> str:
     """The name of an hour's window."""
     return f"{DAY + timedelta(hours=hour):%Y%m%dT%H%MZ}"
+
+
+def read_incidents(lake: Lake) -> list[Incident]:
+    """Every incident as it is now, oldest first."""
+    found: list[Incident] = []
+    change_incidents(lake, lambda incidents: found.extend(incidents) or [])
+    return found

@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
-from pathlib import Path
 from threading import Thread
+
+import psutil
 
 from retable.exit_codes import exiting
 from retable.ledger.lake.catalog import open_lake
@@ -79,11 +80,8 @@ def _watch(others: Sequence[int], jvm: int) -> None:
 def _lives(pid: int) -> bool:
     """Whether a process is there and more than an entry that nobody has collected."""
     try:
-        os.kill(pid, 0)
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except PermissionError:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.AccessDenied:
         return True
-    except ProcessLookupError:
+    except psutil.NoSuchProcess:
         return False
-    except OSError:
-        return not Path("/proc/self").exists()

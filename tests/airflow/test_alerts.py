@@ -11,11 +11,10 @@ from urllib.error import HTTPError
 import pytest
 from airflow.sdk import BaseHook, BaseNotifier, Connection
 
-from feeding import EACH, Feed, at
+from feeding import EACH, Feed, at, read_incidents
 from lakes import SettingsWriter
 from published import publish
 from retable.errors import InvalidSetting
-from retable.ledger.incidents import read_incidents
 from retable.ledger.lake.catalog import open_lake
 from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows

@@ -11,7 +11,7 @@ import pytest
 
 from airflow_running.running import CANARY, HOOK_PORT, RunningAirflow
 from airflow_running.world import HOUR, World
-from retable.ledger.incidents import read_incidents
+from feeding import read_incidents
 
 SLOW, WATCH = "replay_changes__slow", "watch_tables"
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from formats.events import CANAL, canal
-from retable.decode.silver import COLUMNS, events_to_batch, key_hashes, rows_to_events
+from retable.decode.silver import COLUMNS, events_to_batch, hash_keys, rows_to_events
 from retable.formats.image_text import key_text, keys_in, read_image
 from retable.formats.registry import decode_message
 from retable.model.event import OPS, Address, ChangeEvent
@@ -65,7 +65,7 @@ def test_a_row_of_silver_says_what_follows_from_its_event() -> None:
 
 def hashes(**fields: object) -> tuple[int | None, int | None]:
     (event,) = decode_message(canal(**fields), CANAL)
-    return key_hashes(event)
+    return hash_keys([event])[0]
 
 
 def test_a_key_has_one_hash_whatever_happens_to_its_row() -> None:

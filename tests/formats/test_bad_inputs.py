@@ -11,7 +11,7 @@ from formats.debezium_messages import DEBEZIUM, column, message, payload, text_o
 from formats.events import CANAL, STREAMX, canal, options_of, raw, streamx
 from formats.test_values import as_value, gold_type
 from retable.ddl.registry import gold_type as source_type
-from retable.decode.silver import key_hashes
+from retable.decode.silver import hash_keys
 from retable.errors import BadValue, MessageError, ZeroDate
 from retable.formats.context import DecodeContext
 from retable.formats.image_text import read_image
@@ -114,7 +114,7 @@ def test_a_type_that_nobody_can_hold_exactly_is_text_or_unknown(case: dict[str, 
 @pytest.mark.parametrize("case", cases("bad_inputs_keys.jsonl"))
 def test_keys_are_one_where_their_text_is(case: dict[str, Any]) -> None:
     hashes = {
-        key_hashes(event)
+        hash_keys([event])
         for key in (case["one"], case["other"])
         for event in decode_message(canal(data=[{"id": key, "c": "x"}]), CANAL)
     }

@@ -48,11 +48,6 @@ def rows_to_events(rows: pa.Table) -> list[ChangeEvent]:
     return [_event(row) for row in rows.to_pylist()]
 
 
-def key_hashes(event: ChangeEvent) -> _Hashes:
-    """Hash the key of one event, as `hash_keys` does."""
-    return hash_keys([event])[0]
-
-
 def hash_keys(events: Sequence[ChangeEvent]) -> list[_Hashes]:
     """Hash the key of each row change, and the key before it where an UPDATE changed it; 8 bytes of BLAKE2b, signed.
 

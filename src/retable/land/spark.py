@@ -1,6 +1,5 @@
 """Land a window: its objects or positions, read side by side, into its partition of bronze."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -15,8 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.functions import col, octet_length
 from pyspark.sql.functions import sum as sum_of
 
-from retable import errors
-from retable.errors import RetableError, Unbalanced
+from retable.errors import Unbalanced
 from retable.land.bronze import to_batches
 from retable.land.due import record_due
 from retable.land.landing import Landing, open_landing
@@ -118,20 +116,13 @@ def _write(spark: SparkSession, lake: Lake, source: Source, window: Window, run_
     with spark_explained(lake.settings.lake):
         try:
             writer.option("snapshot-property.retable.run", run_id).overwrite(col("window") == window.name)
-        except Exception as failure:  # whatever Spark says: what the source has lost is the better reason
+        except Exception:  # whatever Spark says: what the source has lost is the better reason
             landing.check()
-            raise _told(failure) or failure from failure
+            raise
     for share in seen.value.values():
         for each, count in share.items():
             counts[each] += count
     return counts
-
-
-def _told(failure: Exception) -> RetableError | None:
-    """Give the error that a worker raised, of which Spark hands on the text alone."""
-    told = re.search(r"^retable\.errors\.(\w+): (.*)$", str(failure), re.MULTILINE)
-    kind = getattr(errors, told[1], None) if told else None
-    return kind(told[2]) if told and kind else None
 
 
 def _reader(

@@ -46,11 +46,6 @@ class Incident:
     recorded_at: datetime
 
 
-def read_incidents(lake: Lake) -> list[Incident]:
-    """Give every incident as it is now, oldest first."""
-    return _incidents(lake, lake.find(_TABLE))
-
-
 def change_incidents(lake: Lake, change: Callable[[list[Incident]], list[Incident]]) -> list[Incident]:
     """Record what `change` makes of the incidents as they are, and give it; of two processes the later looks again."""
     lake.ensure(_TABLE)

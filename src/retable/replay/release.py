@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 from retable.ddl.registry import PARSERS, parse_statement
 from retable.errors import InvalidSetting
@@ -21,7 +21,6 @@ from retable.schema_history.shards.parts import shard_of
 from retable.settings.sources import SourceSettings
 
 Way = Literal["retry", "skip", "as", "approve", "reject", "rebuild"]
-WAYS: tuple[Way, ...] = get_args(Way)
 _BUILT_ANEW = (
     "It will be built anew, beside itself, from all of silver up to the last replayed window, and swapped",
     "in in one step; readers see the old rows until then.",

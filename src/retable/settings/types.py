@@ -28,12 +28,6 @@ _AGES = {"d": timedelta(days=1), "y": timedelta(days=365)}
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 
 
-def _absolute(value: object, info: ValidationInfo) -> object:
-    if not isinstance(value, str | Path) or "://" in str(value):
-        raise ValueError(f"{value!r} is no folder of this machine; this version reads and writes folders only")
-    return from_folder(value, info)
-
-
 def from_folder(path: str | Path, info: ValidationInfo) -> Path:
     """Make a path absolute: a relative one starts at the folder of the settings."""
     folder = info.context["folder"] if info.context else Path()
@@ -214,7 +208,6 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-Folder = Annotated[Path, BeforeValidator(_absolute)]
 GoldNamespace = Annotated[str, AfterValidator(_gold_namespace)]
 
 

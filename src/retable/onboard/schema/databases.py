@@ -1,7 +1,7 @@
 """Reads the schema of a running database, by its own catalogue; nothing is written there."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -29,8 +29,6 @@ _ORACLE = re.compile(r"oracle:thin:@(?://)?(?P<host>[^:/]+)(?::(?P<port>\d+))?[:
 _PASSWORD = re.compile(r"password|passwd|\Apwd\Z", re.IGNORECASE)
 _LITERAL = re.compile(r"'((?:[^']|'')*)'(?:::.*)?\Z|(-?\d+(?:\.\d+)?)\Z", re.DOTALL)
 _ORACLE_OWN = "'SYS', 'SYSTEM', 'XDB', 'MDSYS', 'CTXSYS', 'OUTLN', 'DBSNMP', 'GSMADMIN_INTERNAL', 'APPQOSSYS', 'AUDSYS'"
-
-Environment = Mapping[str, str]
 
 
 def is_address(text: str) -> bool:
