@@ -124,7 +124,7 @@ def test_several_tables_go_on_by_one_command(
     assert (one_is_not.exit_code, asked, read_actions(lake, "dump")) == (1, [], [])
     of_one = retable("hold", "release", held, items, "--as", "alter table orders add c int", "--reason", "x")
     assert "name that one alone" in of_one.stderr
-    done = retable("hold", "release", held, items, "--rebuild", "--reason", "fixed; at the source", input="y\n")
+    done = retable("rebuild", held, items, "--reason", "fixed; at the source", input="y\n")
     assert (done.exit_code, asked) == (code, [(held, False), (items, False)]), done.stderr
     assert done.stderr.count("Go on?") == 1
     assert "[1/2] gold_shop.orders rebuild" in done.stderr

@@ -243,7 +243,7 @@ def test_gold_that_somebody_dropped_is_held_until_it_is_rebuilt(on_spark: Life) 
     open_lake(settings).catalog.drop_table("gold_shop.orders")
     why = life.json("why", "gold_shop.orders", *through)
     assert (why["fresh"], why["cause"]["code"]) == (False, "HELD")
-    assert "hold release gold_shop.orders --rebuild" in why["cause"]["next_step"]
+    assert "retable rebuild gold_shop.orders" in why["cause"]["next_step"]
     assert not life.json("why", "shop", *through)["fresh"]
     assert life.json("why", "gold_shop.stock", *through)["fresh"]
     assert life.json("status")[0]["tables"]["held"] == 1
@@ -256,7 +256,7 @@ def test_gold_that_somebody_dropped_is_held_until_it_is_rebuilt(on_spark: Life) 
     life.deliver(("orders", "UPDATE", row(0, "b")), ("stock", "INSERT", row(2, "x")))
     assert life.retable("run", "shop").exit_code == 2
     assert life.rows("stock") == {0: "x", 1: "x", 2: "x"}
-    assert life.retable("hold", "release", "gold_shop.orders", "--rebuild", "--reason", "x", "--yes").exit_code == 0
+    assert life.retable("rebuild", "gold_shop.orders", "--reason", "x", "--yes").exit_code == 0
     assert life.rows("orders") == {0: "b", 1: "a"}
     assert life.json("hold", "list") == []
     assert life.json("why", "gold_shop.orders", "--through", "2026-03-01T02:01:00Z")["fresh"]

@@ -90,10 +90,10 @@ def _remedies(shop: ShopLake, said: Result) -> Iterator[Result]:
     holds = shop.call("hold", "list", "--json")
     yield holds
     for hold in json.loads(holds.stdout or "[]"):
-        if "--rebuild" in hold["remedy"]:
-            yield shop.call("hold", "release", hold["name"], "--rebuild", "--reason", "a damaged file", "--yes")
-    for name in set(re.findall(r"retable hold release (\S+) --rebuild", said.stderr)):
-        yield shop.call("hold", "release", name, "--rebuild", "--reason", "a damaged file", "--yes")
+        if "retable rebuild" in hold["remedy"]:
+            yield shop.call("rebuild", hold["name"], "--reason", "a damaged file", "--yes")
+    for name in set(re.findall(r"retable rebuild (\S+)", said.stderr)):
+        yield shop.call("rebuild", name, "--reason", "a damaged file", "--yes")
 
 
 def _files(shop: ShopLake) -> list[Path]:

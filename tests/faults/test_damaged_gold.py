@@ -9,7 +9,7 @@ from faults.damaging import WAYS, Damage, damage_all
 from faults.shop_lake import ShopLake
 
 TABLE = "gold_shop.stock"
-REBUILD = ("hold", "release", TABLE, "--rebuild", "--reason", "a file is damaged", "--yes")
+REBUILD = ("rebuild", TABLE, "--reason", "a file is damaged", "--yes")
 
 
 def data_files(shop: ShopLake) -> list[Path]:
@@ -39,7 +39,7 @@ def test_a_table_with_a_damaged_file_is_held_alone_and_made_again(shop: ShopLake
     listed = shop.call("hold", "list")
     assert "DAMAGED" in listed.stdout
     assert any(name in listed.stdout for name in names)
-    assert "hold release gold_shop.stock --rebuild" in listed.stdout
+    assert "retable rebuild gold_shop.stock" in listed.stdout
     assert shop.call("status", "--check").exit_code == 2
 
     released = shop.call(*REBUILD)

@@ -93,14 +93,14 @@ def test_a_gold_table_whose_metadata_is_damaged_stops_alone(
     assert kept.exit_code == 1, kept.output
     assert f"{TABLE} is left alone" in kept.stderr
     assert kept.stderr.count("is left alone") == 1
-    refused = shop.call("hold", "release", TABLE, "--rebuild", "--reason", "try", "--yes")
+    refused = shop.call("rebuild", TABLE, "--reason", "try", "--yes")
     assert refused.exit_code == 1
     assert "retable recover" in refused.stderr
     remedy(shop, last)
     shop.run(code=2)
     assert [hold["name"] for hold in json.loads(shop.call("hold", "list", "--json").stdout)] == [TABLE]
     assert shop.call("hold", "release", TABLE, "--retry", "--reason", "try", "--yes").exit_code == 1
-    assert shop.call("hold", "release", TABLE, "--rebuild", "--reason", "mended", "--yes").exit_code == 0
+    assert shop.call("rebuild", TABLE, "--reason", "mended", "--yes").exit_code == 0
     assert shop.different() == {}
     verified = shop.call("verify", TABLE, "--against", "bronze")
     assert verified.exit_code == 0, verified.output

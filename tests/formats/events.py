@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from retable.decode.silver import hash_keys
 from retable.formats.context import DecodeContext
 from retable.formats.image_text import read_image
 from retable.formats.options import FormatOptions
@@ -31,6 +32,11 @@ def options_of(name: str, **given: object) -> FormatOptions:
     """Options of a format: of those that are given, the ones that it reads."""
     options = find_format(name).options
     return options.model_validate({key: value for key, value in given.items() if key in options.model_fields})
+
+
+def key_hashes(event: ChangeEvent) -> tuple[int | None, int | None]:
+    """The hash of an event's key, and of the one before it."""
+    return hash_keys([event])[0]
 
 
 def raw(value: bytes | None, offset: int = 7) -> RawMessage:

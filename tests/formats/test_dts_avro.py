@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from formats.dts import DTS, NONE, NULL, ONE, TEXT, Value, columns, dts, one, raw
-from retable.decode.silver import key_hashes
+from formats.events import key_hashes
 from retable.errors import BadValue, Blocked, Malformed, MessageError
 from retable.formats.context import DecodeContext
 from retable.formats.image_text import read_image

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.events import raw, spelled
-from retable.decode.silver import key_hashes
+from formats.events import key_hashes, raw, spelled
 from retable.errors import Blocked, Malformed, MessageError, UnknownOperation
 from retable.formats import shareplex_json
 from retable.formats.context import DecodeContext

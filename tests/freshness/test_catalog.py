@@ -66,7 +66,7 @@ def gold(lake: Lake, table: TableName, hold: Hold | None = None) -> str:
 
 
 def hold_at(position: Sequence | None, part: str | None = "shop.t/0") -> Hold:
-    return Hold("ZERO_DATE", "a zero date", position, part, None, "retable hold release TABLE --rebuild")
+    return Hold("ZERO_DATE", "a zero date", position, part, None, "retable rebuild TABLE")
 
 
 def cause(feed: Feed, table: str = "gold_shop.orders", through: str = "07:00", lowest: Grade = "row") -> str | None:
@@ -233,7 +233,7 @@ def test_a_hold_without_a_position_leaves_all_of_its_table_in_doubt(feed: Feed) 
     verdict = ask(feed.lake, ["gold_shop.orders"], at("07:00"), "row", LATER)
     assert (
         "it is held at its first row (ZERO_DATE): a value of a row stops it: `retable hold list` shows which, and why; "
-        "retable hold release gold_shop.orders" in verdict.words
+        "retable rebuild gold_shop.orders" in verdict.words
     )
 
 

@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from feeding import read_incidents
 from lakes import SettingsWriter
 from retable.freshness.gate import Cause, Standing, Verdict
 from retable.freshness.incidents import PATIENCE, claim_key, due_to_tell, judge_incidents
 from retable.freshness.sla import Late
-from retable.ledger.incidents import Incident, change_incidents, read_incidents
+from retable.ledger.incidents import Incident, change_incidents
 from retable.ledger.lake.catalog import open_lake
 
 NOW = datetime(2026, 3, 1, 6, 20, tzinfo=UTC)

@@ -87,6 +87,7 @@ CALLS: dict[str, list[tuple[str, ...]]] = {
         (TABLE, "--from", "rows.csv", "--at", "start"),
         (TABLE, "--from", f"mysql://u:{CANARY}@127.0.0.1:1/x?{WORDS}"),
     ],
+    "rebuild": [(WORDS, "--reason", WORDS, "--yes"), (TABLE, "--reason", WORDS, "--yes")],
     "resync": [(TABLE, "--reason", WORDS)],
     "hold list": [(), ("--json",)],
     "hold release": [

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from retable.decode.silver import key_hashes
+from retable.decode.silver import hash_keys
 from retable.errors import Fenced
 from retable.fold.fold import Values
 from retable.formats.reading import Value
@@ -277,7 +277,7 @@ def delete_keys(table: Table, branch: str, keys: pa.Table) -> None:
 
 def to_record(window: str, event: ChangeEvent) -> Record:
     """A change event as a row of silver, as Spark reads it."""
-    key_hash, old_key_hash = key_hashes(event)
+    ((key_hash, old_key_hash),) = hash_keys([event])
     sequence = event.sequence and dict(zip(("epoch", "hi", "lo"), event.sequence, strict=True))
     address = event.address
     return {

@@ -24,6 +24,7 @@ from retable.cli.look_after.quarantine import (
     redecode_quarantined,
     show_quarantined,
 )
+from retable.cli.look_after.rebuild import rebuild
 from retable.cli.look_after.recover import recover
 from retable.cli.look_after.upkeep import upkeep
 from retable.cli.run.baseline import baseline
@@ -93,7 +94,7 @@ _COMMANDS: dict[str, list[Callable[..., None]]] = {
     "Run": [init, check, baseline, resync, run, land, decode, replay],
     "Look": [rows, tables, schema, history, status, why, fresh, plan],
     "Verify": [verify, diff],
-    "Look after": [upkeep, recover, copy, backup, accept_loss, accept_rows],
+    "Look after": [rebuild, upkeep, recover, copy, backup, accept_loss, accept_rows],
     "Try out, without Spark": [show_message, show_ddl, simulate],
 }
 for panel, commands in _COMMANDS.items():

@@ -20,7 +20,7 @@ from retable.schema_history.shards.parts import follows, source_part
 Values = tuple[object, ...]
 Key = tuple[object, ...]
 Told = Callable[[], Values | None]
-REMEDY_REBUILD = "correct the settings or the source, then: retable hold release TABLE --rebuild --reason ..."
+REMEDY_REBUILD = "correct the settings or the source, then: retable rebuild TABLE --reason ..."
 
 
 class Absent(Enum):

@@ -16,14 +16,13 @@ from retable.schema_history.shards.joined import is_sharded
 
 DAMAGED = "DAMAGED"
 REMEDY_DAMAGED = (
-    "retable hold release TABLE --rebuild --reason ...; where a copy of the lake has the file, put it back, then: "
+    "retable rebuild TABLE --reason ...; where a copy of the lake has the file, put it back, then: "
     "retable hold release TABLE --retry --reason ..."
 )
 METADATA = "DAMAGED_METADATA"
 """The code of a hold that stands in ops.tables, as the table itself cannot be written."""
 REMEDY_METADATA = (
-    "retable recover, or put the file back from a copy of the lake; then: "
-    "retable hold release TABLE --rebuild --reason ..."
+    "retable recover, or put the file back from a copy of the lake; then: retable rebuild TABLE --reason ..."
 )
 LOST = Hold(
     "LOST",
@@ -31,7 +30,7 @@ LOST = Hold(
     None,
     None,
     None,
-    "retable hold release TABLE --rebuild --reason ... makes it anew from silver; where its files are still there, "
+    "retable rebuild TABLE --reason ... makes it anew from silver; where its files are still there, "
     "retable recover puts it back, then: retable hold release TABLE --retry --reason ...",
 )
 """The hold of a table that somebody dropped; it stands in ops.tables, too."""
@@ -41,7 +40,7 @@ LACKS_COMMITS = Hold(
     None,
     None,
     None,
-    "retable hold release TABLE --rebuild --reason ...",
+    "retable rebuild TABLE --reason ...",
 )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from retable.ddl.registry import PARSERS, parse_statement
-from retable.errors import InvalidSetting
+from retable.errors import BehindHorizon, InvalidSetting
 from retable.gold.damage import LOST, METADATA
 from retable.gold.state import GoldState
 from retable.ledger.lake.catalog import Lake
@@ -16,7 +16,7 @@ from retable.model.sequence import LOWEST
 from retable.replay.inputs.silver import system_of
 from retable.replay.repeats import told_places
 from retable.schema_history.history import Hold
-from retable.schema_history.rulings import BEHIND, REMEDY_BEHIND, REMEDY_DATABASE, Place, Ruling, RulingKind
+from retable.schema_history.rulings import BEHIND, REMEDY_DATABASE, Place, Ruling, RulingKind
 from retable.schema_history.shards.parts import shard_of
 from retable.settings.sources import SourceSettings
 
@@ -115,7 +115,7 @@ def plan_rebuild(table: str, waiting: Waiting) -> Release:
 
 def fitting_ways(hold: Hold) -> tuple[Way, ...]:
     """The releases that can settle a hold, the first ones the likeliest."""
-    if hold.place is None and hold.remedy == REMEDY_BEHIND:
+    if hold.place is None and hold.code == BehindHorizon.code:
         return ("skip", "rebuild")
     if hold.place is None:
         return ("rebuild",) if hold.code in ("LATE_CHANGE", METADATA) else ("retry", "rebuild")

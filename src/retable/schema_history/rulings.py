@@ -23,10 +23,10 @@ REMEDY_ROW = (
 )
 REMEDY_BEHIND = (
     "retable hold release TABLE --skip --reason ... leaves such rows out; or take a baseline of the table, then: "
-    "retable hold release TABLE --rebuild --reason ..."
+    "retable rebuild TABLE --reason ..."
 )
 REMEDY_ALL_ROWS = (
-    "take a baseline of the table behind this statement, then: retable hold release TABLE --rebuild --reason ...; or "
+    "take a baseline of the table behind this statement, then: retable rebuild TABLE --reason ...; or "
     "--skip, if the statement shall mean nothing for gold; or --as 'ALTER ...'"
 )
 REMEDY_APPROVAL = "retable hold release TABLE --approve --reason ..., or --reject, after which it counts for nothing"

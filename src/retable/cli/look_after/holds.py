@@ -1,6 +1,6 @@
 """Tables that stopped at a position: which, why, and how they go on."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Annotated
 
@@ -66,9 +66,7 @@ def release_hold(
     ] = None,
     approve: Annotated[bool, typer.Option("--approve", help="The statement that asked takes effect.")] = False,
     reject: Annotated[bool, typer.Option("--reject", help="The statement that asked counts for nothing.")] = False,
-    rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Build the table anew from silver, held or not, then swap it in.")
-    ] = False,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="As `retable rebuild`.")] = False,
     repeats: Annotated[
         bool,
         typer.Option("--repeats", help="With --skip: skip the statement where it stands again, too."),
@@ -92,7 +90,20 @@ def release_hold(
         raise typer.BadParameter("--as gives one statement of one table: name that one alone")
     if repeats and way != "skip":
         raise typer.BadParameter("--repeats belongs to --skip")
-    lake = lake_to_write(ctx)
+    go_on(lake_to_write(ctx), tables, way, reason, statement, repeats=repeats, yes=yes)
+
+
+def go_on(
+    lake: Lake,
+    tables: Iterable[str],
+    way: Way,
+    reason: str,
+    statement: str | None = None,
+    *,
+    repeats: bool = False,
+    yes: bool = False,
+) -> None:
+    """Say how tables go on, ask unless `yes`, then let each catch up from silver."""
     releases = {table: _plan(lake, table, way, statement, repeats=repeats) for table in tables}
     for release in releases.values():
         for line in release.words:
@@ -112,7 +123,7 @@ def _plan(lake: Lake, table: str, way: Way, statement: str | None, *, repeats: b
         return plan_rebuild(table, waiting)
     if state.hold is None:
         raise NotFound(
-            f"{table} is not held, so it can only be built anew (--rebuild); `retable hold list` shows what is held",
+            f"{table} is not held; `retable rebuild` makes it anew, and `retable hold list` shows what is held",
             table=table,
         )
     release = plan_release(table, state, state.hold, way, statement, waiting, lambda: dialect_of(lake, source))

@@ -64,7 +64,7 @@ def recover(
     kept = adopt(settings, tables, record, now(), former=former, lacking=lacking)
     say(f"recovered {len(findings.tables):,} tables" + ("" if kept is None else f"; the former catalog is {kept}"))
     for name in lacking:
-        say(f"{name} is held: it lacks its last commits; `retable hold release {name} --rebuild` replays them")
+        say(f"{name} is held: it lacks its last commits; `retable rebuild {name}` replays them")
     say("`retable status` shows the lake; `retable run SOURCE` goes on behind the newest run")
 
 

@@ -27,7 +27,7 @@ def damaged_bronze(error: DamagedFile, source: str, window: str) -> DamagedFile:
 
 def damaged_metadata(error: DamagedFile, table: str) -> DamagedFile:
     """The error for the metadata file that the catalog names of a table: the one before it may be taken."""
-    then = f", then `retable hold release {table} --rebuild` replays what it lacks" if table.startswith("gold_") else ""
+    then = f", then `retable rebuild {table}` replays what it lacks" if table.startswith("gold_") else ""
     return DamagedFile(
         f"{without_remedy(error)} (metadata of {table}); {RESTORE}; or `retable recover` takes the one before it{then}",
         **error.facts,

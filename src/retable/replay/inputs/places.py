@@ -12,7 +12,7 @@ from retable.gold.store import Catalog
 from retable.ledger.rows import TableRow
 from retable.schema_history.history import Hold
 
-REMEDY = "move or rebuild the table that has the name, then: retable hold release TABLE --rebuild --reason ..."
+REMEDY = "move or rebuild the table that has the name, then: retable rebuild TABLE --reason ..."
 
 
 @dataclass(slots=True)

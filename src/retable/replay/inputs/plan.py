@@ -25,9 +25,7 @@ from retable.schema_history.trace import trace
 from retable.schema_history.traced import ImplicitColumn
 from retable.settings.load import Settings
 
-REMEDY_CLASH = (
-    "give one of the two another database or exclude it, then: retable hold release TABLE --rebuild --reason ..."
-)
+REMEDY_CLASH = "give one of the two another database or exclude it, then: retable rebuild TABLE --reason ..."
 
 
 class Tables:

@@ -16,7 +16,7 @@ from retable.schema_history.rulings import REMEDY_ROW
 from retable.schema_history.shards.parts import SHARED_KEY, shard_of, source_part
 
 REMEDY_PARTITION = "correct `partition` in the settings, then: retable hold release TABLE --retry --reason ..."
-REMEDY_LATE = "retable hold release TABLE --rebuild --reason ..."
+REMEDY_LATE = "retable rebuild TABLE --reason ..."
 ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
 LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
 
