@@ -12,7 +12,7 @@ from retable.ledger.lake.catalog import open_lake
 from retable.ledger.runs import counted
 from retable.session import build_session
 from retable.settings.load import load_settings
-from retable.upkeep.look import choose, places
+from retable.upkeep.inspection import choose, places
 from retable.upkeep.report import check_damaged
 from retable.upkeep.spark import upkeep
 

@@ -21,7 +21,7 @@ from retable_airflow.lakes import Reference, address_of, lake_of
 from retable_airflow.looks import Looks
 
 if TYPE_CHECKING:
-    from retable.freshness.gate import Standing
+    from retable.freshness.gate import FreshnessStanding
     from retable.ledger.lake.catalog import Lake
 
 _GRACE = timedelta(minutes=5)
@@ -237,7 +237,7 @@ class _FreshOperator(BaseOperator):
         return {"window": window, "fresh": verdict.is_fresh, **_standing(verdict.standing), "changed": changed}
 
 
-def _standing(standing: "Standing") -> dict[str, object]:
+def _standing(standing: "FreshnessStanding") -> dict[str, object]:
     watermark = standing.watermark
     return {"watermark": None if watermark is None else watermark.isoformat(), "grade": standing.grade}
 

@@ -80,7 +80,7 @@ def _chosen(name: str, settings: Reference, context: Context) -> list[str]:
     from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 
     from retable.errors import NotFound
-    from retable.upkeep.look import choose, places
+    from retable.upkeep.inspection import choose, places
     from retable_airflow.lakes import lake_of
 
     with lake_of(settings) as lake:

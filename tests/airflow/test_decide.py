@@ -15,8 +15,8 @@ from retable.gold.read import find_gold
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
+from retable.schema_history.decisions import REMEDY_APPROVAL
 from retable.schema_history.history import Hold
-from retable.schema_history.rulings import REMEDY_APPROVAL
 from retable_airflow import decide
 from retable_airflow.decide import ANSWERS, LEAVE, held_tables, hold_id
 

@@ -12,8 +12,8 @@ from published import publish
 from retable.ledger.lake.catalog import open_lake
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
+from retable.schema_history.decisions import REMEDY_APPROVAL
 from retable.schema_history.history import Hold
-from retable.schema_history.rulings import REMEDY_APPROVAL
 from retable.settings.load import load_settings
 
 TABLE = "gold_shop.orders"

@@ -17,9 +17,9 @@ from retable.ledger.read import read_actions, read_decisions
 from retable.ledger.rows import StageReport
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.replay.inputs.rulings import read_rulings
+from retable.replay.inputs.decisions import decisions_of
+from retable.schema_history.decisions import REMEDY_APPROVAL, Decision, DecisionKind
 from retable.schema_history.history import Hold
-from retable.schema_history.rulings import REMEDY_APPROVAL, Ruling, RulingKind
 
 Retable = Callable[..., Result]
 
@@ -147,7 +147,7 @@ def test_a_decision_is_kept_for_every_later_replay(
     lake: Lake,
     asked: list[tuple[object, ...]],
     way: tuple[str, ...],
-    decision: RulingKind | None,
+    decision: DecisionKind | None,
     statement: str | None,
     words: str,
 ) -> None:
@@ -157,8 +157,8 @@ def test_a_decision_is_kept_for_every_later_replay(
     assert "rows of its windows are read" in result.stderr
     identity = find_gold(lake, held)[1].identity
     assert HOLD.position is not None
-    kept = [Ruling(identity, HOLD.position, HOLD.part, decision, statement)] if decision else []
-    assert list(read_rulings(lake, "dump")) == kept
+    kept = [Decision(identity, HOLD.position, HOLD.part, decision, statement)] if decision else []
+    assert list(decisions_of(lake, "dump")) == kept
     (action,) = read_actions(lake, "dump")
     assert action.action.startswith(f"release {way[0]}")
 

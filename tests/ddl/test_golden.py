@@ -19,6 +19,7 @@ from retable.model.schema_change import (
     AddColumn,
     AddForeignKey,
     ChangeColumn,
+    ColumnPosition,
     CreateTable,
     CreateTableLike,
     DropColumn,
@@ -28,7 +29,6 @@ from retable.model.schema_change import (
     ForeignKey,
     MovePartitions,
     NoChange,
-    Place,
     RenameTable,
     SchemaChange,
     SetKey,
@@ -93,8 +93,8 @@ def column(spec: ColumnSpec) -> str:
     return " ".join(words)
 
 
-def place(where: Place | None) -> str:
-    if where is None or where == Place():
+def place(where: ColumnPosition | None) -> str:
+    if where is None or where == ColumnPosition():
         return ""
     return " first" if where.first else f" after {name(where.after or '')}"
 

@@ -4,7 +4,7 @@ from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from retable.ddl.registry import parse_statement
-from retable.model.schema_change import AddColumn, ChangeColumn, DropColumn, Place
+from retable.model.schema_change import AddColumn, ChangeColumn, ColumnPosition, DropColumn
 
 BEFORE = ["a", "b", "c", "d", "e"]
 Column = tuple[str, str]
@@ -69,7 +69,7 @@ def find(columns: list[Column], name: str) -> Column:
     return name, dict(columns)[name]
 
 
-def in_words(place: Place) -> str:
+def in_words(place: ColumnPosition) -> str:
     return "FIRST" if place.first else f"AFTER {place.after}" if place.after else ""
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from formats.events import CANAL, INSERT, canal, raw
 from retable.decode import outcome
-from retable.decode.outcome import Decoded, Fault, decode_batches
+from retable.decode.outcome import Decoded, DecodeFailure, decode_batches
 from retable.decode.tally import join_tallies
 from retable.formats.context import DecodeContext
 from retable.formats.registry import decode_message
@@ -58,7 +58,7 @@ def test_a_refused_message_keeps_its_address_its_table_and_its_keys() -> None:
     (fault,) = outcomes([canal(8, pkNames=["id", "region"])]).faults
     table = TableName("shop", None, "t")
     keys, place = ('["1",null]',), "row 0"
-    assert fault == Fault(
+    assert fault == DecodeFailure(
         topic="erp",
         partition=0,
         offset=8,

@@ -75,7 +75,7 @@ def streamx(
 
 
 def spelled(event: ChangeEvent) -> dict[str, Any]:
-    """Spell an event: images as objects of lexemes, a sequence as text, and nothing that is null, false or empty."""
+    """Spell an event: images as objects of raw values, a sequence as text, and nothing that is null, false or empty."""
     facts = {name: getattr(event, name) for name in ChangeEvent.__struct_fields__ if name != "address"}
     facts["sequence"] = event.sequence and str(event.sequence)
     for name in ("before", "after"):

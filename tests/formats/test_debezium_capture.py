@@ -186,9 +186,9 @@ def truth(database: str, checkpoint: str, file: str) -> Any:
     return json.loads(text) if file == "schema.json.gz" else [json.loads(line) for line in text.split("\n") if line]
 
 
-def read_or_refuse(read: Callable[[str | None], Value], lexeme: str | None) -> object:
+def read_or_refuse(read: Callable[[str | None], Value], raw_value: str | None) -> object:
     try:
-        return read(lexeme)
+        return read(raw_value)
     except RetableError as error:
         return error.code
 

@@ -11,11 +11,11 @@ from retable.formats.reading import Value, ValueRules, default_reader, value_rea
 from retable.model.schema import parse_gold_type
 
 
-def read(declared: str, kind: str, lexeme: str, decimal_mode: str = "precise") -> Value:
+def read(declared: str, kind: str, raw_value: str, decimal_mode: str = "precise") -> Value:
     gold = parse_gold_type(kind)
     assert gold is not None
     rules = ValueRules(options=DebeziumOptions(decimal_mode=cast(DecimalMode, decimal_mode)), system="oracle")
-    return value_reader("debezium_json", None, gold, rules, declared)(lexeme)
+    return value_reader("debezium_json", None, gold, rules, declared)(raw_value)
 
 
 def unscaled(number: int) -> str:
@@ -27,7 +27,7 @@ MOMENT = 1_767_268_800_123_456
 
 
 @pytest.mark.parametrize(
-    ("declared", "kind", "lexeme", "shown"),
+    ("declared", "kind", "raw value", "shown"),
     [
         ("NUMBER(9)", "decimal(9,0)", "1234", "1234"),
         ("NUMBER(18)", "decimal(18,0)", "123456789012345678", "123456789012345678"),
@@ -48,14 +48,14 @@ MOMENT = 1_767_268_800_123_456
         ("RAW(2)", "binary", "AP8=", "b'\\x00\\xff'"),
     ],
 )
-def test_a_declared_type_tells_how_a_value_stands(declared: str, kind: str, lexeme: str, shown: str) -> None:
-    assert str(read(declared, kind, lexeme)) == shown
+def test_a_declared_type_tells_how_a_value_stands(declared: str, kind: str, raw_value: str, shown: str) -> None:
+    assert str(read(declared, kind, raw_value)) == shown
 
 
-@pytest.mark.parametrize(("mode", "lexeme"), [("string", "12.50"), ("double", "12.5")])
-def test_whole_numbers_stand_alike_in_every_mode_and_others_as_the_mode_says(mode: str, lexeme: str) -> None:
+@pytest.mark.parametrize(("mode", "raw value"), [("string", "12.50"), ("double", "12.5")])
+def test_whole_numbers_stand_alike_in_every_mode_and_others_as_the_mode_says(mode: str, raw_value: str) -> None:
     assert str(read("NUMBER(9)", "decimal(9,0)", "1234", mode)) == "1234"
-    assert str(read("NUMBER(10,2)", "decimal(10,2)", lexeme, mode)) == "12.50"
+    assert str(read("NUMBER(10,2)", "decimal(10,2)", raw_value, mode)) == "12.50"
 
 
 def test_a_type_that_is_none_of_oracles_is_read_as_its_gold_type_usually_stands() -> None:

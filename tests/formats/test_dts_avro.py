@@ -24,7 +24,7 @@ def decoded(message: RawMessage, context: DecodeContext = DTS) -> ChangeEvent:
 
 
 def spelled(number: int, value: Value, system: str = "MySQL") -> tuple[str | None, str]:
-    """The lexeme of a value and its wire type."""
+    """The raw value of a value and its wire type."""
     event = decoded(one(number, value, system))
     return read_image(event.after or "")["c"], (event.column_types or {})["c"]
 
@@ -35,7 +35,7 @@ def date_time(**parts: int) -> dict[str, int | None]:
 
 
 @pytest.mark.parametrize(
-    ("number", "value", "lexeme", "wire"),
+    ("number", "value", "raw value", "wire"),
     [
         (8, ("Integer", {"precision": 8, "value": "18446744073709551615"}), "18446744073709551615", "Integer"),
         (246, ("Decimal", {"value": "-0.120", "precision": 3, "scale": 3}), "-0.120", "Decimal"),
@@ -77,13 +77,13 @@ def date_time(**parts: int) -> dict[str, int | None]:
     ],
 )  # fmt: skip
 def test_each_branch_of_the_union_has_its_lexeme_and_its_wire_type(
-    number: int, value: Value, lexeme: str | None, wire: str
+    number: int, value: Value, raw_value: str | None, wire: str
 ) -> None:
-    assert spelled(number, value) == (lexeme, wire)
+    assert spelled(number, value) == (raw_value, wire)
 
 
 @pytest.mark.parametrize(
-    ("number", "value", "lexeme", "wire"),
+    ("number", "value", "raw value", "wire"),
     [
         (16, ("TextObject", {"type": "BOOL", "value": "t"}), "true", "TextObject#truth"),
         (16, ("TextObject", {"type": "bool", "value": "f"}), "false", "TextObject#truth"),
@@ -92,12 +92,12 @@ def test_each_branch_of_the_union_has_its_lexeme_and_its_wire_type(
         (8, None, None, ""),
     ],
 )
-def test_numbers_of_types_are_those_of_mysql_alone(number: int, value: Value, lexeme: str | None, wire: str) -> None:
-    assert spelled(number, value, "PostgreSQL") == (lexeme, wire)
+def test_numbers_of_types_are_those_of_mysql_alone(number: int, value: Value, raw_value: str | None, wire: str) -> None:
+    assert spelled(number, value, "PostgreSQL") == (raw_value, wire)
 
 
 @pytest.mark.parametrize(
-    ("zone", "lexeme"),
+    ("zone", "raw value"),
     [
         ("+08:00", "2026-03-01T12:34:56.000001+08:00"),
         ("-0330", "2026-03-01T12:34:56.000001-0330"),
@@ -105,10 +105,12 @@ def test_numbers_of_types_are_those_of_mysql_alone(number: int, value: Value, le
         ("Asia/Shanghai", "2026-03-01T04:34:56.000001Z"),
     ],
 )
-def test_a_time_with_a_zone_keeps_its_distance_from_utc_and_loses_the_name_of_its_zone(zone: str, lexeme: str) -> None:
+def test_a_time_with_a_zone_keeps_its_distance_from_utc_and_loses_the_name_of_its_zone(
+    zone: str, raw_value: str
+) -> None:
     parts = date_time(year=2026, month=3, day=1, hour=12, minute=34, second=56, millis=1)
     value = ("TimestampWithTimeZone", {"value": parts, "timezone": zone})
-    assert spelled(181, value, "Oracle") == (lexeme, "TimestampWithTimeZone")
+    assert spelled(181, value, "Oracle") == (raw_value, "TimestampWithTimeZone")
 
 
 def zoned(zone: str, **parts: int) -> Value:

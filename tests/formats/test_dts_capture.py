@@ -97,29 +97,29 @@ def test_values_are_those_that_the_sdk_reads(pairs: list[tuple[ChangeEvent, Told
     assert sum(compared.values()) > 9_000
 
 
-def same(lexeme: str, told: str, wire: str) -> bool:
-    """Say whether a lexeme is what the SDK shows: Java's doubles, times with a fraction always, bytes as hex."""
+def same(raw_value: str, told: str, wire: str) -> bool:
+    """Say whether a raw value is what the SDK shows: Java's doubles, times with a fraction always, bytes as hex."""
     match wire.partition("#"):
         case ("Float", _, _):
-            return float(lexeme) == float(told)
+            return float(raw_value) == float(told)
         case ("Character" | "BinaryObject", "#", "base64") | ("BinaryObject", "", _):
-            return base64.b64decode(lexeme).hex() == told.lower()
-        case ("Timestamp", _, _) if lexeme.startswith("0000"):
+            return base64.b64decode(raw_value).hex() == told.lower()
+        case ("Timestamp", _, _) if raw_value.startswith("0000"):
             return told == "1970-01-01 00:00:00.0"
         case ("Timestamp", _, _):
-            return EPOCH + timedelta(microseconds=int(lexeme)) == datetime.fromisoformat(padded(told))
+            return EPOCH + timedelta(microseconds=int(raw_value)) == datetime.fromisoformat(padded(told))
         case ("TimestampWithTimeZone", _, _):
-            return lexeme == f"{told.replace(' ', 'T')}+08:00"
+            return raw_value == f"{told.replace(' ', 'T')}+08:00"
         case ("DateTime", "#", "time"):
             sign, clock = ("-", told[1:]) if told.startswith("-") else ("", told)
             hour, minute, second = clock.split(":")
             micros = (int(hour) * 60 + int(minute)) * 60_000_000 + round(float(second) * 1_000_000)
-            return lexeme == (f"{sign}{micros}" if micros else "0")
+            return raw_value == (f"{sign}{micros}" if micros else "0")
         case ("DateTime", "", _):
-            return padded(lexeme) == padded(told)
+            return padded(raw_value) == padded(told)
         case ("BinaryGeometry", _, _):
-            return base64.b64decode(lexeme)[1:5] in (b"\x01\0\0\0", b"\x02\0\0\0", b"\x03\0\0\0") and told[0] in "PL"
-    return lexeme == told
+            return base64.b64decode(raw_value)[1:5] in (b"\x01\0\0\0", b"\x02\0\0\0", b"\x03\0\0\0") and told[0] in "PL"
+    return raw_value == told
 
 
 def padded(text: str) -> str:

@@ -23,7 +23,7 @@ from retable.formats.reading import ValueRules, value_reader
 from retable.formats.registry import FORMATS, decode_message, find_format
 from retable.model.event import ChangeEvent
 from retable.model.schema import GoldType
-from retable.values.encodings import EmptyIsNull, Exact, Numeral, Text, Whole, WireForm
+from retable.values.encodings import EmptyIsNull, Encoding, Exact, Numeral, Text, Whole
 
 JSON_FORMATS = [name for name in FORMATS if name != "dts_avro"]
 FUZZ = settings(
@@ -36,7 +36,7 @@ FUZZ = settings(
 RULES = ValueRules()
 NUMBERS = [GoldType("string"), GoldType("decimal", 38, 10), GoldType("long")]
 SPELLED = (Whole, Exact, Numeral, Text, EmptyIsNull)
-"""Forms whose lexeme is the value itself."""
+"""Forms whose raw value is the value itself."""
 SOME_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 TYPES = [*NUMBERS, *(GoldType(kind) for kind in ("double", "timestamptz", "date", "binary"))]
 
@@ -63,19 +63,19 @@ def check_values(events: list[ChangeEvent]) -> None:
     """A value of an image is a value of its column's type, or is refused as one that is not; a number stays itself."""
     for event in events:
         for image in (event.before, event.after):
-            for name, lexeme in read_image(image or "{}").items():
+            for name, raw_value in read_image(image or "{}").items():
                 wire = None if event.column_types is None else event.column_types.get(name)
                 for gold in [untold(event.source_format, wire), *TYPES]:
                     with suppress(BadValue, ZeroDate):
-                        value = value_reader(event.source_format, wire, gold, RULES)(lexeme)
-                        assert same_number(find_format(event.source_format).encoding(wire), gold, value, lexeme)
+                        value = value_reader(event.source_format, wire, gold, RULES)(raw_value)
+                        assert same_number(find_format(event.source_format).encoding(wire), gold, value, raw_value)
 
 
-def same_number(form: WireForm, gold: GoldType, value: Any, lexeme: str | None) -> bool:
-    """Say whether a value is the number that its lexeme spells, where it spells one."""
-    if gold not in NUMBERS or not isinstance(form, SPELLED) or not SOME_NUMBER.fullmatch(lexeme or ""):
+def same_number(form: Encoding, gold: GoldType, value: Any, raw_value: str | None) -> bool:
+    """Say whether a value is the number that its raw value spells, where it spells one."""
+    if gold not in NUMBERS or not isinstance(form, SPELLED) or not SOME_NUMBER.fullmatch(raw_value or ""):
         return True
-    return Decimal(str(value)) == Decimal(lexeme or "")
+    return Decimal(str(value)) == Decimal(raw_value or "")
 
 
 def untold(source_format: str, wire: str | None) -> GoldType:
@@ -91,8 +91,8 @@ def check_digits(seed: Seed, events: list[ChangeEvent]) -> None:
     spelled = {pair for part in parts for pair in _spelled(read(part, str))}
     for event in events:
         for image in (event.before, event.after):
-            for name, lexeme in read_image(image or "{}").items():
-                assert lexeme is None or not spelled.isdisjoint({(name, lexeme), (name, _canonical(lexeme))})
+            for name, raw_value in read_image(image or "{}").items():
+                assert raw_value is None or not spelled.isdisjoint({(name, raw_value), (name, _canonical(raw_value))})
 
 
 def check_style(seed: Seed, events: list[ChangeEvent]) -> None:

@@ -131,15 +131,15 @@ def _is_spelled(image: dict[str, str | None], name: str, cell: Any) -> bool:
         case None | "NULL" | (_, "NULL"):
             return image[name] is None
     branch, content = cell
-    lexeme = image[name]
-    assert lexeme is not None
+    raw_value = image[name]
+    assert raw_value is not None
     match branch.rpartition(".")[2]:
         case "Integer" | "Decimal" | "TextGeometry":
-            return bool(lexeme == content["value"])
+            return bool(raw_value == content["value"])
         case "Float":
-            return repr(float(lexeme)) == repr(content["value"])
+            return repr(float(raw_value)) == repr(content["value"])
         case "BinaryObject" | "BinaryGeometry":
-            return bool(b64decode(lexeme) == content["value"])
+            return bool(b64decode(raw_value) == content["value"])
         case "Character" if content["charset"] in ("", "binary"):
-            return bool(b64decode(lexeme) == content["value"])
+            return bool(b64decode(raw_value) == content["value"])
     return True

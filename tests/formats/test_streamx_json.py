@@ -273,14 +273,14 @@ def test_what_is_encoded_by_the_description_comes_back(
 
 def values(image: str, columns: dict[str, str]) -> Row:
     untold = find_format("streamx_json").default_type
-    lexemes = read_image(image)
+    raw_values = read_image(image)
     kinds = {name: untold(wire) for name, wire in columns.items()}
     readers = {
         name: value_reader("streamx_json", columns[name], kind, ValueRules())
         for name, kind in kinds.items()
         if isinstance(kind, GoldType)
     }
-    return {name: readers[name](lexeme) for name, lexeme in lexemes.items()}
+    return {name: readers[name](raw_value) for name, raw_value in raw_values.items()}
 
 
 VALUE = streamx(op="UPDATE_AFTER", before={"id": 1, "c": None}).value or b""

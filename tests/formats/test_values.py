@@ -1,4 +1,4 @@
-"""Lexemes to values of gold: exactly, or not at all."""
+"""Raw values to values of gold: exactly, or not at all."""
 
 import base64
 import json
@@ -90,10 +90,10 @@ def test_null_is_null_in_every_type(gold: str) -> None:
         assert value_reader(source_format, wire, gold_type(gold), ValueRules())(None) is None
 
 
-lexemes = st.text(max_size=12) | st.from_regex(r"[-0-9.eE: ]+")
+raw_values = st.text(max_size=12) | st.from_regex(r"[-0-9.eE: ]+")
 
 
-@given(st.sampled_from([*WIRE_TYPES, ("canal_json", None)]), st.sampled_from(GOLD_TYPES), lexemes)
+@given(st.sampled_from([*WIRE_TYPES, ("canal_json", None)]), st.sampled_from(GOLD_TYPES), raw_values)
 def test_any_text_of_any_type_is_a_value_or_refused(wire: tuple[str, str | None], gold: str, text: str) -> None:
     try:
         value = value_reader(*wire, gold_type(gold), ValueRules())(text)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from feeding import read_incidents
 from lakes import SettingsWriter
-from retable.freshness.gate import Cause, Standing, Verdict
+from retable.freshness.gate import Cause, FreshnessStanding, Verdict
 from retable.freshness.incidents import PATIENCE, claim_key, due_to_tell, judge_incidents
 from retable.freshness.sla import Late
 from retable.ledger.incidents import Incident, change_incidents
@@ -21,7 +21,7 @@ MINUTE = timedelta(minutes=1)
 
 def late(table: str = "gold_shop.orders", key: str = "UNREAD:kafka-1:9092", source: str = "erp") -> Late:
     cause = Cause("NOT_RECORDED", "the broker does not answer", "start it", table=table)
-    verdict = Verdict(table, NOW, Standing(None, None), cause)
+    verdict = Verdict(table, NOW, FreshnessStanding(None, None), cause)
     return Late(
         source=source, table=table, key=key, due=NOW, verdict=verdict, severity="warning", owner=None, notify=()
     )

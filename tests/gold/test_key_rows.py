@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
-from retable.gold.iceberg.key_rows import can_find, find_rows
+from retable.gold.iceberg.locate_rows import can_find, find_rows
 
 KINDS = {
     pa.int32(): st.integers(-3, 3),

@@ -17,7 +17,7 @@ from pyiceberg.transforms import parse_transform
 from pyiceberg.types import DateType, DecimalType, LongType, NestedField, StringType, TimestampType
 
 from laws.drawing import EXAMPLES, PHASES, SAME
-from retable.gold.iceberg.parted import Parted, part
+from retable.gold.iceberg.partition_spec import PartitionRows, part
 from retable.model.partitioning import PartitionField, parse_partition
 from retable.settings.tables import TableRules
 
@@ -48,7 +48,7 @@ def metadata(*fields: tuple[int, str]) -> TableMetadata:
     return new_table_metadata(SCHEMA, spec, UNSORTED_SORT_ORDER, "/nowhere", {"format-version": "2"})
 
 
-def parted(rows: pa.Table, *fields: tuple[int, str]) -> list[Parted]:
+def parted(rows: pa.Table, *fields: tuple[int, str]) -> list[PartitionRows]:
     return list(part(rows, metadata(*fields)))
 
 
@@ -107,7 +107,7 @@ def test_the_value_of_a_partition_is_what_iceberg_reads(
 
 def test_what_is_not_parted_stays_together() -> None:
     table = pa.Table.from_pylist([{"id": 1}, {"id": 2}], COLUMNS)
-    assert parted(table) == [Parted((), table)]
+    assert parted(table) == [PartitionRows((), table)]
 
 
 @pytest.mark.parametrize(

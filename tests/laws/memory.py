@@ -13,7 +13,7 @@ from retable.formats.reading import Value
 from retable.gold.evolve import Evolution, Field
 from retable.gold.rows import to_values
 from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN, GoldState, from_properties
-from retable.gold.store import Columns, Halves, Late, Record, Standing
+from retable.gold.store import Columns, CurrentRow, Halves, Late, Record
 from retable.ledger.lake.tables import SILVER
 from retable.model.event import ChangeEvent, TableName
 from retable.model.partitioning import PartitionField
@@ -241,13 +241,13 @@ class MemoryRows:
         return [record for window, records in self.silver.items() if window <= until for record in records][::-1]
 
     # --- gold ----------------------------------------------------------------------------------------------------
-    def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[Standing]:
+    def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[CurrentRow]:
         table = self._catalog.tables[gold]
         ids = [table.id_of(name) for name, _ in columns]
         wanted = {_comparable(key) for key in keys}
         rows = [(tuple(table.value(row, number) for number in ids), row[1], row[2]) for row in table.rows]
         return [
-            Standing(values, sequence, part)
+            CurrentRow(values, sequence, part)
             for values, sequence, part in rows
             if _comparable(tuple(values[index] for index in on)) in wanted
         ]

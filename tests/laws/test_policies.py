@@ -492,9 +492,9 @@ def test_the_key_of_an_additive_table_may_be_renamed() -> None:
 def test_a_destructive_change_waits_for_a_person(what: str, text: str) -> None:
     messages = [*FIRST[:2], ddl(5, text)]
     assert seen(in_every_way(messages, approve=[what]))[2] == "APPROVAL"
-    for ruling, like in (("approve", run([messages])), ("skip", run([FIRST[:2], []]))):
+    for decision, like in (("approve", run([messages])), ("skip", run([FIRST[:2], []]))):
         world = run([messages[:1], messages[1:]], approve=[what])
-        world.release(TABLE, "approve" if ruling == "approve" else "skip")
+        world.release(TABLE, "approve" if decision == "approve" else "skip")
         assert world.gold() == like.gold()
         settle(world, rebuild=True)
         check(world, [messages[:1], messages[1:]])
@@ -516,7 +516,7 @@ def released(messages: list[RawMessage], kind: str | None, statement: str | None
     world.release(TABLE, None if kind is None else "replace" if kind == "replace" else "skip", statement)
     settle(world, rebuild=True)
     check(world, windows)
-    anew = World(world.settings, rulings=world.rulings)
+    anew = World(world.settings, decisions=world.decisions)
     for window in windows:
         anew.replay(anew.deliver(window))
     assert anew.gold() == world.gold()

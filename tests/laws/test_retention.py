@@ -117,8 +117,8 @@ def release(world: World) -> None:
     assert state.hold is not None
     assert fitting_ways(state.hold) == ("skip", "rebuild")
     plan = plan_release(TABLE, state, state.hold, "skip", None, Waiting(1, 1, world.names[-1]), lambda: "mysql")
-    assert plan.ruling is not None
-    world.rulings.append(plan.ruling)
+    assert plan.decision is not None
+    world.decisions.append(plan.decision)
     world.release(TABLE)
 
 

@@ -11,7 +11,7 @@ from laws.world import World
 from retable.gold.store import GoldTable
 from retable.model.message import RawMessage
 from retable.replay.table.deciding import Deciding
-from retable.replay.table.table_replay import Decision, TableReplay
+from retable.replay.table.table_replay import ReplayPlan, TableReplay
 
 SHARDS = st.integers(0, 2)
 IDS, VALUES = st.sampled_from(["1", "2", "3"]), st.sampled_from(["1", "2", "none"])
@@ -58,7 +58,7 @@ def replayed(parts: list[list[RawMessage]], order: list[int], plainly: bool) -> 
     """The world after all windows in this order, and how often rows were taken many at a time."""
     taken, real = 0, Deciding._decide_plainly
 
-    def decide(self: Deciding, work: TableReplay, table: GoldTable) -> Decision | None:
+    def decide(self: Deciding, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
         nonlocal taken
         decision = real(self, work, table) if plainly else None
         taken += decision is not None

@@ -19,7 +19,7 @@ from laws.test_shards import (
     world_of,
 )
 from retable.replay.release import Waiting, plan_release
-from retable.schema_history.rulings import RulingKind
+from retable.schema_history.decisions import DecisionKind
 
 
 def test_types_that_no_column_holds_both_of_stop_the_table_until_all_have_one() -> None:
@@ -81,7 +81,7 @@ def test_a_row_that_stops_one_partition_and_a_type_that_stops_another_do_not_wai
 
 
 @pytest.mark.parametrize("kind", ["skip", "replace"])
-def test_what_stops_one_of_them_is_decided_for_it_alone(kind: RulingKind) -> None:
+def test_what_stops_one_of_them_is_decided_for_it_alone(kind: DecisionKind) -> None:
     odd = ddl(10, "alter table orders_1 frobnicate", "orders_1")
     world = run(world_of(), FIRST, [odd, insert(11, 1, id="6", v="2"), insert(12, 0, id="7", v="3")])
     assert "UNSUPPORTED_CHANGE at 0.10.0" in str(held(world))
@@ -127,8 +127,8 @@ def test_a_statement_in_another_s_place_is_about_the_table_that_stands_still() -
     assert state.hold is not None
     text = "alter table orders_1 add column w int"
     release = plan_release(TABLE, state, state.hold, "as", text, Waiting(1, 1), lambda: "mysql")
-    assert release.ruling is not None
-    world.release(TABLE, "replace", release.ruling.statement)
+    assert release.decision is not None
+    world.release(TABLE, "replace", release.decision.statement)
     assert (held(world), rows(world)[-1]) == (None, {"id": 5, "v": 5, "w": 6})
 
 

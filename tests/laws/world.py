@@ -16,18 +16,18 @@ from retable.formats.registry import decode_message
 from retable.gold.render import json_rows
 from retable.gold.rows import to_column
 from retable.gold.state import GoldState, from_properties
-from retable.gold.store import Lane
+from retable.gold.store import SessionSlot
 from retable.ledger.baselines import NO_BASELINES, Baselines
 from retable.ledger.rows import TableRow
 from retable.model.message import RawMessage
 from retable.model.window import Window, window_name
 from retable.replay.inputs.imports import Import, Imports
-from retable.replay.inputs.past import Past
+from retable.replay.inputs.recorded_state import RecordedState
 from retable.replay.record import ledger_rows, table_row
 from retable.replay.references.suspects import Suspect
 from retable.replay.run import Replayed, Run
+from retable.schema_history.decisions import Decision, DecisionKind
 from retable.schema_history.history import Hold
-from retable.schema_history.rulings import Ruling, RulingKind
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 
@@ -78,7 +78,7 @@ class World:
     left_out: set[str] = field(default_factory=set)
     decodings: Counter[str] = field(default_factory=Counter)
     tables: dict[str, TableRow] = field(default_factory=dict)
-    rulings: list[Ruling] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
     imports: list[Import] = field(default_factory=list)
     baselines: Baselines = NO_BASELINES
     suspects: dict[tuple[str, tuple[str, ...], str], Suspect] = field(default_factory=dict)
@@ -124,14 +124,14 @@ class World:
     def rebuild(self, gold: str, step: Callable[[str], None] = lambda _: None) -> bool:
         return self._record(self._run(f"rebuild of {gold}", step).rebuild(gold))
 
-    def release(self, gold: str, kind: RulingKind | None = None, statement: str | None = None) -> None:
+    def release(self, gold: str, kind: DecisionKind | None = None, statement: str | None = None) -> None:
         """Decide about what holds a table, unless it is only tried again, and let it go on."""
         state = self.states()[gold]
         if kind is not None:
             assert state.hold is not None
             assert state.hold.place is not None
             said = state.hold.statement if kind == "skip" else statement
-            self.rulings.append(Ruling(state.identity, state.hold.place, state.hold.part, kind, said))
+            self.decisions.append(Decision(state.identity, state.hold.place, state.hold.part, kind, said))
         self._record(self._run(f"release of {gold}", lambda _: None).rebuild(gold, resumes=True))
 
     def gold(self) -> dict[str, Gold]:
@@ -156,7 +156,7 @@ class World:
 
     # --- running -------------------------------------------------------------------------------------------------
     def _run(self, run_id: str, step: Callable[[str], None]) -> Run:
-        past = Past(
+        past = RecordedState(
             ordinals={**self.baselines.ordinals, **{name: number for number, name in enumerate(self.names)}},
             decoded=frozenset(self.names) | self.baselines.names,
             replayed=frozenset(self.replayed),
@@ -170,13 +170,13 @@ class World:
             silver=lambda _: {
                 name: f"digest {self.decodings[name]} of {name}" for name, rows in self.rows.silver.items() if rows
             },
-            rulings=tuple(self.rulings),
+            decisions=tuple(self.decisions),
             imports=Imports(tuple(self.imports)),
             baselines=self.baselines,
             suspects=tuple(self.suspects.values()),
         )
         # One lane: whatever a test draws, the steps come in one order.
-        lane = Lane(self.rows, self.catalog)
+        lane = SessionSlot(self.rows, self.catalog)
         return Run(lambda _: [lane], past, self.settings, self.source, run_id, lambda: "", step)
 
     def _record(self, run: Replayed) -> bool:

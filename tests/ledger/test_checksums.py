@@ -18,9 +18,9 @@ from pyiceberg.table import FileScanTask
 from pyroaring import BitMap
 
 from retable.errors import DamagedFile
-from retable.gold.iceberg.files import write_parts
-from retable.gold.iceberg.key_rows import find_rows
-from retable.gold.iceberg.parted import Parted
+from retable.gold.iceberg.data_file_writer import write_parts
+from retable.gold.iceberg.locate_rows import find_rows
+from retable.gold.iceberg.partition_spec import PartitionRows
 from retable.ledger.lake.catalog import open_lake
 from retable.ledger.lake.data_files import FileReader, PartitionWriter
 from retable.ledger.lake.small_files import read_rows
@@ -81,7 +81,7 @@ def of_a_partition(table, rows):
 
 
 def of_gold(table, rows):
-    ((_, file),) = write_parts(table.io, table.metadata, [Parted((), rows)])
+    ((_, file),) = write_parts(table.io, table.metadata, [PartitionRows((), rows)])
     return as_planned(file)
 
 

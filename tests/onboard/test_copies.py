@@ -16,7 +16,7 @@ from retable.ledger.lake.catalog import open_lake
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.onboard.baseline.copies import Copy, CsvForm, open_copy
-from retable.values.baseline_form import baseline_type, baseline_wire
+from retable.values.baseline_encoding import baseline_type, baseline_wire
 
 CSV = CsvForm()
 

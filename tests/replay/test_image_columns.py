@@ -1,4 +1,4 @@
-"""Many images at a time give the lexemes that each gives by itself."""
+"""Many images at a time give the raw values that each gives by itself."""
 
 import json
 from decimal import Decimal
@@ -30,8 +30,8 @@ def images(draw: st.DrawFn) -> str | None:
     return draw(st.just("{" + f"{space},".join(pairs) + space + "}") | st.none())
 
 
-def as_number(lexeme: str | None) -> object:
-    return None if lexeme is None else Decimal(lexeme)
+def as_number(raw_value: str | None) -> object:
+    return None if raw_value is None else Decimal(raw_value)
 
 
 @given(

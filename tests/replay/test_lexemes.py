@@ -1,4 +1,4 @@
-"""Many lexemes at a time become what the reader of values makes of each."""
+"""Many raw values at a time become what the reader of values makes of each."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from retable.errors import RetableError
 from retable.formats.reading import ValueRules, value_reader
 from retable.gold.rows import to_column
 from retable.model.schema import GoldType, parse_gold_type
-from retable.replay.batch.lexemes import column_reader
+from retable.replay.batch.raw_values import column_reader
 
 ZONES = ("UTC", "Asia/Shanghai", "Europe/Berlin", "America/St_Johns")
 
@@ -50,9 +50,9 @@ SHAPES = {
 CASES = [(name, *case) for name, cases in SHAPES.items() for case in cases]
 
 
-def outcome(read: object, lexemes: Sequence[str | None]) -> object:
+def outcome(read: object, raw_values: Sequence[str | None]) -> object:
     try:
-        return read(lexemes)  # type: ignore[operator]  # a reader
+        return read(raw_values)  # type: ignore[operator]  # a reader
     except RetableError as error:
         return type(error), error.message
 
@@ -62,13 +62,13 @@ def stored(column: pa.Array) -> list[object]:
     return (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
 
 
-@pytest.mark.parametrize(("source_format", "wire", "kind", "lexemes"), CASES, ids=lambda value: str(value)[:24])
+@pytest.mark.parametrize(("source_format", "wire", "kind", "raw values"), CASES, ids=lambda value: str(value)[:24])
 @given(data=st.data(), zone=st.sampled_from(ZONES), zero_date=st.sampled_from(["hold", "null"]))
 def test_a_column_is_read_as_its_values_are(
     source_format: str,
     wire: str,
     kind: str,
-    lexemes: st.SearchStrategy[str],
+    raw_values: st.SearchStrategy[str],
     data: st.DataObject,
     zone: str,
     zero_date: str,
@@ -76,8 +76,8 @@ def test_a_column_is_read_as_its_values_are(
     gold = parse_gold_type(kind)
     assert isinstance(gold, GoldType)
     rules = ValueRules(zone, zone, zero_date)  # type: ignore[arg-type]  # one of its words
-    given_ones = data.draw(st.lists(st.none() | lexemes, max_size=4))
+    given_ones = data.draw(st.lists(st.none() | raw_values, max_size=4))
     one = value_reader(source_format, wire, gold, rules, None)
     many = column_reader(source_format, wire, gold, rules, None)
-    apart = outcome(lambda each: stored(to_column([one(lexeme) for lexeme in each], gold)), given_ones)
+    apart = outcome(lambda each: stored(to_column([one(raw_value) for raw_value in each], gold)), given_ones)
     assert repr(outcome(lambda each: stored(many(pa.array(each, pa.string()))), given_ones)) == repr(apart)

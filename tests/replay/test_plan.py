@@ -12,7 +12,7 @@ from retable.model.sequence import Sequence
 from retable.replay.inputs.plan import Tables
 from retable.replay.inputs.rules import Rules
 from retable.settings.load import Settings
-from retable.values.baseline_form import baseline_wire
+from retable.values.baseline_encoding import baseline_wire
 
 TABLE = TableName("shop", None, "t")
 SOURCE = """

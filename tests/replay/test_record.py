@@ -16,7 +16,7 @@ from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.model.window import Window
 from retable.replay.record import change_rows, cut_rows, quarantine_rejects, window_rows
-from retable.replay.table.table_replay import Outcome
+from retable.replay.table.table_replay import ReplayResult
 from retable.schema_history.history import AppliedChange, ChangeStatus, NameSpan, TableHistory
 from retable.schema_history.statement import Statement
 from retable.settings.load import Settings
@@ -90,11 +90,11 @@ def test_a_retired_table_counts_in_a_window_only_where_it_was_replayed_there_now
     assert window_rows(WHOLE, [COUNTED], [retired], set(), {"gold_shop.retired"}) == [replace(done, counts=twice)]
 
 
-def _outcome(change: AppliedChange) -> Outcome:
+def _outcome(change: AppliedChange) -> ReplayResult:
     history = TableHistory(
         identity="shop.orders@base", spans=(NameSpan(ORDERS, None, None),), epochs=(), changes=(change,)
     )
-    return Outcome(
+    return ReplayResult(
         gold="gold_shop.orders",
         state=GoldState(source="erp", identity=history.identity, table=ORDERS),
         snapshot=1,

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retable.fold.fold import Folded, Key, Winner
-from retable.gold.store import Standing
+from retable.gold.store import CurrentRow
 from retable.model.sequence import Sequence
 from retable.replay.table.replace import replace_keys
 
@@ -25,7 +25,9 @@ def test_each_touched_key_ends_as_its_winner_and_only_rows_that_differ_are_writt
         folded.winners[(key,)] = Winner(
             sequence=Sequence(0, hi, 0), part=None, row=None if value is None else (key, value)
         )
-    standing = [Standing((key, value), Sequence(0, hi, 0), None) for key, (value, hi) in gold.items() if key in touched]
+    standing = [
+        CurrentRow((key, value), Sequence(0, hi, 0), None) for key, (value, hi) in gold.items() if key in touched
+    ]
     found = replace_keys(folded, [0], standing)
     assert sorted(found.deletes) == sorted((key,) for key, row in touched.items() if key in gold and row != gold[key])
     written: dict[Key, tuple[object, int]] = {(values[0],): (values[1], who.sequence.hi) for values, who in found.rows}

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from retable.ledger.lake.tables import SILVER
 from retable.model.event import TableName
-from retable.replay.batch import bulk
-from retable.replay.batch.bulk import by_table, read_events
+from retable.replay.batch import row_batch as bulk
+from retable.replay.batch.row_batch import by_table, read_events
 from retable.replay.inputs.silver import ROW_COLUMNS
 
 NAMES = st.tuples(

@@ -20,10 +20,10 @@ from retable.model.schema import ColumnSpec
 from retable.model.schema_change import DeclareTable
 from retable.model.sequence import Sequence
 from retable.model.window import window_name
+from retable.replay.inputs.decisions import decision_row
 from retable.replay.inputs.imports import Import, import_row
-from retable.replay.inputs.rulings import ruling_row
+from retable.schema_history.decisions import Decision
 from retable.schema_history.history import Hold
-from retable.schema_history.rulings import Ruling
 from retable.shadow.lake import Shadow, find_shadow
 from retable.shadow.plan import Ask, check_ask
 from retable.shadow.promotion import check_promotion
@@ -163,7 +163,7 @@ def test_a_table_that_moved_or_whose_name_is_anothers_now_is_not_begun(filled: F
 
 
 def decided(state: GoldState) -> Row:
-    return ruling_row("shop", Ruling(state.identity, AT, None, "skip", None), NOW)
+    return decision_row("shop", Decision(state.identity, AT, None, "skip", None), NOW)
 
 
 def imported(state: GoldState) -> Row:

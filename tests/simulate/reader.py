@@ -18,12 +18,12 @@ from retable.model.schema import ColumnSpec, GoldType, parse_gold_type
 from retable.model.schema_change import (
     AddColumn,
     ChangeColumn,
+    ColumnPosition,
     CreateTable,
     CreateTableLike,
     DropColumn,
     DropTable,
     NoChange,
-    Place,
     RenameTable,
     SchemaChange,
     SetKey,
@@ -50,7 +50,7 @@ class Sheet:
     columns: list[Column] = field(default_factory=list)
     rows: list[dict[str, Value]] = field(default_factory=list)
 
-    def place(self, column: Column, place: Place) -> None:
+    def place(self, column: Column, place: ColumnPosition) -> None:
         names = [other.name for other in self.columns]
         at = 0 if place.first else len(names) if place.after is None else names.index(place.after) + 1
         self.columns.insert(at, column)
@@ -121,17 +121,17 @@ class Reader:
 
     def _image(self, sheet: Sheet, event: ChangeEvent, image: str, partial: bool) -> dict[str, Value]:
         """A whole image has every column; in one of Lindorm those that are missing are null."""
-        lexemes, types = read_image(image), event.column_types or {}
-        rowid = {ROWID: lexemes.pop(ROWID)} if event.keys == (ROWID,) else {}
-        names, columns = [name for name in lexemes if name != ROW_ID], [column.name for column in sheet.columns]
+        raw_values, types = read_image(image), event.column_types or {}
+        rowid = {ROWID: raw_values.pop(ROWID)} if event.keys == (ROWID,) else {}
+        names, columns = [name for name in raw_values if name != ROW_ID], [column.name for column in sheet.columns]
         assert set(names) <= set(columns)
         assert names == columns or partial or self.format == "lindorm_debezium"
         return rowid | {
             column.name: value_reader(self.format, types.get(column.name), column.kind, self.rules, column.declared)(
-                lexemes.get(column.name)
+                raw_values.get(column.name)
             )
             for column in sheet.columns
-            if column.name in lexemes or not partial
+            if column.name in raw_values or not partial
         }
 
     # --- statements ----------------------------------------------------------------------------------------------
@@ -168,12 +168,12 @@ class Reader:
                 raise AssertionError(f"the shop does nothing of this kind: {change}")
 
     @staticmethod
-    def _change_column(sheet: Sheet, name: str, spec: ColumnSpec, place: Place | None) -> None:
+    def _change_column(sheet: Sheet, name: str, spec: ColumnSpec, place: ColumnPosition | None) -> None:
         column = next(column for column in sheet.columns if column.name == name)
         column.name, old = spec.name, column.kind
         if spec.source_type:
             column.declared, column.kind = spec.source_type, _column(spec).kind
-        if place is not None and place != Place():
+        if place is not None and place != ColumnPosition():
             sheet.columns.remove(column)
             sheet.place(column, place)
         for row in sheet.rows:

@@ -12,9 +12,9 @@ from laws.world import NOW
 from retable.gold.read import find_gold
 from retable.ledger.write import append_rows
 from retable.model.message import RawMessage
-from retable.replay.inputs.rulings import ruling_row
+from retable.replay.inputs.decisions import decision_row
 from retable.replay.spark import rebuild
-from retable.schema_history.rulings import Ruling
+from retable.schema_history.decisions import Decision
 
 
 def rows_of(world: SparkWorld) -> list[dict[str, object]]:
@@ -76,8 +76,8 @@ def test_a_decision_lets_a_held_table_catch_up(spark: SparkSession, tmp_path: Pa
     assert state.hold is not None
     assert state.hold.position is not None
     place = (state.identity, state.hold.position, state.hold.part)
-    ruling = Ruling(*place, "replace", "alter table t drop a, add points int after id")
-    append_rows(world.lake, [ruling_row("shop", ruling, NOW)])
+    decision = Decision(*place, "replace", "alter table t drop a, add points int after id")
+    append_rows(world.lake, [decision_row("shop", decision, NOW)])
     report = rebuild(world.session, world.lake, world.source, TABLE, "release", NOW, resumes=True)
     assert report.held == ()
     assert [each["points"] for each in rows_of(world)] == [9, None, None, 8]

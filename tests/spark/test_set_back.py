@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_set_back import FIRST, SECOND, TABLE, THIRD, row
 from retable.settings.load import CATALOG
-from retable.upkeep.look import Place
+from retable.upkeep.inspection import TablePlace
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import Plan, Rules
 
@@ -71,7 +71,7 @@ def test_compaction_and_expiry_set_nothing_back(world: SparkWorld) -> None:
 
 
 def test_upkeep_leaves_a_table_alone_that_was_rolled_back(world: SparkWorld) -> None:
-    place, later = Place(TABLE, "gold", "shop"), datetime.now(UTC) + timedelta(days=30)
+    place, later = TablePlace(TABLE, "gold", "shop"), datetime.now(UTC) + timedelta(days=30)
     assert plan_place(world.lake, place, later, Rules())[1].expire
     call(world, f"rollback_to_snapshot('{TABLE}', {stood(world)[1]})")
     assert plan_place(world.lake, place, later, Rules())[1] == Plan()

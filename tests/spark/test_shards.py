@@ -37,7 +37,7 @@ from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 from retable.onboard.baseline.copies import CsvForm, open_copy
 from retable.onboard.baseline.pieces import land_baseline
-from retable.replay.inputs.rulings import ruling_row
+from retable.replay.inputs.decisions import decision_row
 from retable.replay.release import Way, count_waiting, plan_release
 from retable.replay.spark import rebuild, replay_piece
 from retable.settings.load import load_settings
@@ -59,8 +59,8 @@ def replay(world: SparkWorld, *windows: list[RawMessage]) -> SparkWorld:
 def release(world: SparkWorld, way: Way) -> None:
     state, waiting = world.states()[TABLE], count_waiting(world.lake, "shop", TABLE)
     assert state.hold is not None
-    ruling = plan_release(TABLE, state, state.hold, way, None, waiting, lambda: "mysql").ruling
-    append_rows(world.lake, [ruling_row("shop", ruling, NOW)] if ruling is not None else [])
+    decision = plan_release(TABLE, state, state.hold, way, None, waiting, lambda: "mysql").decision
+    append_rows(world.lake, [decision_row("shop", decision, NOW)] if decision is not None else [])
     rebuild(world.session, world.lake, world.source, TABLE, "run", NOW, resumes=True)
 
 

@@ -10,7 +10,7 @@ from retable.ledger.lake.catalog import open_lake
 from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
-from retable.upkeep.look import choose, places
+from retable.upkeep.inspection import choose, places
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import Rules
 

@@ -18,13 +18,13 @@ from retable.ledger.read import read_ledger, read_upkeep
 from retable.ledger.retained import kept_from
 from retable.ledger.write import append_rows
 from retable.model.window import window_name
-from retable.replay.inputs.rulings import ruling_row
+from retable.replay.inputs.decisions import decision_row
 from retable.replay.release import count_waiting, plan_release
 from retable.replay.spark import rebuild, replay
 from retable.shadow.plan import check_ask
-from retable.upkeep.look import choose, places
+from retable.upkeep.inspection import choose, places
 from retable.upkeep.outlook import look_at_retention
-from retable.upkeep.report import Kept
+from retable.upkeep.report import UpkeepResult
 from retable.upkeep.spark import upkeep
 from retable.verify.bronze import against_bronze
 from retable.verify.ledger import against_ledger
@@ -57,7 +57,7 @@ def world(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Spar
     return world
 
 
-def keep(world: SparkWorld) -> dict[str, Kept]:
+def keep(world: SparkWorld) -> dict[str, UpkeepResult]:
     chosen, now = choose(places(world.lake), ["shop", "ops"]), datetime.now(UTC) + timedelta(minutes=1)
     return {each.table: each for each in upkeep(world.session, world.lake, chosen, "upkeep", lambda: now)}
 
@@ -138,9 +138,9 @@ def test_a_late_row_behind_the_horizon_holds_its_table_until_somebody_leaves_it_
     assert (state.hold.code, rows_of(world)) == ("BEHIND_HORIZON", [{"id": 2, "a": 2}])
     assert rows_of(world, BAG) == [{"a": 1}]
     waiting = count_waiting(world.lake, "shop", TABLE)
-    ruling = plan_release(TABLE, state, state.hold, "skip", None, waiting, lambda: "mysql").ruling
-    assert ruling is not None
-    append_rows(world.lake, [ruling_row("shop", ruling, NOW)])
+    decision = plan_release(TABLE, state, state.hold, "skip", None, waiting, lambda: "mysql").decision
+    assert decision is not None
+    append_rows(world.lake, [decision_row("shop", decision, NOW)])
     rebuild(world.session, world.lake, world.source, TABLE, "run", NOW, resumes=True)
     assert rows_of(world) == [{"id": 2, "a": 2}, {"id": 3, "a": 3}]
     assert find_gold(world.lake, TABLE)[1].hold is None

@@ -16,10 +16,10 @@ from retable.ledger.leases import LENGTH, Lease, leased
 from retable.ledger.read import read_ledger, read_upkeep
 from retable.replay.inputs.silver import silver_files
 from retable.settings.load import load_settings
-from retable.upkeep.look import Place, choose, places
+from retable.upkeep.inspection import TablePlace, choose, places
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import Rules
-from retable.upkeep.report import Kept
+from retable.upkeep.report import UpkeepResult
 from retable.upkeep.spark import upkeep
 from retable.verify.ledger import against_ledger
 
@@ -52,7 +52,9 @@ def later() -> datetime:
     return datetime.now(UTC) + timedelta(minutes=1)
 
 
-def keep_all(world: SparkWorld, *names: str, rules: Rules = EAGER, now: datetime | None = None) -> dict[str, Kept]:
+def keep_all(
+    world: SparkWorld, *names: str, rules: Rules = EAGER, now: datetime | None = None
+) -> dict[str, UpkeepResult]:
     chosen = choose(places(world.lake), names)
     return {
         each.table: each
@@ -94,7 +96,7 @@ def test_upkeep_leaves_rows_and_record_as_they_are_and_files_and_snapshots_few(w
     days = (later() - timedelta(days=4)).timestamp()
     os.utime(left, (days, days))
     # By the rules as they are, nothing expires of a lake that is younger than a day.
-    assert plan_place(world.lake, Place(TABLE, "gold", "shop"), later(), Rules())[1].expire == ()
+    assert plan_place(world.lake, TablePlace(TABLE, "gold", "shop"), later(), Rules())[1].expire == ()
 
     kept = keep_all(world)
     assert [each.left for each in kept.values() if each.left] == []

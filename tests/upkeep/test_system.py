@@ -8,7 +8,7 @@ from retable.ledger.lake.catalog import open_lake, widen
 from retable.ledger.lake.tables import OPS
 from retable.ledger.leases import LENGTH, standing_leases
 from retable.settings.load import Settings
-from retable.upkeep.look import Place, facts_of
+from retable.upkeep.inspection import TablePlace, facts_of
 from retable.upkeep.system import compact_ops
 
 NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)
@@ -26,7 +26,7 @@ def test_files_from_before_a_table_got_more_columns_are_written_with_those_from_
     widen(lake, lake.load("ops.leases"))
     table = lake.load("ops.leases")
     table.append(pa.Table.from_pylist([{**row, "holder": "new", "window": "20260301T0400Z"}], schema=columns))
-    files = facts_of(lake, Place("ops.leases", "ops", None), table).files
+    files = facts_of(lake, TablePlace("ops.leases", "ops", None), table).files
     assert compact_ops(lake, table, {files[0].partition: files}, "run") == 2
     assert lake.load("ops.leases").inspect.files().num_rows == 1
     assert {(each.holder, each.window) for each in standing_leases(lake, "erp", NOW)} == {

@@ -103,7 +103,7 @@ class Verifier:
         held = {window for (window, i), counts in world.counts.items() if i == state.identity and _is_held(counts)}
         is_whole = state.hold is not None and state.hold.position is None
         return Told(
-            Rules(world.settings, world.source, self._system, tuple(world.rulings)),
+            Rules(world.settings, world.source, self._system, tuple(world.decisions)),
             self._statements,
             {window: number for number, window in enumerate(world.names)},
             frozenset(world.replayed - (held if is_whole else set())),

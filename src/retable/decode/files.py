@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyiceberg.manifest import DataFile
 
-from retable.decode.outcome import Decoded, Fault
+from retable.decode.outcome import Decoded, DecodeFailure
 from retable.decode.silver import events_to_batch
 from retable.decode.tally import Alike, Count, join_tallies
 from retable.ledger.lake.data_files import PartitionWriter
@@ -26,7 +26,7 @@ _DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class TaskOutput:
     """Where the rows of a window go, and what the run that makes them adds to those of quarantine.
 
     `digests` says whether they are digested: only where rows stand already that they can be compared with. `limit` is
@@ -59,24 +59,24 @@ class Layer:
 
 
 @dataclass(slots=True)
-class Share:
+class TaskResult:
     """What came of a share of a window, or of all of them together."""
 
     silver: Layer = field(default_factory=Layer)
     quarantine: Layer = field(default_factory=Layer)
     tally: dict[Alike, Count] = field(default_factory=dict)
 
-    def join(self, other: "Share") -> None:
+    def join(self, other: "TaskResult") -> None:
         self.silver.join(other.silver)
         self.quarantine.join(other.quarantine)
         join_tallies(self.tally, other.tally)
 
 
-def store(decoded: Iterable[Decoded], shelf: Shelf) -> Share:
+def store(decoded: Iterable[Decoded], shelf: TaskOutput) -> TaskResult:
     """Write what was decoded as files of bounded size, which nothing points at yet."""
-    share = Share()
+    share = TaskResult()
     batches: list[pa.RecordBatch] = []
-    faults: list[Fault] = []
+    faults: list[DecodeFailure] = []
     for each in decoded:
         join_tallies(share.tally, each.tally)
         batches.append(events_to_batch(shelf.window, each.stored))
@@ -89,7 +89,7 @@ def store(decoded: Iterable[Decoded], shelf: Shelf) -> Share:
     return share
 
 
-def _write(batches: list[pa.RecordBatch], faults: list[Fault], shelf: Shelf, share: Share) -> None:
+def _write(batches: list[pa.RecordBatch], faults: list[DecodeFailure], shelf: TaskOutput, share: TaskResult) -> None:
     if any(batch.num_rows for batch in batches):
         events = pa.Table.from_batches(batches)
         for kind in events["kind"].unique().to_pylist():
@@ -108,7 +108,7 @@ def _put(rows: pa.Table, values: dict[str, str], writer: PartitionWriter, layer:
         layer.digest = join_digests((layer.digest, digest_rows(rows)))
 
 
-def _record(fault: Fault) -> dict[str, object]:
+def _record(fault: DecodeFailure) -> dict[str, object]:
     table = asdict(fault.table) if fault.table else {}
     return {name: value for name, value in asdict(fault).items() if name != "table"} | table
 

@@ -23,7 +23,7 @@ _Likeness = tuple[str, str | None, str | None, str | None, str | None, str, int,
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
+class DecodeFailure:
     """Why a message has no events, and what is known of its table and of the keys that it touches."""
 
     topic: str
@@ -41,7 +41,7 @@ class Decoded:
     """What became of some messages: the events and faults that are kept, and how many there were of what."""
 
     stored: list[ChangeEvent] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[DecodeFailure] = field(default_factory=list)
     tally: dict[Alike, Count] = field(default_factory=dict)
 
 
@@ -134,9 +134,9 @@ def _refuse(message: RawMessage, error: MessageError, takes: Callable[[TableName
         decoded.faults.append(_fault(message, error, named))
 
 
-def _fault(message: RawMessage, error: MessageError, table: TableName | None) -> Fault:
+def _fault(message: RawMessage, error: MessageError, table: TableName | None) -> DecodeFailure:
     keys, place = error.facts.get("keys"), error.facts.get("place")
-    return Fault(
+    return DecodeFailure(
         topic=message.topic,
         partition=message.partition,
         offset=message.offset,

@@ -51,8 +51,8 @@ def rows_to_events(rows: pa.Table) -> list[ChangeEvent]:
 def hash_keys(events: Sequence[ChangeEvent]) -> list[_Hashes]:
     """Hash the key of each row change, and the key before it where an UPDATE changed it; 8 bytes of BLAKE2b, signed.
 
-    The key is the JSON array of its columns' lexemes, and the whole row, by column name, where the table has no key. A
-    key column that is absent in one image of an UPDATE is taken from the other one. Other events have none.
+    The key is the JSON array of its columns' raw values, and the whole row, by column name, where the table has no key.
+    A key column that is absent in one image of an UPDATE is taken from the other one. Other events have none.
     """
     hashes: list[_Hashes] = [(None, None)] * len(events)
     places: dict[tuple[str, ...] | None, list[int]] = {}

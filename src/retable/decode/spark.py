@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from retable.decode.context import context_of
 from retable.decode.evidence import evidence_rows
-from retable.decode.files import Layer, Share, Shelf, digest_rows, join_digests, store
+from retable.decode.files import Layer, TaskOutput, TaskResult, digest_rows, join_digests, store
 from retable.decode.imported import imported_keys, known_keys
 from retable.decode.outcome import READ, decode_batches
 from retable.decode.record import record_decode, record_evidence
@@ -148,12 +148,12 @@ def _standing(lake: Lake, name: str, values: dict[str, str]) -> _Standing:
     return _Standing(table, values, standing_files(lake, table, values))
 
 
-def _shelf(run: _Run, layers: tuple[_Standing, _Standing], limit: int) -> Shelf:
+def _shelf(run: _Run, layers: tuple[_Standing, _Standing], limit: int) -> TaskOutput:
     silver, quarantine = (PartitionWriter(worker_io(layer.table), layer.table.metadata) for layer in layers)
-    return Shelf(run.window, silver, quarantine, run.decoder, run.now, any(layer.files for layer in layers), limit)
+    return TaskOutput(run.window, silver, quarantine, run.decoder, run.now, any(layer.files for layer in layers), limit)
 
 
-def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Window, shelf: Shelf) -> Share:
+def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Window, shelf: TaskOutput) -> TaskResult:
     """Decode a window's files of bronze in the workers, which write files too: only the counts come here."""
     settings, recorded_ms = lake.settings, int(window.recorded_at.timestamp() * 1000)
     bronze = lake.load(f"bronze.{source.name}")
@@ -172,7 +172,7 @@ def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Wi
         share = store(decode_batches(batches, context, lru_cache(_TABLES)(source.takes)), shelf)
         yield pa.RecordBatch.from_pydict({"share": [pickle.dumps(share)]}, schema=_SHARE)
 
-    whole = Share()
+    whole = TaskResult()
     if files:
         shares = spark.range(0, len(files), 1, len(files)).mapInArrow(decode_share, from_arrow_schema(_SHARE))
         for row in shares.collect():
@@ -200,7 +200,13 @@ def _replace(spark: SparkSession, lake: Lake, standing: _Standing, made: Layer, 
 
 
 def _put_back(
-    spark: SparkSession, lake: Lake, layers: tuple[_Standing, _Standing], share: Share, run: _Run, *, with_sample: bool
+    spark: SparkSession,
+    lake: Lake,
+    layers: tuple[_Standing, _Standing],
+    share: TaskResult,
+    run: _Run,
+    *,
+    with_sample: bool,
 ) -> None:
     """Remove what was made of a window, but for a sample of its quarantine."""
     silver, quarantine = layers

@@ -58,7 +58,7 @@ Cast = Callable[[Any], object]
 def is_carried(old: Column, new: Column) -> bool:
     """Say whether a value is read as the type that its column had, and then made one of the type that it has now.
 
-    A wire form may fit the old one only, as `true` does of a TINYINT(1) that is a BIGINT by now.
+    A encoding may fit the old one only, as `true` does of a TINYINT(1) that is a BIGINT by now.
     """
     became_text = new.text_since is not None and old.text_since is None
     return became_text or old.type.rewrites_to(new.type) or (old.type.kind, new.type.kind) == ("int", "long")

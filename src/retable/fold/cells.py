@@ -65,7 +65,7 @@ class Cells:
 
 
 def _then(change: Callable[[object], object], read: Callable[[str | None], object]) -> Callable[[str | None], object]:
-    return lambda lexeme: change(read(lexeme))
+    return lambda raw_value: change(read(raw_value))
 
 
 def filled(column: Column) -> Column:

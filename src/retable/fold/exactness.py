@@ -6,7 +6,7 @@ from dataclasses import replace
 from retable.fold.casts import Inexact
 from retable.fold.fold import Bounds, Folded, Values
 from retable.fold.images import TableReader
-from retable.fold.stages import FormerKey, Stage, fold_stages, stages_of
+from retable.fold.key_changes import FormerKey, KeyChange, fold_key_changes, key_changes_of
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.schema_history.history import Epoch, Hold, TableHistory
@@ -19,7 +19,7 @@ REMEDY_INEXACT = (
 
 
 def cast_hold(
-    history: TableHistory, reader: TableReader, stages: list[Stage], events: Iterable[RowEvent]
+    history: TableHistory, reader: TableReader, stages: list[KeyChange], events: Iterable[RowEvent]
 ) -> Hold | None:
     """The hold at the first change of type that a key forbids, or after which a row would have another value.
 
@@ -35,7 +35,7 @@ def cast_hold(
 
 
 def _first_inexact(
-    history: TableHistory, reader: TableReader, stages: list[Stage], events: Iterable[RowEvent]
+    history: TableHistory, reader: TableReader, stages: list[KeyChange], events: Iterable[RowEvent]
 ) -> Hold | None:
     columns = (column for epoch in history.epochs for column in epoch.columns)
     places = sorted({at for at, _ in casts_of(columns)})
@@ -49,7 +49,7 @@ def _first_inexact(
 
 
 def _standing_at(
-    at: Sequence, history: TableHistory, reader: TableReader, stages: list[Stage], older: list[RowEvent]
+    at: Sequence, history: TableHistory, reader: TableReader, stages: list[KeyChange], older: list[RowEvent]
 ) -> Folded:
     """The rows that stood where a statement came, in the columns that it left."""
     there = replace(
@@ -63,7 +63,7 @@ def _standing_at(
     then = TableReader(
         history=there, keys=_key_at(keyed, there.final), source_format=reader.source_format, rules=reader.rules
     )
-    return fold_stages(older, stages_of(former, then), then, Bounds(there.void, None, history.skipped))
+    return fold_key_changes(older, key_changes_of(former, then), then, Bounds(there.void, None, history.skipped))
 
 
 def _key_at(keyed: TableReader, epoch: Epoch) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ def _key_at(keyed: TableReader, epoch: Epoch) -> tuple[str, ...]:
     return tuple(name for name in key if name is not None) if None not in key else ()
 
 
-def _former(stage: Stage) -> FormerKey:
+def _former(stage: KeyChange) -> FormerKey:
     return FormerKey(stage.end, tuple(stage.reader.columns[at] for at in stage.reader.key_columns))
 
 

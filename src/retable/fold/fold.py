@@ -13,8 +13,8 @@ from typing import NamedTuple
 from retable.errors import MessageError, RowMissing, TableError
 from retable.model.row_event import Half, Pair, RowEvent, told_row
 from retable.model.sequence import Sequence
+from retable.schema_history.decisions import REMEDY_ROW
 from retable.schema_history.history import Hold
-from retable.schema_history.rulings import REMEDY_ROW
 from retable.schema_history.shards.parts import follows, source_part
 
 Values = tuple[object, ...]

@@ -15,7 +15,7 @@ from retable.model.sequence import Sequence
 from retable.schema_history.history import AppliedChange, Column, Epoch, TableHistory
 from retable.schema_history.shards.parts import SHARD_ID
 from retable.schema_history.traced import ImplicitColumn
-from retable.values.baseline_form import baseline_type, is_baseline
+from retable.values.baseline_encoding import baseline_type, is_baseline
 
 _MOST_PLANS = 4096
 
@@ -159,8 +159,8 @@ class TableReader:
         """
         if image is None:
             raise BadValue(f"{event.op} without the row image that it needs")
-        lexemes = read_image(image)
-        types: _Types = tuple(event.types.items()) if event.types is not None else tuple((n, None) for n in lexemes)
+        raw_values = read_image(image)
+        types: _Types = tuple(event.types.items()) if event.types is not None else tuple((n, None) for n in raw_values)
         epoch = self.history.epoch_of(event.sequence)
         plan = self._plans.get((epoch.start, types))
         if plan is None:
@@ -173,12 +173,12 @@ class TableReader:
             if keys_only and at not in self.key_columns:
                 row.append(None)
                 continue
-            if partial and cell.name not in lexemes and self.columns[at].id != SHARD_ID:
+            if partial and cell.name not in raw_values and self.columns[at].id != SHARD_ID:
                 row.append(ABSENT)
                 continue
             try:
                 read = cell.number if cell.number is not None and cell.name in numbers else cell.read
-                row.append(cell.default if cell.name is None else read(lexemes.get(cell.name)))
+                row.append(cell.default if cell.name is None else read(raw_values.get(cell.name)))
             except BadValue as error:
                 raise BadValue(f"column {cell.name!r}: {error.message}", **error.facts) from error
         return tuple(row)

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from retable.formats.context import DecodeContext
-from retable.formats.declared_form import declared_form
+from retable.formats.declared_encoding import declared_encoding_of
 from retable.formats.options import FormatOptions
 from retable.model.event import ChangeEvent, Scope, TableName
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType
 from retable.model.schema_change import SchemaChange
-from retable.values.encodings import WireForm, told_form
+from retable.values.encodings import Encoding, refined_encoding
 from retable.values.times import ValueRules
 
 
@@ -32,8 +32,8 @@ def _no_binlog(_file: str, _offset: int) -> None:
     return None
 
 
-def _declared_encoding(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules) -> WireForm:
-    return form if declared is None else told_form(form, declared_form(declared, rules.system))
+def _declared_encoding(form: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
+    return form if declared is None else refined_encoding(form, declared_encoding_of(declared, rules.system))
 
 
 def _always(_: bytes) -> bool:
@@ -51,12 +51,12 @@ class Format:
     decode: Callable[[RawMessage, DecodeContext], list[ChangeEvent]]
     """Decode one message whole; MessageError says why it cannot be."""
 
-    encoding: Callable[[str | None], WireForm]
+    encoding: Callable[[str | None], Encoding]
     """How values of a wire type stand; None is a message without types."""
     default_type: Callable[[str], GoldType | str | None]
     """The type of a column that no statement declared, by wire type: a gold type, or a type's text in the dialect of
     the source, or None for a wire type that the format does not know."""
-    declared_encoding: Callable[[WireForm, str | None, GoldType, ValueRules], WireForm] = _declared_encoding
+    declared_encoding: Callable[[Encoding, str | None, GoldType, ValueRules], Encoding] = _declared_encoding
     """How values stand whose wire type leaves it open: by the column's declared type, its gold type and the rules."""
     implied_change: Callable[[str, TableName], SchemaChange | None] = _nothing
     """What a statement that came without its text means, where its `op_raw` alone tells."""

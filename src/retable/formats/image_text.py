@@ -22,7 +22,7 @@ def read_image(text: str) -> dict[str, str | None]:
     try:
         return _SIMPLE.decode(text)
     except msgspec.ValidationError:
-        return {name: lexeme_of(bytes(token)) for name, token in _TOKENS.decode(text).items()}
+        return {name: raw_value_of(bytes(token)) for name, token in _TOKENS.decode(text).items()}
 
 
 def numbers_in(text: str) -> frozenset[str]:
@@ -31,7 +31,7 @@ def numbers_in(text: str) -> frozenset[str]:
 
 
 def write_image(tokens: Mapping[str, Raw | str | None]) -> str:
-    """Write an image from a message's own tokens, which stay as they are, or from lexemes."""
+    """Write an image from a message's own tokens, which stay as they are, or from raw values."""
     return _ENCODER.encode(tokens).decode()
 
 
@@ -41,8 +41,8 @@ def keys_in(images: Sequence[str], keys: tuple[str, ...]) -> list[bytes]:
     if decoder is None:
         return [key_text(read_image(image), keys).encode() for image in images]
     rows = decoder.decode(f"[{','.join(images)}]")
-    lexemes = [[lexeme_of(bytes(token)) for token in astuple(row)] for row in rows]
-    return _ENCODER.encode_lines(lexemes).split(b"\n")[:-1]
+    raw_values = [[raw_value_of(bytes(token)) for token in astuple(row)] for row in rows]
+    return _ENCODER.encode_lines(raw_values).split(b"\n")[:-1]
 
 
 @lru_cache(4096)
@@ -62,11 +62,11 @@ def images_decoder(
 
 
 def key_text(image: Mapping[str, str | None], keys: Sequence[str]) -> str:
-    """Write the key of a row as a JSON array of its lexemes; a key column that is not in the image is null."""
+    """Write the key of a row as a JSON array of its raw values; a key column that is not in the image is null."""
     return _ENCODER.encode([image.get(key) for key in keys]).decode()
 
 
-def lexeme_of(token: bytes) -> str | None:
+def raw_value_of(token: bytes) -> str | None:
     """The value of a token: a string unescaped, null as None, any other token as it stands."""
     if token == b"null":
         return None

@@ -163,9 +163,11 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return document
 
 
-def _number(lexeme: str) -> None:
-    if len(lexeme) > MAX_DIGITS:
-        raise TooLarge(f"a number has {len(lexeme)} digits; the most is {MAX_DIGITS}", place=f"number {lexeme[:20]}…")
+def _number(raw_value: str) -> None:
+    if len(raw_value) > MAX_DIGITS:
+        raise TooLarge(
+            f"a number has {len(raw_value)} digits; the most is {MAX_DIGITS}", place=f"number {raw_value[:20]}…"
+        )
 
 
 def _no_number(name: str) -> NoReturn:

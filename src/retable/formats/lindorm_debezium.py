@@ -30,7 +30,7 @@ from retable.model.event import Address, ChangeEvent, KeysOrigin, Op, TableName,
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.values.encodings import Base64, Real, Text, Truth, Untyped, Whole, WireForm
+from retable.values.encodings import Base64, Encoding, Real, Text, Truth, Untyped, Whole
 
 NAME = "lindorm_debezium"
 VERSION = "lindorm_debezium/1"
@@ -261,7 +261,7 @@ def _read_schema(text: bytes) -> _Told | None:
 
 _remembered_schema = lru_cache(maxsize=1024)(_read_schema)
 
-_FORMS: dict[str, WireForm] = {
+_FORMS: dict[str, Encoding] = {
     **dict.fromkeys(("int8", "int16", "int32", "int64"), Whole()),
     **dict.fromkeys(("float", "float32"), Real(32)),
     **dict.fromkeys(("double", "float64"), Real(64)),
@@ -280,7 +280,7 @@ _GOLD_TYPES: dict[str, GoldType] = {
 }
 
 
-def wire_form(wire_type: str | None) -> WireForm:
+def wire_encoding(wire_type: str | None) -> Encoding:
     """Tell how values of a wire type stand in a message; what the format does not know is text."""
     return Untyped(base64=True) if wire_type is None else _FORMS.get(wire_type, Text())
 
@@ -294,7 +294,7 @@ FORMAT = Format(
     name=NAME,
     version=VERSION,
     decode=decode,
-    encoding=wire_form,
+    encoding=wire_encoding,
     default_type=default_type,
     order_scope=inside_a_partition,
     partitions_in_order=False,

@@ -1,6 +1,6 @@
 """Values of row images to values of gold columns: exactly, or not at all.
 
-A format tells the wire form of its types (`wire`); what a form can become is told once for all formats, in
+A format tells the encoding of its types (`wire`); what a form can become is told once for all formats, in
 `number_values`, `time_values` and `text_values`.
 """
 
@@ -8,17 +8,18 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from retable.errors import BadValue
-from retable.formats.declared_form import declared_form
+from retable.formats.declared_encoding import declared_encoding_of
 from retable.formats.image_text import read_image as read_image
 from retable.formats.registry import find_format
 from retable.model.schema import GoldType
-from retable.values.baseline_form import baseline_form, is_baseline
+from retable.values.baseline_encoding import baseline_encoding, is_baseline
 from retable.values.encodings import (
     Bits,
     ClockTicks,
     ClockTime,
     Convert,
     Day,
+    Encoding,
     EpochClock,
     EpochDays,
     EpochMicros,
@@ -34,7 +35,6 @@ from retable.values.encodings import (
     WallClock,
     WallTicks,
     Whole,
-    WireForm,
     Wrapped,
     Year,
     Zoned,
@@ -53,22 +53,22 @@ _SHOWN = 80
 def value_reader(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None = None
 ) -> Callable[[str | None], Value]:
-    """Compile the reader of one column: lexemes of a wire type to values of a gold type, null to null.
+    """Compile the reader of one column: raw values of a wire type to values of a gold type, null to null.
 
     `declared` is the type of the column as its statement says, for what the wire type leaves open. A date is days, a
     timestamp microseconds since 1970. The reader raises BadValue for what the gold type does not hold exactly, and
     ZeroDate for a date with a zero in it where the rules hold it.
     """
-    form = value_form(source_format, wire_type, gold, rules, declared)
+    form = value_encoding(source_format, wire_type, gold, rules, declared)
     return read_value_of(form, wire_type or declared, gold, rules)
 
 
-def value_form(
+def value_encoding(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
-) -> WireForm:
+) -> Encoding:
     """Tell how values of a wire type stand; `declared` is the column's type as its statement says."""
     if wire_type is not None and is_baseline(wire_type):
-        return baseline_form(wire_type)
+        return baseline_encoding(wire_type)
     known = find_format(source_format)
     return known.declared_encoding(known.encoding(wire_type), declared, gold, rules)
 
@@ -80,7 +80,7 @@ def number_reader(
 
     None where the form leaves no such choice.
     """
-    form = value_form(source_format, wire_type, gold, rules, declared)
+    form = value_encoding(source_format, wire_type, gold, rules, declared)
     if wire_type is not None or not isinstance(form, Unscaled):
         return None
     return read_value_of(Exact(form.scale), declared, gold, rules)
@@ -92,28 +92,28 @@ def default_reader(declared: str, gold: GoldType, rules: ValueRules) -> Callable
     A point in time stands there by the clock of the source, `time_zone`, and not by that of whoever writes messages.
     """
     return read_value_of(
-        declared_form(declared, rules.system), declared, gold, replace(rules, timestamp_zone=rules.time_zone)
+        declared_encoding_of(declared, rules.system), declared, gold, replace(rules, timestamp_zone=rules.time_zone)
     )
 
 
 def read_value_of(
-    form: WireForm, spelling: str | None, gold: GoldType, rules: ValueRules
+    form: Encoding, spelling: str | None, gold: GoldType, rules: ValueRules
 ) -> Callable[[str | None], Value]:
     """Compile the reader of values of a form; `spelling` is what an error calls their type."""
     convert = _converter(form, gold, rules)
 
-    def read(lexeme: str | None) -> Value:
-        if lexeme is None:
+    def read(raw_value: str | None) -> Value:
+        if raw_value is None:
             return None
         try:
-            return convert(lexeme)
+            return convert(raw_value)
         except (ValueError, ArithmeticError) as error:
-            raise _bad_value(lexeme, spelling, gold, error) from error
+            raise _bad_value(raw_value, spelling, gold, error) from error
 
     return read
 
 
-def _converter(form: WireForm, gold: GoldType, rules: ValueRules) -> Convert:
+def _converter(form: Encoding, gold: GoldType, rules: ValueRules) -> Convert:
     match form:
         case Whole() | Year() | Bits() | Exact() | Real() | Numeral():
             return number_converter(form, gold)
@@ -127,8 +127,8 @@ def _converter(form: WireForm, gold: GoldType, rules: ValueRules) -> Convert:
             return text_converter(form, gold, rules)
 
 
-def _bad_value(lexeme: str, wire_type: str | None, gold: GoldType, error: Exception) -> BadValue:
-    shown = repr(lexeme) if len(lexeme) <= _SHOWN else f"{lexeme[:_SHOWN]!r}…"
+def _bad_value(raw_value: str, wire_type: str | None, gold: GoldType, error: Exception) -> BadValue:
+    shown = repr(raw_value) if len(raw_value) <= _SHOWN else f"{raw_value[:_SHOWN]!r}…"
     match error:
         case UnicodeEncodeError():
             reason = "it has a character above U+00FF, so it is no sequence of bytes"

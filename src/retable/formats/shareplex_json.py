@@ -31,7 +31,7 @@ from retable.formats.options import FormatOptions, NonEmptyStr
 from retable.model.event import Address, ChangeEvent, Image, KeysOrigin, Op, Scope, TableName, known_table
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
-from retable.values.encodings import EmptyIsNull, WireForm
+from retable.values.encodings import EmptyIsNull, Encoding
 
 NAME = "shareplex_json"
 VERSION = "shareplex_json/1"
@@ -244,7 +244,7 @@ def _problems(
     return tuple(found)
 
 
-def wire_form(wire_type: str | None) -> WireForm:
+def wire_encoding(wire_type: str | None) -> Encoding:
     """Tell how values stand: text, or numbers of JSON, without a type. Oracle has no empty text but null."""
     return EmptyIsNull()
 
@@ -257,7 +257,7 @@ FORMAT = Format(
     name=NAME,
     version=VERSION,
     decode=decode,
-    encoding=wire_form,
+    encoding=wire_encoding,
     default_type=default_type,
     order_scope=across_the_stream,
     partitions_in_order=False,

@@ -6,7 +6,7 @@ from datetime import datetime
 from retable.errors import DamagedFile, NotFound
 from retable.formats.registry import find_format
 from retable.freshness.blockers import read_blockers, read_quarantine, read_unpublished
-from retable.freshness.cuts import first_whole
+from retable.freshness.consistent_snapshots import first_whole
 from retable.freshness.gaps import read_gaps
 from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge, standing_of
 from retable.freshness.progress import Progress, decoded_anew, read_progress, read_promises, watermarks_before

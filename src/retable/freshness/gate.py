@@ -92,7 +92,7 @@ class SourceFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class FreshnessStanding:
     """How far something is complete (None: nothing is proven), and the best grade that proves it so far."""
 
     watermark: datetime | None
@@ -105,7 +105,7 @@ class Verdict:
 
     name: str
     through: datetime
-    standing: Standing
+    standing: FreshnessStanding
     cause: Cause | None
 
     @property
@@ -135,7 +135,7 @@ def judge(facts: Sequence[SourceFacts], through: datetime, lowest: Grade) -> Ver
     return Verdict(table or worst.source, through, standing, cause)
 
 
-def standing_of(facts: SourceFacts, table: str | None, lowest: Grade) -> Standing:
+def standing_of(facts: SourceFacts, table: str | None, lowest: Grade) -> FreshnessStanding:
     """How far a table (None: the source, whatever blocks its tables) is complete by evidence of at least a grade."""
     reached: dict[Grade, datetime] = {}
     for grade in accepted(lowest):
@@ -144,7 +144,9 @@ def standing_of(facts: SourceFacts, table: str | None, lowest: Grade) -> Standin
         if least is not None:
             reached[grade] = least
     best = max(reached.values(), default=None)
-    return Standing(best, next((grade for grade in GRADES if best is not None and reached.get(grade) == best), None))
+    return FreshnessStanding(
+        best, next((grade for grade in GRADES if best is not None and reached.get(grade) == best), None)
+    )
 
 
 def cause_of(facts: SourceFacts, table: str | None, through: datetime, lowest: Grade) -> Cause:

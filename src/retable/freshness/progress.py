@@ -14,7 +14,7 @@ from retable.ledger.read import read_evidence, read_ledger, read_watermarks
 from retable.ledger.rows import EvidenceRow, LedgerRow, Stage, WatermarkRow
 from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window, window_name, window_start
-from retable.replay.inputs.past import NO_FILES
+from retable.replay.inputs.recorded_state import NO_FILES
 from retable.replay.inputs.silver import window_contents
 from retable.settings.sources import SourceSettings
 

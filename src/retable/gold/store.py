@@ -18,7 +18,7 @@ from retable.model.sequence import Sequence
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class CurrentRow:
     """A row of gold with the sequence and the partition that it came from."""
 
     values: Values
@@ -72,7 +72,7 @@ class RowStore(Protocol):
     def times(self, names: Collection[TableName], until: str) -> list[Record]:
         """Where the row events of tables stand in the windows up to `until`: sequence, partition and source time."""
 
-    def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[Standing]:
+    def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[CurrentRow]:
         """Gold's rows whose columns `on` equal one of `keys` (each a value per `on`), null-safe."""
 
     def delete_all(self, gold: str, branch: str) -> None: ...
@@ -179,7 +179,7 @@ class Catalog(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class SessionSlot:
     """One Spark session's way to the rows and to the catalog; one thread uses it at a time."""
 
     rows: RowStore

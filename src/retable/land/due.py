@@ -6,14 +6,14 @@ from time import sleep
 from retable.errors import EnvironmentFault, InvalidSetting
 from retable.land.objects.source import objects_of
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.windows.recording import Found, find_window, read_windows, record_windows
+from retable.ledger.windows.recording import FoundPositions, find_window, read_windows, record_windows
 from retable.model.window import Window, window_start
 from retable.settings.sources import FilesSource, KafkaSource, Source
 
 NO_KAFKA = "reading Kafka needs the package confluent-kafka: `pip install 'retable[kafka]'`"
 
 
-def look(source: Source, now: datetime) -> Found:
+def look(source: Source, now: datetime) -> FoundPositions:
     """Look at what there is at a source now."""
     if isinstance(source, FilesSource):
         return objects_of(source).list()

@@ -8,7 +8,7 @@ from retable.model.schema import ColumnSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ColumnPosition:
     """Where a column goes: `first`, or behind the column `after`; neither = the end (or where it stands)."""
 
     first: bool = False
@@ -74,7 +74,7 @@ class StartTable:
 class AddColumn:
     table: TableName
     column: ColumnSpec
-    place: Place = Place()
+    place: ColumnPosition = ColumnPosition()
     if_not_exists: bool = False
 
 
@@ -98,7 +98,7 @@ class ChangeColumn:
     table: TableName
     name: str
     column: ColumnSpec
-    place: Place | None = None
+    place: ColumnPosition | None = None
     if_exists: bool = False
     is_replaced: bool = False
 

@@ -13,7 +13,7 @@ from retable.gold.state import GoldState
 from retable.ledger.lake.catalog import Lake
 from retable.model.event import ChangeEvent, TableName
 from retable.onboard.hours import Hours, find_hours
-from retable.onboard.sampling import Place, Sampled, sample
+from retable.onboard.sampling import Sampled, SamplePlace, sample
 from retable.onboard.trial import Tried, try_out
 from retable.replay.inputs.imports import Imports, read_schema_imports
 from retable.settings.load import Settings
@@ -63,7 +63,7 @@ class Checked:
     messages that there are.
     """
 
-    places: tuple[Place, ...]
+    places: tuple[SamplePlace, ...]
     messages: int
     refused: Mapping[str, tuple[int, str]]
     statements: int

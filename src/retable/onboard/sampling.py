@@ -26,7 +26,7 @@ _NEVER = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SamplePlace:
     """An object, or a partition of a topic, and how much it holds: bytes or positions."""
 
     name: str
@@ -40,7 +40,7 @@ class Sampled:
     `cut` names, as far as messages were read, objects and partitions of which some are not among these.
     """
 
-    places: tuple[Place, ...]
+    places: tuple[SamplePlace, ...]
     messages: Iterator[RawMessage]
     cut: list[str]
 
@@ -49,7 +49,7 @@ def sample(source: Source) -> Sampled:
     """List a source, to read messages of some objects all over it, or of every partition."""
     if isinstance(source, FilesSource):
         found = objects_of(source).list()
-        places = tuple(Place(item.key, item.size) for item in found)
+        places = tuple(SamplePlace(item.key, item.size) for item in found)
         chosen = some_of(found, _OBJECTS)
         cut = sorted({item.key for item in found} - {item.key for item in chosen})
         return Sampled(places, _of_objects(source, chosen, cut), cut)
@@ -85,7 +85,7 @@ def sample_topics(source: KafkaSource, most: int | None, messages: int) -> Sampl
     chosen = full if most is None else some_of(full, most)
     share = min(_MESSAGES, max(1, messages // max(len(chosen), 1)))
     ranges = [piece for each in chosen for piece in spread(each, share)]
-    places = tuple(Place(f"{each.topic}/{each.partition}", each.end - each.low) for each in partitions)
+    places = tuple(SamplePlace(f"{each.topic}/{each.partition}", each.end - each.low) for each in partitions)
     read = Counter[tuple[str, int]]()
     for piece in ranges:
         read[piece.address] += piece.count

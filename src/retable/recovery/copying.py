@@ -17,7 +17,7 @@ from retable.recovery.tables import moved
 from retable.settings.catalogs import SqliteCatalog
 from retable.settings.lake import LakeSettings
 from retable.settings.load import Settings
-from retable.settings.storage import Bucket, Place
+from retable.settings.storage import Bucket, StorageLocation
 
 CATALOG_FILE = "catalog.db"
 _THREADS = 8
@@ -34,7 +34,7 @@ class Copied:
     has_catalog: bool
 
 
-def check_destination(lake: Lake, to: Place) -> Warehouse:
+def check_destination(lake: Lake, to: StorageLocation) -> Warehouse:
     """Give the warehouse at a place where a lake may be copied to; InvalidSetting where it is not empty, or inside."""
     here, there = str(lake.settings.lake.warehouse), str(to)
     if f"{there}/".startswith(f"{here}/") or f"{here}/".startswith(f"{there}/"):
@@ -47,7 +47,7 @@ def check_destination(lake: Lake, to: Place) -> Warehouse:
     return warehouse
 
 
-def copy_lake(lake: Lake, to: Place, now: datetime, step: Callable[[str], None] = lambda _: None) -> Copied:
+def copy_lake(lake: Lake, to: StorageLocation, now: datetime, step: Callable[[str], None] = lambda _: None) -> Copied:
     """Copy all tables of a lake, as they are now, with all of their snapshots, and give the copy a new identity.
 
     The tables are looked at in the order that a run writes them backwards, so what the copy lacks is what a run that
@@ -98,7 +98,7 @@ def _copy_table(source: Warehouse, target: Warehouse, metadata: str) -> int:
         return sum(pool.map(copy, addresses(source.io, metadata)))
 
 
-def _catalog(to: Place, settings: LakeSettings) -> object:
+def _catalog(to: StorageLocation, settings: LakeSettings) -> object:
     return SqliteCatalog(to / CATALOG_FILE) if isinstance(to, Path) else settings.catalog
 
 

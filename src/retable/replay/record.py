@@ -19,7 +19,7 @@ from retable.ledger.lake.tables import QUARANTINE
 from retable.ledger.read import read_cuts, read_schema_changes, scan
 from retable.ledger.rows import CutRow, LedgerRow, SchemaChangeRow, TableRow, TableState
 from retable.model.window import Window
-from retable.replay.table.table_replay import Outcome
+from retable.replay.table.table_replay import ReplayResult
 from retable.schema_history.history import AppliedChange, ChangeStatus, TableHistory
 from retable.schema_history.shards.parts import source_part
 from retable.schema_history.statement import Statement
@@ -86,7 +86,7 @@ def _place(row: Mapping[str, object]) -> tuple[str, ...]:
 def ledger_rows(
     source: str,
     windows: Mapping[int, Window],
-    outcome: Outcome,
+    outcome: ReplayResult,
     run_id: str,
     now: datetime,
     seconds: float,
@@ -138,7 +138,7 @@ def change_rows(
     lake: Lake,
     source: str,
     windows: Mapping[Statement, str],
-    outcomes: Iterable[Outcome],
+    outcomes: Iterable[ReplayResult],
     now: datetime,
     told: Iterable[tuple[Statement, ChangeStatus, str | None]],
 ) -> list[SchemaChangeRow]:
@@ -168,7 +168,7 @@ def change_rows(
 
 
 def _change_row(
-    source: str, outcome: Outcome, change: AppliedChange, statement: Statement, window: str, now: datetime
+    source: str, outcome: ReplayResult, change: AppliedChange, statement: Statement, window: str, now: datetime
 ) -> SchemaChangeRow:
     return SchemaChangeRow(
         source=source,

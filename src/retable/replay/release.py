@@ -15,8 +15,8 @@ from retable.model.schema_change import NoChange, SchemaChange, Unsupported
 from retable.model.sequence import LOWEST
 from retable.replay.inputs.silver import system_of
 from retable.replay.repeats import told_places
+from retable.schema_history.decisions import BEHIND, REMEDY_DATABASE, Decision, DecisionKind, DecisionPlace
 from retable.schema_history.history import Hold
-from retable.schema_history.rulings import BEHIND, REMEDY_DATABASE, Place, Ruling, RulingKind
 from retable.schema_history.shards.parts import shard_of
 from retable.settings.sources import SourceSettings
 
@@ -28,33 +28,33 @@ _BUILT_ANEW = (
 _MADE_FROM_SILVER = (
     "It will be made from all of silver up to the last replayed window; until then there is none to read."
 )
-_RULINGS: dict[Way, RulingKind] = {"skip": "skip", "reject": "skip", "as": "replace", "approve": "approve"}
+_DECISIONS: dict[Way, DecisionKind] = {"skip": "skip", "reject": "skip", "as": "replace", "approve": "approve"}
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release of one table: the ruling that it makes, if any, and its words, a line each.
+    """A release of one table: the decision that it makes, if any, and its words, a line each.
 
-    `repeats` are rulings of the same kind, where the statement that holds the table stands again.
+    `repeats` are decisions of the same kind, where the statement that holds the table stands again.
     """
 
     way: Way
-    ruling: Ruling | None
+    decision: Decision | None
     words: tuple[str, ...]
-    repeats: tuple[Ruling, ...] = ()
+    repeats: tuple[Decision, ...] = ()
 
     @property
-    def rulings(self) -> tuple[Ruling, ...]:
-        return (() if self.ruling is None else (self.ruling,)) + self.repeats
+    def decisions(self) -> tuple[Decision, ...]:
+        return (() if self.decision is None else (self.decision,)) + self.repeats
 
-    def with_repeats(self, places: tuple[Place, ...], wanted: bool) -> "Release":
+    def with_repeats(self, places: tuple[DecisionPlace, ...], wanted: bool) -> "Release":
         """Skip a statement also where it stands again, if that is `wanted`; else its words say that one may."""
-        if self.way != "skip" or self.ruling is None or not places:
+        if self.way != "skip" or self.decision is None or not places:
             return self
         if not wanted:
             offer = f"It stands again at {told_places(places)}: --repeats skips it there, too."
             return replace(self, words=(*self.words, offer))
-        again = tuple(replace(self.ruling, position=at) for at, _ in places)
+        again = tuple(replace(self.decision, position=at) for at, _ in places)
         said = f"It is skipped, too, where it stands again: at {told_places(places)}."
         return replace(self, words=(*self.words, said), repeats=again)
 
@@ -95,17 +95,17 @@ def plan_release(
         )
     held = (shard.table for shard in state.shards.values() if str(shard.table) == shard_of(hold.part))
     meaning = "" if text is None else _meaning(text, next(held, state.table), dialect())
-    kind = _RULINGS.get(way)
-    ruling = None
+    kind = _DECISIONS.get(way)
+    decision = None
     if kind is not None and hold.place is not None:
         said = hold.statement if kind == "skip" else text
-        ruling = Ruling(state.identity, hold.place, hold.part, kind, said)
+        decision = Decision(state.identity, hold.place, hold.part, kind, said)
     elif kind == "skip":
-        ruling = Ruling(state.identity, LOWEST, None, kind, f"{BEHIND}{waiting.last}")
+        decision = Decision(state.identity, LOWEST, None, kind, f"{BEHIND}{waiting.last}")
     where = f"at {hold.place}" if hold.place is not None else "as it stands"
     lines = [f"{table} is held {where}: {hold.told}"]
     lines += [f"  {hold.told_statement}"] if hold.told_statement else []
-    return Release(way, ruling, (*lines, *_deed(way, hold, text, meaning), _cost(way, waiting)))
+    return Release(way, decision, (*lines, *_deed(way, hold, text, meaning), _cost(way, waiting)))
 
 
 def plan_rebuild(table: str, waiting: Waiting) -> Release:

@@ -8,8 +8,8 @@ from pyiceberg.expressions.literals import literal
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
 from retable.replay.inputs.silver import of_kind, sequence_of
+from retable.schema_history.decisions import DecisionPlace
 from retable.schema_history.history import Hold
-from retable.schema_history.rulings import Place
 from retable.schema_history.shards.parts import source_part
 
 _SHOWN = 3
@@ -17,7 +17,7 @@ _NAMES = ("database", "schema", "table")
 _COLUMNS = (*_NAMES, "sequence", "part")
 
 
-def find_repeats(lake: Lake, source: str, hold: Hold) -> tuple[Place, ...]:
+def find_repeats(lake: Lake, source: str, hold: Hold) -> tuple[DecisionPlace, ...]:
     """Find the other places of silver with the statement of a hold: the same text, about the same table."""
     table = lake.find(f"silver.{source}")
     if table is None or hold.place is None or hold.told_statement is None:
@@ -32,20 +32,20 @@ def find_repeats(lake: Lake, source: str, hold: Hold) -> tuple[Place, ...]:
     return tuple(sorted(same_table, key=lambda place: (place[1] or "", place[0])))
 
 
-def later_ones(places: tuple[Place, ...], hold: Hold) -> tuple[Place, ...]:
+def later_ones(places: tuple[DecisionPlace, ...], hold: Hold) -> tuple[DecisionPlace, ...]:
     """Those of them that stand behind the hold, in its partition: where the statement would hold the table again."""
     part = source_part(hold.part)
     return tuple(place for place in places if hold.place is not None and place[1] == part and place[0] > hold.place)
 
 
-def told_places(places: tuple[Place, ...]) -> str:
+def told_places(places: tuple[DecisionPlace, ...]) -> str:
     """The places as words show them: the first few, and how many more there are."""
     return ", ".join(str(at) for at, _ in places[:_SHOWN]) + (
         f" and {len(places) - _SHOWN} places more" if len(places) > _SHOWN else ""
     )
 
 
-def hint_of(places: tuple[Place, ...], hold: Hold) -> str | None:
+def hint_of(places: tuple[DecisionPlace, ...], hold: Hold) -> str | None:
     """What the list of holds says of them; None where the statement stands nowhere else."""
     if not places:
         return None

@@ -14,11 +14,11 @@ from retable.ledger.windows.recording import read_windows
 from retable.ledger.write import append_rows
 from retable.replay import record
 from retable.replay.inputs.baselines import read_whole_baselines
+from retable.replay.inputs.decisions import decisions_of
 from retable.replay.inputs.imports import read_schema_imports
 from retable.replay.inputs.known import lowest_of
-from retable.replay.inputs.past import Past
 from retable.replay.inputs.plan import gold_names
-from retable.replay.inputs.rulings import read_rulings
+from retable.replay.inputs.recorded_state import RecordedState
 from retable.replay.inputs.silver import window_contents
 from retable.replay.references.suspects import read_all_suspects, suspect_row
 from retable.replay.run import Replayed
@@ -40,12 +40,12 @@ class Report:
         self._ledger = read_ledger(lake, source)
         self._tables = {row.identity: row for row in read_tables(lake, source)}
 
-    def past(self) -> Past:
+    def past(self) -> RecordedState:
         """What was before the run."""
         replayed = [row for row in self._ledger if row.stage == "replay"]
         takes = self._lake.settings.source(self._source).takes_named
         contents = {row.window: row.identity for row in replayed if row.table is None}
-        return Past(
+        return RecordedState(
             ordinals={window.name: ordinal for ordinal, window in self._windows.items()},
             decoded=frozenset(row.window for row in self._ledger if row.stage == "decode") | self._baselines.names,
             replayed=frozenset(row.window for row in replayed),
@@ -57,7 +57,7 @@ class Report:
             left_out=frozenset(row.table for row in self._ledger if row.table and is_left_out(row, takes)),
             tables=self._tables,
             silver=partial(window_contents, self._lake, self._source, contents),
-            rulings=read_rulings(self._lake, self._source),
+            decisions=decisions_of(self._lake, self._source),
             imports=read_schema_imports(self._lake, self._source),
             baselines=self._baselines,
             suspects=read_all_suspects(self._lake, self._source),

@@ -9,21 +9,21 @@ from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.fold.fold import REMEDY_REBUILD
 from retable.gold.damage import damaged_hold, is_of_lists, rows_by_name
 from retable.gold.state import GoldState
-from retable.gold.store import Lane
+from retable.gold.store import SessionSlot
 from retable.ledger.rows import TableRow
 from retable.model.row_event import RowEvent
-from retable.replay.batch.bulk import events_of_all
-from retable.replay.inputs.past import NO_FILES, Past
-from retable.replay.inputs.places import Found, Places
+from retable.replay.batch.row_batch import events_of_all
 from retable.replay.inputs.plan import Tables, gold_names
+from retable.replay.inputs.recorded_state import NO_FILES, RecordedState
 from retable.replay.inputs.rules import named_now
-from retable.replay.inputs.survey import Seen, Survey
+from retable.replay.inputs.scope import ReplayScope, ScopeReader
+from retable.replay.inputs.table_locator import LocatedTable, TableLocator
 from retable.replay.references.cascades import Cascades
 from retable.replay.references.suspects import Suspect
 from retable.replay.table.horizon import check_whole, remembered
 from retable.replay.table.replayer import TableReplayer
 from retable.replay.table.rounds import undecided
-from retable.replay.table.table_replay import Mode, Outcome, TableReplay, given_up, left_unread
+from retable.replay.table.table_replay import Mode, ReplayResult, TableReplay, given_up, left_unread
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.shards.joined import is_sharded, may_go_on, waits_no_more
 from retable.schema_history.statement import Statement
@@ -44,7 +44,7 @@ class Replayed:
     silver: str | None
     tables: Tables
     statements: Mapping[Statement, str]
-    outcomes: list[Outcome]
+    outcomes: list[ReplayResult]
     suspects: list[Suspect] = field(default_factory=list)
 
 
@@ -53,8 +53,8 @@ class Run:
 
     def __init__(
         self,
-        lanes: Callable[[int], list[Lane]],
-        past: Past,
+        lanes: Callable[[int], list[SessionSlot]],
+        past: RecordedState,
         settings: Settings,
         source: SourceSettings,
         run_id: str,
@@ -71,9 +71,9 @@ class Run:
         self._step = step
         self._rows = first.rows
         self._catalog = first.catalog
-        self._places = Places(first.catalog, past.tables, self._is_fed, source.name, step)
+        self._places = TableLocator(first.catalog, past.tables, self._is_fed, source.name, step)
         system = source.source_system or past.imports.dialect
-        self._survey = Survey(first.rows, self._places, past, settings, source, system)
+        self._survey = ScopeReader(first.rows, self._places, past, settings, source, system)
         self._blocked: dict[str, Hold] = {}
 
     # --- entrances -----------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ class Run:
         history = seen.tables.history(row.identity)
         dropped = self._survey.claims.dropped(history)
         if state is not None and state.is_unread:
-            seen.found[row.identity] = Found(gold)
+            seen.found[row.identity] = LocatedTable(gold)
             names = {gold, *gold_names(self._settings, history)}
             untold = is_sharded(row.identity)
             dropped = self._past.missing(names, seen.owned.get(row.identity, []), history.void, everywhere=untold)
@@ -127,7 +127,9 @@ class Run:
         return Replayed(window, None, seen.tables, seen.statements, outcomes, suspects)
 
     # --- work ----------------------------------------------------------------------------------------------------
-    def _work(self, seen: Seen, identity: str, silver: Mapping[str, str], mode: Mode = "replay") -> TableReplay | None:
+    def _work(
+        self, seen: ReplayScope, identity: str, silver: Mapping[str, str], mode: Mode = "replay"
+    ) -> TableReplay | None:
         """What to do for one table; None where there is nothing to say, or gold and the record say it already."""
         events, history = seen.owned.get(identity, []), seen.tables.history(identity)
         gold, state = seen.found[identity].gold, seen.found[identity].state
@@ -208,7 +210,7 @@ class Run:
         alike = state is None or (state.has_shards_of(history) and not self._gathers(history, state))
         return silver if alike else {*self._past.replayed, *silver}
 
-    def _leave(self, seen: Seen) -> list[Outcome]:
+    def _leave(self, seen: ReplayScope) -> list[ReplayResult]:
         """Take gold tables out of the catalog whose rows are all another's, by a statement that came after them."""
         outcomes = []
         for row in self._survey.claims.replaced(seen.found):
@@ -219,12 +221,14 @@ class Run:
             outcomes.append(given_up(row))
         return outcomes
 
-    def _suspects(self, seen: Seen, window: str, works: list[TableReplay], outcomes: list[Outcome]) -> list[Suspect]:
+    def _suspects(
+        self, seen: ReplayScope, window: str, works: list[TableReplay], outcomes: list[ReplayResult]
+    ) -> list[Suspect]:
         """What the source cannot have any more of these tables, and of those that refer to them."""
         anew = {work.history.identity for work in works if work.replaces_all or work.lifts_hold}
         return Cascades(self._rows, self._places, self._past, seen.tables, outcomes, window).look(anew)
 
-    def _all_of(self, seen: Seen, history: TableHistory, silver: Mapping[str, str]) -> list[RowEvent]:
+    def _all_of(self, seen: ReplayScope, history: TableHistory, silver: Mapping[str, str]) -> list[RowEvent]:
         """All rows of a table that goes on, those of the windows that were replayed as well."""
         older = self._survey.older(seen.tables, history, seen.visible[-1], set(silver), None)
         names, done = self._past.windows, self._past.replayed
@@ -245,14 +249,14 @@ class Run:
         settings = self._survey.rules.fingerprint(history.identity, history.name)
         return {window: f"{files}:{settings}" for window, files in silver.items()}
 
-    def _replay_all(self, window: str, works: list[TableReplay]) -> list[Outcome]:
+    def _replay_all(self, window: str, works: list[TableReplay]) -> list[ReplayResult]:
         """Replay tables side by side, one a lane; with several lanes all end before the first failure is told."""
-        lanes: SimpleQueue[Lane] = SimpleQueue()
+        lanes: SimpleQueue[SessionSlot] = SimpleQueue()
         taken = self._lanes(min(len(works), THREADS))
         for lane in taken:
             lanes.put(lane)
 
-        def replay(work: TableReplay) -> Outcome:
+        def replay(work: TableReplay) -> ReplayResult:
             lane = lanes.get()
             try:
                 outcome = self._replay_table(lane, window, work)
@@ -269,7 +273,7 @@ class Run:
         with ThreadPoolExecutor(THREADS) as pool:
             return list(pool.map(replay, works))
 
-    def _replay_table(self, lane: Lane, window: str, work: TableReplay) -> Outcome:
+    def _replay_table(self, lane: SessionSlot, window: str, work: TableReplay) -> ReplayResult:
         """Replay one table; one of which a file is damaged is held.
 
         A rebuild that cannot find the rows to replace replaces all: the table is held, and empty, until it is done.
@@ -289,7 +293,7 @@ class Run:
             lane.catalog.empty(work.gold)
             return table.replay(replace(work, state=held.state), self._location)
 
-    def _is_finished(self, seen: Seen, silver: Mapping[str, str]) -> bool:
+    def _is_finished(self, seen: ReplayScope, silver: Mapping[str, str]) -> bool:
         """Whether there is nothing to do for any table, and each has the name that it should have."""
         names = seen.tables.gold_names()
         return all(
@@ -302,7 +306,7 @@ class Run:
         """Whether the settings still take a recorded table."""
         return self._settings.feeds(self._source, row.name, is_sharded(row.identity))
 
-    def _is_nothing(self, seen: Seen, identity: str) -> bool:
+    def _is_nothing(self, seen: ReplayScope, identity: str) -> bool:
         """Whether there is neither gold, nor a record of it, nor a row, nor a column, nor a hold.
 
         A table that only a snapshot declared is nothing until a row of it comes: the connector may not capture it.
@@ -315,7 +319,7 @@ class Run:
         empty = (history.dropped and (row is None or row.state == "dropped")) or not history.final.columns
         return not there and empty and history.hold is None
 
-    def _is_done(self, seen: Seen, identity: str, silver: Mapping[str, str]) -> bool:
+    def _is_done(self, seen: ReplayScope, identity: str, silver: Mapping[str, str]) -> bool:
         """Whether gold says that it holds all this, and the ledger counts just this."""
         history, found = seen.tables.history(identity), seen.found[identity]
         gold, state = found.gold, found.state

@@ -17,11 +17,11 @@ from retable.decode.spark import decode
 from retable.errors import DamagedFile, NotFound, NotKept
 from retable.fold.fold import Values
 from retable.gold.damage import damaged_window
-from retable.gold.iceberg.key_rows import ends
+from retable.gold.iceberg.locate_rows import ends
 from retable.gold.iceberg.table import Catalog
 from retable.gold.rows import to_column, to_values
 from retable.gold.state import SEQUENCE_COLUMN
-from retable.gold.store import Columns, Halves, Lane, Late, Record, Standing
+from retable.gold.store import Columns, CurrentRow, Halves, Late, Record, SessionSlot
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import spark_explained
 from retable.ledger.leases import LENGTH, PATIENCE_SECONDS, Lease, leased
@@ -164,15 +164,15 @@ def _record(
         return report.record(act(run), time.perf_counter() - began)
 
 
-def lanes(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[Lane]]:
+def lanes(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[SessionSlot]]:
     """Give lanes as they are asked for: the given session's first, then of others, which live as long as it does."""
-    own, others = Lane(SparkRows(spark, lake, source), Catalog(spark, lake)), _BESIDE.setdefault(spark, [])
+    own, others = SessionSlot(SparkRows(spark, lake, source), Catalog(spark, lake)), _BESIDE.setdefault(spark, [])
 
-    def take(count: int) -> list[Lane]:
+    def take(count: int) -> list[SessionSlot]:
         while len(others) + 1 < count:
             session = build_session(lake.settings, "retable")
             others.append((session, Catalog(session, lake)))
-        return [own, *(Lane(SparkRows(session, lake, source), catalog) for session, catalog in others)][:count]
+        return [own, *(SessionSlot(SparkRows(session, lake, source), catalog) for session, catalog in others)][:count]
 
     return take
 
@@ -230,7 +230,7 @@ class SparkRows:
         return hashed.drop("_hash").dropDuplicates(list(ROW_ADDRESS)).unionByName(rows.where(~same))
 
     # --- gold ----------------------------------------------------------------------------------------------------
-    def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[Standing]:
+    def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[CurrentRow]:
         table = self.spark.table(_quoted(gold))
         parts = [name for name in ("epoch", "hi", "lo", "part") if f"{SEQUENCE_COLUMN}.{name}" in _paths(table)]
         found = table.join(sf.broadcast(self._keys(columns, on, keys)), self._equal(columns, on), "left_semi")
@@ -238,7 +238,9 @@ class SparkRows:
         rows = to_values(found.select(*(_column(name) for name, _ in columns), *sequence).toArrow())
         width = len(columns)
         return [
-            Standing(row[:width], _sequence(row[width : width + 3]), _text(row[width + 3]) if len(parts) == 4 else None)
+            CurrentRow(
+                row[:width], _sequence(row[width : width + 3]), _text(row[width + 3]) if len(parts) == 4 else None
+            )
             for row in rows
         ]
 

@@ -8,7 +8,7 @@ from typing import assert_never
 from retable.model.event import TableName
 from retable.model.policies import Policies
 from retable.model.schema import ColumnSpec, GoldType
-from retable.model.schema_change import AddColumn, ChangeColumn, DropColumn, Place, SchemaChange
+from retable.model.schema_change import AddColumn, ChangeColumn, ColumnPosition, DropColumn, SchemaChange
 from retable.model.sequence import Sequence
 from retable.schema_history.history import Column, Epoch
 from retable.schema_history.policies import TEXT, arranged, beside, forsaken, keep, next_number, side_column
@@ -171,14 +171,14 @@ def _lossily(epoch: Epoch, old: Column, new: Column, turn: Turn, policies: Polic
     return side_column(epoch, old, replace(new, id=turn.identity), turn.at, number)
 
 
-def _moved(epoch: Epoch, name: str, place: Place | None) -> Epoch:
+def _moved(epoch: Epoch, name: str, place: ColumnPosition | None) -> Epoch:
     column = epoch.column(name)
-    if place is None or place == Place() or column is None:
+    if place is None or place == ColumnPosition() or column is None:
         return epoch
     return replace(epoch, columns=_placed(tuple(other for other in epoch.columns if other != column), column, place))
 
 
-def _placed(columns: tuple[Column, ...], column: Column, place: Place) -> tuple[Column, ...]:
+def _placed(columns: tuple[Column, ...], column: Column, place: ColumnPosition) -> tuple[Column, ...]:
     if place.first:
         return (column, *columns)
     if place.after is not None:

@@ -7,7 +7,15 @@ which only messages told in the epochs before; what a statement told, stands.
 from dataclasses import replace
 
 from retable.model.schema import ColumnSpec
-from retable.model.schema_change import AddColumn, ChangeColumn, DeclareTable, DropColumn, Place, SetKey, StartTable
+from retable.model.schema_change import (
+    AddColumn,
+    ChangeColumn,
+    ColumnPosition,
+    DeclareTable,
+    DropColumn,
+    SetKey,
+    StartTable,
+)
 from retable.model.sequence import Sequence
 from retable.schema_history.columns import Dialect, spelling
 from retable.schema_history.history import Column, Epoch
@@ -78,7 +86,7 @@ def _differences(epoch: Epoch, before: tuple[ColumnSpec, ...], change: DeclareTa
     table, now = change.table, {spec.name.lower() for spec in change.columns}
     then = {spec.name.lower(): spec for spec in before}
     steps: list[Step] = [DropColumn(table, spec.name, if_exists=True) for name, spec in then.items() if name not in now]
-    place = Place(first=True)
+    place = ColumnPosition(first=True)
     for spec in change.columns:
         was, old = then.get(spec.name.lower()), epoch.column(spec.name)
         bare = ColumnSpec(spec.name, spec.source_type)
@@ -86,7 +94,7 @@ def _differences(epoch: Epoch, before: tuple[ColumnSpec, ...], change: DeclareTa
             steps.append(AddColumn(table, bare, place))
         elif spelling(spec.source_type) not in (spelling(old.source_type), was and spelling(was.source_type)):
             steps.append(ChangeColumn(table, spec.name, bare, None))
-        place = Place(after=spec.name)
+        place = ColumnPosition(after=spec.name)
     if change.keys and change.keys != (epoch.keys or ()):
         steps.append(SetKey(table, change.keys))
     return steps

@@ -2,7 +2,7 @@
 
 from retable.model.policies import Policies
 from retable.model.schema_change import DropDatabase
-from retable.schema_history.rulings import REMEDY_APPROVAL, REMEDY_DATABASE, REMEDY_PARTITIONS, asks_first
+from retable.schema_history.decisions import REMEDY_APPROVAL, REMEDY_DATABASE, REMEDY_PARTITIONS, asks_first
 from retable.schema_history.statement import Statement
 from retable.schema_history.traced import TracedTable
 

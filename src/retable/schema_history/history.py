@@ -11,7 +11,7 @@ from typing import Literal
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.schema_history.rulings import is_row
+from retable.schema_history.decisions import is_row
 
 ChangeStatus = Literal["applied", "nothing", "refused"]
 
@@ -32,7 +32,7 @@ class Fill:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RetainedColumn:
     """A column that the source has no more, and gold still has: rows since then show null, or what `follows` shows.
 
     `name` is what the source called it, `number` tells several of one name apart; 0: gold still calls it so, too.
@@ -60,7 +60,7 @@ class Column:
     default: str | None = None
     born: "Column | None" = None
     fill: Fill | None = None
-    kept: Kept | None = None
+    kept: RetainedColumn | None = None
     text_since: Sequence | None = None
 
 

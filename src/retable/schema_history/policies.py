@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.schema_history.history import Column, Epoch, Fill, Hold, Kept, TableHistory
+from retable.schema_history.history import Column, Epoch, Fill, Hold, RetainedColumn, TableHistory
 
 TEXT = GoldType("string")
 REMEDY_KEYED = (
@@ -35,7 +35,7 @@ def left_behind(epoch: Epoch, columns: tuple[Column, ...]) -> tuple[Column, ...]
     """The columns that a table had before it was created anew without them, as gold keeps them."""
     taken = {column.name.lower() for column in columns}
     return tuple(
-        replace(column, kept=column.kept or Kept(column.name, 0))
+        replace(column, kept=column.kept or RetainedColumn(column.name, 0))
         for column in epoch.columns
         if column.name.lower() not in taken
     )
@@ -44,7 +44,7 @@ def left_behind(epoch: Epoch, columns: tuple[Column, ...]) -> tuple[Column, ...]
 def keep(column: Column, number: int, follows: str | None = None) -> Column:
     """A column as gold has it from where the source has it no more."""
     name = f"{column.name}__until_{number}" if number else column.name
-    return replace(column, name=name, kept=Kept(column.name, number, follows))
+    return replace(column, name=name, kept=RetainedColumn(column.name, number, follows))
 
 
 def forsaken(epoch: Epoch, identity: str) -> Epoch:

@@ -31,19 +31,19 @@ from retable.model.schema_change import (
 from retable.model.sequence import Sequence
 from retable.schema_history.columns import FROZEN, Dialect, Turn, evolve, shape
 from retable.schema_history.created import created_epoch
+from retable.schema_history.decisions import (
+    REMEDY_APPROVAL,
+    REMEDY_POLICY,
+    REMEDY_STATEMENT,
+    Decision,
+    Decisions,
+    approved,
+    asks_first,
+)
 from retable.schema_history.declared import declare
 from retable.schema_history.destructive import drop, drop_unseen, drops_database, leave_partitions, truncate
 from retable.schema_history.history import ChangeStatus, Epoch, NameSpan, TableHistory
 from retable.schema_history.policies import left_behind
-from retable.schema_history.rulings import (
-    REMEDY_APPROVAL,
-    REMEDY_POLICY,
-    REMEDY_STATEMENT,
-    Ruling,
-    Rulings,
-    approved,
-    asks_first,
-)
 from retable.schema_history.statement import Redelivered, Statement, doubt
 from retable.schema_history.traced import ImplicitColumn, TracedTable
 
@@ -59,10 +59,10 @@ class Timeline:
         dialect: Dialect,
         implicit: Iterable[ImplicitColumn] = (),
         known: Iterable[TableName] = (),
-        rulings: Iterable[Ruling] = (),
+        decisions: Iterable[Decision] = (),
     ) -> None:
         self._dialect = dialect
-        self._rulings = Rulings(rulings)
+        self._decisions = Decisions(decisions)
         self._implicit: dict[str, dict[Sequence | None, list[ImplicitColumn]]] = {}
         for column in implicit:
             self._implicit.setdefault(column.identity, {}).setdefault(column.epoch_start, []).append(column)
@@ -112,40 +112,40 @@ class Timeline:
     def _rule(self, at: Statement, change: SchemaChange, number: int) -> str | Literal[False] | None:
         """Apply a change as people decided about it for its table; False where it counts for nothing."""
         name = at.table if isinstance(change, NoChange | DropDatabase) else change.table or at.table
-        if not self._rulings.concerns(at.position, at.part) or name is None or isinstance(change, DropDatabase):
+        if not self._decisions.concerns(at.position, at.part) or name is None or isinstance(change, DropDatabase):
             return self._apply_one(at, change, number)
         table = self._table(name, at.position)
-        ruling = self._ruling(table, at)
-        if ruling is None or table.hold is not None:
+        decision = self._decision(table, at)
+        if decision is None or table.hold is not None:
             return self._apply_one(at, change, number)
-        if ruling.kind == "approve":
+        if decision.kind == "approve":
             reason = self._apply_one(at, change, number)
             table.explain(at, APPROVED)
             return reason
         if table.has_noted(at):
             return False
-        reason = self._replace(table, at, ruling, number) if ruling.kind == "replace" else None
+        reason = self._replace(table, at, decision, number) if decision.kind == "replace" else None
         if table.has_noted(at):
-            table.explain(at, f"in its place counts: {ruling.statement}")
+            table.explain(at, f"in its place counts: {decision.statement}")
         else:
             table.record(at, (), "nothing", LEFT_OUT, orders=False)
         return reason or False
 
-    def _ruling(self, table: TracedTable, at: Statement) -> Ruling | None:
+    def _decision(self, table: TracedTable, at: Statement) -> Decision | None:
         """What somebody decided about a statement; nothing can stand in the place of one that drops a database."""
-        ruling = self._rulings.of(table.identity, at.position, at.part)
-        return None if ruling is not None and ruling.kind == "replace" and drops_database(at) else ruling
+        decision = self._decisions.of(table.identity, at.position, at.part)
+        return None if decision is not None and decision.kind == "replace" and drops_database(at) else decision
 
     def _policies(self, table: TracedTable, at: Statement) -> Policies:
-        return approved(self._dialect.policies(table.name), self._ruling(table, at))
+        return approved(self._dialect.policies(table.name), self._decision(table, at))
 
-    def _replace(self, table: TracedTable, at: Statement, ruling: Ruling, number: int) -> str | None:
+    def _replace(self, table: TracedTable, at: Statement, decision: Decision, number: int) -> str | None:
         """Apply what stands in a statement's place; it must be about this table, and be understood."""
-        told = self._dialect.read(ruling.statement or "", table.name)
+        told = self._dialect.read(decision.statement or "", table.name)
         for place, change in enumerate(told):
             about = table.name if isinstance(change, NoChange) else getattr(change, "table", None)
             if about != table.name:
-                return table.stop(at, f"what stands in its place is about {about}: {ruling.statement}")
+                return table.stop(at, f"what stands in its place is about {about}: {decision.statement}")
             reason = self._apply_one(at, change, number + place)
             if reason:
                 return reason
@@ -220,7 +220,7 @@ class Timeline:
         table = TracedTable(
             identity=identity, spans=[NameSpan(name, start, end)], epochs=[], implicit=self._implicit.get(identity, {})
         )
-        table.skipped = self._rulings.skipped(identity)
+        table.skipped = self._decisions.skipped(identity)
         table.begin(Epoch(None, (), None, complete=False))
         table.complete()
         dropped = self._dropped_databases.get(name.database)

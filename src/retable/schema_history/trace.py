@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.schema_history.columns import Dialect
-from retable.schema_history.rulings import Ruling
+from retable.schema_history.decisions import Decision
 from retable.schema_history.statement import Statement
 from retable.schema_history.timeline import Timeline
 from retable.schema_history.traced import ImplicitColumn
@@ -16,16 +16,16 @@ def trace(
     dialect: Dialect,
     implicit: Iterable[ImplicitColumn] = (),
     known: Mapping[TableName, Sequence | None] | None = None,
-    rulings: Iterable[Ruling] = (),
+    decisions: Iterable[Decision] = (),
 ) -> Timeline:
     """Trace statements in the order of their positions. The same statement twice (a redelivery) counts once.
 
     `known` are tables that are there though no statement made them, each with the position of its first row: a
     statement below that does not know it, and may give the name to another. None: it is there before all statements.
-    `rulings` are what people decided.
+    `decisions` are what people decided.
     """
     known = known or {}
-    timeline = Timeline(dialect, implicit, [name for name, first in known.items() if first is None], rulings)
+    timeline = Timeline(dialect, implicit, [name for name, first in known.items() if first is None], decisions)
     waiting = sorted(((first, str(name), name) for name, first in known.items() if first is not None), reverse=True)
     seen: set[tuple[Sequence, str | None, TableName | None, str]] = set()
     for statement in sorted(statements, key=lambda s: (s.position, s.part or "", s.offset)):

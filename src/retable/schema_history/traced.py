@@ -7,9 +7,9 @@ from itertools import chain
 from retable.model.event import TableName
 from retable.model.schema import ColumnSpec, GoldType
 from retable.model.sequence import Sequence
+from retable.schema_history.decisions import REMEDY_STATEMENT
 from retable.schema_history.history import AppliedChange, ChangeStatus, Column, Epoch, Hold, NameSpan, TableHistory
 from retable.schema_history.policies import arranged
-from retable.schema_history.rulings import REMEDY_STATEMENT
 from retable.schema_history.statement import Statement
 
 

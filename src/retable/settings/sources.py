@@ -14,7 +14,7 @@ from retable.formats.registry import OPTION_READERS, find_format
 from retable.model.budget import QuarantineBudget
 from retable.model.event import TableName
 from retable.model.evidence import Grade
-from retable.settings.storage import Place, S3Settings
+from retable.settings.storage import S3Settings, StorageLocation
 from retable.settings.types import (
     Age,
     Brokers,
@@ -162,7 +162,7 @@ class FilesSource(SourceSettings, frozen=True, use_attribute_docstrings=True):
 
     kind: Literal["files"]
     """What holds the messages."""
-    path: Place
+    path: StorageLocation
     """The folder, or the `s3://bucket/prefix`; folders inside it are read too."""
     s3: S3Settings = S3Settings()
     """How object storage is reached; as in `[lake.s3]` where it is not set."""

@@ -119,7 +119,7 @@ def bucket(text: str) -> Bucket:
     return Bucket(name, prefix.rstrip("/"))
 
 
-Place = Annotated[Path | Bucket, PlainValidator(_place)]
+StorageLocation = Annotated[Path | Bucket, PlainValidator(_place)]
 WarehousePlace = Annotated[Path | Bucket, PlainValidator(_place), AfterValidator(check_path)]
 WebAddress = Annotated[str, AfterValidator(web_address)]
 

@@ -12,8 +12,8 @@ from retable.ledger.read import read_ledger
 from retable.ledger.windows.recording import find_window
 from retable.model.window import window_name
 from retable.replay.inputs.baselines import read_whole_baselines
+from retable.replay.inputs.decisions import decisions_of
 from retable.replay.inputs.imports import read_schema_imports
-from retable.replay.inputs.rulings import read_rulings
 from retable.shadow.lake import Shadow, shadow_source
 from retable.shadow.plan import check_ask
 
@@ -64,7 +64,7 @@ def _fingerprint(lake: Lake, source: str, state: GoldState) -> str:
 
 
 def _decisions(lake: Lake, source: str, state: GoldState) -> set[object]:
-    return {ruling for ruling in read_rulings(lake, source) if ruling.identity == state.identity}
+    return {decision for decision in decisions_of(lake, source) if decision.identity == state.identity}
 
 
 def _baselines(lake: Lake, source: str, state: GoldState) -> set[object]:

@@ -13,7 +13,7 @@ from retable.ledger.windows.recording import read_windows
 from retable.model.event import TableName
 from retable.replay.inputs.baselines import read_whole_baselines
 from retable.replay.inputs.histories import trace_tables
-from retable.replay.inputs.past import NO_FILES
+from retable.replay.inputs.recorded_state import NO_FILES
 from retable.replay.inputs.silver import silver_files
 from retable.settings.sources import SourceSettings
 from retable.upkeep.retention import Cut, Owner, WindowFacts, cut, owners_of, settled_through

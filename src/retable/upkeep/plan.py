@@ -7,12 +7,12 @@ from retable.gold.read import find_gold
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.data_files import stands_for_others
 from retable.ledger.read import read_cuts, read_ledger
-from retable.upkeep.look import Place, facts_of
+from retable.upkeep.inspection import TablePlace, facts_of
 from retable.upkeep.outlook import unsettled
 from retable.upkeep.policy import Partition, Plan, Rules, TableFacts, plan_upkeep
 
 
-def plan_place(lake: Lake, place: Place, now: datetime, rules: Rules) -> tuple[TableFacts, Plan]:
+def plan_place(lake: Lake, place: TablePlace, now: datetime, rules: Rules) -> tuple[TableFacts, Plan]:
     """Plan for one table; nothing is written.
 
     Of bronze and silver only windows that are replayed are compacted, so that no stage that is under way is disturbed;
@@ -51,7 +51,7 @@ def needed_by_freshness(lake: Lake, source: str) -> set[int]:
     return {snapshot for window, snapshot in written.items() if window in waiting}
 
 
-def _needed(lake: Lake, place: Place) -> set[int]:
+def _needed(lake: Lake, place: TablePlace) -> set[int]:
     if place.source is None:
         return set()
     match place.layer:
@@ -68,7 +68,7 @@ def _replayed(lake: Lake, source: str) -> set[str]:
     return {row.window for row in read_ledger(lake, source) if row.stage == "replay" and row.table is None}
 
 
-def _window(place: Place, partition: Partition) -> object:
+def _window(place: TablePlace, partition: Partition) -> object:
     return partition[0] if place.layer == "silver" else partition[1]
 
 

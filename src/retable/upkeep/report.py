@@ -11,11 +11,11 @@ from retable.ledger.read import read_cuts
 from retable.ledger.rows import UpkeepRow
 from retable.ledger.write import append_rows
 from retable.replay.record import cut_rows
-from retable.upkeep.look import Place
+from retable.upkeep.inspection import TablePlace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class UpkeepResult:
     """What upkeep did with a table: its size before and after, and what was done; `left` says why it was left alone.
 
     `notes` say what retention could not let go though it is old, and why. `is_damaged`: for a file that cannot be read.
@@ -32,13 +32,13 @@ class Kept:
     is_damaged: bool = False
 
 
-def check_damaged(kept: Iterable[Kept]) -> None:
+def check_damaged(kept: Iterable[UpkeepResult]) -> None:
     """Check what was kept; DamagedFile names the tables that were left alone for a damaged file."""
     if names := [each.table for each in kept if each.is_damaged]:
         raise DamagedFile(f"a file is damaged of {', '.join(names)}, left alone: docs/operations.md (DAMAGED_FILE)")
 
 
-def record_kept(lake: Lake, kept: Kept, run_id: str, now: datetime) -> None:
+def record_kept(lake: Lake, kept: UpkeepResult, run_id: str, now: datetime) -> None:
     """Say in ops.upkeep what was done with a table."""
     row = UpkeepRow(
         source=kept.source,
@@ -53,7 +53,7 @@ def record_kept(lake: Lake, kept: Kept, run_id: str, now: datetime) -> None:
     append_rows(lake, [row])
 
 
-def record_cut(lake: Lake, place: Place, before: int | None, now: datetime) -> None:
+def record_cut(lake: Lake, place: TablePlace, before: int | None, now: datetime) -> None:
     """Give the newest cut a revision that names what a compacted table stands at now.
 
     Otherwise every later cut would name the old files for as long as the table does not change. A snapshot that the cut

@@ -14,12 +14,12 @@ from retable.ledger.leases import LENGTH, Lease, leased
 from retable.ledger.retained import KeptLayer
 from retable.settings.load import CATALOG
 from retable.upkeep.dropping import Dropped, drop_silver, drop_whole
-from retable.upkeep.look import Place, facts_of, places
+from retable.upkeep.inspection import TablePlace, facts_of, places
 from retable.upkeep.orphans import foreign, remove_orphans
 from retable.upkeep.outlook import look_at_retention
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import Partition, Plan, Rules, TableFacts, stands_alone
-from retable.upkeep.report import Kept, record_cut, record_kept
+from retable.upkeep.report import UpkeepResult, record_cut, record_kept
 from retable.upkeep.system import compact_ops, compact_silver, prune_leases
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 def upkeep(
     spark: "SparkSession",
     lake: Lake,
-    chosen: Sequence[Place],
+    chosen: Sequence[TablePlace],
     run_id: str,
     clock: Callable[[], datetime],
     step: Callable[[str], None] = lambda _: None,
     rules: Rules | None = None,
-) -> list[Kept]:
+) -> list[UpkeepResult]:
     """Compact, expire and clean tables, each under a lease; one that another run is at is left alone, and told.
 
     The `clock` is asked anew for each table: all of them may take longer than a lease lasts.
@@ -111,7 +111,7 @@ class Keeper:
         self._warehouse = Warehouse(lake.settings.lake)
         self._locations = {each.name: _location(lake, each) for each in places(lake)}
 
-    def keep(self, place: Place) -> Kept:
+    def keep(self, place: TablePlace) -> UpkeepResult:
         """Do what one table wants; where another run is at it, or committed first, it is left for the next time."""
         began, now = perf_counter(), self._clock()
         source = place.source or ""
@@ -127,18 +127,20 @@ class Keeper:
             # No other run, and no other table would fare better.
             raise
         except ConflictError as error:
-            return Kept(table=place.name, source=place.source, left=error.message, seconds=perf_counter() - began)
+            return UpkeepResult(
+                table=place.name, source=place.source, left=error.message, seconds=perf_counter() - began
+            )
         except DamagedFile as error:
             why, took = error.message, perf_counter() - began
-            return Kept(table=place.name, source=place.source, left=why, seconds=took, is_damaged=True)
+            return UpkeepResult(table=place.name, source=place.source, left=why, seconds=took, is_damaged=True)
         if any(kept.done.values()):
             record_kept(self._lake, kept, self._run_id, self._clock())
         return kept
 
-    def _kept(self, place: Place, now: datetime, began: float) -> Kept:
+    def _kept(self, place: TablePlace, now: datetime, began: float) -> UpkeepResult:
         table = self._lake.load(place.name)
         if (why := foreign(self._warehouse, table)) is not None:
-            return Kept(table=place.name, source=place.source, left=why, seconds=perf_counter() - began)
+            return UpkeepResult(table=place.name, source=place.source, left=why, seconds=perf_counter() - began)
         before = facts_of(self._lake, place, table)
         dropped = self._drop(place, now)
         _, plan = plan_place(self._lake, place, now, self._rules)
@@ -159,7 +161,7 @@ class Keeper:
             done["orphans"] = remove_orphans(self._warehouse, newest, now - self._rules.orphan_age)
         after = facts_of(self._lake, place, self._lake.load(place.name))
         took = perf_counter() - began
-        return Kept(
+        return UpkeepResult(
             table=place.name,
             source=place.source,
             before=before.counts,
@@ -170,7 +172,7 @@ class Keeper:
             notes=dropped.notes,
         )
 
-    def _drop(self, place: Place, now: datetime) -> Dropped:
+    def _drop(self, place: TablePlace, now: datetime) -> Dropped:
         """Drop what retention lets go: old windows of a source, leases that ended long ago."""
         if place.name == "ops.leases":
             return Dropped(rows=prune_leases(self._lake, now, self._run_id))
@@ -183,7 +185,7 @@ class Keeper:
         layer = cast(KeptLayer, place.layer)
         return drop_whole(self._lake, layer, source.name, retained.cuts[layer], self._run_id)
 
-    def _compact(self, place: Place, plan: Plan) -> int:
+    def _compact(self, place: TablePlace, plan: Plan) -> int:
         match place.layer:
             case "silver":
                 table = self._lake.load(place.name)
@@ -196,13 +198,13 @@ class Keeper:
             case "gold" | "quarantine":
                 return self._iceberg.compact(place.name, self._run_id, self._rules)
 
-    def _may_clean(self, place: Place, facts: TableFacts) -> bool:
+    def _may_clean(self, place: TablePlace, facts: TableFacts) -> bool:
         """Whether files that no snapshot knows are nobody's: no run stands on the table, no other has its folder."""
         others = [location for name, location in self._locations.items() if name != place.name]
         return not facts.busy and stands_alone(facts.location, others)
 
 
-def _location(lake: Lake, place: Place) -> str:
+def _location(lake: Lake, place: TablePlace) -> str:
     if place.damage is not None:
         return str(place.damage.facts["path"]).rpartition("/metadata/")[0]
     return lake.load(place.name).location()

@@ -1,4 +1,4 @@
-"""How a column's value stands in a message: a closed set of wire forms, one class each.
+"""How a column's value stands in a message: a closed set of encodings, one class each.
 
 A format tells the form of each of its wire types; what becomes of it in gold is told once, for all formats, in
 `number_values`, `time_values` and `text_values`.
@@ -13,7 +13,7 @@ Value = bool | int | float | Decimal | str | bytes | None
 """A value of a gold column; a date is days, a timestamp microseconds since 1970."""
 
 Convert = Callable[[str], Value]
-"""Turns a lexeme into a value; ValueError or ArithmeticError say why it cannot."""
+"""Turns a raw value into a value; ValueError or ArithmeticError say why it cannot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +252,7 @@ class Untyped:
     base64: bool = False
 
 
-WireForm = (
+Encoding = (
     Whole
     | Year
     | Bits
@@ -291,7 +291,7 @@ WireForm = (
 )
 
 
-def told_form(form: WireForm, declared: WireForm) -> WireForm:
+def refined_encoding(form: Encoding, declared: Encoding) -> Encoding:
     """The form of a value whose wire type names a family of types only, by the form of its declared type."""
     match form, declared:
         case Untyped(base64=False), _:

@@ -18,10 +18,10 @@ from retable.ledger.windows.recording import read_windows
 from retable.model.schema import parse_gold_type
 from retable.model.sequence import LOWEST, Sequence, parse_sequence
 from retable.replay.inputs.baselines import read_whole_baselines
+from retable.replay.inputs.decisions import decisions_of
 from retable.replay.inputs.histories import read_known
 from retable.replay.inputs.imports import read_schema_imports
 from retable.replay.inputs.rules import Rules
-from retable.replay.inputs.rulings import read_rulings
 from retable.settings.sources import SourceSettings
 from retable.verify.decoded import Decoded, Decoder, dropped_statements, read_baseline_rows, read_statements
 from retable.verify.findings import Finding, Report
@@ -106,7 +106,7 @@ def _decode(
     statements, system = read_statements([*older, *found.statements], source, imports.dialect)
     baselines = read_whole_baselines(lake, source.name)
     ordinals = {window.name: window.ordinal for window in (*baselines.windows, *visible)}
-    rules = Rules(lake.settings, source, system, read_rulings(lake, source.name), imports, baselines)
+    rules = Rules(lake.settings, source, system, decisions_of(lake, source.name), imports, baselines)
     told = Told(rules, statements, ordinals, stored, read_known(lake, source.name))
     read_baseline_rows(lake, source.name, baselines.names & replayed, names_of(told, state) | state.names, events)
     if others := names_of(told, state) - state.names:

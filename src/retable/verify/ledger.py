@@ -17,7 +17,7 @@ from retable.ledger.retained import KEPT_LAYERS, is_dropped, kept_from, kept_fro
 from retable.ledger.rows import LedgerRow
 from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window
-from retable.replay.inputs.past import NO_FILES
+from retable.replay.inputs.recorded_state import NO_FILES
 from retable.replay.inputs.silver import silver_files
 from retable.verify.chain import Chain, Made, Named, check_chain
 from retable.verify.findings import Finding, Report

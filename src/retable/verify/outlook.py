@@ -21,7 +21,7 @@ from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window
 from retable.replay.inputs.claims import find_moved
 from retable.replay.inputs.imports import read_schema_imports
-from retable.replay.inputs.past import NO_FILES
+from retable.replay.inputs.recorded_state import NO_FILES
 from retable.replay.inputs.silver import silver_files
 from retable.schema_history.history import Hold
 from retable.settings.sources import Source

@@ -16,7 +16,7 @@ from retable.errors import MessageError, NotKept, TableError
 from retable.fold.exactness import cast_hold
 from retable.fold.fold import Bounds, Folded, Key, Values
 from retable.fold.images import TableReader
-from retable.fold.stages import fold_stages, stages_of
+from retable.fold.key_changes import fold_key_changes, key_changes_of
 from retable.formats.image_text import read_image
 from retable.gold.state import Floor, GoldState
 from retable.model.event import TableName
@@ -115,7 +115,7 @@ class Rebuild:
             source_format=told.rules.source.format,
             rules=told.rules.value_rules(self.history.name),
         )
-        self.stages = stages_of(told.rules.former_keys(self.history, shapes, self.history.hold), self.reader)
+        self.stages = key_changes_of(told.rules.former_keys(self.history, shapes, self.history.hold), self.reader)
         names = told.rules.column_names(self.history)
         self.columns: tuple[tuple[str, GoldType], ...] = tuple(
             (names[column.id], column.type) for column in self.history.final.columns
@@ -236,7 +236,7 @@ class Rebuild:
             self.findings.append(_hold_finding(cast))
         if (floor := self._told.floor) is not None:
             mine = [event for event in mine if not floor.covers(event.part, event.sequence)]
-        folded = fold_stages(mine, self.stages, self.reader, self.bounds)
+        folded = fold_key_changes(mine, self.stages, self.reader, self.bounds)
         self.verdicts.update(folded.verdicts)
         if folded.hold is not None:
             self.findings.append(_hold_finding(folded.hold))

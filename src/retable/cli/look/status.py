@@ -13,7 +13,7 @@ from retable.cli.look.why import standing_json
 from retable.cli.output import NeedsAttention, print_json, print_table, say
 from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import read_facts
-from retable.freshness.gate import Standing, judge, spell
+from retable.freshness.gate import FreshnessStanding, judge, spell
 from retable.freshness.sla import find_late
 from retable.gold.names import gold_table
 from retable.gold.read import is_retired, known_states
@@ -53,7 +53,7 @@ class SourceStatus:
     suspect: dict[str, str]
     quarantined: int
     excess: int
-    standing: Standing
+    standing: FreshnessStanding
     paused: str | None
     unfinished: list[str]
     kept_from: dict[KeptLayer, str]

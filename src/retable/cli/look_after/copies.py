@@ -15,7 +15,7 @@ from retable.ledger.lake.sqlite_file import back_up
 from retable.printable import toml_string
 from retable.recovery.copying import copy_lake
 from retable.settings.catalogs import GlueCatalog, PostgresCatalog, RestCatalog
-from retable.settings.storage import S3, Place, bucket
+from retable.settings.storage import S3, StorageLocation, bucket
 
 _TOOLS = {
     PostgresCatalog: "back it up with PostgreSQL's own tools: pg_dump --table 'iceberg_*'",
@@ -66,7 +66,7 @@ def backup(
     say(f"the catalog is copied to {target}")
 
 
-def _place(to: str) -> Place:
+def _place(to: str) -> StorageLocation:
     if to.startswith(S3):
         try:
             return bucket(to)

@@ -19,7 +19,7 @@ from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_tables
 from retable.ledger.rows import ActionRow, StageReport
 from retable.ledger.write import append_rows
-from retable.replay.inputs.rulings import ruling_row
+from retable.replay.inputs.decisions import decision_row
 from retable.replay.release import Release, Way, count_waiting, dialect_of, plan_rebuild, plan_release
 from retable.replay.repeats import find_repeats, hint_of, later_ones
 from retable.schema_history.history import Hold
@@ -155,10 +155,10 @@ def _act(lake: Lake, releases: Mapping[str, Release], reason: str) -> None:
 
 def _record(lake: Lake, source: str, table: str, release: Release, reason: str, now: datetime) -> None:
     what = f"release --{release.way}"
-    if release.ruling is not None:
-        append_rows(lake, [ruling_row(source, ruling, now) for ruling in release.rulings])
-        what += f" {release.ruling.statement}" if release.ruling.statement else ""
-        what += f" at {', '.join(str(ruling.position) for ruling in release.rulings)}"
+    if release.decision is not None:
+        append_rows(lake, [decision_row(source, decision, now) for decision in release.decisions])
+        what += f" {release.decision.statement}" if release.decision.statement else ""
+        what += f" at {', '.join(str(decision.position) for decision in release.decisions)}"
     append_rows(lake, [ActionRow(source, what, table, reason, user(), now)])
 
 

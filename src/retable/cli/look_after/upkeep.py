@@ -15,11 +15,11 @@ from retable.cli.run.stages import running_spark
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.retained import KEPT_LAYERS, kept_from
 from retable.upkeep.dropping import spell_stays
-from retable.upkeep.look import Place, choose, places
+from retable.upkeep.inspection import TablePlace, choose, places
 from retable.upkeep.outlook import look_at_retention, owners
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import Rules
-from retable.upkeep.report import Kept, check_damaged
+from retable.upkeep.report import UpkeepResult, check_damaged
 
 _SIZES = ("files", "bytes", "deleted_rows", "snapshots")
 
@@ -53,7 +53,7 @@ def upkeep(
     check_damaged(kept)
 
 
-def _print_plans(lake: Lake, chosen: Sequence[Place], as_json: bool) -> None:
+def _print_plans(lake: Lake, chosen: Sequence[TablePlace], as_json: bool) -> None:
     at = now()
     plans = [(place, *plan_place(lake, place, at, Rules())) for place in chosen if place.damage is None]
     cuts = _cuts(lake, chosen, at)
@@ -90,7 +90,7 @@ class _Cut:
     notes: tuple[str, ...]
 
 
-def _cuts(lake: Lake, chosen: Sequence[Place], at: datetime) -> dict[str, _Cut]:
+def _cuts(lake: Lake, chosen: Sequence[TablePlace], at: datetime) -> dict[str, _Cut]:
     found = {}
     for name in dict.fromkeys(place.source for place in chosen if place.source and place.layer in KEPT_LAYERS):
         source = lake.settings.source(name)
@@ -112,7 +112,7 @@ def _cut_lines(name: str, cut: _Cut) -> list[str]:
     return [*lines, f"{name}: windows before {cut.then} go; it is kept from {cut.now or 'its first window'} on now"]
 
 
-def _print_kept(kept: Sequence[Kept], as_json: bool) -> None:
+def _print_kept(kept: Sequence[UpkeepResult], as_json: bool) -> None:
     if as_json:
         print_json([asdict(each) for each in kept])
         return
@@ -127,7 +127,7 @@ def _print_kept(kept: Sequence[Kept], as_json: bool) -> None:
     say(f"{len(worked)} of {len(kept)} tables were worked on")
 
 
-def _line(kept: Kept) -> list[object]:
+def _line(kept: UpkeepResult) -> list[object]:
     sizes = [f"{kept.before[name]:,} → {kept.after[name]:,}" for name in _SIZES]
     return [kept.table, *sizes, kept.done["orphans"]]
 
@@ -136,7 +136,7 @@ def _heading(name: str) -> str:
     return name.replace("_", " ").upper()
 
 
-def _door() -> Callable[..., list[Kept]]:
+def _door() -> Callable[..., list[UpkeepResult]]:
     # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
     from retable.upkeep.spark import upkeep as upkeep_stage
 

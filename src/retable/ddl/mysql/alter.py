@@ -17,11 +17,11 @@ from retable.model.schema_change import (
     AddColumn,
     AddForeignKey,
     ChangeColumn,
+    ColumnPosition,
     DropColumn,
     DropForeignKey,
     ForeignKey,
     NoChange,
-    Place,
     RenameTable,
     SchemaChange,
     SetKey,
@@ -141,10 +141,14 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
         keys = [SetKey(table, elements.primary)] if elements.primary else []
         keys += [SetKey(table, (column.name,)) for column in elements.columns if column.primary]
         references = [_referring(table, key) for key in elements.references]
-        return [*(_added(table, column, Place(), if_not_exists) for column in elements.columns), *keys, *references]
+        return [
+            *(_added(table, column, ColumnPosition(), if_not_exists) for column in elements.columns),
+            *keys,
+            *references,
+        ]
     column = read_column(cursor, cursor.name())
     return [
-        _added(table, column, read_place(cursor) or Place(), if_not_exists),
+        _added(table, column, read_place(cursor) or ColumnPosition(), if_not_exists),
         *_keys_of(table, column, if_not_exists),
     ]
 
@@ -159,7 +163,7 @@ def _referring(table: TableName, key: ForeignKey) -> AddForeignKey:
     return AddForeignKey("foreign key", table, of_database(key, table.database))
 
 
-def _added(table: TableName, column: ColumnDefinition, place: Place, if_not_exists: bool) -> AddColumn:
+def _added(table: TableName, column: ColumnDefinition, place: ColumnPosition, if_not_exists: bool) -> AddColumn:
     if column.numbered:
         raise UnsupportedChange(f"the source numbers its rows in column {column.name!r} without an event")
     if column.has_default and not column.tells_default:

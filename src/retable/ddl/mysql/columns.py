@@ -7,7 +7,7 @@ from retable.ddl.mysql.defaults import read_default, skip_expression
 from retable.ddl.mysql.references import read_reference
 from retable.ddl.mysql.types.gold_type import gold_type, mysql_type_name
 from retable.model.schema import ColumnSpec
-from retable.model.schema_change import ForeignKey, Place
+from retable.model.schema_change import ColumnPosition, ForeignKey
 
 _TYPE_CONTINUES = frozenset({"PRECISION", "VARYING", "CHAR", "CHARACTER", "VARCHAR", "VARCHARACTER", "VARBINARY"})
 _TYPE_ATTRIBUTES = frozenset({"UNSIGNED", "SIGNED", "ZEROFILL"})
@@ -84,10 +84,10 @@ def read_column(cursor: Cursor, name: str) -> ColumnDefinition:
     return column
 
 
-def read_place(cursor: Cursor) -> Place | None:
+def read_place(cursor: Cursor) -> ColumnPosition | None:
     if cursor.take("FIRST"):
-        return Place(first=True)
-    return Place(after=cursor.name()) if cursor.take("AFTER") else None
+        return ColumnPosition(first=True)
+    return ColumnPosition(after=cursor.name()) if cursor.take("AFTER") else None
 
 
 def read_charset(cursor: Cursor) -> str | None:

@@ -22,7 +22,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from retable.errors import Malformed, MessageError, UnknownOperation
 from retable.formats.canal.options import CanalOptions
-from retable.formats.canal.types import default_type, read_types, wire_form
+from retable.formats.canal.types import default_type, read_types, wire_encoding
 from retable.formats.context import DecodeContext
 from retable.formats.format import Format, inside_a_partition
 from retable.formats.image_text import write_image
@@ -30,7 +30,7 @@ from retable.formats.json_text import check_shared, read_json
 from retable.model.event import Address, ChangeEvent, KeysOrigin, Op, TableName, known_table
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
-from retable.values.mysql_form import changes_schema
+from retable.values.mysql_encoding import changes_schema
 
 NAME = "canal_json"
 VERSION = "canal_json/2"
@@ -279,7 +279,7 @@ FORMAT = Format(
     name=NAME,
     version=VERSION,
     decode=decode,
-    encoding=wire_form,
+    encoding=wire_encoding,
     default_type=default_type,
     order_scope=inside_a_partition,
     partitions_in_order=False,

@@ -7,8 +7,8 @@ import msgspec
 
 from retable.errors import Malformed
 from retable.formats.json_text import check_shared
-from retable.values.encodings import Enum, LabelSet, Latin1Text, Text, Unread, Untyped, WireForm
-from retable.values.mysql_form import base_type, mysql_form
+from retable.values.encodings import Encoding, Enum, LabelSet, Latin1Text, Text, Unread, Untyped
+from retable.values.mysql_encoding import base_type, mysql_encoding
 
 _LONG_TYPES = 64 * 1024
 _BLOB = 2004
@@ -64,7 +64,7 @@ def default_type(wire_type: str) -> str:
     return _FORM.sub("", wire_type)
 
 
-def wire_form(wire_type: str | None) -> WireForm:
+def wire_encoding(wire_type: str | None) -> Encoding:
     """Tell how values of a wire type stand in a message.
 
     DTS leaves out precision, scale, length and labels: what depends on them is then taken as it comes.
@@ -74,7 +74,7 @@ def wire_form(wire_type: str | None) -> WireForm:
     mark = _FORM.search(wire_type)
     if base_type(wire_type) in _DESTROYED:
         return Unread("Canal writes the bytes of this type as text, and what is no UTF-8 in them is lost")
-    form = mysql_form(default_type(wire_type))
+    form = mysql_encoding(default_type(wire_type))
     match form, mark and mark[0]:
         case Enum(labels), "#index":
             return Enum(labels, by_number=True)

@@ -14,7 +14,7 @@ rows of one table can stand in different shards: `sequenceId` orders them. Users
 
 from retable.formats.format import Format, across_the_stream
 from retable.formats.streamx.envelope import names_every_part
-from retable.formats.streamx.record import CANNOT_TELL, MARKS, decode, default_type, implied_change, wire_form
+from retable.formats.streamx.record import CANNOT_TELL, MARKS, decode, default_type, implied_change, wire_encoding
 
 NAME = "datahub_blob"
 VERSION = "datahub_blob/1"
@@ -30,7 +30,7 @@ FORMAT = Format(
     name=NAME,
     version=VERSION,
     decode=decode,
-    encoding=wire_form,
+    encoding=wire_encoding,
     default_type=default_type,
     implied_change=implied_change,
     order_scope=across_the_stream,

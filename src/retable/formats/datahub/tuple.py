@@ -33,7 +33,7 @@ from retable.model.event import Address, ChangeEvent, Image, Op, TableName
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.values.encodings import EpochMicros, Exact, Real, Text, Truth, Whole, WireForm
+from retable.values.encodings import Encoding, EpochMicros, Exact, Real, Text, Truth, Whole
 
 NAME = "datahub_tuple"
 VERSION = "datahub_tuple/1"
@@ -253,7 +253,7 @@ def _told_of(types: dict[str, str], never_null: frozenset[str]) -> _Told:
     return _Told(ours, never_null - _META_COLUMNS, all(kind in _FORMS for kind in ours.values()))
 
 
-_FORMS: dict[str, WireForm] = {
+_FORMS: dict[str, Encoding] = {
     **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT"), Whole()),
     "FLOAT": Real(32),
     "DOUBLE": Real(64),
@@ -274,7 +274,7 @@ _GOLD_TYPES: dict[str, GoldType] = {
 }
 
 
-def wire_form(wire_type: str | None) -> WireForm:
+def wire_encoding(wire_type: str | None) -> Encoding:
     """Tell how values of a type of DataHub stand in a record; without a type each is the text that was delivered."""
     return _FORMS.get(wire_type or "", Text())
 
@@ -288,7 +288,7 @@ FORMAT = Format(
     name=NAME,
     version=VERSION,
     decode=decode,
-    encoding=wire_form,
+    encoding=wire_encoding,
     default_type=default_type,
     order_scope=across_the_stream,
     partitions_in_order=False,

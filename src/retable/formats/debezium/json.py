@@ -23,7 +23,7 @@ from retable.formats.debezium.images import key_only, logged, may_lack
 from retable.formats.debezium.options import DebeziumOptions
 from retable.formats.debezium.other import NAME, SNAPSHOT, WITHOUT_TEXT, known_time, read_other, tombstone
 from retable.formats.debezium.schema import Told
-from retable.formats.debezium.types import declared_encoding, default_type, wire_form
+from retable.formats.debezium.types import declared_encoding, default_type, wire_encoding
 from retable.formats.format import Format
 from retable.formats.image_text import key_text, read_image, write_image
 from retable.model.event import ROW_OPS, Address, ChangeEvent, Image, KeysOrigin, Op, TableName
@@ -303,7 +303,7 @@ FORMAT = Format(
     name=NAME,
     version=VERSION,
     decode=decode,
-    encoding=wire_form,
+    encoding=wire_encoding,
     default_type=default_type,
     declared_encoding=declared_encoding,
     implied_change=implied_change,

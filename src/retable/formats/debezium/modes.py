@@ -9,12 +9,12 @@ from retable.values.encodings import (
     ClockTicks,
     ClockTime,
     Day,
+    Encoding,
     EpochDays,
     Text,
     Unread,
     WallClock,
     WallTicks,
-    WireForm,
     Zulu,
 )
 from retable.values.times import ValueRules
@@ -35,12 +35,12 @@ def digits_of(declared: str, system: str) -> int:
     return _NONE_NAMED.get(system, 0)
 
 
-def day_form(rules: ValueRules) -> WireForm:
+def day_form(rules: ValueRules) -> Encoding:
     """Give the form of a date."""
     return Zulu(Day()) if DebeziumOptions.of(rules.options).time_mode == "isostring" else EpochDays()
 
 
-def wall_clock_form(shown: int | None, rules: ValueRules) -> WireForm:
+def wall_clock_form(shown: int | None, rules: ValueRules) -> Encoding:
     """Give the form of a wall clock that shows so many digits of a second; None: nothing tells how many."""
     match DebeziumOptions.of(rules.options).time_mode:
         case "isostring":
@@ -56,7 +56,7 @@ def wall_clock_form(shown: int | None, rules: ValueRules) -> WireForm:
     return WallTicks(_unit(shown))
 
 
-def clock_form(digits: int, rules: ValueRules, *, pads: bool = True) -> WireForm:
+def clock_form(digits: int, rules: ValueRules, *, pads: bool = True) -> Encoding:
     """Give the form of a time of so many digits of a second, all of which are shown where its database `pads` them.
 
     Those of MySQL are microseconds in both adaptive modes.
@@ -74,7 +74,7 @@ def clock_form(digits: int, rules: ValueRules, *, pads: bool = True) -> WireForm
     return ClockTicks(6, shown)
 
 
-def octets_form(length: int | None, rules: ValueRules) -> WireForm:
+def octets_form(length: int | None, rules: ValueRules) -> Encoding:
     """Give the form of bytes, of which `length` are padded with zeros."""
     return Text() if rules.binary_encoding == "hex" else Base64(length)
 

@@ -9,6 +9,7 @@ import re
 from retable.formats.debezium.options import DecimalMode
 from retable.values.encodings import (
     Base64,
+    Encoding,
     Exact,
     Real,
     SelfScaled,
@@ -17,7 +18,6 @@ from retable.values.encodings import (
     Unread,
     Unscaled,
     Whole,
-    WireForm,
     Zoned,
 )
 
@@ -27,7 +27,7 @@ _WHOLE_DIGITS = 19
 _TIMESTAMP_DIGITS = 6
 
 
-def oracle_form(declared: str, decimal_mode: DecimalMode) -> WireForm | int | None:
+def oracle_form(declared: str, decimal_mode: DecimalMode) -> Encoding | int | None:
     """Tell how values of a type stand; the digits of a second for a wall clock, None where the type is not known."""
     found = _TYPE.match(declared)
     if found is None:
@@ -56,7 +56,7 @@ def oracle_form(declared: str, decimal_mode: DecimalMode) -> WireForm | int | No
     return None
 
 
-def _number(arguments: list[str], may_float: bool, mode: DecimalMode) -> WireForm:
+def _number(arguments: list[str], may_float: bool, mode: DecimalMode) -> Encoding:
     if arguments in ([""], ["*"]):
         return _decimal(None if may_float else 0, mode)
     digits = int(arguments[0]) if arguments[0].isdecimal() else _LARGEST
@@ -66,7 +66,7 @@ def _number(arguments: list[str], may_float: bool, mode: DecimalMode) -> WireFor
     return _decimal(scale, mode)
 
 
-def _decimal(scale: int | None, mode: DecimalMode) -> WireForm:
+def _decimal(scale: int | None, mode: DecimalMode) -> Encoding:
     match mode:
         case "string":
             return Exact(None)

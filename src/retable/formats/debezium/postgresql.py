@@ -6,6 +6,7 @@ from retable.formats.debezium.modes import clock_form, day_form, digits_of, octe
 from retable.formats.debezium.options import DebeziumOptions
 from retable.model.schema import GoldType
 from retable.values.encodings import (
+    Encoding,
     Exact,
     PackedBits,
     Real,
@@ -15,7 +16,6 @@ from retable.values.encodings import (
     Truth,
     Unscaled,
     Whole,
-    WireForm,
     Zoned,
 )
 from retable.values.times import ValueRules
@@ -24,7 +24,7 @@ _TYPE = re.compile(r"(?P<base>[a-z ]+?)\s*(?:\((?P<arguments>[\d,\s-]+)\))?(?P<z
 _CENTS = 2
 
 
-def postgresql_form(declared: str, gold: GoldType, rules: ValueRules) -> WireForm:
+def postgresql_form(declared: str, gold: GoldType, rules: ValueRules) -> Encoding:
     """Tell how values of a type stand, as `format_type` spells it; text for one that the connector spells out."""
     found = _TYPE.match(declared.strip().lower())
     if found is None:

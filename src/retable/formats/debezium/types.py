@@ -11,7 +11,7 @@ from retable.formats.debezium.options import DebeziumOptions
 from retable.formats.debezium.oracle import oracle_form
 from retable.formats.debezium.postgresql import postgresql_form
 from retable.formats.debezium.schema import BITS, DECIMAL, LABELS, NUMERIC
-from retable.formats.declared_form import declared_form
+from retable.formats.declared_encoding import declared_encoding_of
 from retable.model.schema import GoldType
 from retable.model.source_types import gold_of_bits
 from retable.values.encodings import (
@@ -20,6 +20,7 @@ from retable.values.encodings import (
     ClockTicks,
     ClockTime,
     Day,
+    Encoding,
     Enum,
     EpochDays,
     Exact,
@@ -40,20 +41,19 @@ from retable.values.encodings import (
     WallClock,
     WallTicks,
     Whole,
-    WireForm,
     Wrapped,
     Year,
     Zoned,
     Zulu,
-    told_form,
+    refined_encoding,
 )
-from retable.values.mysql_form import base_type, unsigned_bits
+from retable.values.mysql_encoding import base_type, unsigned_bits
 from retable.values.times import ValueRules
 
 _YEAR = Year(zero=1900)
 """MySQL's years begin with 1901; Debezium adds 1900 to all of them, and so to the zero year."""
 
-_FORMS: dict[str, WireForm] = {
+_FORMS: dict[str, Encoding] = {
     **dict.fromkeys(("int8", "int16", "int32", "int64"), Whole()),
     "boolean": Truth(),
     **dict.fromkeys(("float", "float32"), Real(32, named=True)),
@@ -83,7 +83,7 @@ _FORMS: dict[str, WireForm] = {
     "org.apache.kafka.connect.data.Time": ClockTicks(3),
     "org.apache.kafka.connect.data.Timestamp": WallTicks(3),
 }
-_GOLD: dict[type[WireForm], GoldType] = {
+_GOLD: dict[type[Encoding], GoldType] = {
     Truth: GoldType("boolean"),
     Base64: GoldType("binary"),
     Shape: GoldType("binary"),
@@ -105,7 +105,7 @@ _SHAPES = frozenset(
 _MOST_DIGITS = 38
 
 
-def wire_form(wire_type: str | None) -> WireForm:
+def wire_encoding(wire_type: str | None) -> Encoding:
     """Tell how values of a wire type stand in a message; behind a meaning that nobody knows stands the plain type."""
     if wire_type is None:
         return Untyped()
@@ -125,7 +125,7 @@ def wire_form(wire_type: str | None) -> WireForm:
 
 def default_type(wire_type: str) -> GoldType | None:
     """The gold type of a column that no statement told."""
-    match wire_form(wire_type):
+    match wire_encoding(wire_type):
         case Whole():
             return GoldType("long" if wire_type.startswith("int64") else "int")
         case Real(width):
@@ -142,9 +142,9 @@ def default_type(wire_type: str) -> GoldType | None:
             return _GOLD.get(type(form), _STRING)
 
 
-def declared_encoding(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules) -> WireForm:
+def declared_encoding(form: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
     """Tell what a wire type, or a message without one, leaves open: by the declared type, else by the gold type."""
-    stated = Untyped() if declared is None else declared_form(declared, rules.system)
+    stated = Untyped() if declared is None else declared_encoding_of(declared, rules.system)
     if form == Untyped() and declared is not None and rules.system == "oracle":
         return _of_oracle(declared, gold, rules)
     if form == Untyped() and declared is not None and rules.system == "postgresql":
@@ -164,10 +164,10 @@ def declared_encoding(form: WireForm, declared: str | None, gold: GoldType, rule
             return Shape(internal=True)
         case Text(), Octets() if gold.kind == "binary" and rules.binary_encoding == "utf-8":
             return Unread("its bytes are spelled as text: `binary_encoding` must say how")
-    return told_form(form, stated)
+    return refined_encoding(form, stated)
 
 
-def _of_oracle(declared: str, gold: GoldType, rules: ValueRules) -> WireForm:
+def _of_oracle(declared: str, gold: GoldType, rules: ValueRules) -> Encoding:
     match oracle_form(declared, DebeziumOptions.of(rules.options).decimal_mode):
         case None:
             return _by_gold(gold, rules)
@@ -179,7 +179,7 @@ def _of_oracle(declared: str, gold: GoldType, rules: ValueRules) -> WireForm:
             return form
 
 
-def _by_statement(declared: str, stated: WireForm, rules: ValueRules) -> WireForm:
+def _by_statement(declared: str, stated: Encoding, rules: ValueRules) -> Encoding:
     """How a value stands whose type only MySQL's statement tells.
 
     A BOOL comes as a truth where the connector read that word, and as a number where it read `tinyint(1)`.
@@ -211,7 +211,7 @@ def _by_statement(declared: str, stated: WireForm, rules: ValueRules) -> WireFor
     return stated
 
 
-def _by_gold(gold: GoldType, rules: ValueRules) -> WireForm:
+def _by_gold(gold: GoldType, rules: ValueRules) -> Encoding:
     """How a value stands whose type only the settings tell, by the type that they give it in gold."""
     match gold.kind:
         case "boolean":

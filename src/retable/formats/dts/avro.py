@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from retable.errors import BadValue, Malformed, MessageError
 from retable.formats.context import DecodeContext
-from retable.formats.dts.avro_values import agree, declared_encoding, default_type, spell, usual_types, wire_form
+from retable.formats.dts.avro_values import agree, declared_encoding, default_type, spell, usual_types, wire_encoding
 from retable.formats.dts.record import Record, read_record
 from retable.formats.format import Format, inside_a_partition
 from retable.formats.image_text import write_image
@@ -59,9 +59,9 @@ _FILLED: dict[Op, frozenset[tuple[bool, bool]]] = {
 
 @dataclass(slots=True)
 class _Image:
-    """The columns of a row, by place: lexemes, None for null; wire types; and where nothing was delivered."""
+    """The columns of a row, by place: raw values, None for null; wire types; and where nothing was delivered."""
 
-    lexemes: list[str | None]
+    raw_values: list[str | None]
     wires: list[str]
     absent: list[int]
 
@@ -174,17 +174,17 @@ def _image(record: Record, columns: _Columns, values: object, place: str) -> _Im
         count = len(values) if isinstance(values, list) else "no"
         raise _refused(Malformed, record, f"{count} values for {len(columns.usual)} columns", place)
     image = _Image([], list(columns.usual), [])
-    lexemes, wires = image.lexemes, image.wires
+    raw_values, wires = image.raw_values, image.wires
     try:
         for at, value in enumerate(values):
-            lexeme = None
+            raw_value = None
             if type(value) is list:
-                lexeme, wires[at] = spell(value, wires[at])
+                raw_value, wires[at] = spell(value, wires[at])
             elif value == "NONE":
                 image.absent.append(at)
-            lexemes.append(lexeme)
+            raw_values.append(raw_value)
     except ValueError as error:
-        raise _bad_value(record, columns, len(lexemes), place, error) from error
+        raise _bad_value(record, columns, len(raw_values), place, error) from error
     return image
 
 
@@ -201,7 +201,7 @@ def _settled_types(record: Record, columns: _Columns, before: _Image | None, aft
 def _bring_together(record: Record, columns: _Columns, before: _Image, after: _Image) -> list[str]:
     """One wire type a column; a null says nothing of it."""
     settled = after.wires.copy()
-    for place, (old, new) in enumerate(zip(before.lexemes, after.lexemes, strict=True)):
+    for place, (old, new) in enumerate(zip(before.raw_values, after.raw_values, strict=True)):
         old_wire, new_wire = before.wires[place], after.wires[place]
         if old_wire == new_wire or old is None:
             continue
@@ -212,7 +212,7 @@ def _bring_together(record: Record, columns: _Columns, before: _Image, after: _I
             one, other = agree((old, old_wire), (new, new_wire))
         except ValueError as error:
             raise _bad_value(record, columns, place, "afterImages", error) from error
-        before.lexemes[place], after.lexemes[place], settled[place] = one[0], other[0], other[1]
+        before.raw_values[place], after.raw_values[place], settled[place] = one[0], other[0], other[1]
     return settled
 
 
@@ -227,7 +227,7 @@ _remembered_types = lru_cache(maxsize=1024)(_name_types)
 def _text(columns: _Columns, image: _Image | None) -> str | None:
     if image is None:
         return None
-    row = dict(zip(columns.places, image.lexemes, strict=True))
+    row = dict(zip(columns.places, image.raw_values, strict=True))
     if image.absent:
         names = list(columns.places)
         for place in image.absent:
@@ -282,7 +282,7 @@ FORMAT = Format(
     name=NAME,
     version=VERSION,
     decode=decode,
-    encoding=wire_form,
+    encoding=wire_encoding,
     default_type=default_type,
     declared_encoding=declared_encoding,
     order_scope=inside_a_partition,

@@ -1,4 +1,4 @@
-"""The values of DTS to lexemes, each with the wire type that says how its lexeme stands.
+"""The values of DTS to raw values, each with the wire type that says how its raw value stands.
 
 The wire type is the branch of the union that the value is, and behind a `#` what the branch alone leaves open: which
 parts of a date are there, that bytes stand in base64, that a number is a 32-bit float.
@@ -11,7 +11,7 @@ from math import isfinite
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from retable.formats.declared_form import declared_form
+from retable.formats.declared_encoding import declared_encoding_of
 from retable.formats.dts.charsets import decode_text
 from retable.model.schema import GoldType
 from retable.values.encodings import (
@@ -19,6 +19,7 @@ from retable.values.encodings import (
     ClockTicks,
     ClockTime,
     Day,
+    Encoding,
     EpochMicros,
     Exact,
     Real,
@@ -27,10 +28,9 @@ from retable.values.encodings import (
     Untyped,
     WallClock,
     Whole,
-    WireForm,
     Year,
     Zoned,
-    told_form,
+    refined_encoding,
 )
 from retable.values.time_text import clock_text, read_instant
 from retable.values.times import ValueRules
@@ -43,7 +43,7 @@ _TIMESTAMP = "Timestamp"
 _FLOAT, _FLOAT32 = "Float", "Float#32"
 _BYTES_OF_TEXT = "Character#base64"
 
-_TOLD: dict[str, tuple[WireForm, GoldType]] = {
+_TOLD: dict[str, tuple[Encoding, GoldType]] = {
     "Integer": (Whole(), GoldType("long")),
     _DECIMAL: (Exact(None), GoldType("string")),
     _NAMED_DECIMAL: (Text(), GoldType("string")),
@@ -105,8 +105,8 @@ def spell(value: Any, usual: str) -> Lexeme:
     return _SPELLERS[value[0]](value, usual)
 
 
-def wire_form(wire_type: str | None) -> WireForm:
-    """Tell how the lexemes of a wire type stand."""
+def wire_encoding(wire_type: str | None) -> Encoding:
+    """Tell how the raw values of a wire type stand."""
     return _TOLD[wire_type][0] if wire_type in _TOLD else Untyped()
 
 
@@ -119,18 +119,18 @@ def default_type(wire_type: str) -> GoldType | None:
     return _TOLD[wire_type][1] if wire_type in _TOLD else None
 
 
-def declared_encoding(form: WireForm, declared: str | None, gold: GoldType, rules: ValueRules) -> WireForm:
+def declared_encoding(form: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
     """Tell by the declared type what a wire type leaves open: digits behind a point, the length of bytes."""
     if declared is None:
         return form
-    match form, declared_form(declared, rules.system):
+    match form, declared_encoding_of(declared, rules.system):
         case ClockTicks(digits), ClockTime():
             length = _LENGTH.search(declared)
             return ClockTicks(digits, int(length[1]) if length else 0)
         case Exact(None), Exact(scale):
             return Exact(scale)
         case _, stated:
-            return told_form(form, stated)
+            return refined_encoding(form, stated)
 
 
 def agree(one: Lexeme, other: Lexeme) -> tuple[Lexeme, Lexeme]:

@@ -16,7 +16,7 @@ the task is set: each message shows it by the images that it fills. Order is `se
 
 from retable.formats.format import Format, across_the_stream
 from retable.formats.streamx.envelope import names_every_part
-from retable.formats.streamx.record import CANNOT_TELL, MARKS, decode, default_type, implied_change, wire_form
+from retable.formats.streamx.record import CANNOT_TELL, MARKS, decode, default_type, implied_change, wire_encoding
 
 NAME = "streamx_json"
 VERSION = "streamx_json/1"
@@ -32,7 +32,7 @@ FORMAT = Format(
     name=NAME,
     version=VERSION,
     decode=decode,
-    encoding=wire_form,
+    encoding=wire_encoding,
     default_type=default_type,
     implied_change=implied_change,
     order_scope=across_the_stream,

@@ -15,8 +15,8 @@ from retable.model.message import RawMessage
 from retable.model.schema import GoldType
 from retable.model.schema_change import DropTable, NoChange, SchemaChange
 from retable.model.sequence import Sequence
-from retable.values.encodings import Base64, EpochMillis, Numeral, Text, Truth, Whole, WireForm
-from retable.values.mysql_form import changes_schema
+from retable.values.encodings import Base64, Encoding, EpochMillis, Numeral, Text, Truth, Whole
+from retable.values.mysql_encoding import changes_schema
 
 CANNOT_TELL = (
     "A second full load: its rows have the same place in the order as those of the first, and lose. Rows that "
@@ -159,7 +159,7 @@ def _refused(kind: type[MessageError], told: Told, text: str, place: str) -> Mes
     return kind(text, place=place, table=told.name)
 
 
-_FORMS: dict[str, WireForm] = {
+_FORMS: dict[str, Encoding] = {
     "BOOLEAN": Truth(),
     "LONG": Whole(),
     "DOUBLE": Numeral(),
@@ -177,7 +177,7 @@ _GOLD_TYPES: dict[str, GoldType] = {
 }
 
 
-def wire_form(wire_type: str | None) -> WireForm:
+def wire_encoding(wire_type: str | None) -> Encoding:
     """Tell how values of a wire type stand in a message; what has none of the six types is text."""
     return _FORMS.get(wire_type or "", Text())
 

@@ -18,9 +18,9 @@ from pyiceberg.manifest import DataFile as Written
 from pyiceberg.table.metadata import TableMetadata
 
 from retable.formats.reading import Value
-from retable.gold.iceberg.files import write_parts
-from retable.gold.iceberg.key_rows import can_find, ends, find_rows
-from retable.gold.iceberg.parted import Reparting, Values, part
+from retable.gold.iceberg.data_file_writer import write_parts
+from retable.gold.iceberg.locate_rows import can_find, ends, find_rows
+from retable.gold.iceberg.partition_spec import PartitionValues, Reparting, part
 from retable.ledger.lake.checksums import read_vector
 from retable.model.schema import GoldType
 
@@ -113,7 +113,7 @@ class RowWriter:
         parts = write_parts(self._io, self._metadata, part(rows, self._metadata))
         return [self._data_file(file, values) for values, file in parts]
 
-    def _data_file(self, file: Written, values: Values) -> Any:
+    def _data_file(self, file: Written, values: PartitionValues) -> Any:
         found = self._table.io().newInputFile(file.file_path, file.file_size_in_bytes)
         kept = self._iceberg("MetricsConfig.forTable")(self._table)
         metrics = self._iceberg("parquet.ParquetUtil.fileMetrics")(found, kept)

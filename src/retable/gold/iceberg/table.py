@@ -18,8 +18,8 @@ from retable.formats.reading import Value
 from retable.gold.damage import find_damage
 from retable.gold.described import Described
 from retable.gold.evolve import Evolution
-from retable.gold.iceberg.fence import overtaken
-from retable.gold.iceberg.parted import Reparting
+from retable.gold.iceberg.commit_conflict import overtaken
+from retable.gold.iceberg.partition_spec import Reparting
 from retable.gold.iceberg.row_delta import Prepared, RowWriter, empty, literal, members, repart, type_of
 from retable.gold.state import HEAD_PROPERTY, PREFIX, RUN_PROPERTY, first_schema_json
 from retable.ledger.lake.catalog import Lake

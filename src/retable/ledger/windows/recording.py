@@ -24,7 +24,7 @@ _TABLE = "ops.windows"
 _ATTEMPTS = 20
 
 _Settings = TypeVar("_Settings", bound=SourceSettings)
-Found = list[FoundObject] | FoundLog
+FoundPositions = list[FoundObject] | FoundLog
 """What there is at a source now: the objects of a folder, or the partitions of topics."""
 
 
@@ -55,7 +55,7 @@ def as_recorded(source: _Settings, window: Window) -> _Settings:
 
 
 def record_windows(
-    lake: Lake, source: Source, look: Callable[[], Found], until: datetime, now: datetime
+    lake: Lake, source: Source, look: Callable[[], FoundPositions], until: datetime, now: datetime
 ) -> list[Window]:
     """Record every window that starts before `until` and is not recorded; give all that start before it, in order.
 
@@ -75,7 +75,7 @@ def record_windows(
     raise ConflictError(f"the windows of {source.name}: other runs recorded first, {_ATTEMPTS} times; try again")
 
 
-def _plan(source: Source, recorded: list[Window], found: Found, due: datetime, now: datetime) -> list[Window]:
+def _plan(source: Source, recorded: list[Window], found: FoundPositions, due: datetime, now: datetime) -> list[Window]:
     match source, found:
         case KafkaSource(), FoundLog():
             return plan_ranges(source, recorded, found, due, now)

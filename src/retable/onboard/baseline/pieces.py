@@ -28,7 +28,7 @@ from retable.onboard.baseline.copies import Copy
 from retable.onboard.baseline.key_spelling import Spelling, spelling_in_copy
 from retable.replay.inputs.baselines import read_unfinished
 from retable.settings.sources import SourceSettings
-from retable.values.baseline_form import baseline_wire
+from retable.values.baseline_encoding import baseline_wire
 
 PIECE_ROWS = 200_000
 """Rows of one piece: what a replay holds in memory at once."""

@@ -9,6 +9,7 @@ from retable.model.schema_change import (
     AddColumn,
     AddForeignKey,
     ChangeColumn,
+    ColumnPosition,
     CreateTable,
     CreateTableLike,
     DeclareTable,
@@ -17,7 +18,6 @@ from retable.model.schema_change import (
     DropTable,
     MovePartitions,
     NoChange,
-    Place,
     RenameTable,
     SchemaChange,
     SetKey,
@@ -114,7 +114,7 @@ class Schema:
                 if was is None:
                     return f"column {name!r} is not there"
                 new = column if column.source_type else replace(was, name=column.name)
-                if place is None or place == Place():
+                if place is None or place == ColumnPosition():
                     columns = tuple(new if c == was else c for c in table.columns)
                 else:
                     columns = _placed(tuple(c for c in table.columns if c != was), new, place)
@@ -131,7 +131,7 @@ class Schema:
             self.tables[table] = replace(told, table=replace(told.table, columns=columns))
 
 
-def _placed(columns: tuple[ColumnSpec, ...], column: ColumnSpec, place: Place) -> tuple[ColumnSpec, ...]:
+def _placed(columns: tuple[ColumnSpec, ...], column: ColumnSpec, place: ColumnPosition) -> tuple[ColumnSpec, ...]:
     if place.first:
         return (column, *columns)
     at = next((i for i, each in enumerate(columns) if place.after and _same(each.name, place.after)), len(columns) - 1)

@@ -1,4 +1,4 @@
-"""Row images, many at a time, to one array of lexemes for each of their columns."""
+"""Row images, many at a time, to one array of raw values for each of their columns."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 from msgspec import Raw
 
-from retable.formats.image_text import images_decoder, lexeme_of, read_image
+from retable.formats.image_text import images_decoder, raw_value_of, read_image
 
 _LOOKED_AT = 32
 _TOGETHER = 65_536
@@ -20,7 +20,7 @@ _TOKENS = msgspec.json.Decoder(dict[str, Raw])
 
 
 def read_columns(images: pa.ChunkedArray, numbers: Mapping[str, pa.DataType | None]) -> dict[str, pa.Array]:
-    """Give the lexemes of columns, null where an image, or the image itself, is left out: as `read_image` reads them.
+    """Give the raw values of columns as `read_image` reads them, null where an image, or a column of it, is left out.
 
     Only a number of a column whose type is given may be spelled otherwise: `1.50` for 1.5.
     """
@@ -80,18 +80,18 @@ def _columns(texts: Sequence[str], names: Sequence[str], as_tokens: frozenset[st
     found: dict[str, pa.Array] = {}
     for at, name in enumerate(names):
         cells = list(map(attrgetter(f"column_{at}"), rows))
-        found[name] = _lexemes(cells) if name in as_tokens else pa.array(cells, pa.string())
+        found[name] = _raw_values(cells) if name in as_tokens else pa.array(cells, pa.string())
     return found
 
 
-def _lexemes(tokens: list[Raw]) -> pa.Array:
+def _raw_values(tokens: list[Raw]) -> pa.Array:
     """What tokens stand for; where all are numbers and the like, they are taken as they are."""
     texts = pa.array(list(map(bytes, tokens)), pa.binary()).cast(pa.string())
     if pc.any(pc.starts_with(texts, '"')).as_py():
-        return pa.array([lexeme_of(bytes(token)) for token in tokens], pa.string())
+        return pa.array([raw_value_of(bytes(token)) for token in tokens], pa.string())
     return pc.if_else(pc.equal(texts, "null"), pa.scalar(None, pa.string()), texts)
 
 
 def _tells(token: Raw) -> bool:
-    """Whether the token itself is the lexeme: a number, a truth, an object or an array."""
+    """Whether the token itself is the raw value: a number, a truth, an object or an array."""
     return bytes(token)[:1] not in (b'"', b"n")

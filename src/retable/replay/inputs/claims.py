@@ -14,8 +14,8 @@ from retable.gold.state import Floor, GoldState
 from retable.ledger.rows import LedgerRow, TableRow
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.replay.inputs.past import Past
-from retable.replay.inputs.places import Places
+from retable.replay.inputs.recorded_state import RecordedState
+from retable.replay.inputs.table_locator import TableLocator
 from retable.schema_history.history import TableHistory
 from retable.schema_history.shards.joined import identify, is_sharded
 from retable.settings.load import Settings
@@ -28,7 +28,7 @@ _LATE = "late"
 class Claims:
     """The gold tables of a source that have rows of others, as far as tables of several have any part in it."""
 
-    def __init__(self, past: Past, places: Places) -> None:
+    def __init__(self, past: RecordedState, places: TableLocator) -> None:
         self._past = past
         self._places = places
         self._marks: dict[str, str] = {}

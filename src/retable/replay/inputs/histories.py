@@ -10,11 +10,11 @@ from retable.ledger.windows.recording import read_windows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.inputs.baselines import read_whole_baselines
+from retable.replay.inputs.decisions import decisions_of
 from retable.replay.inputs.imports import read_schema_imports
 from retable.replay.inputs.known import known_tables, lowest_of
 from retable.replay.inputs.plan import Tables
 from retable.replay.inputs.rules import Rules
-from retable.replay.inputs.rulings import read_rulings
 from retable.replay.inputs.silver import read_statements, system_of, taken, to_statement
 from retable.schema_history.statement import Statement
 from retable.settings.sources import SourceSettings
@@ -37,7 +37,7 @@ def read_told(lake: Lake, source: SourceSettings, more: Iterable[Record] = ()) -
     records += more
     system = system_of(records, setting)
     rules = Rules(
-        lake.settings, source, system, read_rulings(lake, source.name), imports, read_whole_baselines(lake, source.name)
+        lake.settings, source, system, decisions_of(lake, source.name), imports, read_whole_baselines(lake, source.name)
     )
     told: dict[Statement, None] = {}
     for record in records:

@@ -87,19 +87,19 @@ class Tables:
         takes = rules.source.takes
         starts = start_statements(rules.baselines, takes)
         statements = [*statements, *rules.imports.statements(takes), *starts]
-        timeline = trace(statements, rules.dialect(), implicit, rulings=rules.rulings)
+        timeline = trace(statements, rules.dialect(), implicit, decisions=rules.decisions)
         told = {history.identity for history in timeline.histories()}
         untold = {name: first for name, first in known.items() if f"{name}@base" not in told}
         if untold:
-            timeline = trace(statements, rules.dialect(), implicit, untold, rules.rulings)
-        rulings = rules.rulings
-        for _ in rules.rulings:
+            timeline = trace(statements, rules.dialect(), implicit, untold, rules.decisions)
+        decisions = rules.decisions
+        for _ in rules.decisions:
             # What is decided about a table may be what gives it the name by which the next decision calls it.
-            found = of_shards(rulings, timeline.histories())
-            if found == rulings:
+            found = of_shards(decisions, timeline.histories())
+            if found == decisions:
                 break
-            rulings = found
-            timeline = trace(statements, rules.dialect(), implicit, untold, rulings)
+            decisions = found
+            timeline = trace(statements, rules.dialect(), implicit, untold, decisions)
         return cls(timeline, rules, holder, statements)
 
     def has(self, identity: str) -> bool:

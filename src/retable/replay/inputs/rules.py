@@ -8,7 +8,7 @@ from retable.ddl.registry import PARSERS, describe, gold_type, keeps_values, par
 from retable.errors import InvalidSetting, KeyUnknown, NameClash
 from retable.fold.fold import Bounds
 from retable.fold.images import key_columns
-from retable.fold.stages import FormerKey
+from retable.fold.key_changes import FormerKey
 from retable.formats.reading import ValueRules
 from retable.formats.registry import find_format
 from retable.gold.names import gold_column
@@ -23,15 +23,15 @@ from retable.model.source_types import SourceType
 from retable.replay.inputs.baselines import start_statements
 from retable.replay.inputs.imports import NO_IMPORTS, Imports
 from retable.schema_history.columns import Dialect
+from retable.schema_history.decisions import Decision
 from retable.schema_history.history import Column, Epoch, Hold, TableHistory
 from retable.schema_history.policies import source_ids
-from retable.schema_history.rulings import Ruling
 from retable.schema_history.shards.joined import SHARD_COLUMN
 from retable.schema_history.shards.parts import SHARD_ID
 from retable.schema_history.statement import Statement
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
-from retable.values.baseline_form import baseline_type, is_baseline
+from retable.values.baseline_encoding import baseline_type, is_baseline
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Rules:
     settings: Settings
     source: SourceSettings
     system: str
-    rulings: tuple[Ruling, ...] = ()
+    decisions: tuple[Decision, ...] = ()
     imports: Imports = NO_IMPORTS
     baselines: Baselines = NO_BASELINES
 

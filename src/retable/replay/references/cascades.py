@@ -11,14 +11,14 @@ from typing import cast
 
 from retable.fold.fold import Values, unpaired
 from retable.gold.state import GoldColumn, GoldState
-from retable.gold.store import Halves, Record, RowStore, Standing
-from retable.replay.inputs.past import Past
-from retable.replay.inputs.places import Places
+from retable.gold.store import CurrentRow, Halves, Record, RowStore
 from retable.replay.inputs.plan import Tables
+from retable.replay.inputs.recorded_state import RecordedState
 from retable.replay.inputs.silver import to_event
+from retable.replay.inputs.table_locator import TableLocator
 from retable.replay.references.losses import losses, moment_of, referred_columns
-from retable.replay.references.suspects import Lost, Place, Suspect, typed
-from retable.replay.table.table_replay import Outcome
+from retable.replay.references.suspects import Lost, Suspect, SuspectPlace, typed
+from retable.replay.table.table_replay import ReplayResult
 from retable.schema_history.history import TableHistory
 from retable.schema_history.references import Moment, Reference
 from retable.schema_history.shards.parts import shard_of, source_part
@@ -31,7 +31,7 @@ _FIRST, _LAST = "", "~"
 class _Found:
     """A row that refers to what its parent lost, and that loss."""
 
-    row: Standing
+    row: CurrentRow
     lost: Lost
 
 
@@ -52,10 +52,10 @@ class _Look:
     found: list[_Found] = field(default_factory=list)
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SuspectPlace:
         return self.identity, tuple(column.id for column in self.columns)
 
-    def values(self, row: Standing, names: Iterable[str]) -> Values | None:
+    def values(self, row: CurrentRow, names: Iterable[str]) -> Values | None:
         """A row's values in columns by the source's names; None where one is not read, or null."""
         at = {column.name.lower(): number for number, column in enumerate(self.read)}
         values = tuple(row.values[at[name.lower()]] if name.lower() in at else None for name in names)
@@ -66,7 +66,13 @@ class Cascades:
     """Looks for such rows after a run, in gold as it is then; it writes nothing."""
 
     def __init__(
-        self, rows: RowStore, places: Places, past: Past, tables: Tables, outcomes: Iterable[Outcome], window: str
+        self,
+        rows: RowStore,
+        places: TableLocator,
+        past: RecordedState,
+        tables: Tables,
+        outcomes: Iterable[ReplayResult],
+        window: str,
     ) -> None:
         self._rows = rows
         self._places = places
@@ -81,7 +87,7 @@ class Cascades:
             if not part.dropped
         }
         self._references = [each for each in tables.references() if self._counts(each)]
-        self._looks: dict[Place, _Look] = {}
+        self._looks: dict[SuspectPlace, _Look] = {}
         self._times: dict[str, dict[Moment, int | None]] = {}
 
     def look(self, anew: Collection[str]) -> list[Suspect]:
@@ -229,7 +235,7 @@ class Cascades:
                 found += [_Found(row, max(mine, key=lambda each: each.moment.sequence))] if mine else []
         return found
 
-    def _precedes(self, look: _Look, row: Standing, lost: Lost) -> bool:
+    def _precedes(self, look: _Look, row: CurrentRow, lost: Lost) -> bool:
         """Whether a row came before a loss; where two partitions have one time for both, or none, it may have."""
         moment = Moment(row.sequence, source_part(row.part))
         before = moment.is_before(lost.moment)
@@ -256,10 +262,10 @@ class Cascades:
     def _names(self, reference: Reference) -> tuple[str, ...]:
         return referred_columns(reference, self._parent_of(reference))
 
-    def _chain(self, look: _Look) -> set[Place]:
+    def _chain(self, look: _Look) -> set[SuspectPlace]:
         """Take what others lose that refer to the rows found; gives where that is new."""
         own = next((each for each in self._references if self._look_of(each) is look), None)
-        fresh: set[Place] = set()
+        fresh: set[SuspectPlace] = set()
         if own is None or not look.found:
             return fresh
         changed = {column.name.lower() for column in look.columns}

@@ -18,7 +18,7 @@ from retable.model.sequence import parse_sequence
 from retable.schema_history.references import Moment
 from retable.settings.sources import SourceSettings
 
-Place = tuple[str, tuple[str, ...]]
+SuspectPlace = tuple[str, tuple[str, ...]]
 """The identity of a table, and of columns of it."""
 
 _PYTHON: dict[str, Any] = {
@@ -63,7 +63,7 @@ class Suspect:
     state: SuspectState = "open"
 
     @property
-    def place(self) -> Place:
+    def place(self) -> SuspectPlace:
         return self.identity, self.columns
 
     def has(self, lost: Lost, kinds: Seq[GoldType]) -> bool:

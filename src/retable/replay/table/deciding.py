@@ -8,15 +8,15 @@ from retable.errors import MessageError, TableError
 from retable.fold.exactness import cast_hold
 from retable.fold.fold import REMEDY_REBUILD, Bounds, Folded, fold_keys
 from retable.fold.images import TableReader
-from retable.fold.stages import Stage, fold_stages, stages_of
+from retable.fold.key_changes import KeyChange, fold_key_changes, key_changes_of
 from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing
-from retable.gold.iceberg.parted import resolve
+from retable.gold.iceberg.partition_spec import resolve
 from retable.gold.rows import to_values
-from retable.gold.store import GoldTable, RowStore, Standing
+from retable.gold.store import CurrentRow, GoldTable, RowStore
 from retable.model.row_event import RowEvent
-from retable.replay.batch.bulk import to_events
-from retable.replay.batch.plain import fold_plain, join_plains
-from retable.replay.table.holding import (
+from retable.replay.batch.row_batch import to_events
+from retable.replay.batch.vectorized import fold_vectorized, join_vectorized
+from retable.replay.table.hold_rules import (
     above_hold,
     cut,
     is_newer,
@@ -37,12 +37,12 @@ from retable.replay.table.horizon import (
     stopping,
     without_rewriting,
 )
-from retable.replay.table.needed import events_of
 from retable.replay.table.next_state import fresh_voids
+from retable.replay.table.related_events import events_of
 from retable.replay.table.replace import EventsMissed, is_below, replace_bag, replace_keys, replace_newer
 from retable.replay.table.rewriting import check_findable, check_refused, evolution_of, is_keyed_otherwise
 from retable.replay.table.rounds import Basis, in_rounds
-from retable.replay.table.table_replay import Change, Decision, TableReplay, all_held
+from retable.replay.table.table_replay import Change, ReplayPlan, TableReplay, all_held
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.policies import keyed_cast
 from retable.schema_history.shards.parts import SHARED_KEY
@@ -59,7 +59,7 @@ class Deciding:
         self._window = window
         self._step = step
 
-    def decide(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, Decision]:
+    def decide(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, ReplayPlan]:
         """Decide from bulks, else from rows one by one, else from all rows of the table; gives the work with those."""
         try:
             if (plainly := self._decide_plainly(work, table)) is not None:
@@ -72,7 +72,7 @@ class Deciding:
             self._step(f"{work.gold}: writing all rows anew, {reason}")
             return self._decide_rewritten(work, table)
 
-    def _decide_plainly(self, work: TableReplay, table: GoldTable) -> Decision | None:
+    def _decide_plainly(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
         """Fold bulks of rows that are newer than all that gold has; None: each has to be looked at by itself."""
         history, bulks = work.history, work.bulks
         if not bulks or not all(is_newer(work, bulk, self._window, table.is_empty) for bulk in bulks):
@@ -90,9 +90,9 @@ class Deciding:
         ordinals = {window: ordinal for ordinal, window in work.windows.items()}
         plains, rest = [], []
         for bulk, wire in zip(bulks, wires, strict=True):
-            plains.append(fold_plain(bulk.rows, reader.of(bulk.shard), wire or {}, table.has_part(), bulk.shard))
+            plains.append(fold_vectorized(bulk.rows, reader.of(bulk.shard), wire or {}, table.has_part(), bulk.shard))
             rest += bulk.labelled(to_events(plains[-1].rest, ordinals))
-        plain = join_plains(plains)
+        plain = join_vectorized(plains)
         folded = fold_keys(rest, reader.read, Bounds(history.void, None))
         if folded.hold is not None or not folded.touched.isdisjoint(to_values(plain.keys) if folded.touched else ()):
             return None
@@ -102,17 +102,17 @@ class Deciding:
             folded.verdicts[bulks[0].ends[0].ordinal, verdict] += count
         defaults = reader.defaults if table.has_defaults() else {}
         change = Change(evolution, replace_newer(folded), defaults, (), plain)
-        return Decision(history, None, folded, keys, change)
+        return ReplayPlan(history, None, folded, keys, change)
 
-    def _decide_rewritten(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, Decision]:
+    def _decide_rewritten(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, ReplayPlan]:
         """Fold all rows anew; a window of which some are refused is left to a run that looks at its columns too."""
-        decision = self._decide(anew := work.rewritten(), table)
-        refused = {work.windows[reject.event.ordinal] for reject in decision.folded.rejects} - work.applied.keys()
+        plan = self._decide(anew := work.rewritten(), table)
+        refused = {work.windows[reject.event.ordinal] for reject in plan.folded.rejects} - work.applied.keys()
         if refused:
-            decision = self._decide(anew := work.rewritten(refused), table)
-        return anew, decision
+            plan = self._decide(anew := work.rewritten(refused), table)
+        return anew, plan
 
-    def _decide(self, work: TableReplay, table: GoldTable) -> Decision:
+    def _decide(self, work: TableReplay, table: GoldTable) -> ReplayPlan:
         """Fold up to the lowest hold. One that rows or gold bring cuts the history, and then it is folded again."""
 
         @cache
@@ -120,16 +120,16 @@ class Deciding:
             needed = [*work.events, *older(work, None)] if complete else events_of(work, self._window)
             return split_accounted(work, needed)
 
-        def decide(basis: Basis) -> Decision | Basis:
+        def decide(basis: Basis) -> ReplayPlan | Basis:
             return self._decide_once(work, table, basis, gathered)
 
         return in_rounds(work, Basis(standing_hold(work)), decide)
 
-    def _decide_once(self, work: TableReplay, table: GoldTable, basis: Basis, gathered: EventsOf) -> Decision | Basis:
+    def _decide_once(self, work: TableReplay, table: GoldTable, basis: Basis, gathered: EventsOf) -> ReplayPlan | Basis:
         """One round: fold what lies below the hold, unless statements, or their order, bring a lower one."""
         history, hold = cut(work, basis.hold)
         if hold is not None and hold.position is None:
-            return Decision(history, hold, all_held(work.events))
+            return ReplayPlan(history, hold, all_held(work.events))
         try:
             reader = TableReader(
                 history=history, keys=work.keys(history), source_format=work.source_format, rules=work.rules
@@ -142,7 +142,7 @@ class Deciding:
         if (clash := ordering_hold(work, history, events)) is not None:
             return basis.below(work, clash)
         try:
-            stages = stages_of(work.former(history, events), reader)
+            stages = key_changes_of(work.former(history, events), reader)
         except TableError as error:
             return basis.below(work, schema_hold(history, error))
         bounds = Bounds(history.void, hold, history.skipped | basis.left, history.shard_voids)
@@ -151,7 +151,7 @@ class Deciding:
             raise RewriteNeeded("its primary key changed")
         if (cast := _cast(history, reader, stages, events)) is not None:
             return basis.below(work, cast)
-        folded = fold_stages(events, stages, reader, bounds)
+        folded = fold_key_changes(events, stages, reader, bounds)
         if folded.hold is not None:
             late = stopping(floor_of(work, history), folded.hold, events, bounds)
             return _below_row(work, basis, hold, folded.hold, late)
@@ -163,7 +163,7 @@ class Deciding:
             folded.touched = above_hold(work, folded)
         try:
             change = self._change(work, table, folded, reader, names, basis.complete, events, bounds)
-            return Decision(history, hold, folded, reader.keys, change)
+            return ReplayPlan(history, hold, folded, reader.keys, change)
         except EventsMissed:
             return replace(basis.below(work, hold), complete=True)
         except UndecidedRows as found:
@@ -201,7 +201,9 @@ class Deciding:
         standing = self._standing(table, evolution, reader, replace(folded, touched=left)) if left else []
         return any(folded.winners[reader.key_of(row.values)].took_another(row.values) for row in standing)
 
-    def _standing(self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded) -> list[Standing]:
+    def _standing(
+        self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded
+    ) -> list[CurrentRow]:
         """Gold's rows of the touched keys, as rows of the final schema; a column to come shows its default."""
         touched = list(folded.touched)
         final = reader.history.final.columns
@@ -222,7 +224,7 @@ class Deciding:
         return rows
 
 
-def _cast(history: TableHistory, reader: TableReader, stages: list[Stage], events: list[RowEvent]) -> Hold | None:
+def _cast(history: TableHistory, reader: TableReader, stages: list[KeyChange], events: list[RowEvent]) -> Hold | None:
     try:
         return cast_hold(history, reader, stages, events)
     except TableError as error:

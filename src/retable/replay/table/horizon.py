@@ -9,12 +9,12 @@ from retable.fold.fold import Bounds, Folded, Key
 from retable.fold.images import TableReader
 from retable.gold.evolve import RewriteNeeded, RowsMissing
 from retable.gold.state import Floor, GoldState
-from retable.gold.store import Late, Standing
+from retable.gold.store import CurrentRow, Late
 from retable.model.row_event import RowEvent, told_row
 from retable.model.sequence import Sequence
-from retable.replay.table.table_replay import Decision, TableReplay, all_held
+from retable.replay.table.table_replay import ReplayPlan, TableReplay, all_held
+from retable.schema_history.decisions import BEHIND, REMEDY_ALL_ROWS, REMEDY_BEHIND
 from retable.schema_history.history import Hold, TableHistory
-from retable.schema_history.rulings import BEHIND, REMEDY_ALL_ROWS, REMEDY_BEHIND
 from retable.schema_history.traced import ImplicitColumn
 
 LeftOut = frozenset[tuple[Sequence, str | None, str | None]]
@@ -100,7 +100,7 @@ def settle(
     floor: Floor,
     folded: Folded,
     events: Iterable[RowEvent],
-    standing: Iterable[Standing],
+    standing: Iterable[CurrentRow],
     reader: TableReader,
     bounds: Bounds,
     waiting: Mapping[str, str],
@@ -118,7 +118,7 @@ def settle(
     ]
     if not late:
         return
-    present: dict[Key, list[Standing]] = defaultdict(list)
+    present: dict[Key, list[CurrentRow]] = defaultdict(list)
     for row in standing:
         present[tuple(row.values[index] for index in reader.key_columns)].append(row)
     is_partial = floor.partial or any(event.partial for event in found)
@@ -197,7 +197,7 @@ def _hold_behind(work: TableReplay, undecided: list[RowEvent]) -> Hold:
 
 
 # --- what needs all rows -----------------------------------------------------------------------------------------
-def without_rewriting(work: TableReplay, why: RewriteNeeded, decide: Callable[[TableReplay], Decision]) -> Decision:
+def without_rewriting(work: TableReplay, why: RewriteNeeded, decide: Callable[[TableReplay], ReplayPlan]) -> ReplayPlan:
     """Stop a table below the statement that would write all of its rows anew, as silver no longer has them all.
 
     Where no statement of this run is the cause, the table stops as it is.
@@ -213,6 +213,6 @@ def without_rewriting(work: TableReplay, why: RewriteNeeded, decide: Callable[[T
             return decide(replace(work, clash=hold))
         except RewriteNeeded:
             continue
-    return Decision(
+    return ReplayPlan(
         work.history, Hold(BehindHorizon.code, reason, None, None, None, REMEDY_BEHIND), all_held(work.events)
     )

@@ -8,7 +8,7 @@ from retable.gold.evolve import Evolution
 from retable.gold.state import Floor, GoldColumn, GoldState, ShardState
 from retable.gold.store import GoldTable
 from retable.model.sequence import Sequence, parse_sequence
-from retable.replay.table.table_replay import Decision, TableReplay, Voids
+from retable.replay.table.table_replay import ReplayPlan, TableReplay, Voids
 from retable.schema_history.history import TableHistory
 
 DROP_TAG = "retable_dropped_"
@@ -66,16 +66,16 @@ def gold_columns(
     )
 
 
-def new_state(work: TableReplay, decision: Decision, columns: tuple[GoldColumn, ...]) -> GoldState:
+def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ...]) -> GoldState:
     """The state to commit: what stood, and what this run replayed; a table held wholly keeps all but the hold."""
-    history, hold = decision.history, decision.hold
+    history, hold = plan.history, plan.hold
     before = work.state
-    if before is None or (work.mode == "rebuild" and decision.change is not None):
+    if before is None or (work.mode == "rebuild" and plan.change is not None):
         floor = None if before is None else before.floor
         before = GoldState(source=work.source, identity=history.identity, table=history.name, floor=floor)
     for window, identity in work.applied.items():
         before = before.with_applied(window, identity)
-    if decision.change is None:
+    if plan.change is None:
         floor = _floor_below(before.floor, work)
         shards = _shard_states(work.history) | before.shards
         horizon = max(before.horizon, work.horizon)
@@ -86,12 +86,12 @@ def new_state(work: TableReplay, decision: Decision, columns: tuple[GoldColumn, 
         table=history.name,
         state="held" if hold else "dropped" if history.dropped else "live",
         columns=columns,
-        keys=decision.keys,
+        keys=plan.keys,
         changes=tuple(str(change.position) for change in applied),
         implicit=work.implicit,
         typing=work.typing,
         keys_are_set=work.keys_are_set,
-        pending=_pending(work, decision.folded, before.pending, history.void),
+        pending=_pending(work, plan.folded, before.pending, history.void),
         void=history.void,
         shards=_shard_states(history),
         gathered=dict(work.claims),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from retable.errors import OrderUndefined, RowMissing
 from retable.fold.fold import Folded, Key, Values, Winner
-from retable.gold.store import Standing
+from retable.gold.store import CurrentRow
 from retable.schema_history.history import TableHistory
 from retable.schema_history.shards.parts import follows, shard_of
 
@@ -25,14 +25,14 @@ class EventsMissed(Exception):
     """
 
 
-def is_below(row: Standing, history: TableHistory) -> bool:
+def is_below(row: CurrentRow, history: TableHistory) -> bool:
     """Whether a row of gold counts no more, as its table was emptied since."""
     void = history.shard_voids.get(shard_of(row.part) or "") if history.shards else history.void
     return void is not None and row.sequence < void
 
 
 def replace_keys(
-    folded: Folded, key_columns: list[int], standing: list[Standing], complete: bool = True
+    folded: Folded, key_columns: list[int], standing: list[CurrentRow], complete: bool = True
 ) -> Replacement:
     """Replace the touched keys whose last state is not what gold holds.
 
@@ -40,7 +40,7 @@ def replace_keys(
     EventsMissed, unless the fold had all events of the table (`complete`), where gold has another row than they tell,
     or that of another shard. What deletes the row of one shard leaves that of another.
     """
-    present: dict[Key, list[Standing]] = defaultdict(list)
+    present: dict[Key, list[CurrentRow]] = defaultdict(list)
     for row in standing:
         present[tuple(row.values[index] for index in key_columns)].append(row)
     deletes: list[Key] = []
@@ -72,7 +72,7 @@ def replace_keys(
     return Replacement(deletes, rows)
 
 
-def _base(winner: Winner, key: Key, present: dict[Key, list[Standing]]) -> Values:
+def _base(winner: Winner, key: Key, present: dict[Key, list[CurrentRow]]) -> Values:
     """Gold's row from which a partial one takes what it does not tell; RowMissing where gold has none."""
     rows = (row.values for row in present.get(key, []) if shard_of(row.part) == shard_of(winner.part))
     if (found := next(rows, None)) is None:
@@ -87,7 +87,7 @@ def replace_newer(folded: Folded) -> Replacement:
     return Replacement([key for _, key in winners], [(w.row, w) for w, _ in winners if w.row is not None])
 
 
-def replace_bag(folded: Folded, standing: list[Standing]) -> Replacement:
+def replace_bag(folded: Folded, standing: list[CurrentRow]) -> Replacement:
     """Bring the number of each touched row to its count; a debt leaves none."""
     present: dict[Values, int] = defaultdict(int)
     for row in standing:

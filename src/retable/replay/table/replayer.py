@@ -6,13 +6,13 @@ import pyarrow as pa
 
 from retable.errors import Compacted, Fenced, TableError
 from retable.fold.images import key_columns
-from retable.gold.iceberg.parted import wanted_fields
+from retable.gold.iceberg.partition_spec import wanted_fields
 from retable.gold.rows import arrow_type, to_keys, to_table
 from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
 from retable.gold.store import Catalog, GoldTable, RowStore
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.next_state import drop_tag, gold_columns, new_state
-from retable.replay.table.table_replay import Decision, Outcome, TableReplay, Voids, all_held, counted_of
+from retable.replay.table.table_replay import ReplayPlan, ReplayResult, TableReplay, Voids, all_held, counted_of
 from retable.schema_history.history import Hold
 
 _ATTEMPTS = 5
@@ -29,25 +29,25 @@ class TableReplayer:
         self._step = step
         self._deciding = Deciding(rows, window, step)
 
-    def replay(self, work: TableReplay, location: Callable[[], str]) -> Outcome:
+    def replay(self, work: TableReplay, location: Callable[[], str]) -> ReplayResult:
         """Decide, expand, write on a branch, publish; nothing is written where gold already says all this."""
         table = self._load(work, location)
-        work, decision = self._deciding.decide(work, table)
-        return self._committed(work, table, decision)
+        work, plan = self._deciding.decide(work, table)
+        return self._committed(work, table, plan)
 
-    def hold(self, work: TableReplay, hold: Hold, location: Callable[[], str]) -> Outcome:
+    def hold(self, work: TableReplay, hold: Hold, location: Callable[[], str]) -> ReplayResult:
         """Let a table stop as it is, without a look at its rows."""
         table, work = self._load(work, location), work.one_by_one()
-        return self._committed(work, table, Decision(work.history, hold, all_held(work.events)))
+        return self._committed(work, table, ReplayPlan(work.history, hold, all_held(work.events)))
 
-    def _committed(self, work: TableReplay, table: GoldTable, decision: Decision) -> Outcome:
-        state, wrote = self._commit(work, table, decision)
-        folded = decision.folded
-        return Outcome(
+    def _committed(self, work: TableReplay, table: GoldTable, plan: ReplayPlan) -> ReplayResult:
+        state, wrote = self._commit(work, table, plan)
+        folded = plan.folded
+        return ReplayResult(
             gold=work.gold,
             state=state,
             snapshot=table.snapshot_id,
-            history=decision.history,
+            history=plan.history,
             counted=counted_of(work),
             applied=work.applied,
             verdicts=folded.verdicts,
@@ -55,19 +55,19 @@ class TableReplayer:
             wrote=wrote,
         )
 
-    def _commit(self, work: TableReplay, table: GoldTable, decision: Decision) -> tuple[GoldState, bool]:
+    def _commit(self, work: TableReplay, table: GoldTable, plan: ReplayPlan) -> tuple[GoldState, bool]:
         """Write and publish; where only the files of gold are others by then, what was decided is written again."""
         for left in reversed(range(_ATTEMPTS)):
-            written = self._write(work, table, decision, is_first=left == _ATTEMPTS - 1)
+            written = self._write(work, table, plan, is_first=left == _ATTEMPTS - 1)
             columns, evolution = () if work.state is None else work.state.columns, None
-            if decision.change is not None:
-                evolution = decision.change.evolution
-                columns = gold_columns(table, decision.history, evolution, work)
-            state = new_state(work, decision, columns)
+            if plan.change is not None:
+                evolution = plan.change.evolution
+                columns = gold_columns(table, plan.history, evolution, work)
+            state = new_state(work, plan, columns)
             if not (written or state != work.state or (evolution is not None and evolution.changes)):
                 return state, False
             properties = {**to_properties(state), RUN_PROPERTY: f"{self._run_id}/{self._window}"}
-            tag = drop_tag(work, decision.history, table.is_empty)
+            tag = drop_tag(work, plan.history, table.is_empty)
             try:
                 table.publish(evolution, properties, self._window, self._step, tag)
                 break
@@ -93,9 +93,9 @@ class TableReplayer:
         return table
 
     # --- writing -------------------------------------------------------------------------------------------------
-    def _write(self, work: TableReplay, table: GoldTable, decision: Decision, is_first: bool) -> bool:
+    def _write(self, work: TableReplay, table: GoldTable, plan: ReplayPlan, is_first: bool) -> bool:
         """Expand, then write what goes and comes where no reader looks; False where no row changes."""
-        history, change = decision.history, decision.change
+        history, change = plan.history, plan.change
         if change is None:
             return False
         evolution, replacement, plain = change.evolution, change.replacement, change.plain
@@ -110,7 +110,7 @@ class TableReplayer:
             return False
         final = history.final.columns
         columns = [(name, column.type) for name, column in zip(evolution.physical, final, strict=True)]
-        on = key_columns(history, decision.keys) or list(range(len(columns)))
+        on = key_columns(history, plan.keys) or list(range(len(columns)))
         gone = to_keys(replacement.deletes, [columns[at] for at in on])
         rows = to_table(replacement.rows, columns, table.has_part())
         if plain is not None:

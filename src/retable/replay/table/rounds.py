@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from retable.model.sequence import Sequence
 from retable.replay.table.horizon import LeftOut
-from retable.replay.table.table_replay import Decision, TableReplay, all_held
+from retable.replay.table.table_replay import ReplayPlan, TableReplay, all_held
 from retable.schema_history.history import Hold
 from retable.schema_history.shards.joined import together
 from retable.schema_history.traced import ImplicitColumn
@@ -47,7 +47,7 @@ class Basis:
         return f"{hold}{left}{', all events' if self.complete else ''}"
 
 
-def in_rounds(work: TableReplay, first: Basis, decide: Callable[[Basis], Decision | Basis]) -> Decision:
+def in_rounds(work: TableReplay, first: Basis, decide: Callable[[Basis], ReplayPlan | Basis]) -> ReplayPlan:
     """Decide about a table, each round by what the one before it found.
 
     It ends, as each round takes a step and none is taken back: holds stand at statements and rows of the table, and
@@ -60,7 +60,7 @@ def in_rounds(work: TableReplay, first: Basis, decide: Callable[[Basis], Decisio
         if not found.is_nearer_than(passed[-2]):
             told = "; then ".join(map(str, passed[-_SHOWN:]))
             reason = f"what stops it is decided again and again, {len(passed) - 1} times so far: {told}"
-            return Decision(work.history, undecided(reason), all_held(work.events))
+            return ReplayPlan(work.history, undecided(reason), all_held(work.events))
     return found
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from retable.fold.fold import Folded, Reject
-from retable.fold.stages import FormerKey
+from retable.fold.key_changes import FormerKey
 from retable.formats.reading import Value, ValueRules
 from retable.gold.evolve import Evolution
 from retable.gold.state import Floor, GoldState
@@ -16,8 +16,8 @@ from retable.ledger.rows import TableRow
 from retable.model.partitioning import PartitionField
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.batch.bulk import Bulk, events_of_all
-from retable.replay.batch.plain import Plain
+from retable.replay.batch.row_batch import RowBatch, events_of_all
+from retable.replay.batch.vectorized import VectorizedRows
 from retable.replay.table.replace import Replacement
 from retable.schema_history.history import Epoch, Hold, NameSpan, TableHistory
 from retable.schema_history.shards.parts import SHARD_ID
@@ -69,7 +69,7 @@ class TableReplay:
     """By what the settings part its files."""
 
     events: list[RowEvent]
-    bulks: tuple[Bulk, ...] = ()
+    bulks: tuple[RowBatch, ...] = ()
     """The events of the window as columns, where each is newer than all that gold has."""
     older: Callable[[Late | Halves | None], list[RowEvent]]
     """Fetch events of the same table in other windows: the other halves of updates, those of late keys, or all; the
@@ -137,7 +137,7 @@ class TableReplay:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ReplayPlan:
     """What the events come to: the history up to the hold, and what that changes. No `change`: only the state."""
 
     history: TableHistory
@@ -155,11 +155,11 @@ class Change:
     replacement: Replacement
     defaults: Mapping[str, Value]
     voids: Voids = ()
-    plain: Plain | None = None
+    plain: VectorizedRows | None = None
 
 
 @dataclass(slots=True)
-class Counted:
+class WindowCounts:
     """How many rows of a window were replayed, and their lowest and highest sequence by partition."""
 
     rows: int = 0
@@ -173,31 +173,31 @@ class Counted:
         self.highest[name] = max(sequence, self.highest.get(name, sequence))
 
 
-def counted_of(work: TableReplay) -> dict[int, Counted]:
+def counted_of(work: TableReplay) -> dict[int, WindowCounts]:
     """What of a work counts, by window; one that had rows before, and has none, too."""
-    found: dict[int, Counted] = {}
+    found: dict[int, WindowCounts] = {}
     for event in work.events:
         if event.counted:
-            found.setdefault(event.ordinal, Counted()).add(event.part, event.sequence)
+            found.setdefault(event.ordinal, WindowCounts()).add(event.part, event.sequence)
     if work.bulks:
         found[work.events[0].ordinal].rows = sum(bulk.rows.num_rows for bulk in work.bulks)
     if (work.lifts_hold and not work.is_parted) or work.mode == "rebuild":
         return found
     for ordinal, window in work.windows.items():
         if window in work.before and work.before[window][1].get("rows"):
-            found.setdefault(ordinal, Counted())
+            found.setdefault(ordinal, WindowCounts())
     return found
 
 
 @dataclass(slots=True, kw_only=True)
-class Outcome:
+class ReplayResult:
     """What came of a table, by window. `wrote`: gold has a new commit; a reader of main now sees `snapshot`."""
 
     gold: str
     state: GoldState
     snapshot: int | None
     history: TableHistory
-    counted: Mapping[int, "Counted"] = field(default_factory=dict)
+    counted: Mapping[int, "WindowCounts"] = field(default_factory=dict)
     applied: Mapping[str, str] = field(default_factory=dict)
     verdicts: Counter[tuple[int, str]] = field(default_factory=Counter)
     rejects: list[Reject] = field(default_factory=list)
@@ -212,12 +212,12 @@ def all_held(events: list[RowEvent]) -> Folded:
     return folded
 
 
-def left_unread(work: TableReplay, state: GoldState) -> Outcome:
+def left_unread(work: TableReplay, state: GoldState) -> ReplayResult:
     """What comes of a table whose metadata cannot be read: all its rows wait, and nothing is committed to it."""
     work = work.one_by_one()
     history = replace(work.history, changes=())
     verdicts = all_held(work.events).verdicts
-    return Outcome(
+    return ReplayResult(
         gold=work.gold,
         state=state,
         snapshot=None,
@@ -228,10 +228,10 @@ def left_unread(work: TableReplay, state: GoldState) -> Outcome:
     )
 
 
-def given_up(row: TableRow) -> Outcome:
+def given_up(row: TableRow) -> ReplayResult:
     """What comes of a table that is no more, as its rows are another's: nothing tells of it but its record."""
     state = GoldState(source=row.source, identity=row.identity, table=row.name, state="dropped")
     history = TableHistory(
         identity=row.identity, spans=(NameSpan(row.name, None, None),), epochs=(Epoch(None, (), None, complete=False),)
     )
-    return Outcome(gold=row.gold, state=state, snapshot=None, history=history)
+    return ReplayResult(gold=row.gold, state=state, snapshot=None, history=history)

@@ -5,8 +5,8 @@ from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field
 
 from retable.model.sequence import Sequence
+from retable.schema_history.decisions import REMEDY_STATEMENT
 from retable.schema_history.history import Column, TableHistory
-from retable.schema_history.rulings import REMEDY_STATEMENT
 
 REMEDY = "it goes on by itself once its tables are alike there; one that stays as it is needs another `to`, or none"
 SHARDS_DIFFER = "SHARDS_DIFFER"

@@ -15,9 +15,9 @@ from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
+from retable.schema_history.decisions import Decision
 from retable.schema_history.history import Column, Epoch, Hold, NameSpan, Shard, TableHistory
 from retable.schema_history.policies import casts_of
-from retable.schema_history.rulings import Ruling
 from retable.schema_history.shards.columns import (
     OWN,
     SHARDS_DIFFER,
@@ -93,26 +93,26 @@ def of_shard(event: RowEvent, label: str) -> RowEvent:
     return event._replace(shard=label, part=join_part(label, event.part))
 
 
-def of_shards(rulings: tuple[Ruling, ...], histories: Iterable[TableHistory]) -> tuple[Ruling, ...]:
-    """Rulings on the whole as rulings on the shard that each is about.
+def of_shards(decisions: tuple[Decision, ...], histories: Iterable[TableHistory]) -> tuple[Decision, ...]:
+    """Rulings on the whole as decisions on the shard that each is about.
 
     One whose shard has another name by now is told to all that had the name: its place is in but one of them.
     """
-    if not any(is_sharded(ruling.identity) for ruling in rulings):
-        return rulings
+    if not any(is_sharded(decision.identity) for decision in decisions):
+        return decisions
     histories = list(histories)
     known = {label: identity for identity, label in _labels(histories).items()}
     former: dict[str | None, list[str]] = defaultdict(list)
     for history in histories:
         for span in history.spans:
             former[str(span.name)].append(history.identity)
-    found: list[Ruling] = []
-    for ruling in rulings:
-        label = shard_of(ruling.part) if is_sharded(ruling.identity) else None
+    found: list[Decision] = []
+    for decision in decisions:
+        label = shard_of(decision.part) if is_sharded(decision.identity) else None
         shards = [known[label]] if label in known else []
-        shards += former[label] if not shards or ruling.is_of_row else []
-        found += [replace(ruling, identity=shard, part=source_part(ruling.part)) for shard in shards]
-        found += [] if label in known else [ruling]
+        shards += former[label] if not shards or decision.is_of_row else []
+        found += [replace(decision, identity=shard, part=source_part(decision.part)) for shard in shards]
+        found += [] if label in known else [decision]
     return tuple(dict.fromkeys(found))
 
 

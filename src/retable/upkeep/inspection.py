@@ -23,7 +23,7 @@ _RUN_BRANCH = "retable_"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TablePlace:
     """A table that upkeep looks after; the tables of ops belong to no source. `damage`: its metadata cannot be read."""
 
     name: str
@@ -32,23 +32,23 @@ class Place:
     damage: DamagedFile | None = None
 
 
-def places(lake: Lake) -> list[Place]:
+def places(lake: Lake) -> list[TablePlace]:
     """Every table of the lake: gold first, as its upkeep pays most, then what it is made of, then the record."""
     unread: list[DamagedFile] = []
-    found = [Place(name, "gold", state.source) for name, state in gold_states(lake, unread.append).items()]
+    found = [TablePlace(name, "gold", state.source) for name, state in gold_states(lake, unread.append).items()]
     rows = rows_by_name(read_tables(lake)) if unread else {}
     for error in unread:
         name = str(error.facts["table"])
         if name not in rows:
             raise error
-        found.append(Place(name, "gold", rows[name].source, error))
+        found.append(TablePlace(name, "gold", rows[name].source, error))
     sources = sorted(lake.settings.sources)
-    found += [Place(f"{layer}.{source}", layer, source) for source in sources for layer in _OF_SOURCES]
-    found += [Place(name, "ops", None) for name in OPS]
+    found += [TablePlace(f"{layer}.{source}", layer, source) for source in sources for layer in _OF_SOURCES]
+    found += [TablePlace(name, "ops", None) for name in OPS]
     return [place for place in found if place.layer == "gold" or lake.find(place.name) is not None]
 
 
-def choose(known: Sequence[Place], asked: Iterable[str]) -> list[Place]:
+def choose(known: Sequence[TablePlace], asked: Iterable[str]) -> list[TablePlace]:
     """The tables that were asked for, by their names or by those of their sources; all where nothing was asked.
 
     NotFound names the nearest one.
@@ -62,7 +62,7 @@ def choose(known: Sequence[Place], asked: Iterable[str]) -> list[Place]:
     return [place for place in known if not chosen or chosen & {place.name, place.source or "ops"}]
 
 
-def facts_of(lake: Lake, place: Place, table: Table) -> TableFacts:
+def facts_of(lake: Lake, place: TablePlace, table: Table) -> TableFacts:
     """The facts of a table; a window of silver counts as one partition, because its files are named together."""
     metadata, current = table.metadata, table.current_snapshot()
     with explained(lake.settings.lake):

@@ -9,10 +9,10 @@ from retable.model.policies import Destructive, Policies
 from retable.model.sequence import Sequence
 
 BEHIND = "what came behind the horizon up to "
-"""How the statement of a ruling begins that leaves out late rows which nothing decides; the window of them ends it."""
+"""How the statement of a decision begins that leaves out late rows which nothing decides; their window ends it."""
 
-RulingKind = Literal["skip", "replace", "approve"]
-Place = tuple[Sequence, str | None]
+DecisionKind = Literal["skip", "replace", "approve"]
+DecisionPlace = tuple[Sequence, str | None]
 
 REMEDY_STATEMENT = (
     "say what it means for this table: retable hold release TABLE --as 'ALTER ...' --reason ...; or --skip, if it "
@@ -52,7 +52,7 @@ def is_row(stands: str | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class Decision:
     """What a person decided about a statement, or a row, of one table.
 
     `skip`: it counts for nothing; `statement` is what stands there, a statement or the beginning of a row. `replace`:
@@ -63,7 +63,7 @@ class Ruling:
     identity: str
     position: Sequence
     part: str | None
-    kind: RulingKind
+    kind: DecisionKind
     statement: str | None = None
 
     @property
@@ -71,26 +71,26 @@ class Ruling:
         return is_row(self.statement)
 
 
-class Rulings:
-    """The rulings of one source; of several about one place the last one counts."""
+class Decisions:
+    """The decisions of one source; of several about one place the last one counts."""
 
-    def __init__(self, rulings: Iterable[Ruling] = ()) -> None:
-        self._of: dict[str, dict[Place, Ruling]] = defaultdict(dict)
-        for ruling in rulings:
-            self._of[ruling.identity][ruling.position, ruling.part] = ruling
+    def __init__(self, decisions: Iterable[Decision] = ()) -> None:
+        self._of: dict[str, dict[DecisionPlace, Decision]] = defaultdict(dict)
+        for decision in decisions:
+            self._of[decision.identity][decision.position, decision.part] = decision
         self._places = {place for places in self._of.values() for place in places}
 
     def concerns(self, position: Sequence, part: str | None) -> bool:
         """Whether something was decided about this place, of whatever table."""
         return (position, part) in self._places
 
-    def of(self, identity: str, position: Sequence, part: str | None) -> Ruling | None:
+    def of(self, identity: str, position: Sequence, part: str | None) -> Decision | None:
         return self._of[identity].get((position, part)) if identity in self._of else None
 
     def skipped(self, identity: str) -> frozenset[tuple[Sequence, str | None, str | None]]:
         """The places that count for nothing, each with what stands there: a statement, or the beginning of a row."""
         found = self._of.get(identity, {})
-        return frozenset((*place, ruling.statement) for place, ruling in found.items() if ruling.kind == "skip")
+        return frozenset((*place, decision.statement) for place, decision in found.items() if decision.kind == "skip")
 
 
 def asks_first(policies: Policies, what: Destructive) -> str | None:
@@ -100,9 +100,9 @@ def asks_first(policies: Policies, what: Destructive) -> str | None:
     return f"{_ASKED[what]}, which the settings let happen only when somebody approves"
 
 
-def approved(policies: Policies, ruling: Ruling | None) -> Policies:
+def approved(policies: Policies, decision: Decision | None) -> Policies:
     """The policies for a statement, which nothing asks about where somebody approved it, or told what counts."""
-    if ruling is None or ruling.kind == "skip":
+    if decision is None or decision.kind == "skip":
         return policies
     columns = "follow" if policies.columns == "frozen" else policies.columns
     renames = "follow" if policies.rename_table == "hold" else policies.rename_table

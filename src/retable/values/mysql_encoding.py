@@ -6,6 +6,7 @@ from retable.values.encodings import (
     Bits,
     ClockTime,
     Day,
+    Encoding,
     Enum,
     Exact,
     Instant,
@@ -16,7 +17,6 @@ from retable.values.encodings import (
     Untyped,
     WallClock,
     Whole,
-    WireForm,
     Year,
 )
 
@@ -67,7 +67,7 @@ def unsigned_bits(declared: str) -> int | None:
     return _BITS.get(base) if base == "serial" or _UNSIGNED.search(declared) else None
 
 
-_OF_ONE_FORM: dict[str, WireForm] = {
+_OF_ONE_FORM: dict[str, Encoding] = {
     "year": Year(),
     "double": Real(64),
     "real": Real(64),
@@ -78,7 +78,7 @@ _OF_ONE_FORM: dict[str, WireForm] = {
 }
 
 
-def mysql_form(declared: str) -> WireForm:
+def mysql_encoding(declared: str) -> Encoding:
     """Tell how values of a declared type stand: labels by themselves, bytes as Latin-1 characters.
 
     Where precision, scale, length or labels are left out, what depends on them is taken as it comes.

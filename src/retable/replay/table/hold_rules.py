@@ -7,12 +7,12 @@ from retable.fold.fold import REMEDY_REBUILD, Folded
 from retable.fold.images import ordering_clash
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.batch.bulk import Bulk
+from retable.replay.batch.row_batch import RowBatch
 from retable.replay.table.next_state import fresh_voids, is_late
 from retable.replay.table.table_replay import TableReplay
+from retable.schema_history.decisions import REMEDY_ROW
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.policies import hold_at
-from retable.schema_history.rulings import REMEDY_ROW
 from retable.schema_history.shards.parts import SHARED_KEY, shard_of, source_part
 
 REMEDY_PARTITION = "correct `partition` in the settings, then: retable hold release TABLE --retry --reason ..."
@@ -41,7 +41,7 @@ def standing_hold(work: TableReplay) -> Hold | None:
     return None
 
 
-def is_newer(work: TableReplay, bulk: Bulk, window: str, empty: bool) -> bool:
+def is_newer(work: TableReplay, bulk: RowBatch, window: str, empty: bool) -> bool:
     """Whether all rows of a bulk are of the last epoch, and newer than all that gold has or will void."""
     history, state, first, part = work.history, work.state, bulk.ends[0].sequence, bulk.ends[0].part
     own = history.of(bulk.shard)

@@ -21,7 +21,7 @@ _OPS = pa.array(["INSERT", "UPDATE", "DELETE", "READ"])
 
 
 @dataclass(frozen=True, slots=True)
-class Bulk:
+class RowBatch:
     """Whole rows of one table, all in one order, with one set of wire types and one key; `ends` are first and last.
 
     Where several tables go into one, `shard` is the label of the one that they are of.
@@ -40,13 +40,13 @@ class Bulk:
         """Events as those of the bulk's table."""
         return events if self.shard is None else [of_shard(event, self.shard) for event in events]
 
-    def of(self, shard: str | None) -> "Bulk":
+    def of(self, shard: str | None) -> "RowBatch":
         """The same rows as those of one of several tables."""
         bulk = replace(self, shard=shard)
         return replace(bulk, ends=bulk.labelled(self.ends))
 
 
-def events_of_all(bulks: Iterable[Bulk], ordinals: Mapping[str, int]) -> list[RowEvent]:
+def events_of_all(bulks: Iterable[RowBatch], ordinals: Mapping[str, int]) -> list[RowEvent]:
     """The rows of several bulks as events, in their order."""
     return [event for bulk in bulks for event in bulk.events(ordinals)]
 
@@ -101,7 +101,7 @@ def _foremost(columns: pa.Table, order: Literal["ascending", "descending"]) -> i
 
 def read_events(
     rows: pa.Table, ordinals: Mapping[str, int], sketched: bool
-) -> tuple[dict[TableName, list[RowEvent]], dict[TableName, Bulk]]:
+) -> tuple[dict[TableName, list[RowEvent]], dict[TableName, RowBatch]]:
     """The rows of a window as events, and of each bulk, which all are if they are only `sketched`, its ends."""
     events, bulks = {}, {}
     for table, mine in by_table(rows):
@@ -124,11 +124,11 @@ def _is_plain(rows: pa.Table) -> bool:
     )
 
 
-def _bulk(rows: pa.Table, ordinals: Mapping[str, int]) -> Bulk:
+def _bulk(rows: pa.Table, ordinals: Mapping[str, int]) -> RowBatch:
     sequences = sequences_of(rows)
     ends = [_foremost(sequences, order) for order in ("ascending", "descending")]
     events = to_events(rows.take(pa.array(list(dict.fromkeys(ends)))), ordinals)
-    return Bulk(rows, events[0].types or {}, events)
+    return RowBatch(rows, events[0].types or {}, events)
 
 
 def _all_equal(lists: pa.ChunkedArray) -> bool:

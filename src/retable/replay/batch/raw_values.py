@@ -1,7 +1,7 @@
-"""Lexemes of one column to an Arrow column: as the reader of values reads each of them, only many at a time.
+"""Raw values of one column to an Arrow column: as the reader of values reads each of them, only many at a time.
 
-A short cut takes lexemes of the usual shape of a form. Where one has another shape, all of the column go through the
-reader of values: what a lexeme means is told there, and only there.
+A short cut takes raw values of the usual shape of a form. Where one has another shape, all of the column go through the
+reader of values: what a raw value means is told there, and only there.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from retable.formats.reading import ValueRules, read_value_of, value_form
+from retable.formats.reading import ValueRules, read_value_of, value_encoding
 from retable.gold.rows import arrow_type, to_column
 from retable.model.schema import GoldType
 from retable.values.encodings import (
@@ -39,27 +39,27 @@ _ZONED_FROM, _ZONED_UNTIL = 0, 2_145_916_800_000_000
 
 
 class _Unusual(Exception):
-    """A lexeme has not the shape that a short cut takes."""
+    """A raw value has not the shape that a short cut takes."""
 
 
 def column_reader(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> _Reader:
     """Compile the reader of a column of texts; it raises what the reader of values raises of the first it refuses."""
-    form = value_form(source_format, wire_type, gold, rules, declared)
+    form = value_encoding(source_format, wire_type, gold, rules, declared)
     read = read_value_of(form, wire_type or declared, gold, rules)
     short = _short_cut(form, gold, rules)
 
     def one_by_one(texts: pa.Array) -> pa.Array:
-        lexemes = texts.to_pylist()
-        values = {lexeme: read(lexeme) for lexeme in dict.fromkeys(lexemes)}
-        return to_column([values[lexeme] for lexeme in lexemes], gold)
+        raw_values = texts.to_pylist()
+        values = {raw_value: read(raw_value) for raw_value in dict.fromkeys(raw_values)}
+        return to_column([values[raw_value] for raw_value in raw_values], gold)
 
-    def many(lexemes: pa.Array) -> pa.Array:
+    def many(raw_values: pa.Array) -> pa.Array:
         try:
-            return short(lexemes)
+            return short(raw_values)
         except (_Unusual, pa.ArrowInvalid):
-            return one_by_one(lexemes)
+            return one_by_one(raw_values)
 
     return one_by_one if short is None else many
 
@@ -67,8 +67,8 @@ def column_reader(
 def number_type(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> pa.DataType | None:
-    """What holds all numbers of a column's form; None where a lexeme is more than its number."""
-    match value_form(source_format, wire_type, gold, rules, declared), gold.kind:
+    """What holds all numbers of a column's form; None where a raw value is more than its number."""
+    match value_encoding(source_format, wire_type, gold, rules, declared), gold.kind:
         case (Whole(truths=False), "int" | "long") | (EpochMicros() | EpochMillis(), _):
             return pa.int64()
         case Exact() | Numeral(), "decimal":

@@ -12,14 +12,14 @@ from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.inputs.imports import NO_IMPORTS, Imports
 from retable.replay.inputs.known import Lowest
 from retable.replay.references.suspects import Suspect
-from retable.schema_history.rulings import Ruling
+from retable.schema_history.decisions import Decision
 
 NO_FILES = "empty"
 """The content of a window for which silver has no file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class RecordedState:
     """The past of one source.
 
     `ordinals` numbers the recorded windows by name: they are named by their start, so their names sort as they do.
@@ -28,7 +28,7 @@ class Past:
     of those, by partition, and `lowest` the first. `tables` are the known tables by identity. `silver` digests the
     content of a window in silver, or of all of them for None: another digest means another content, and a window
     that has none is empty; from windows before `kept_from` retention may have dropped rows. `left_out` are the
-    tables of the source that some window was decoded without, though the settings take them now. `rulings` are what
+    tables of the source that some window was decoded without, though the settings take them now. `decisions` are what
     people decided about its statements and rows, `imports` what dumps of its schema told, `baselines` the full
     copies whose pieces are windows, too; `suspects` are rows that the source cannot have any more.
     """
@@ -44,7 +44,7 @@ class Past:
     lowest: Lowest = field(default_factory=dict)
     kept_from: str = ""
     left_out: frozenset[str] = frozenset()
-    rulings: tuple[Ruling, ...] = ()
+    decisions: tuple[Decision, ...] = ()
     imports: Imports = NO_IMPORTS
     baselines: Baselines = NO_BASELINES
     suspects: tuple[Suspect, ...] = ()

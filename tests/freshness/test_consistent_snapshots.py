@@ -12,7 +12,7 @@ from feeding import DAY, EACH, Feed, at, name
 from freshness.test_catalog import ITEMS, LATER, ORDERS, gold, hold_at
 from lakes import SettingsWriter
 from retable.freshness.catalog import ask, reached_at, record
-from retable.freshness.cuts import first_whole
+from retable.freshness.consistent_snapshots import first_whole
 from retable.gold.read import find_gold, read_as_of, read_cut
 from retable.gold.state import GoldState, from_properties, to_properties
 from retable.ledger.lake.catalog import Lake, open_lake

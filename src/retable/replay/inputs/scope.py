@@ -11,14 +11,14 @@ from retable.ledger.rows import TableRow
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.batch.bulk import Bulk, read_events
+from retable.replay.batch.row_batch import RowBatch, read_events
 from retable.replay.inputs.claims import Claims
 from retable.replay.inputs.known import known_tables
-from retable.replay.inputs.past import Past
-from retable.replay.inputs.places import Found, Places
 from retable.replay.inputs.plan import Tables, gold_names
+from retable.replay.inputs.recorded_state import RecordedState
 from retable.replay.inputs.rules import Rules
 from retable.replay.inputs.silver import ROW_COLUMNS, SKETCH_COLUMNS, by_name, system_of, taken, to_event, to_statement
+from retable.replay.inputs.table_locator import LocatedTable, TableLocator
 from retable.replay.table.rounds import Widenings
 from retable.schema_history.history import TableHistory
 from retable.schema_history.shards.joined import is_sharded, may_go_on
@@ -32,7 +32,7 @@ Owned = dict[str, list[RowEvent]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class ReplayScope:
     """The tables that a run concerns: what was made of them, their rows and bulks, their gold; by identity.
 
     `statements` are those of the `visible` windows, with the window of each; `implicit` the columns that only images
@@ -45,16 +45,22 @@ class Seen:
     tables: Tables
     owned: Owned
     implicit: list[ImplicitColumn]
-    found: dict[str, Found]
+    found: dict[str, LocatedTable]
     endless: Mapping[str, str] = field(default_factory=dict)
-    bulks: dict[str, list[Bulk]] = field(default_factory=dict)
+    bulks: dict[str, list[RowBatch]] = field(default_factory=dict)
 
 
-class Survey:
+class ScopeReader:
     """Sees what one run concerns, as messages, statements and settings say; it writes nothing."""
 
     def __init__(
-        self, rows: RowStore, places: Places, past: Past, settings: Settings, source: SourceSettings, system: str | None
+        self,
+        rows: RowStore,
+        places: TableLocator,
+        past: RecordedState,
+        settings: Settings,
+        source: SourceSettings,
+        system: str | None,
     ) -> None:
         self._rows = rows
         self._places = places
@@ -64,10 +70,10 @@ class Survey:
         self._system = system
         self._holders: dict[str, str | None] = {}
         self.claims = Claims(past, places)
-        self.rules = Rules(settings, source, system or DEFAULT, past.rulings, past.imports, past.baselines)
+        self.rules = Rules(settings, source, system or DEFAULT, past.decisions, past.imports, past.baselines)
 
     # --- entrances -----------------------------------------------------------------------------------------------
-    def window(self, name: str, sketched: bool = False) -> Seen:
+    def window(self, name: str, sketched: bool = False) -> ReplayScope:
         """See all tables of a window; `sketched`: of the rows only where they stand, which tells what is done.
 
         Each round has fewer bulks than the one before it, or sees more of the windows that there are.
@@ -89,7 +95,7 @@ class Survey:
             if visible == seen.visible:
                 return replace(seen, bulks=_by_identity(seen.tables, bulks))
 
-    def table(self, row: TableRow, told: tuple[ImplicitColumn, ...]) -> Seen:
+    def table(self, row: TableRow, told: tuple[ImplicitColumn, ...]) -> ReplayScope:
         """See all that was replayed of one table; `told` are the columns of which only images told before."""
         replayed, names = self._past.replayed, self.tables().names_of(row.identity)
         visible = self._past.visible(max(replayed))
@@ -164,7 +170,7 @@ class Survey:
         told: tuple[ImplicitColumn, ...] | None,
         own: Set[str],
         counted: Set[str] = frozenset(),
-    ) -> Seen:
+    ) -> ReplayScope:
         """Trace until every column that rows bring is known: `told`, else remembered by gold, or seen just now.
 
         What gold remembers by other settings, or below a hold that may end by itself, is looked for anew, in all its
@@ -172,7 +178,7 @@ class Survey:
         `counted` are the tables that had rows before, and may have none now.
         """
         implicit, stored, widenings = list(told or ()), told is None, Widenings()
-        found: dict[str, Found] = {}
+        found: dict[str, LocatedTable] = {}
         older: Owned = {}
         known = self._known()
         while True:
@@ -203,7 +209,7 @@ class Survey:
             holds = {identity: None if identity in anew else state.hold for identity, state in states.items()}
             strange = widenings.fresh(tables.strange(rows, holds), implicit)
             if not strange and not more:
-                return Seen(
+                return ReplayScope(
                     statements=statements,
                     visible=visible,
                     tables=tables,
@@ -215,8 +221,8 @@ class Survey:
             implicit += more + [column for column in strange if column not in more]
 
 
-def _by_identity(tables: Tables, bulks: Mapping[TableName, Bulk]) -> dict[str, list[Bulk]]:
-    found: dict[str, list[Bulk]] = defaultdict(list)
+def _by_identity(tables: Tables, bulks: Mapping[TableName, RowBatch]) -> dict[str, list[RowBatch]]:
+    found: dict[str, list[RowBatch]] = defaultdict(list)
     for name, bulk in bulks.items():
         identity, ends = next(iter(tables.split({name: bulk.ends}).items()))
         found[identity].append(bulk.of(ends[0].shard))

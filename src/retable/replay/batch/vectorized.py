@@ -17,9 +17,9 @@ from retable.errors import RetableError
 from retable.fold.images import TableReader
 from retable.gold.rows import arrow_type, sequence_type
 from retable.gold.state import SEQUENCE_COLUMN
-from retable.replay.batch.bulk import in_order, sequences_of
 from retable.replay.batch.image_columns import read_columns
-from retable.replay.batch.lexemes import column_reader, number_type
+from retable.replay.batch.raw_values import column_reader, number_type
+from retable.replay.batch.row_batch import in_order, sequences_of
 from retable.schema_history.shards.parts import SHARD_ID, join_part
 
 _ARRIVAL = ("topic", "partition", "offset", "row_index")
@@ -29,7 +29,7 @@ _Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
+class VectorizedRows:
     """What plain rows come to: the `keys` that they speak of, the `rows` that live, the verdicts, and the `rest`."""
 
     keys: pa.Table
@@ -38,13 +38,13 @@ class Plain:
     rest: pa.Table
 
 
-def fold_plain(
+def fold_vectorized(
     silver: pa.Table,
     reader: TableReader,
     wire: Mapping[str, tuple[str, str | None]],
     with_part: bool,
     shard: str | None = None,
-) -> Plain:
+) -> VectorizedRows:
     """Reduce rows of silver, all whole and of the last epoch, to the last state of every key.
 
     `wire` gives, by identity, what the images call a column, and its type there. The columns of the result are in the
@@ -69,13 +69,13 @@ def fold_plain(
             constant = pa.scalar(shard if column.id == SHARD_ID else None, arrow_type(column.type))
             columns.append(pa.repeat(constant, silver.num_rows))
             continue
-        lexemes = found[name]
+        raw_values = found[name]
         if at not in reader.key_columns:
             # Nobody reads what else stands in a row that goes.
-            lexemes = pc.if_else(pa.array(deletes), pa.scalar(None, pa.string()), lexemes)
+            raw_values = pc.if_else(pa.array(deletes), pa.scalar(None, pa.string()), raw_values)
         declared, kind = column.source_type, column.type
         read = column_reader(reader.source_format, wire[column.id][1], kind, reader.rules, declared)
-        array, refused = _read(lexemes, read)
+        array, refused = _read(raw_values, read)
         columns.append(array)
         unplain |= refused
         if at in reader.key_columns:
@@ -88,12 +88,12 @@ def fold_plain(
     rows = pa.Table.from_arrays(columns, names=names_of).take(pa.array(living))
     rows = rows.append_column(SEQUENCE_COLUMN, _sequences(silver, with_part, shard).take(pa.array(living)))
     spoken = pa.Table.from_arrays(keys, names=[str(at) for at in reader.key_columns]).take(pa.array(last))
-    return Plain(spoken, rows, verdicts, silver.filter(pa.array(rest)))
+    return VectorizedRows(spoken, rows, verdicts, silver.filter(pa.array(rest)))
 
 
-def join_plains(plains: Sequence[Plain]) -> Plain:
+def join_vectorized(plains: Sequence[VectorizedRows]) -> VectorizedRows:
     """One of several, whose keys are not the same ones."""
-    return Plain(
+    return VectorizedRows(
         pa.concat_tables(plain.keys for plain in plains),
         pa.concat_tables(plain.rows for plain in plains),
         sum((plain.verdicts for plain in plains), Counter()),
@@ -115,19 +115,19 @@ def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _read(lexemes: pa.Array, read: Callable[[pa.Array], pa.Array]) -> tuple[pa.Array, _Flags]:
+def _read(raw_values: pa.Array, read: Callable[[pa.Array], pa.Array]) -> tuple[pa.Array, _Flags]:
     """A column, null where a value is refused, and which these are."""
     try:
-        return read(lexemes), np.zeros(len(lexemes), bool)
+        return read(raw_values), np.zeros(len(raw_values), bool)
     except RetableError:
-        refusing = [lexeme for lexeme in lexemes.unique().to_pylist() if _refuses(read, lexeme)]
-    refused = pc.is_in(lexemes, pa.array(refusing, pa.string()))
-    return read(pc.if_else(refused, pa.scalar(None, pa.string()), lexemes)), np.asarray(refused)
+        refusing = [raw_value for raw_value in raw_values.unique().to_pylist() if _refuses(read, raw_value)]
+    refused = pc.is_in(raw_values, pa.array(refusing, pa.string()))
+    return read(pc.if_else(refused, pa.scalar(None, pa.string()), raw_values)), np.asarray(refused)
 
 
-def _refuses(read: Callable[[pa.Array], pa.Array], lexeme: str | None) -> bool:
+def _refuses(read: Callable[[pa.Array], pa.Array], raw_value: str | None) -> bool:
     try:
-        read(pa.array([lexeme], pa.string()))
+        read(pa.array([raw_value], pa.string()))
     except RetableError:
         return True
     return False

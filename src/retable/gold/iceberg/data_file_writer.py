@@ -13,16 +13,18 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import WriteTask
 from pyiceberg.table.metadata import TableMetadata
 
-from retable.gold.iceberg.parted import Parted, Values
+from retable.gold.iceberg.partition_spec import PartitionRows, PartitionValues
 from retable.ledger.lake.checksums import write_file
 
 _BYTES = 512 << 20
 
 
-def write_parts(io: FileIO, metadata: TableMetadata, parts: Iterable[Parted]) -> list[tuple[Values, DataFile]]:
+def write_parts(
+    io: FileIO, metadata: TableMetadata, parts: Iterable[PartitionRows]
+) -> list[tuple[PartitionValues, DataFile]]:
     """Write the rows of each part, with all columns of the table, as files of bounded size, each told by its part."""
     schema = metadata.schema()
-    pieces: list[tuple[Values, pa.Table]] = []
+    pieces: list[tuple[PartitionValues, pa.Table]] = []
     for part in parts:
         rows = part.rows.select([field.name for field in schema.fields])
         size = max(1, rows.num_rows * _BYTES // max(rows.nbytes, 1))

@@ -16,7 +16,7 @@ REMEDY = "move or rebuild the table that has the name, then: retable rebuild TAB
 
 
 @dataclass(slots=True)
-class Found:
+class LocatedTable:
     """A table's gold as it stands: its name and what it says of itself; no state where there is none yet.
 
     `hold` is what only ops.tables knows: the metadata was damaged or lost, and what came since may lack.
@@ -27,7 +27,7 @@ class Found:
     hold: Hold | None = None
 
 
-class Places:
+class TableLocator:
     """The gold tables of one source. `recorded` is what ops.tables says; what a table itself says decides.
 
     `is_fed` says whether the settings still take a recorded table.
@@ -44,14 +44,14 @@ class Places:
     ) -> None:
         self.recorded = recorded
         self.horizon = -1
-        self._near: dict[str, list[Found]] = {}
+        self._near: dict[str, list[LocatedTable]] = {}
         self._catalog = catalog
         self._is_fed = is_fed
         self._source = source
         self._rows = rows_by_name(recorded.values())
         self._step = step
 
-    def find(self, identity: str, desired: str, former: Iterable[str] = (), *, lives: bool = True) -> Found:
+    def find(self, identity: str, desired: str, former: Iterable[str] = (), *, lives: bool = True) -> LocatedTable:
         """Find a table's gold under its recorded name, the one it should have, or, after a crash, anywhere near.
 
         `former` are the names that it may have had before. A run that died before its record leaves tables that no
@@ -67,16 +67,16 @@ class Places:
                 return replace(found)
         lost = lost_state(row, is_fed=self._is_fed(row)) if lives and row is not None else None
         if row is None or lost is None:
-            return Found(desired)
-        return Found(desired if self._catalog.described(desired) is None else row.gold, lost, lost.hold)
+            return LocatedTable(desired)
+        return LocatedTable(desired if self._catalog.described(desired) is None else row.gold, lost, lost.hold)
 
-    def _all(self, namespace: str) -> list[Found]:
+    def _all(self, namespace: str) -> list[LocatedTable]:
         """The tables of a namespace, as they were when they were first asked for."""
         if namespace not in self._near:
             self._near[namespace] = [self._found(name) for name in self._catalog.names(namespace)]
         return self._near[namespace]
 
-    def _found(self, name: str) -> Found:
+    def _found(self, name: str) -> LocatedTable:
         """A table as it stands; without a state where it is not there, or not of this source."""
         row = self._rows.get(name)
         try:
@@ -85,14 +85,14 @@ class Places:
             if row is None:
                 raise
             unread = unread_state(row, error)
-            return Found(name, unread, unread.hold)
+            return LocatedTable(name, unread, unread.hold)
         state = None if table is None else table.state
         if state is None or state.source != self._source:
-            return Found(name)
+            return LocatedTable(name)
         self.horizon = max(self.horizon, state.horizon)
-        return Found(name, state, recorded_hold(row))
+        return LocatedTable(name, state, recorded_hold(row))
 
-    def rename(self, wanted: Mapping[str, str], found: Mapping[str, Found]) -> dict[str, Hold]:
+    def rename(self, wanted: Mapping[str, str], found: Mapping[str, LocatedTable]) -> dict[str, Hold]:
         """Give tables their names; a circle of names is broken by a name in between.
 
         A name that a table keeps which has no reason to move cannot be given: the hold of that table comes back.

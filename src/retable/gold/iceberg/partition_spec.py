@@ -20,15 +20,15 @@ _UNITS = {"year": "year", "month": "month", "day": "day", "hour": "hour"}
 _UNSUPPORTED = frozenset({"timestamp", "timestamptz", "time", "float", "double", "binary", "uuid"})
 
 
-Values = tuple[str | None, ...]
+PartitionValues = tuple[str | None, ...]
 """The values of a partition as texts, None for null, in the order of the table's partition spec."""
 
 
 @dataclass(frozen=True, slots=True)
-class Parted:
+class PartitionRows:
     """Rows of one partition."""
 
-    values: Values
+    values: PartitionValues
     rows: pa.Table
 
 
@@ -62,11 +62,11 @@ def wanted_fields(
     return [(evolution.physical[at], field) for at, field in found]
 
 
-def part(rows: pa.Table, metadata: TableMetadata) -> Iterator[Parted]:
+def part(rows: pa.Table, metadata: TableMetadata) -> Iterator[PartitionRows]:
     """Divide rows, with all columns of a table, by its partition spec; TableError where it says what none here can."""
     spec, schema = metadata.spec(), metadata.schema()
     if not spec.fields or not rows.num_rows:
-        yield Parted((), rows)
+        yield PartitionRows((), rows)
         return
     texts: list[list[str | None]] = []
     code = np.zeros(rows.num_rows, np.int64)
@@ -85,7 +85,7 @@ def part(rows: pa.Table, metadata: TableMetadata) -> Iterator[Parted]:
     firsts = np.flatnonzero(np.diff(code[order], prepend=-1))
     sorted_rows = rows.take(pa.array(order))
     for start, end in zip(firsts, [*firsts[1:], len(order)], strict=True):
-        yield Parted(_values(int(code[order[start]]), texts), sorted_rows.slice(int(start), int(end - start)))
+        yield PartitionRows(_values(int(code[order[start]]), texts), sorted_rows.slice(int(start), int(end - start)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _text(value: object, is_date: bool) -> str | None:
             return str(value)
 
 
-def _values(code: int, texts: list[list[str | None]]) -> Values:
+def _values(code: int, texts: list[list[str | None]]) -> PartitionValues:
     found = []
     for each in reversed(texts):
         code, at = divmod(code, len(each))

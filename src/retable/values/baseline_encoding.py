@@ -1,7 +1,7 @@
 """How values stand in rows of a baseline: as `retable rows` writes them, whatever format the source's messages have."""
 
 from retable.model.schema import GoldType, parse_gold_type
-from retable.values.encodings import Base64, Day, Exact, Real, Text, Truth, Untyped, WallClock, Whole, WireForm, Zoned
+from retable.values.encodings import Base64, Day, Encoding, Exact, Real, Text, Truth, Untyped, WallClock, Whole, Zoned
 
 _PREFIX = "baseline:"
 
@@ -20,7 +20,7 @@ def baseline_type(wire_type: str) -> GoldType | None:
     return parse_gold_type(wire_type.removeprefix(_PREFIX))
 
 
-def baseline_form(wire_type: str) -> WireForm:
+def baseline_encoding(wire_type: str) -> Encoding:
     """How values of a baseline's wire type stand."""
     kind = baseline_type(wire_type)
     match kind and kind.kind:

@@ -21,7 +21,7 @@ class FormerKey(NamedTuple):
     columns: tuple[Column, ...]
 
 
-class Stage(NamedTuple):
+class KeyChange(NamedTuple):
     """Rows up to `end`, read under the key of their time."""
 
     end: Sequence
@@ -45,14 +45,14 @@ class _NotKeyed(Exception):
         self.reason = reason
 
 
-def stages_of(former: Iterable[FormerKey], reader: TableReader) -> list[Stage]:
+def key_changes_of(former: Iterable[FormerKey], reader: TableReader) -> list[KeyChange]:
     """The readers of former keys: their rows are those of the final schema, and behind them the keys that went."""
     former = list(former)
     final = reader.history.final.columns
     here = {column.id for column in final}
     gone = {column.id: column for key in former for column in key.columns if column.id not in here}
     columns = (*final, *gone.values())
-    return [Stage(key.end, _reader(reader, key.columns, columns)) for key in former]
+    return [KeyChange(key.end, _reader(reader, key.columns, columns)) for key in former]
 
 
 def _reader(like: TableReader, key: tuple[Column, ...], columns: tuple[Column, ...]) -> TableReader:
@@ -67,7 +67,7 @@ def _reader(like: TableReader, key: tuple[Column, ...], columns: tuple[Column, .
     )
 
 
-def fold_stages(events: Iterable[RowEvent], former: Seq[Stage], reader: TableReader, bounds: Bounds) -> Folded:
+def fold_key_changes(events: Iterable[RowEvent], former: Seq[KeyChange], reader: TableReader, bounds: Bounds) -> Folded:
     """Reduce events to the last state of every key of the final schema.
 
     Where the key changes, the rows that live get the new one; rows that have none, or one in common, hold the table
@@ -82,7 +82,7 @@ def fold_stages(events: Iterable[RowEvent], former: Seq[Stage], reader: TableRea
     return join_folds((_fold_alone(mine, former, reader, bounds) for mine in shards.values()), found, reader)
 
 
-def _fold_alone(events: Iterable[RowEvent], former: Seq[Stage], reader: TableReader, bounds: Bounds) -> Folded:
+def _fold_alone(events: Iterable[RowEvent], former: Seq[KeyChange], reader: TableReader, bounds: Bounds) -> Folded:
     if not former:
         return _fold(events, reader, bounds, Folded())
     ordered = sorted(events, key=lambda event: event.sequence)
