@@ -27,7 +27,7 @@ MOMENT = 1_767_268_800_123_456
 
 
 @pytest.mark.parametrize(
-    ("declared", "kind", "raw value", "shown"),
+    ("declared", "kind", "raw_value", "shown"),
     [
         ("NUMBER(9)", "decimal(9,0)", "1234", "1234"),
         ("NUMBER(18)", "decimal(18,0)", "123456789012345678", "123456789012345678"),
@@ -52,7 +52,7 @@ def test_a_declared_type_tells_how_a_value_stands(declared: str, kind: str, raw_
     assert str(read(declared, kind, raw_value)) == shown
 
 
-@pytest.mark.parametrize(("mode", "raw value"), [("string", "12.50"), ("double", "12.5")])
+@pytest.mark.parametrize(("mode", "raw_value"), [("string", "12.50"), ("double", "12.5")])
 def test_whole_numbers_stand_alike_in_every_mode_and_others_as_the_mode_says(mode: str, raw_value: str) -> None:
     assert str(read("NUMBER(9)", "decimal(9,0)", "1234", mode)) == "1234"
     assert str(read("NUMBER(10,2)", "decimal(10,2)", raw_value, mode)) == "12.50"

@@ -35,7 +35,7 @@ def date_time(**parts: int) -> dict[str, int | None]:
 
 
 @pytest.mark.parametrize(
-    ("number", "value", "raw value", "wire"),
+    ("number", "value", "raw_value", "wire"),
     [
         (8, ("Integer", {"precision": 8, "value": "18446744073709551615"}), "18446744073709551615", "Integer"),
         (246, ("Decimal", {"value": "-0.120", "precision": 3, "scale": 3}), "-0.120", "Decimal"),
@@ -83,7 +83,7 @@ def test_each_branch_of_the_union_has_its_lexeme_and_its_wire_type(
 
 
 @pytest.mark.parametrize(
-    ("number", "value", "raw value", "wire"),
+    ("number", "value", "raw_value", "wire"),
     [
         (16, ("TextObject", {"type": "BOOL", "value": "t"}), "true", "TextObject#truth"),
         (16, ("TextObject", {"type": "bool", "value": "f"}), "false", "TextObject#truth"),
@@ -97,7 +97,7 @@ def test_numbers_of_types_are_those_of_mysql_alone(number: int, value: Value, ra
 
 
 @pytest.mark.parametrize(
-    ("zone", "raw value"),
+    ("zone", "raw_value"),
     [
         ("+08:00", "2026-03-01T12:34:56.000001+08:00"),
         ("-0330", "2026-03-01T12:34:56.000001-0330"),

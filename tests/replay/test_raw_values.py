@@ -62,7 +62,7 @@ def stored(column: pa.Array) -> list[object]:
     return (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
 
 
-@pytest.mark.parametrize(("source_format", "wire", "kind", "raw values"), CASES, ids=lambda value: str(value)[:24])
+@pytest.mark.parametrize(("source_format", "wire", "kind", "raw_values"), CASES, ids=lambda value: str(value)[:24])
 @given(data=st.data(), zone=st.sampled_from(ZONES), zero_date=st.sampled_from(["hold", "null"]))
 def test_a_column_is_read_as_its_values_are(
     source_format: str,
