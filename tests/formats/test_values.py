@@ -15,9 +15,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from retable.errors import BadValue, InvalidSetting, ZeroDate
-from retable.formats.reading import Value, ValueRules, default_reader, read_image, value_reader
+from retable.formats.reading import Value, ValueRules, default_reader, read_image, read_value_of, value_reader
 from retable.formats.registry import find_format
 from retable.model.schema import GoldType, parse_gold_type
+from retable.values.encodings import LabelArray
 
 FILES = {
     "canal_json": "values_canal.jsonl",
@@ -261,6 +262,16 @@ def test_labels_come_back_by_number_and_by_mask(labels: list[str], data: st.Data
     chosen = [label for label in labels if data.draw(st.booleans())]
     mask = sum(1 << bit for bit, label in enumerate(labels) if label in chosen)
     assert read(f"set({quoted})#bits", "string", str(mask)) == ",".join(chosen)
+
+
+@given(st.lists(st.from_regex(r"[^,\x00-\x1f]{1,9}", fullmatch=True), min_size=1, max_size=5, unique=True), st.data())
+def test_labels_come_back_out_of_an_array(labels: list[str], data: st.DataObject) -> None:
+    read = read_value_of(LabelArray(tuple(labels)), "set", GoldType("string"), ValueRules())
+    chosen = [label for label in labels if data.draw(st.booleans())]
+    assert read(json.dumps(chosen)) == ",".join(chosen)
+    for wrong in (json.dumps([*chosen, "\0"]), json.dumps(",".join(chosen)), "[1]"):
+        with pytest.raises(BadValue):
+            read(wrong)
 
 
 @pytest.mark.parametrize(

@@ -238,6 +238,13 @@ class LabelSet:
 
 
 @dataclass(frozen=True, slots=True)
+class LabelArray:
+    """Some of the labels, as an array of JSON."""
+
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class TurnedUuid:
     """A uuid whose writer moves zero bytes from its end to its front: one that may have been turned is none."""
 
@@ -286,6 +293,7 @@ Encoding = (
     | Unread
     | Enum
     | LabelSet
+    | LabelArray
     | TurnedUuid
     | Untyped
 )

@@ -17,6 +17,7 @@ from retable.values.encodings import (
     Enum,
     Exact,
     Instant,
+    LabelArray,
     LabelSet,
     Latin1Text,
     Octets,
@@ -35,7 +36,19 @@ from retable.values.numbers import number_converter
 from retable.values.times import ValueRules, time_converter
 
 TextForm = (
-    Text | EmptyIsNull | Latin1Text | Truth | Enum | LabelSet | TurnedUuid | Octets | Base64 | Shape | Unread | Untyped
+    Text
+    | EmptyIsNull
+    | Latin1Text
+    | Truth
+    | Enum
+    | LabelSet
+    | LabelArray
+    | TurnedUuid
+    | Octets
+    | Base64
+    | Shape
+    | Unread
+    | Untyped
 )
 
 _HAS_SRID = 0x20000000
@@ -57,14 +70,8 @@ def text_converter(form: TextForm, gold: GoldType, rules: ValueRules) -> Convert
             return lambda text: convert(text) if text else None
         case Latin1Text():
             return _then(_latin1_as_utf8, text_converter(Text(), gold, rules))
-        case Enum():
-            if form.by_number and gold.kind in ("int", "long"):
-                return number_converter(Whole(), gold)
-            return _then(_label_reader(form), text_converter(Text(), gold, rules))
-        case LabelSet():
-            if form.by_mask and gold.kind in ("int", "long"):
-                return number_converter(Whole(), gold)
-            return _then(_labels_reader(form), text_converter(Text(), gold, rules))
+        case Enum() | LabelSet() | LabelArray():
+            return _label_converter(form, gold, rules)
         case TurnedUuid():
             return _then(_unturned, text_converter(Text(), gold, rules))
         case Truth():
@@ -77,6 +84,37 @@ def text_converter(form: TextForm, gold: GoldType, rules: ValueRules) -> Convert
             return _shape(form, gold)
         case Unread(reason):
             return _unread(reason)
+
+
+def _label_converter(form: Enum | LabelSet | LabelArray, gold: GoldType, rules: ValueRules) -> Convert:
+    convert, is_number = text_converter(Text(), gold, rules), gold.kind in ("int", "long")
+    match form:
+        case Enum():
+            return (
+                number_converter(Whole(), gold) if form.by_number and is_number else _then(_label_reader(form), convert)
+            )
+        case LabelSet():
+            return (
+                number_converter(Whole(), gold) if form.by_mask and is_number else _then(_labels_reader(form), convert)
+            )
+        case LabelArray(labels):
+            return _then(_labels_of_array(labels), convert)
+
+
+_ARRAY = msgspec.json.Decoder(list[str])
+
+
+def _labels_of_array(labels: tuple[str, ...]) -> Callable[[str], str]:
+    """Show an array of labels as MySQL shows a SET: with commas between."""
+
+    def read(text: str) -> str:
+        try:
+            found = _ARRAY.decode(text)
+        except msgspec.DecodeError as error:
+            raise ValueError("not an array of labels") from error
+        return ",".join(_known(label, labels) for label in found)
+
+    return read
 
 
 def _truth_converter(gold: GoldType) -> Convert:
