@@ -18,7 +18,7 @@ from retable.errors import BadValue, InvalidSetting, ZeroDate
 from retable.formats.reading import Value, ValueRules, default_reader, read_image, read_value_of, value_reader
 from retable.formats.registry import find_format
 from retable.model.schema import GoldType, parse_gold_type
-from retable.values.encodings import LabelArray
+from retable.values.encodings import Instant, LabelArray
 
 FILES = {
     "canal_json": "values_canal.jsonl",
@@ -262,6 +262,13 @@ def test_labels_come_back_by_number_and_by_mask(labels: list[str], data: st.Data
     chosen = [label for label in labels if data.draw(st.booleans())]
     mask = sum(1 << bit for bit, label in enumerate(labels) if label in chosen)
     assert read(f"set({quoted})#bits", "string", str(mask)) == ",".join(chosen)
+
+
+@pytest.mark.parametrize(("zone", "hour"), [(None, 4), ("UTC", 12)])
+def test_an_instant_may_tell_the_zone_in_which_it_is_written(zone: str | None, hour: int) -> None:
+    rules = ValueRules(timestamp_zone="Asia/Shanghai")
+    read = read_value_of(Instant(zone), "timestamp", GoldType("timestamptz"), rules)
+    assert read("2026-03-01 12:34:56") == int(datetime(2026, 3, 1, hour, 34, 56, tzinfo=UTC).timestamp()) * 10**6
 
 
 @given(st.lists(st.from_regex(r"[^,\x00-\x1f]{1,9}", fullmatch=True), min_size=1, max_size=5, unique=True), st.data())

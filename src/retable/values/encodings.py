@@ -135,7 +135,9 @@ class WallClock:
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """A point in time, written as the wall clock of the zone `timestamp_zone`."""
+    """A point in time, written as the wall clock of a zone; None: of `timestamp_zone`."""
+
+    zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

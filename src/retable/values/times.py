@@ -67,8 +67,8 @@ def time_converter(form: TimeForm, gold: GoldType, rules: ValueRules) -> Convert
             return _zero_dates(_day(gold, rules), gold, rules)
         case WallClock():
             return _zero_dates(_wall_clock(gold, rules), gold, rules)
-        case Instant():
-            return _zero_dates(_instant(gold, rules), gold, rules)
+        case Instant(zone):
+            return _zero_dates(_instant(gold, rules, zone or rules.timestamp_zone), gold, rules)
         case ClockTime():
             return read_span if gold.kind == "string" else refuse("a time of day")
         case EpochMillis():
@@ -108,8 +108,8 @@ def _wall_clock(gold: GoldType, rules: ValueRules) -> Convert:
             return refuse("a date and time")
 
 
-def _instant(gold: GoldType, rules: ValueRules) -> Convert:
-    read, show = read_instant(ZoneInfo(rules.timestamp_zone)), wall_clock_of(ZoneInfo(rules.time_zone))
+def _instant(gold: GoldType, rules: ValueRules, zone: str) -> Convert:
+    read, show = read_instant(ZoneInfo(zone)), wall_clock_of(ZoneInfo(rules.time_zone))
     match gold.kind:
         case "timestamptz":
             return read

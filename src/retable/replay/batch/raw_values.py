@@ -93,8 +93,8 @@ def _short_cut(form: object, gold: GoldType, rules: ValueRules) -> Any:
             return _wall_clock
         case WallClock(), "timestamptz":
             return _instant(rules.time_zone)
-        case Instant(), "timestamptz":
-            return _instant(rules.timestamp_zone)
+        case Instant(zone), "timestamptz":
+            return _instant(zone or rules.timestamp_zone)
         case EpochMicros() | EpochMillis(), "timestamptz" | "timestamp":
             factor, show = (1 if isinstance(form, EpochMicros) else 1000), _shown(gold, rules.time_zone)
             return lambda texts: show(pc.multiply_checked(_shaped(texts, _WHOLE).cast(pa.int64()), factor))
