@@ -3,7 +3,7 @@
 import difflib
 
 from retable.errors import Blocked, InvalidSetting, Malformed, TooLarge
-from retable.formats import lindorm_debezium, shareplex_json
+from retable.formats import lindorm_debezium, maxwell, shareplex_json
 from retable.formats.canal import json as canal_json
 from retable.formats.context import DecodeContext
 from retable.formats.datahub import blob as datahub_blob
@@ -25,6 +25,7 @@ _ALL = (
     debezium_json.FORMAT,
     shareplex_json.FORMAT,
     dts_avro.FORMAT,
+    maxwell.FORMAT,
 )
 FORMATS = {known.name: known for known in _ALL}
 OPTION_READERS = {
