@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 from retable.cli.output import say
+from retable.formats.options import nearest
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import scan
 from retable.model.event import TableName
-from retable.settings.types import nearest
 
 
 def warn_of_patterns(lake: Lake, source: str | None = None, seen: Iterable[TableName] = ()) -> None:

@@ -1,10 +1,27 @@
 """What the settings of a source say to its format alone."""
 
+import difflib
+from collections.abc import Iterable
 from typing import Annotated, ClassVar, Self
+from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, BaseModel, Field
 
 from retable.printable import printable
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Name the nearest of the known names, in words to append; nothing where none is near."""
+    near = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def _zone(value: str) -> str:
+    if value not in available_timezones():
+        raise ValueError(
+            f"{value!r} is no time zone; write one as Asia/Shanghai{nearest(value, available_timezones())}"
+        )
+    return value
 
 
 def _printable(value: str) -> str:
@@ -15,6 +32,10 @@ def _printable(value: str) -> str:
 
 NonEmptyStr = Annotated[str, Field(min_length=1), AfterValidator(_printable)]
 """Text of a setting: some, and all of it can be seen."""
+
+
+Zone = Annotated[str, AfterValidator(_zone)]
+"""The name of a time zone."""
 
 
 class FormatOptions(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):

@@ -1,7 +1,5 @@
 """The formats, one line each, and the one door from a raw message to change events."""
 
-import difflib
-
 from retable.errors import Blocked, InvalidSetting, Malformed, TooLarge
 from retable.formats import lindorm_debezium, maxwell, shareplex_json
 from retable.formats.canal import json as canal_json
@@ -12,6 +10,7 @@ from retable.formats.debezium import json as debezium_json
 from retable.formats.dts import avro as dts_avro
 from retable.formats.format import Format
 from retable.formats.image_text import key_text, read_image
+from retable.formats.options import nearest
 from retable.formats.streamx import json as streamx_json
 from retable.model.event import BLOCKING_PROBLEMS, ChangeEvent
 from retable.model.message import RawMessage
@@ -39,9 +38,8 @@ OPTION_READERS = {
 def find_format(name: str) -> Format:
     """Give the format of this name; InvalidSetting names the nearest one."""
     if name not in FORMATS:
-        near = difflib.get_close_matches(name, FORMATS, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(FORMATS)}"
-        raise InvalidSetting(f"no format is called {name!r}; {hint}", format=name)
+        hint = nearest(name, FORMATS) or f"; there are {', '.join(FORMATS)}"
+        raise InvalidSetting(f"no format is called {name!r}{hint}", format=name)
     return FORMATS[name]
 
 

@@ -11,8 +11,9 @@ from urllib.parse import SplitResult, parse_qsl, quote, urlencode
 
 from pydantic import PlainValidator, ValidationInfo
 
+from retable.formats.options import nearest
 from retable.settings.storage import check_path, check_server, shown, split, web_address
-from retable.settings.types import from_folder, nearest
+from retable.settings.types import from_folder
 
 BUSY_SECONDS = 30
 """How long either reader of a SQLite catalog waits for the other one's lock."""

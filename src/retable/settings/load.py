@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from retable.errors import EnvironmentFault, InvalidSetting, NotFound, UnknownSetting
+from retable.formats.options import nearest
 from retable.formats.registry import FORMATS
 from retable.model.event import TableName
 from retable.printable import without_passwords
@@ -31,7 +32,7 @@ from retable.settings.lake import LakeSettings
 from retable.settings.sources import KINDS, KafkaAccess, Retention, Source, SourceSettings
 from retable.settings.storage import S3Settings, check_host
 from retable.settings.tables import TableRules
-from retable.settings.types import ChangeRules, nearest
+from retable.settings.types import ChangeRules
 
 CATALOG = "lake"
 """The catalog's name in Spark and in pyiceberg: it is part of every row of the catalog's own tables."""

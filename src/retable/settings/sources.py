@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, ModelWrapValidatorHandler, PrivateAttr, V
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from retable.errors import InvalidSetting
-from retable.formats.options import NO_OPTIONS, FormatOptions, NonEmptyStr
+from retable.formats.options import NO_OPTIONS, FormatOptions, NonEmptyStr, Zone
 from retable.formats.registry import OPTION_READERS, find_format
 from retable.model.budget import QuarantineBudget
 from retable.model.event import TableName
@@ -30,7 +30,6 @@ from retable.settings.types import (
     Span,
     Start,
     VariableName,
-    Zone,
 )
 
 

@@ -1,15 +1,12 @@
 """What the text of a setting means, where TOML has no type for it; an error says how to write one."""
 
-import difflib
 import os
 import re
 import sys
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
-from zoneinfo import available_timezones
 
 import re2
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ValidationInfo
@@ -75,14 +72,6 @@ def _not_of_python(value: str) -> str:
     module = re.split(r"[.:]", value)[0]
     if module in sys.stdlib_module_names:
         raise ValueError(f"{value!r} is of Python's own module {module}, which has neither notifiers nor doors")
-    return value
-
-
-def _zone(value: str) -> str:
-    if value not in available_timezones():
-        raise ValueError(
-            f"{value!r} is no time zone; write one as Asia/Shanghai{nearest(value, available_timezones())}"
-        )
     return value
 
 
@@ -202,12 +191,6 @@ def _budget(value: object) -> object:
     return parsed
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Name the nearest of the known names, in words to append; nothing where none is near."""
-    near = difflib.get_close_matches(name, known, 1)
-    return f"; did you mean {near[0]!r}?" if near else ""
-
-
 GoldNamespace = Annotated[str, AfterValidator(_gold_namespace)]
 
 
@@ -222,7 +205,6 @@ Named = Annotated[TableName, BeforeValidator(_named)]
 
 
 Name = Annotated[str, AfterValidator(_source_name)]
-Zone = Annotated[str, AfterValidator(_zone)]
 HourPattern = Annotated[str, AfterValidator(_hour_pattern)]
 Interval = Annotated[timedelta, BeforeValidator(_interval)]
 Span = Annotated[timedelta, BeforeValidator(_span)]

@@ -8,13 +8,13 @@ from typing import Literal
 from pyiceberg.table import FileScanTask, Table
 
 from retable.errors import DamagedFile, NotFound
+from retable.formats.options import nearest
 from retable.gold.damage import rows_by_name
 from retable.gold.read import gold_states
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
 from retable.ledger.lake.tables import OPS
 from retable.ledger.read import read_tables
-from retable.settings.types import nearest
 from retable.upkeep.policy import FileFacts, Partition, SnapshotFacts, TableFacts
 
 Layer = Literal["gold", "bronze", "silver", "quarantine", "ops"]

@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from retable.cli.clock import now
 from retable.cli.output import say
 from retable.errors import EnvironmentFault, InvalidSetting
+from retable.formats.options import nearest
 from retable.onboard.first_look import FirstLook, look_at, look_into
 from retable.onboard.first_settings import list_tables, settings_of_folder, settings_of_topics
 from retable.settings.sources import KafkaAccess
-from retable.settings.types import nearest
 
 _LONG_AGO = timedelta(days=2)
 

@@ -15,10 +15,10 @@ from confluent_kafka import (
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # it says so in prose only
 
 from retable.errors import NotFound
+from retable.formats.options import nearest
 from retable.land.kafka.client import REQUEST_SECONDS, Brokers
 from retable.ledger.windows.positions import Address, FoundLog, FoundPartition, Stamped
 from retable.settings.sources import KafkaSource
-from retable.settings.types import nearest
 
 _EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]  # it has no types
 _LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # it has no types

@@ -17,12 +17,12 @@ import sqlalchemy as sa
 
 from retable.ddl.registry import gold_type
 from retable.errors import InvalidSetting, NotFound
+from retable.formats.options import nearest
 from retable.model.event import TableName
 from retable.model.schema import ColumnSpec, GoldType
 from retable.onboard.baseline.copies import Copy
 from retable.onboard.schema.databases import connected, read_address, read_database
 from retable.onboard.schema.tables import Schema
-from retable.settings.types import nearest
 
 _ROWS = 5_000
 """Rows that are asked for at once."""
