@@ -1,7 +1,7 @@
 """The formats, one line each, and the one door from a raw message to change events."""
 
 from retable.errors import Blocked, InvalidSetting, Malformed, TooLarge
-from retable.formats import lindorm_debezium, maxwell, shareplex_json
+from retable.formats import lindorm_debezium, maxwell, ogg, shareplex_json
 from retable.formats.canal import json as canal_json
 from retable.formats.context import DecodeContext
 from retable.formats.datahub import blob as datahub_blob
@@ -25,6 +25,7 @@ _ALL = (
     shareplex_json.FORMAT,
     dts_avro.FORMAT,
     maxwell.FORMAT,
+    ogg.FORMAT,
 )
 FORMATS = {known.name: known for known in _ALL}
 OPTION_READERS = {
