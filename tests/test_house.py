@@ -84,3 +84,29 @@ def _positional_records(path: Path) -> Iterator[str]:
         made = next((ast.unparse(each) for each in node.decorator_list if "dataclass" in ast.unparse(each)), None)
         if made is not None and len(fields) >= 8 and "kw_only=True" not in made:
             yield f"{path.name}: {node.name}"
+
+
+def test_a_type_has_a_name_of_its_own() -> None:
+    """The simulator owes nothing to the engine, and speaks its own words; plug-ins speak Airflow's."""
+    rooms = defaultdict(set)
+    for path in MODULES:
+        place = path.relative_to(SOURCE).parts if path.is_relative_to(SOURCE) else ("plugins",)
+        if place[0] not in ("simulate", "plugins"):
+            for name in _types(path):
+                rooms[name].add(place[0])
+    assert {name: found for name, found in rooms.items() if len(found) > 1} == {}
+
+
+def _types(path: Path) -> Iterator[str]:
+    """The public classes and type aliases of a module."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        match node:
+            case ast.ClassDef(name=name):
+                names = [name]
+            case ast.Assign(targets=targets):
+                names = [target.id for target in targets if isinstance(target, ast.Name)]
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names = [name]
+            case _:
+                names = []
+        yield from (name for name in names if name[0].isupper() and not name.isupper() and "_" not in name)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from airflow.sdk import Variable
 
-from retable.settings.address import Address, to_address
+from retable.settings.address import SettingsAddress, to_address
 
 if TYPE_CHECKING:
     from retable.ledger.lake.catalog import Lake
@@ -28,7 +28,7 @@ def reference_of(settings: Reference | None) -> Reference:
     return str(named) if _is_remote(named) else Path(named).absolute()
 
 
-def address_of(reference: Reference | None) -> Address:
+def address_of(reference: Reference | None) -> SettingsAddress:
     """Give the address at which any process finds these settings; a variable's text becomes its own address."""
     found = reference_of(reference)
     if str(found).startswith(_VARIABLE):
@@ -62,14 +62,14 @@ def lake_of(reference: Reference | None) -> Iterator["Lake"]:
 
 
 @lru_cache(maxsize=8)
-def _load(address: Address, state: tuple[tuple[str, int, int], ...]) -> "Settings":
+def _load(address: SettingsAddress, state: tuple[tuple[str, int, int], ...]) -> "Settings":
     """Load settings once for each state of their files: a DAG file asks for them again and again."""
     from retable.settings.load import load_settings
 
     return load_settings(address)
 
 
-def _state(address: Address) -> tuple[tuple[str, int, int], ...]:
+def _state(address: SettingsAddress) -> tuple[tuple[str, int, int], ...]:
     """What tells a changed file: name, time, size. One that is not there has none, and loading says so."""
     if not isinstance(address, Path):
         return ()

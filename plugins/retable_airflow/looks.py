@@ -11,7 +11,7 @@ from retable.errors import NotFound
 from retable_airflow.lakes import lake_of
 
 if TYPE_CHECKING:
-    from retable.freshness.watermark import Line
+    from retable.freshness.watermark import SourceLine
 
 KEPT_SECONDS = 10.0
 """How long a look at a source stands for all who ask: a sixth of what a sensor waits between two looks."""
@@ -23,10 +23,10 @@ class Looks:
     def __init__(self, kept: float = KEPT_SECONDS) -> None:
         self._kept = kept
         self._sources: dict[tuple[str, str], str] = {}
-        self._seen: dict[tuple[str, str], tuple[float, Line]] = {}
+        self._seen: dict[tuple[str, str], tuple[float, SourceLine]] = {}
         self._locks: defaultdict[tuple[str, str], Lock] = defaultdict(Lock)
 
-    def lines(self, settings: str, names: Sequence[str]) -> "list[Line] | None":
+    def lines(self, settings: str, names: Sequence[str]) -> "list[SourceLine] | None":
         """How far the sources of these names are; None where a table is not there yet. NotFound for a source."""
         sources = set()
         for name in sorted(names, key=_is_table):
@@ -46,7 +46,7 @@ class Looks:
         with lake_of(settings) as lake:
             return self._sources.setdefault((settings, name), source_of(lake, name).name)
 
-    def _line(self, settings: str, source: str) -> "Line":
+    def _line(self, settings: str, source: str) -> "SourceLine":
         from retable.freshness.catalog import read_line
 
         with self._locks[settings, source]:

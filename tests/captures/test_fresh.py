@@ -8,7 +8,7 @@ from formats.debezium_messages import DEBEZIUM, capture
 from retable.decode.evidence import evidence_rows
 from retable.decode.outcome import decode_batches
 from retable.decode.tally import Alike, Count, Tally, join_tallies
-from retable.freshness.watermark import Line
+from retable.freshness.watermark import SourceLine
 from retable.land.bronze import to_batches
 from retable.ledger.rows import EvidenceRow
 from retable.model.window import Window
@@ -34,11 +34,11 @@ def test_every_topic_of_a_table_proves_itself_and_no_other_is_waited_for(stream:
     others = {row.topic for row in evidence(stream, topic_a_table=False)} - {row.topic for row in told}
     assert f"__debezium-heartbeat.{told[0].topic.split('.')[0]}" in others
     assert all(topic.count(".") < 2 for topic in others)
-    line = Line().extended(WINDOW, told, ordered=False)
+    line = SourceLine().extended(WINDOW, told, ordered=False)
     assert line.watermarks["row"] == min(row.row for row in told if row.row is not None)
     assert not line.silent("row", line.watermarks["row"], ordered=False)
 
 
 def test_with_the_topics_of_heartbeats_no_source_of_debezium_would_ever_be_fresh() -> None:
-    line = Line().extended(WINDOW, evidence("debezium_mariadb", topic_a_table=False), ordered=False)
+    line = SourceLine().extended(WINDOW, evidence("debezium_mariadb", topic_a_table=False), ordered=False)
     assert "row" not in line.watermarks

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import Result
 
 from retable.cli.look import gold as look
-from retable.cli.progress import Progress
+from retable.cli.progress import WindowProgress
 from retable.errors import BadValue, ConflictError, Fenced, NotFound, RetableError, Unbalanced
 from retable.settings.load import Settings
 
@@ -186,10 +186,10 @@ def test_a_command_that_needs_no_jvm_does_not_load_pyspark() -> None:
     ("window", "stage", "at"), [("20260301T0000Z", "replay", "in replay of 20260301T0000Z"), ("all", "", "in all")]
 )
 def test_what_ends_a_command_notes_where_it_was(window: str, stage: str, at: str) -> None:
-    def fail(progress: Progress) -> Never:
+    def fail(progress: WindowProgress) -> Never:
         progress.begin(1, window, stage)
         raise ConflictError("busy")
 
-    with pytest.raises(ConflictError) as caught, Progress(1) as progress:
+    with pytest.raises(ConflictError) as caught, WindowProgress(1) as progress:
         fail(progress)
     assert caught.value.__notes__ == [at]

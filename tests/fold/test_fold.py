@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retable.errors import BadValue, ZeroDate
-from retable.fold.fold import ABSENT, Bounds, Folded, Read, fold_bag, fold_keys
+from retable.fold.fold import ABSENT, Bounds, Folded, RowAction, fold_bag, fold_keys
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 
@@ -20,7 +20,7 @@ def event(position: int, op: str, before: str | None, after: str | None, ordinal
     return RowEvent(op, before, after, None, ("k",), sequence, part, ordinal, "t", 0, position, 0, None, None, True)
 
 
-def read(change: RowEvent) -> Read:
+def read(change: RowEvent) -> RowAction:
     """Images here are `key=value`; the whole image stands for the row."""
 
     def key(image: str | None) -> tuple[object, ...] | None:
@@ -32,12 +32,12 @@ def read(change: RowEvent) -> Read:
         raise ZeroDate("no date")
     old, new = key(change.before), key(change.after)
     row = None if change.after is None else (change.after,)
-    return Read(old if old != new else None, new, row)
+    return RowAction(old if old != new else None, new, row)
 
 
-def read_bag(change: RowEvent) -> Read:
+def read_bag(change: RowEvent) -> RowAction:
     before = None if change.before is None else (change.before,)
-    return Read(before, None, None if change.after is None else (change.after,))
+    return RowAction(before, None, None if change.after is None else (change.after,))
 
 
 @st.composite
@@ -163,9 +163,9 @@ def in_halves(events: list[RowEvent]) -> list[RowEvent]:
     ]
 
 
-def read_half(change: RowEvent) -> Read:
+def read_half(change: RowEvent) -> RowAction:
     if change.half == "before" and change.before is not None:
-        return Read((change.before.split("=")[0],), None, None)
+        return RowAction((change.before.split("=")[0],), None, None)
     return read(change)
 
 

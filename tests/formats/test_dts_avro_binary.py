@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from formats.dts import BORN, DTS, NEWER, OLDER, dts, raw, record, written
 from retable.errors import Malformed, MessageError
 from retable.formats.dts.binary import Torn, compile_schema
-from retable.formats.dts.record import SCHEMA, Record, read_record
+from retable.formats.dts.record import SCHEMA, DtsRecord, read_record
 from retable.formats.registry import decode_message
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -94,9 +94,9 @@ def orders(schema: Any) -> Iterator[list[str]]:
 ORDERS = {frozenset(names): names for names in orders(json.loads(SCHEMA))}
 
 
-def flat_record(fields: dict[str, Any]) -> Record:
+def flat_record(fields: dict[str, Any]) -> DtsRecord:
     ordered = {name: fields[name] if name == "tags" else flat(fields[name]) for name in record()}
-    return Record(*ordered.values(), born_timestamp=fields.get(BORN, 0))
+    return DtsRecord(*ordered.values(), born_timestamp=fields.get(BORN, 0))
 
 
 @given(records)

@@ -12,8 +12,8 @@ from lakes import SettingsWriter
 from published import publish
 from retable.errors import NotFound
 from retable.freshness.catalog import ask, record
-from retable.freshness.progress import Progress, read_progress, read_promises
-from retable.freshness.watermark import Line, Stamps, to_rows
+from retable.freshness.progress import SourceProgress, read_progress, read_promises
+from retable.freshness.watermark import SourceLine, Stamps, to_rows
 from retable.gold.state import from_properties, hold_json, to_properties
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_watermarks
@@ -128,7 +128,7 @@ def test_topics_without_a_row_are_waited_for_by_nobody_where_each_table_has_its_
 ) -> None:
     """Older versions recorded them; a promise may have them, too."""
     feed = fed(open_lake(write_settings(SOURCE.format(format="debezium_json"))))
-    append_rows(feed.lake, to_rows("dump", Line(name(5), 0, {"shop.t/1": Stamps()}, {}), at("06:30")))
+    append_rows(feed.lake, to_rows("dump", SourceLine(name(5), 0, {"shop.t/1": Stamps()}, {}), at("06:30")))
     for hour in (6, 7):
         feed.proves(hour, 2)
         feed.proves(hour, 0, row=f"0{hour}:50")
@@ -364,7 +364,7 @@ def test_a_window_that_was_decoded_anew_to_the_same_content_needs_no_replay(feed
 
 
 # --- promises ----------------------------------------------------------------------------------------------------
-def progress(feed: Feed) -> Progress:
+def progress(feed: Feed) -> SourceProgress:
     source = feed.lake.settings.source("dump")
     return read_progress(feed.lake, source, read_promises(feed.lake, "dump", LATER))
 

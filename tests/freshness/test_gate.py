@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from feeding import DAY, at
 from retable.freshness.gate import Blocker, Cause, SourceFacts, Stuck, judge, spell, standing_of
-from retable.freshness.watermark import Line, Stamps
+from retable.freshness.watermark import SourceLine, Stamps
 from retable.model.evidence import GRADES, Grade
 
 ORDERS = "gold_shop.orders"
@@ -21,7 +21,7 @@ HELD = Cause("HELD", "it is held at 0.7.0 (ZERO_DATE): a zero date", "set zero_d
 def facts(row: str | None = "05:50", tables: dict[str, Sequence[Blocker]] | None = None, **more: object) -> SourceFacts:
     """One partition that spoke at `row`, in windows that are all replayed."""
     marks = {} if row is None else {"row": at(row), "drained": at(row)}
-    line = Line(W5, 0, {"shop.t/0": Stamps(row=row and at(row))}, marks)
+    line = SourceLine(W5, 0, {"shop.t/0": Stamps(row=row and at(row))}, marks)
     return replace(
         SourceFacts(source="erp", line=line, ordered=False, recorded=at("06:00"), blockers=tables or {ORDERS: ()}),
         **more,
@@ -142,7 +142,7 @@ def test_of_several_sources_the_one_that_lags_most_is_told() -> None:
 
 
 def test_the_best_grade_that_proves_as_much_is_shown() -> None:
-    line = Line(W5, 0, {}, {"heartbeat": at("05:50"), "row": at("05:50"), "drained": at("06:00")})
+    line = SourceLine(W5, 0, {}, {"heartbeat": at("05:50"), "row": at("05:50"), "drained": at("06:00")})
     found = replace(facts(), line=line)
     assert standing_of(found, None, "row").grade == "heartbeat"
     assert standing_of(found, None, "drained").grade == "drained"
@@ -169,7 +169,7 @@ blockers = st.builds(Blocker, st.just(HELD), watermarks, st.none() | times)
 def test_a_blocker_never_raises_a_watermark(
     line: dict[Grade, datetime], some: list[Blocker], more: Blocker, lowest: Grade
 ) -> None:
-    found = replace(facts(), line=Line(W5, 0, {}, line))
+    found = replace(facts(), line=SourceLine(W5, 0, {}, line))
     free, blocked, worse = (
         standing_of(replace(found, blockers={ORDERS: each}), ORDERS, lowest).watermark
         for each in ([], some, [*some, more])
@@ -181,7 +181,7 @@ def test_a_blocker_never_raises_a_watermark(
 def test_what_is_fresh_through_a_time_is_fresh_through_every_earlier_one(
     line: dict[Grade, datetime], some: list[Blocker], one: datetime, other: datetime, lowest: Grade
 ) -> None:
-    found = replace(facts(), line=Line(W5, 0, {}, line), blockers={ORDERS: some})
+    found = replace(facts(), line=SourceLine(W5, 0, {}, line), blockers={ORDERS: some})
     if judge([found], max(one, other), lowest).is_fresh:
         assert judge([found], min(one, other), lowest).is_fresh
 
@@ -190,7 +190,7 @@ def test_what_is_fresh_through_a_time_is_fresh_through_every_earlier_one(
 def test_every_late_verdict_has_one_cause_with_a_next_step(
     line: dict[Grade, datetime], some: list[Blocker], through: datetime, lowest: Grade
 ) -> None:
-    found = replace(facts(), line=Line(W5, 0, {}, line), blockers={ORDERS: some})
+    found = replace(facts(), line=SourceLine(W5, 0, {}, line), blockers={ORDERS: some})
     verdict = judge([found], through, lowest)
     reached = verdict.standing.watermark
     assert verdict.is_fresh == (reached is not None and reached >= through)

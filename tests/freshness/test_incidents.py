@@ -11,7 +11,7 @@ from feeding import read_incidents
 from lakes import SettingsWriter
 from retable.freshness.gate import Cause, FreshnessStanding, Verdict
 from retable.freshness.incidents import PATIENCE, claim_key, due_to_tell, judge_incidents
-from retable.freshness.sla import Late
+from retable.freshness.sla import LateTable
 from retable.ledger.incidents import Incident, change_incidents
 from retable.ledger.lake.catalog import open_lake
 
@@ -19,15 +19,15 @@ NOW = datetime(2026, 3, 1, 6, 20, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 
 
-def late(table: str = "gold_shop.orders", key: str = "UNREAD:kafka-1:9092", source: str = "erp") -> Late:
+def late(table: str = "gold_shop.orders", key: str = "UNREAD:kafka-1:9092", source: str = "erp") -> LateTable:
     cause = Cause("NOT_RECORDED", "the broker does not answer", "start it", table=table)
     verdict = Verdict(table, NOW, FreshnessStanding(None, None), cause)
-    return Late(
+    return LateTable(
         source=source, table=table, key=key, due=NOW, verdict=verdict, severity="warning", owner=None, notify=()
     )
 
 
-def opened(*found: Late, now: datetime = NOW) -> list[Incident]:
+def opened(*found: LateTable, now: datetime = NOW) -> list[Incident]:
     return judge_incidents([], found, watched("erp", "crm"), now)
 
 
@@ -100,7 +100,7 @@ def test_an_incident_of_a_source_that_is_gone_ends_too() -> None:
 def test_an_incident_is_only_over_if_all_that_it_still_tells_of_was_looked_at_and_found_complete(
     opens: set[int], stays: set[int], loses: set[int], looked_at: bool
 ) -> None:
-    def found(numbers: set[int]) -> list[Late]:
+    def found(numbers: set[int]) -> list[LateTable]:
         return [late(f"gold_shop.t{number}") for number in sorted(numbers)]
 
     has = {"erp": {f"erp/gold_shop.t{number}" for number in range(4) if number not in loses}} if looked_at else {}

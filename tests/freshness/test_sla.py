@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from feeding import EACH, Feed, at
 from lakes import SettingsWriter
 from published import publish
-from retable.freshness.sla import Late, due_through, find_late, look_at, place_of
+from retable.freshness.sla import LateTable, due_through, find_late, look_at, place_of
 from retable.ledger.lake.catalog import open_lake
 from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows
@@ -49,7 +49,7 @@ def feed(write_settings: SettingsWriter) -> Feed:
     return feed
 
 
-def found(feed: Feed, now: str) -> list[Late]:
+def found(feed: Feed, now: str) -> list[LateTable]:
     return find_late(feed.lake, feed.lake.settings.source("dump"), at(now))
 
 

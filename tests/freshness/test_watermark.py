@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feeding import at, name
-from retable.freshness.watermark import Line, from_rows, to_rows
+from retable.freshness.watermark import SourceLine, from_rows, to_rows
 from retable.ledger.rows import EvidenceRow
 from retable.model.evidence import GRADES, Grade, accepted
 from retable.model.window import PartitionRange, Window
@@ -44,9 +44,9 @@ def evidence(hour: int, partition: int, epoch: int = 0, **stamps: str) -> Eviden
     )
 
 
-def line(*hours: list[EvidenceRow], ordered: bool = False, recorded: datetime | None = DAY) -> Line:
+def line(*hours: list[EvidenceRow], ordered: bool = False, recorded: datetime | None = DAY) -> SourceLine:
     """The line over hours from 0 on; they were recorded before they ended, so that nothing is drained."""
-    found = Line()
+    found = SourceLine()
     for hour, rows in enumerate(hours):
         found = found.extended(window(hour, recorded), rows, ordered)
     return found
@@ -93,8 +93,8 @@ def test_a_better_grade_counts_for_a_weaker_one_and_not_the_other_way_round() ->
 
 def test_a_window_that_was_recorded_after_its_end_is_drained_to_its_end() -> None:
     end = DAY + timedelta(hours=1)
-    assert Line().extended(window(0, end), [], ordered=False).watermarks == {"drained": end}
-    early = Line().extended(window(0, end - timedelta(seconds=1)), [], ordered=False)
+    assert SourceLine().extended(window(0, end), [], ordered=False).watermarks == {"drained": end}
+    early = SourceLine().extended(window(0, end - timedelta(seconds=1)), [], ordered=False)
     assert early.watermarks == {}
 
 
@@ -150,14 +150,14 @@ def rows(hour: int, found: list[Stamp]) -> list[EvidenceRow]:
     ]
 
 
-def lines(found: list[list[Stamp]], ordered: bool) -> list[Line]:
-    made = [Line()]
+def lines(found: list[list[Stamp]], ordered: bool) -> list[SourceLine]:
+    made = [SourceLine()]
     for hour, each in enumerate(found):
         made.append(made[-1].extended(window(hour, DAY), rows(hour, each), ordered))
     return made
 
 
-def goes_as_far(one: Line, other: Line) -> bool:
+def goes_as_far(one: SourceLine, other: SourceLine) -> bool:
     return all(grade in one.watermarks and one.watermarks[grade] >= mark for grade, mark in other.watermarks.items())
 
 
@@ -210,7 +210,7 @@ def test_a_line_that_was_kept_goes_on_as_if_it_never_stopped(
 def test_no_partition_that_the_windows_have_is_forgotten_however_often_the_source_epoch_is_raised(
     found: list[list[Stamp]], raised: list[bool]
 ) -> None:
-    made, epoch, seen = Line(), 0, set[str]()
+    made, epoch, seen = SourceLine(), 0, set[str]()
     for hour, each in enumerate(found):
         epoch += raised[hour]
         told = [replace(row, epoch=epoch) for row in rows(hour, each)]

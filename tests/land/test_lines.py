@@ -11,12 +11,12 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retable.land.objects.lines import Bounds, Damage, Line, read_content, read_lines
+from retable.land.objects.lines import Damage, ObjectLimits, ObjectLine, read_content, read_lines
 
-WIDE = Bounds(unpacked=1 << 40, ratio=1 << 20, lines=1 << 40)
+WIDE = ObjectLimits(unpacked=1 << 40, ratio=1 << 20, lines=1 << 40)
 
 
-def lines(content: bytes, longest: int = 1000, bounds: Bounds = WIDE) -> list[Line]:
+def lines(content: bytes, longest: int = 1000, bounds: ObjectLimits = WIDE) -> list[ObjectLine]:
     return list(read_lines(read_content(io.BytesIO(content), len(content), bounds), longest))
 
 
@@ -61,7 +61,7 @@ def test_where_blocks_are_cut_makes_no_difference(parts, cuts):
 
 def test_of_a_longer_line_the_beginning_is_kept_and_its_length_and_place_are_told():
     first, long, last = lines(b"ok\n" + b"x" * 2500 + b"\nok", longest=1000)
-    assert (first.problem, last) == (None, Line(2, b"ok"))
+    assert (first.problem, last) == (None, ObjectLine(2, b"ok"))
     assert long.value == b"x" * 1000
     assert "has 2500 bytes and max_message is 1000" in (long.problem or "")
     assert "begins at byte 3 " in (long.problem or "")
@@ -122,9 +122,9 @@ def test_a_small_object_that_unpacks_to_much_is_read_in_blocks():
 
 
 BOMBS = {
-    "max_unpacked": (b"x" * 999 + b"\n", 2000, Bounds(unpacked=1 << 20, ratio=1 << 20, lines=1 << 40)),
-    "max_ratio": (b"x" * 99_999 + b"\n", 12_000, Bounds(unpacked=1 << 40, ratio=100, lines=1 << 40)),
-    "max_lines": (b"x" * 99 + b"\n", 20_000, Bounds(unpacked=1 << 40, ratio=1 << 20, lines=10_000)),
+    "max_unpacked": (b"x" * 999 + b"\n", 2000, ObjectLimits(unpacked=1 << 20, ratio=1 << 20, lines=1 << 40)),
+    "max_ratio": (b"x" * 99_999 + b"\n", 12_000, ObjectLimits(unpacked=1 << 40, ratio=100, lines=1 << 40)),
+    "max_lines": (b"x" * 99 + b"\n", 20_000, ObjectLimits(unpacked=1 << 40, ratio=1 << 20, lines=10_000)),
     "these are no messages": (b"\n", 2_000_000, WIDE),
 }
 
@@ -140,7 +140,7 @@ def test_an_object_that_breaks_a_bound_breaks_off_there_and_names_the_setting(pa
 
 
 def test_what_is_not_packed_has_a_bound_of_lines_alone():
-    bounds = Bounds(unpacked=1, ratio=1, lines=200_000)
+    bounds = ObjectLimits(unpacked=1, ratio=1, lines=200_000)
     assert len(lines(b"\n" * 200_000, bounds=bounds)) == 200_000
     *_, last = lines(b"\n" * 400_000, bounds=bounds)
     assert "max_lines" in (last.problem or "")
@@ -149,7 +149,7 @@ def test_what_is_not_packed_has_a_bound_of_lines_alone():
 @pytest.mark.parametrize("pack", [gzip.compress, zstd])
 def test_honest_messages_that_pack_best_are_within_the_bounds(pack):
     """Debezium JSON with schemas, 300:1, and an hour of canaries: nothing of them is cut."""
-    bounds = Bounds(unpacked=16 << 30, ratio=1000, lines=50_000_000)
+    bounds = ObjectLimits(unpacked=16 << 30, ratio=1000, lines=50_000_000)
     schema = b"{" + b",".join(b'"column_%d":{"type":"int64","optional":false}' % n for n in range(80)) + b"}"
     debezium = [b'{"schema":%b,"payload":{"id":%d,"ts_ms":%d}}' % (schema, n, n * 137) for n in range(20_000)]
     times = ((n // 3600 % 24, n // 60 % 60, n % 60) for n in range(200_000))

@@ -13,7 +13,7 @@ from retable.formats.reading import Value
 from retable.gold.evolve import Evolution, Field
 from retable.gold.rows import to_values
 from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN, GoldState, from_properties
-from retable.gold.store import Columns, CurrentRow, Halves, Late, Record
+from retable.gold.store import Columns, CurrentRow, Halves, LateKeys, RowDict
 from retable.ledger.lake.tables import SILVER
 from retable.model.event import ChangeEvent, TableName
 from retable.model.partitioning import PartitionField
@@ -199,11 +199,11 @@ class MemoryRows:
     """Silver by window, and the rows of gold."""
 
     def __init__(self, catalog: MemoryCatalog) -> None:
-        self.silver: dict[str, list[Record]] = {}
+        self.silver: dict[str, list[RowDict]] = {}
         self._catalog = catalog
 
     # --- silver --------------------------------------------------------------------------------------------------
-    def statements(self, until: str) -> list[Record]:
+    def statements(self, until: str) -> list[RowDict]:
         return [dict(record) for record in self._records(until) if record["kind"] == "schema"]
 
     def window_rows(self, window: str, columns: Collection[str]) -> pa.Table:
@@ -216,17 +216,19 @@ class MemoryRows:
 
     def removals(
         self, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
-    ) -> list[Record]:
+    ) -> list[RowDict]:
         found = [r for window, rows in self.silver.items() if first <= window <= last for r in rows]
         found = [r for r in found if r["kind"] == "row" and r["op"] in ops and table_name(r) in names]
         moved = (r for r in found if r["op"] == "DELETE" or r["old_key_hash"] is not None or r["image"] in HALVES)
         return list(moved) if of_key else found
 
-    def times(self, names: Collection[TableName], until: str) -> list[Record]:
+    def times(self, names: Collection[TableName], until: str) -> list[RowDict]:
         found = [r for window, rows in self.silver.items() if window <= until for r in rows]
         return [r for r in found if r["kind"] == "row" and table_name(r) in names]
 
-    def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
+    def table_rows(
+        self, until: str, names: Iterable[TableName], needed: LateKeys | Halves | None = None
+    ) -> list[RowDict]:
         wanted = {(name.database, name.schema, name.table) for name in names}
         return [
             dict(record)
@@ -236,7 +238,7 @@ class MemoryRows:
             and _is_needed(record, needed)
         ]
 
-    def _records(self, until: str) -> list[Record]:
+    def _records(self, until: str) -> list[RowDict]:
         """What was written last comes first: no store promises an order."""
         return [record for window, records in self.silver.items() if window <= until for record in records][::-1]
 
@@ -275,7 +277,7 @@ def delete_keys(table: Table, branch: str, keys: pa.Table) -> None:
     ]
 
 
-def to_record(window: str, event: ChangeEvent) -> Record:
+def to_record(window: str, event: ChangeEvent) -> RowDict:
     """A change event as a row of silver, as Spark reads it."""
     ((key_hash, old_key_hash),) = hash_keys([event])
     sequence = event.sequence and dict(zip(("epoch", "hi", "lo"), event.sequence, strict=True))
@@ -303,7 +305,7 @@ _MEMBERS = (
 )
 
 
-def _is_needed(record: Record, needed: Late | Halves | None) -> bool:
+def _is_needed(record: RowDict, needed: LateKeys | Halves | None) -> bool:
     sequence = record["sequence"]
     assert isinstance(sequence, dict)
     match needed:
@@ -311,7 +313,7 @@ def _is_needed(record: Record, needed: Late | Halves | None) -> bool:
             return True
         case Halves(his):
             return record["image"] in HALVES and sequence["hi"] in his
-        case Late(hashes, keys, since):
+        case LateKeys(hashes, keys, since):
             if (sequence["epoch"], sequence["hi"]) < (since.epoch, since.hi):
                 return False
             return record["keys"] != list(keys) or not hashes.isdisjoint((record["key_hash"], record["old_key_hash"]))

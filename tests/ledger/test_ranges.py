@@ -14,14 +14,14 @@ from lakes import SettingsWriter
 from retable.errors import InvalidSetting, PositionsLost
 from retable.ledger.lake.catalog import open_lake
 from retable.ledger.lake.tables import OPS
-from retable.ledger.windows.positions import Address, FoundLog, FoundPartition, Stamped, plan_ranges
+from retable.ledger.windows.positions import FoundLog, FoundPartition, PartitionAddress, Stamped, plan_ranges
 from retable.ledger.windows.recording import read_windows, record_windows
 from retable.model.window import PartitionRange, Window
 from retable.settings.load import Settings
 from retable.settings.sources import KafkaSource
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
-T: Address = ("shop", 0)
+T: PartitionAddress = ("shop", 0)
 ERP = {"kind": "kafka", "format": "canal_json", "bootstrap": "127.0.0.1:1", "topics": ["shop*"]}
 
 
@@ -40,11 +40,11 @@ class Log:
     """A log as a broker has it: the hour of every message's stamp; None is a position without a message."""
 
     def __init__(self, *messages: float | None, **options: Any) -> None:
-        self.stamps: dict[Address, list[float | None]] = {T: list(messages)}
+        self.stamps: dict[PartitionAddress, list[float | None]] = {T: list(messages)}
         self.ids: dict[str, str] = {"shop": "id"}
-        self.lows: dict[Address, int] = options.get("lows", {})
+        self.lows: dict[PartitionAddress, int] = options.get("lows", {})
 
-    def add(self, address: Address, *messages: float | None) -> None:
+    def add(self, address: PartitionAddress, *messages: float | None) -> None:
         self.stamps.setdefault(address, []).extend(messages)
         self.ids.setdefault(address[0], f"id of {address[0]}")
 
@@ -54,7 +54,7 @@ class Log:
             for key, stamps in sorted(self.stamps.items())
         ]
 
-        def search(time: datetime, begins: Mapping[Address, int]) -> dict[Address, Stamped]:
+        def search(time: datetime, begins: Mapping[PartitionAddress, int]) -> dict[PartitionAddress, Stamped]:
             hits = {}
             for key, begin in begins.items():
                 stamped = [(position, at(hour)) for position, hour in enumerate(self.stamps[key]) if hour is not None]
@@ -72,7 +72,7 @@ class Log:
         return plan_ranges(source(**more), recorded, self.look(at(now)), due, at(now))
 
 
-def spans(windows: Sequence[Window], address: Address = T) -> dict[str, tuple[int, int]]:
+def spans(windows: Sequence[Window], address: PartitionAddress = T) -> dict[str, tuple[int, int]]:
     return {
         window.name[9:13]: (each.begin, each.end)
         for window in windows
@@ -248,7 +248,7 @@ def _assert_tiled(log: Log, windows: Sequence[Window]) -> None:
         assert not ranges or ranges[0].begin == 0
 
 
-def _ends(windows: Sequence[Window]) -> dict[Address, int]:
+def _ends(windows: Sequence[Window]) -> dict[PartitionAddress, int]:
     return {each.address: each.end for window in windows for each in window.ranges}
 
 

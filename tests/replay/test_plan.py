@@ -10,7 +10,7 @@ from retable.model.row_event import RowEvent
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.replay.inputs.plan import Tables
-from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.rules import SourceRules
 from retable.settings.load import Settings
 from retable.values.baseline_encoding import baseline_wire
 
@@ -46,14 +46,14 @@ def test_a_format_tells_the_type_of_its_wire_types(
     write_settings: Callable[[str], Settings], source_format: str, wire: str | None, source_type: str | None, gold: str
 ) -> None:
     settings = write_settings(SOURCE.format(source_format, "hold"))
-    found, kind = Rules(settings, settings.source("erp"), "mysql").seen(TABLE, "c", wire)
+    found, kind = SourceRules(settings, settings.source("erp"), "mysql").seen(TABLE, "c", wire)
     assert (found, str(kind)) == (source_type, gold)
 
 
 @pytest.mark.parametrize("wire", ["DOUBLE", "STRING", None])
 def test_the_settings_win(write_settings: Callable[[str], Settings], wire: str | None) -> None:
     settings = write_settings(SOURCE.format("streamx_json", "hold"))
-    _, kind = Rules(settings, settings.source("erp"), "mysql").seen(TABLE, "price", wire)
+    _, kind = SourceRules(settings, settings.source("erp"), "mysql").seen(TABLE, "price", wire)
     assert str(kind) == "decimal(9,2)"
 
 
@@ -61,7 +61,7 @@ def test_dates_are_text_where_the_settings_ask_for_zero_dates_as_text(
     write_settings: Callable[[str], Settings],
 ) -> None:
     settings = write_settings(SOURCE.format("streamx_json", "string"))
-    _, kind = Rules(settings, settings.source("erp"), "mysql").seen(TABLE, "d", "DATE")
+    _, kind = SourceRules(settings, settings.source("erp"), "mysql").seen(TABLE, "d", "DATE")
     assert str(kind) == "string"
 
 
@@ -76,7 +76,7 @@ def test_columns_are_the_same_in_whatever_order_rows_are_read(write_settings: Ca
         RowEvent("INSERT", None, "{}", types, None, Sequence(0, at, 0), None, 0, "t", 0, at, 0, None, None, True)
         for at, types in enumerate(told)
     ]
-    tables = Tables.trace([], Rules(settings, settings.source("erp"), "mysql"), [], {TABLE: None})
+    tables = Tables.trace([], SourceRules(settings, settings.source("erp"), "mysql"), [], {TABLE: None})
     for order in map(list, permutations(events)):
         ((identity, mine),) = tables.split({TABLE: order}).items()
         found = tables.strange({identity: mine}, {})

@@ -2,7 +2,7 @@
 
 import pytest
 
-from retable.gold.store import Record
+from retable.gold.store import RowDict
 from retable.model.event import TableName
 from retable.model.schema_change import DropTable, NoChange, SchemaChange, TruncateTable, Unsupported
 from retable.model.sequence import Sequence
@@ -11,7 +11,7 @@ from retable.replay.inputs.silver import system_of, to_statement
 TABLE = TableName("shop", None, "t")
 
 
-def record(**fields: object) -> Record:
+def record(**fields: object) -> RowDict:
     return {
         "source_format": "streamx_json",
         "source_system": "mysql",

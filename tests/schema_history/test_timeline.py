@@ -6,14 +6,14 @@ from retable.ddl.registry import describe, gold_type, keeps_values, parse_statem
 from retable.model.event import TableName
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
-from retable.schema_history.columns import Dialect
+from retable.schema_history.columns import SchemaRules
 from retable.schema_history.history import TableHistory
 from retable.schema_history.statement import Statement
 from retable.schema_history.timeline import Timeline
 from retable.schema_history.trace import trace
 from retable.schema_history.traced import ImplicitColumn
 
-MYSQL = Dialect(lambda _, column: gold_type("mysql", column.source_type), partial(keeps_values, "mysql"), describe)
+MYSQL = SchemaRules(lambda _, column: gold_type("mysql", column.source_type), partial(keeps_values, "mysql"), describe)
 
 
 def at(position: int) -> Sequence:

@@ -16,7 +16,7 @@ from retable.formats.reading import ValueRules
 from retable.model.event import TableName
 from retable.model.schema_change import AddColumn, ChangeColumn
 from retable.model.sequence import Sequence
-from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.rules import SourceRules
 from retable.schema_history.history import TableHistory
 from retable.schema_history.statement import Statement
 from retable.schema_history.trace import trace
@@ -79,7 +79,7 @@ class Server:
 class Read:
     """The same table as Retable reads it."""
 
-    rules: Rules
+    rules: SourceRules
     statements: list[Statement] = field(default_factory=list)
     computed: set[str] = field(default_factory=set)
 
@@ -145,7 +145,7 @@ def test_a_thousand_statements_mean_what_mariadb_makes_of_them(
     write_settings: Callable[[str], Settings],
 ) -> None:
     settings = write_settings(SETTINGS)
-    rules = Rules(settings, settings.source("erp"), "mariadb")
+    rules = SourceRules(settings, settings.source("erp"), "mariadb")
     rng, taken, held, wrong = Random(SEED), 0, 0, []
     connection = pymysql.connect(host="127.0.0.1", port=mariadb.port, user="root", autocommit=True, charset="utf8mb4")
     server = Server(connection.cursor())

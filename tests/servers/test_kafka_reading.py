@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from retable.errors import EnvironmentFault, NotFound, PositionsLost, Unavailable
-from retable.land import kafka as reading
 from retable.land.due import look
+from retable.land.kafka import messages as reading
 from retable.land.kafka.messages import find_left, read_ranges, split_ranges
 from retable.ledger.windows.positions import FoundLog, plan_ranges
 from retable.model.message import RawMessage

@@ -13,7 +13,7 @@ from retable.gold.read import find_gold
 from retable.gold.state import Floor, GoldState, to_properties
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_actions, read_ledger
-from retable.ledger.rows import BaselineRow, LedgerRow, Row
+from retable.ledger.rows import BaselineRow, LedgerRow, OpsRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.schema import ColumnSpec
@@ -162,16 +162,16 @@ def test_a_table_that_moved_or_whose_name_is_anothers_now_is_not_begun(filled: F
         check_promotion(filled.lake, shadow)
 
 
-def decided(state: GoldState) -> Row:
+def decided(state: GoldState) -> OpsRow:
     return decision_row("shop", Decision(state.identity, AT, None, "skip", None), NOW)
 
 
-def imported(state: GoldState) -> Row:
+def imported(state: GoldState) -> OpsRow:
     table = DeclareTable(state.table, (ColumnSpec("id", "int"),), ("id",))
     return import_row("shop", Import(table, AT, "mysql", "create table …", "dump.sql"), NOW)
 
 
-def copied_anew(state: GoldState) -> Row:
+def copied_anew(state: GoldState) -> OpsRow:
     name = state.table
     place = {"database": name.database, "schema": name.schema, "table": name.table, "position": str(AT), "part": ""}
     return BaselineRow(
@@ -191,7 +191,7 @@ def copied_anew(state: GoldState) -> Row:
     ("since", "words"), [(decided, "decisions on"), (imported, "imported of"), (copied_anew, "baselines of")]
 )
 def test_what_is_recorded_of_a_table_since_its_shadow_was_built_is_not_promoted_unseen(
-    filled: Filled, shadow: Shadow, since: Callable[[GoldState], Row], words: str
+    filled: Filled, shadow: Shadow, since: Callable[[GoldState], OpsRow], words: str
 ) -> None:
     (name,) = shadow.ask.tables
     state = told(filled, name)

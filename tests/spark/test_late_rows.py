@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from captures.test_expected import messages_of
 from laws.spark_world import open_lake_in
-from retable.gold.store import Late
+from retable.gold.store import LateKeys
 from retable.model.event import TableName
 from retable.model.sequence import LOWEST, Sequence
 from retable.replay.spark import SparkRows
@@ -24,7 +24,7 @@ def test_a_keys_story_is_read_from_any_sequence_on_the_lowest_too(tmp_path: Path
     assert len(story) > 1
 
     def read(since: Sequence) -> list[Sequence]:
-        return sorted(map(_sequence, rows.table_rows(window, {table}, Late(hashes, keys, since))))
+        return sorted(map(_sequence, rows.table_rows(window, {table}, LateKeys(hashes, keys, since))))
 
     assert read(LOWEST) == list(map(_sequence, story))
     for since in map(_sequence, story):

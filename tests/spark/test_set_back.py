@@ -11,7 +11,7 @@ from laws.test_set_back import FIRST, SECOND, TABLE, THIRD, row
 from retable.settings.load import CATALOG
 from retable.upkeep.inspection import TablePlace
 from retable.upkeep.plan import plan_place
-from retable.upkeep.policy import Plan, Rules
+from retable.upkeep.policy import Plan, UpkeepRules
 
 WHOLE = ('{"id": 1, "v": 3}', '{"id": 2, "v": 2}')
 
@@ -72,8 +72,8 @@ def test_compaction_and_expiry_set_nothing_back(world: SparkWorld) -> None:
 
 def test_upkeep_leaves_a_table_alone_that_was_rolled_back(world: SparkWorld) -> None:
     place, later = TablePlace(TABLE, "gold", "shop"), datetime.now(UTC) + timedelta(days=30)
-    assert plan_place(world.lake, place, later, Rules())[1].expire
+    assert plan_place(world.lake, place, later, UpkeepRules())[1].expire
     call(world, f"rollback_to_snapshot('{TABLE}', {stood(world)[1]})")
-    assert plan_place(world.lake, place, later, Rules())[1] == Plan()
+    assert plan_place(world.lake, place, later, UpkeepRules())[1] == Plan()
     assert world.replay(world.names[1])
-    assert plan_place(world.lake, place, later, Rules())[1].expire
+    assert plan_place(world.lake, place, later, UpkeepRules())[1].expire

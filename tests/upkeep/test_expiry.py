@@ -12,7 +12,7 @@ from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.upkeep.inspection import choose, places
 from retable.upkeep.plan import plan_place
-from retable.upkeep.policy import Rules
+from retable.upkeep.policy import UpkeepRules
 
 ORDERS = TableName("shop", None, "orders")
 LATER = at("23:00")
@@ -61,6 +61,6 @@ def test_a_window_that_was_decoded_anew_and_not_replayed_is_not_forgotten(write_
 def expire(feed: Feed) -> int:
     """Expire what upkeep would a day later; give how many snapshots of silver go."""
     [silver] = choose(places(feed.lake), ["silver.dump"])
-    plan = plan_place(feed.lake, silver, datetime.now(UTC) + timedelta(hours=30), Rules())[1]
+    plan = plan_place(feed.lake, silver, datetime.now(UTC) + timedelta(hours=30), UpkeepRules())[1]
     feed.lake.load(silver.name).maintenance.expire_snapshots().by_ids(list(plan.expire)).commit()
     return len(plan.expire)

@@ -12,7 +12,7 @@ from retable.model.event import TableName
 from retable.settings.load import Settings
 from retable.upkeep import spark
 from retable.upkeep.inspection import TablePlace
-from retable.upkeep.policy import Rules
+from retable.upkeep.policy import UpkeepRules
 from retable.upkeep.spark import Keeper
 
 NOW = datetime(2026, 3, 1, 5, tzinfo=UTC)
@@ -29,7 +29,7 @@ def fails(lake_settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Any:
             raise error
 
         monkeypatch.setattr(spark, "facts_of", fail)
-        return Keeper(cast(Any, None), lake, "run", lambda: NOW, Rules()).keep(TablePlace(name, "gold", "shop"))
+        return Keeper(cast(Any, None), lake, "run", lambda: NOW, UpkeepRules()).keep(TablePlace(name, "gold", "shop"))
 
     return keep
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from retable.upkeep.policy import (
     FileFacts,
-    Rules,
     SnapshotFacts,
     TableFacts,
+    UpkeepRules,
     expirable,
     is_indebted,
     plan_upkeep,
@@ -18,7 +18,7 @@ from retable.upkeep.policy import (
 )
 
 NOW = datetime(2026, 3, 8, tzinfo=UTC)
-RULES = Rules()
+RULES = UpkeepRules()
 MB = 1 << 20
 
 

@@ -18,7 +18,7 @@ from retable.replay.inputs.silver import silver_files
 from retable.settings.load import load_settings
 from retable.upkeep.inspection import TablePlace, choose, places
 from retable.upkeep.plan import plan_place
-from retable.upkeep.policy import Rules
+from retable.upkeep.policy import UpkeepRules
 from retable.upkeep.report import UpkeepResult
 from retable.upkeep.spark import upkeep
 from retable.verify.ledger import against_ledger
@@ -26,7 +26,7 @@ from retable.verify.ledger import against_ledger
 pytestmark = pytest.mark.slow
 
 HOURS = 5
-EAGER = Rules(keep=timedelta(0), most_manifests=3)
+EAGER = UpkeepRules(keep=timedelta(0), most_manifests=3)
 """No snapshot is too young: the lakes of tests are."""
 
 
@@ -53,7 +53,7 @@ def later() -> datetime:
 
 
 def keep_all(
-    world: SparkWorld, *names: str, rules: Rules = EAGER, now: datetime | None = None
+    world: SparkWorld, *names: str, rules: UpkeepRules = EAGER, now: datetime | None = None
 ) -> dict[str, UpkeepResult]:
     chosen = choose(places(world.lake), names)
     return {
@@ -96,7 +96,7 @@ def test_upkeep_leaves_rows_and_record_as_they_are_and_files_and_snapshots_few(w
     days = (later() - timedelta(days=4)).timestamp()
     os.utime(left, (days, days))
     # By the rules as they are, nothing expires of a lake that is younger than a day.
-    assert plan_place(world.lake, TablePlace(TABLE, "gold", "shop"), later(), Rules())[1].expire == ()
+    assert plan_place(world.lake, TablePlace(TABLE, "gold", "shop"), later(), UpkeepRules())[1].expire == ()
 
     kept = keep_all(world)
     assert [each.left for each in kept.values() if each.left] == []
@@ -128,7 +128,7 @@ def test_upkeep_leaves_rows_and_record_as_they_are_and_files_and_snapshots_few(w
 def test_windows_of_silver_are_compacted_once_and_stay_what_gold_has_applied(world: SparkWorld) -> None:
     rows, content = world.gold(), silver_files(world.lake, "shop")
     before = sorted(map(str, world.lake.load("silver.shop").scan().to_arrow().to_pylist()))
-    every = Rules(few_files=1)
+    every = UpkeepRules(few_files=1)
     kept = keep_all(world, "silver.shop", rules=every)["silver.shop"]
     assert kept.done["files"] >= len(world.names)
     assert silver_files(world.lake, "shop") == content

@@ -17,12 +17,12 @@ from retable.gold.state import SEQUENCE_COLUMN, Floor, GoldState
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.inputs.known import known_tables
-from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.rules import SourceRules
 from retable.simulate import Delivery
 from retable.upkeep.silver_rows import extents
 from retable.verify.decoded import read_statements
-from retable.verify.findings import Report
-from retable.verify.rebuild import Told, names_of
+from retable.verify.findings import Verification
+from retable.verify.rebuild import SourceHistory, names_of
 from retable.verify.rows import Gold, Share, compare_rows
 from retable.verify.spill import Spill
 
@@ -66,11 +66,11 @@ class Verifier:
         ]
         self._statements, self._system = read_statements(records, world.source)
 
-    def every(self, share: Share = WHOLE) -> dict[str, Report]:
+    def every(self, share: Share = WHOLE) -> dict[str, Verification]:
         """The report on each table."""
         return {name: self.verify(name, share) for name in self._world.states()}
 
-    def verify(self, name: str, share: Share = WHOLE) -> Report:
+    def verify(self, name: str, share: Share = WHOLE) -> Verification:
         state = self._world.states()[name]
         told = self._told(state)
         names = names_of(told, state)
@@ -97,13 +97,13 @@ class Verifier:
     def _rows_of(self, window: str, names: Collection[TableName]) -> pa.RecordBatch:
         return self._batches[window].filter(pa.array([name in names for name in self._names[window]], pa.bool_()))
 
-    def _told(self, state: GoldState) -> Told:
+    def _told(self, state: GoldState) -> SourceHistory:
         world = self._world
         known = known_tables(world.tables.values(), world.lowest_of_gold, world.kept_from)
         held = {window for (window, i), counts in world.counts.items() if i == state.identity and _is_held(counts)}
         is_whole = state.hold is not None and state.hold.position is None
-        return Told(
-            Rules(world.settings, world.source, self._system, tuple(world.decisions)),
+        return SourceHistory(
+            SourceRules(world.settings, world.source, self._system, tuple(world.decisions)),
             self._statements,
             {window: number for number, window in enumerate(world.names)},
             frozenset(world.replayed - (held if is_whole else set())),

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from retable.gold.state import RUN_PROPERTY
-from retable.verify.chain import Chain, Made, Named, check_chain
+from retable.verify.chain import Chain, Made, RecordedSnapshots, check_chain
 
 BEFORE, DELETED, APPENDED, SEAL, ANEW = range(1, 6)
 W5, W6 = "20260301T0500Z", "20260301T0600Z"
@@ -29,12 +29,12 @@ CHAIN = Chain(
 
 
 def test_what_a_run_published_before_it_died_is_the_records_once_another_run_has_recorded_it() -> None:
-    recorded = Named({BEFORE: NOW, SEAL: NOW}, (), {"first", "again"})
+    recorded = RecordedSnapshots({BEFORE: NOW, SEAL: NOW}, (), {"first", "again"})
     assert check_chain(CHAIN, recorded) == []
 
 
 def test_what_a_run_published_before_it_died_is_named_until_its_window_is_run_again() -> None:
-    recorded = Named({BEFORE: NOW}, (), {"first"})
+    recorded = RecordedSnapshots({BEFORE: NOW}, (), {"first"})
     found = [(finding.code, finding.where) for finding in check_chain(CHAIN, recorded)]
     assert ("RUN_UNRECORDED", str(SEAL)) in found
     assert ("FOREIGN_COMMIT", str(DELETED)) in found
@@ -45,12 +45,12 @@ def followed_by(later: Made) -> Chain:
 
 
 def test_what_another_run_has_published_anew_since_for_the_same_window_is_nobodys_fault() -> None:
-    recorded = Named({BEFORE: NOW, ANEW: NOW}, (), {"first", "again"})
+    recorded = RecordedSnapshots({BEFORE: NOW, ANEW: NOW}, (), {"first", "again"})
     assert check_chain(followed_by(made(ANEW, "again")), recorded) == []
 
 
 def test_what_another_run_has_published_for_another_window_excuses_nothing() -> None:
-    recorded = Named({BEFORE: NOW, ANEW: NOW}, (), {"first", "again"})
+    recorded = RecordedSnapshots({BEFORE: NOW, ANEW: NOW}, (), {"first", "again"})
     found = {finding.code for finding in check_chain(followed_by(made(ANEW, "again", W6)), recorded)}
     assert found == {"FOREIGN_COMMIT", "RUN_UNRECORDED"}
 
@@ -59,5 +59,5 @@ def test_a_commit_that_names_no_run_is_foreign_whatever_comes_after_it() -> None
     chain = Chain({BEFORE: made(BEFORE, "first"), DELETED: made(DELETED)}, [(BEFORE, 100), (DELETED, 200)])
     later = made(APPENDED, "first")
     chain = Chain({**chain.snapshots, later.id: later}, [*chain.main, (later.id, later.time_ms)])
-    found = [finding.code for finding in check_chain(chain, Named({BEFORE: NOW}, (), {"first"}))]
+    found = [finding.code for finding in check_chain(chain, RecordedSnapshots({BEFORE: NOW}, (), {"first"}))]
     assert found == ["FOREIGN_COMMIT"]

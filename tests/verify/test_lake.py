@@ -21,7 +21,7 @@ from retable.ledger.write import append_rows
 from retable.schema_history.history import Hold
 from retable.simulate import HELD_KINDS, Delivery
 from retable.verify.bronze import against_bronze
-from retable.verify.findings import Report
+from retable.verify.findings import Verification
 from retable.verify.ledger import against_ledger
 from retable.verify.rows import Share
 from verify.conftest import STORY
@@ -36,12 +36,12 @@ def names(filled: Filled) -> list[str]:
     return sorted((name for name in rows if rows[name] > 1), key=lambda name: (-rows[name], name))
 
 
-def bronze(filled: Filled, name: str, tmp_path: Path) -> Report:
+def bronze(filled: Filled, name: str, tmp_path: Path) -> Verification:
     (tmp_path / "spill").mkdir(exist_ok=True)
     return against_bronze(filled.lake, name, tmp_path / "spill", Share())
 
 
-def codes(report: Report) -> list[tuple[str, str]]:
+def codes(report: Verification) -> list[tuple[str, str]]:
     return [(finding.code, finding.where) for finding in report.findings]
 
 

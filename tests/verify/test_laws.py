@@ -14,14 +14,14 @@ from retable.gold.state import SEQUENCE_COLUMN
 from retable.model.sequence import Sequence
 from retable.simulate import HELD_KINDS, ROW_KINDS, Delivery
 from retable.verify import rows
-from retable.verify.findings import Report
+from retable.verify.findings import Verification
 from retable.verify.rows import Share
 from verify.pure import Verifier
 
 FEWER = settings(LAW, max_examples=EXAMPLES // 8 or 1)
 
 
-def found(report: Report) -> tuple[object, ...]:
+def found(report: Verification) -> tuple[object, ...]:
     """What a report says is wrong."""
     return (report.findings, report.rows and report.rows.samples)
 
@@ -159,7 +159,7 @@ def moved(row: Row) -> Row:
     return cells, Sequence(sequence.epoch, sequence.hi, sequence.lo + 1), part
 
 
-def counted(report: Report) -> tuple[int, int, int]:
+def counted(report: Verification) -> tuple[int, int, int]:
     """Rows only in gold, only in bronze, and different; there is no other finding."""
     assert report.findings == ()
     assert report.rows is not None

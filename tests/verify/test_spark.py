@@ -10,7 +10,7 @@ from laws.story import SUPPORTED, Story
 from retable.gold.state import GoldState
 from retable.simulate import HELD_KINDS, Delivery
 from retable.verify.bronze import against_bronze
-from retable.verify.findings import Report
+from retable.verify.findings import Verification
 from retable.verify.ledger import against_ledger
 from retable.verify.rows import Share
 from verify.pure import first_story
@@ -20,7 +20,7 @@ def _has_a_hold(states: Mapping[str, GoldState]) -> bool:
     return any(state.hold is not None and state.hold.position is not None for state in states.values())
 
 
-def both(world: SparkWorld, name: str, folder: Path) -> tuple[Report, Report]:
+def both(world: SparkWorld, name: str, folder: Path) -> tuple[Verification, Verification]:
     folder.mkdir(exist_ok=True)
     return against_bronze(world.lake, name, folder, Share()), against_ledger(world.lake, name)
 

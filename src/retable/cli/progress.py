@@ -16,7 +16,7 @@ from retable.printable import printable
 _WIDTH = 6
 
 
-class Progress:
+class WindowProgress:
     """Counts the windows of one command; without a terminal only whole lines are written."""
 
     def __init__(self, windows: int) -> None:

@@ -43,7 +43,7 @@ class TaskOutput:
 
 
 @dataclass(slots=True)
-class Layer:
+class LayerFiles:
     """Files of silver or of quarantine, and the digest of their rows."""
 
     files: list[DataFile] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Layer:
     def rows(self) -> int:
         return sum(file.record_count for file in self.files)
 
-    def join(self, other: "Layer") -> None:
+    def join(self, other: "LayerFiles") -> None:
         self.files += other.files
         self.digest = join_digests((self.digest, other.digest))
 
@@ -62,8 +62,8 @@ class Layer:
 class TaskResult:
     """What came of a share of a window, or of all of them together."""
 
-    silver: Layer = field(default_factory=Layer)
-    quarantine: Layer = field(default_factory=Layer)
+    silver: LayerFiles = field(default_factory=LayerFiles)
+    quarantine: LayerFiles = field(default_factory=LayerFiles)
     tally: dict[Alike, Count] = field(default_factory=dict)
 
     def join(self, other: "TaskResult") -> None:
@@ -102,7 +102,7 @@ def _write(batches: list[pa.RecordBatch], faults: list[DecodeFailure], shelf: Ta
         _put(rows, place, shelf.quarantine, share.quarantine, shelf.digests)
 
 
-def _put(rows: pa.Table, values: dict[str, str], writer: PartitionWriter, layer: Layer, digests: bool) -> None:
+def _put(rows: pa.Table, values: dict[str, str], writer: PartitionWriter, layer: LayerFiles, digests: bool) -> None:
     layer.files.append(writer.write(rows, values))
     if digests:
         layer.digest = join_digests((layer.digest, digest_rows(rows)))

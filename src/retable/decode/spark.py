@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from retable.decode.context import context_of
 from retable.decode.evidence import evidence_rows
-from retable.decode.files import Layer, TaskOutput, TaskResult, digest_rows, join_digests, store
+from retable.decode.files import LayerFiles, TaskOutput, TaskResult, digest_rows, join_digests, store
 from retable.decode.imported import imported_keys, known_keys
 from retable.decode.outcome import READ, decode_batches
 from retable.decode.record import record_decode, record_evidence
@@ -187,7 +187,7 @@ def _forget_archives() -> None:
             del sys.path_importer_cache[path]
 
 
-def _replace(spark: SparkSession, lake: Lake, standing: _Standing, made: Layer, run: _Run) -> bool:
+def _replace(spark: SparkSession, lake: Lake, standing: _Standing, made: LayerFiles, run: _Run) -> bool:
     """Put the files that were made in place of the partition, atomically; equal rows write nothing."""
     if standing.rows == made.rows == 0:
         return False
@@ -214,7 +214,7 @@ def _put_back(
     remove_files(silver.table.io, share.silver.files)
     remove_files(quarantine.table.io, share.quarantine.files[len(sample) :])
     if sample:
-        _replace(spark, lake, quarantine, Layer(sample), run)
+        _replace(spark, lake, quarantine, LayerFiles(sample), run)
 
 
 def _too_many(source: SourceSettings, window: str, counts: dict[str, int]) -> QuarantineFull:

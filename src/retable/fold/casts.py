@@ -36,7 +36,7 @@ _MOST_DIGITS = 80
 _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e15
 """Between these MySQL writes a double without an exponent."""
 
-Convert = Callable[[Any], Value]
+Conversion = Callable[[Any], Value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def carrier(old: GoldType, new: GoldType) -> Cast:
         return unchanged
     match new.kind:
         case "string":
-            convert: Convert = "{:f}".format if old.kind == "decimal" else str
+            convert: Conversion = "{:f}".format if old.kind == "decimal" else str
         case "timestamp":
             convert = MICROS_PER_DAY.__mul__
         case _:
@@ -143,7 +143,7 @@ def _base(source_type: str | None) -> str:
     return read_type_text(source_type or "").name.split(" ")[0]
 
 
-def _converter(fill: Fill, rules: ValueRules) -> Convert:
+def _converter(fill: Fill, rules: ValueRules) -> Conversion:
     old, new, was, becomes = fill.of.type, fill.type, _base(fill.of.source_type), _base(fill.source_type)
     casts = find_dialect(rules.system).casts
     if new.kind == "string":
@@ -174,7 +174,7 @@ def _converter(fill: Fill, rules: ValueRules) -> Convert:
     return _refuse
 
 
-def _to_text(of: Column, was: str, becomes: str, casts: ColumnCasts) -> Convert:
+def _to_text(of: Column, was: str, becomes: str, casts: ColumnCasts) -> Conversion:
     """What a text of the source shows; of numbers and times only what all servers write alike."""
     if becomes not in _TEXTS and not (becomes in _LABELLED and was in _TEXTS | _LABELLED) and becomes != was:
         return _refuse
@@ -203,7 +203,7 @@ def _to_text(of: Column, was: str, becomes: str, casts: ColumnCasts) -> Convert:
     return _refuse
 
 
-def _fitting(kind: GoldType) -> Convert:
+def _fitting(kind: GoldType) -> Conversion:
     match kind.kind:
         case "int":
             return fit_whole(-(2**31), 2**31 - 1)
@@ -218,7 +218,7 @@ def _fitting(kind: GoldType) -> Convert:
     return _truth
 
 
-def _through(first: Callable[[Any], Any], then: Convert) -> Convert:
+def _through(first: Callable[[Any], Any], then: Conversion) -> Conversion:
     return lambda value: then(first(value))
 
 
@@ -277,7 +277,7 @@ def _six_digits(number: float) -> float:
     return number
 
 
-def _text_of(column: Column) -> Convert:
+def _text_of(column: Column) -> Conversion:
     return lambda value: _text(value, column)
 
 

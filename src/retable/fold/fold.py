@@ -19,7 +19,7 @@ from retable.schema_history.shards.parts import follows, source_part
 
 Values = tuple[object, ...]
 Key = tuple[object, ...]
-Told = Callable[[], Values | None]
+LeavingRow = Callable[[], Values | None]
 REMEDY_REBUILD = "correct the settings or the source, then: retable rebuild TABLE --reason ..."
 
 
@@ -32,7 +32,7 @@ class Absent(Enum):
 ABSENT = Absent.ABSENT
 
 
-class Read(NamedTuple):
+class RowAction(NamedTuple):
     """What one event does: the key (or, without a key, the image) that goes and the row that comes.
 
     `told` gives the row that goes, as far as its image tells it, where another key comes.
@@ -41,7 +41,7 @@ class Read(NamedTuple):
     gone: Key | None
     key: Key | None
     row: Values | None
-    told: Told | None = None
+    told: LeavingRow | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,7 @@ class Winner:
     part: str | None
     row: Values | None
     base: Key | None = None
-    told: Told | None = field(default=None, compare=False)
+    told: LeavingRow | None = field(default=None, compare=False)
     moved: bool = False
     over_another: bool = False
     since: Sequence | None = field(default=None, compare=False)
@@ -148,7 +148,7 @@ class Bounds:
 
 
 def fold_keys(
-    events: Iterable[RowEvent], read: Callable[[RowEvent], Read], bounds: Bounds, over: Folded | None = None
+    events: Iterable[RowEvent], read: Callable[[RowEvent], RowAction], bounds: Bounds, over: Folded | None = None
 ) -> Folded:
     """Reduce events, over what was folded before, to the last state of every key; a deleted key stays as a tombstone.
 
@@ -225,12 +225,12 @@ def _count_applied(folded: Folded, applied: list[tuple[RowEvent, Key]], owner: M
         folded.verdicts[event.ordinal, "applied" if owner.get(key) is event else "superseded"] += 1
 
 
-def _gave_way(here: Winner, told: Told) -> bool:
+def _gave_way(here: Winner, told: LeavingRow) -> bool:
     """Whether the row that leaves a key is not the one that is there, but one onto whose key that one moved before."""
     return here.moved and here.row is not None and (here.over_another or _is_another(told, here.row))
 
 
-def _is_another(told: Told | None, row: Values) -> bool:
+def _is_another(told: LeavingRow | None, row: Values) -> bool:
     """Whether what is told is another row than this one."""
     known = None if told is None else told()
     return known is not None and any(
@@ -253,7 +253,7 @@ def _merged(row: Values, under: Values) -> Values:
 
 
 def fold_bag(
-    events: Iterable[RowEvent], read: Callable[[RowEvent], Read], bounds: Bounds, over: Folded | None = None
+    events: Iterable[RowEvent], read: Callable[[RowEvent], RowAction], bounds: Bounds, over: Folded | None = None
 ) -> Folded:
     """Count equal rows of a table without a key: inserts minus deletes. A count below zero is a debt, and stays.
 
@@ -293,7 +293,9 @@ def _is_again(event: RowEvent, standing: Winner | None) -> bool:
     return standing is not None and (standing.sequence, standing.part) == (event.sequence, event.part)
 
 
-def _whole(readable: Iterable[tuple[RowEvent, Read]], folded: Folded) -> Iterable[tuple[RowEvent, Read, bool]]:
+def _whole(
+    readable: Iterable[tuple[RowEvent, RowAction]], folded: Folded
+) -> Iterable[tuple[RowEvent, RowAction, bool]]:
     """Events that are whole, each with whether it touches gold; a half without its other half gets its verdict here."""
     found = list(readable)
     alone = unpaired(event for event, _ in found)
@@ -310,8 +312,8 @@ def _whole(readable: Iterable[tuple[RowEvent, Read]], folded: Folded) -> Iterabl
 
 
 def _readable(
-    events: Iterable[RowEvent], read: Callable[[RowEvent], Read], bounds: Bounds, folded: Folded
-) -> Iterable[tuple[RowEvent, Read]]:
+    events: Iterable[RowEvent], read: Callable[[RowEvent], RowAction], bounds: Bounds, folded: Folded
+) -> Iterable[tuple[RowEvent, RowAction]]:
     """Events in order that count and can be read; every other one gets its verdict here."""
     for event in sorted(events, key=lambda event: event.arrival):
         verdict = bounds.verdict(event)

@@ -6,7 +6,7 @@ from functools import partial as partial_of
 
 from retable.errors import BadValue, KeyUnknown, MessageError, NameClash, OrderUndefined, TableError
 from retable.fold.cells import Cell, Cells, default_of
-from retable.fold.fold import ABSENT, Key, Read, Values
+from retable.fold.fold import ABSENT, Key, RowAction, Values
 from retable.formats.image_text import numbers_in
 from retable.formats.reading import Value, ValueRules, read_image
 from retable.model.row_event import RowEvent
@@ -70,7 +70,7 @@ class TableReader:
                 key_ids=key,
             )
 
-    def read(self, event: RowEvent) -> Read:
+    def read(self, event: RowEvent) -> RowAction:
         """What the event does. MessageError rejects this row, TableError holds the table here."""
         if self._shards:
             return self._shards[event.shard].read(event)
@@ -82,17 +82,17 @@ class TableReader:
             return self._read_whole(event, after)
         if after is None:
             gone = self._key(self._row(event, event.before, keys_only=True))
-            return Read(gone, None, None, partial_of(self._told, event) if event.half is not None else None)
+            return RowAction(gone, None, None, partial_of(self._told, event) if event.half is not None else None)
         if event.op != "UPDATE" or event.half is not None or event.before is None:
-            return Read(None, self._key(after), after)
+            return RowAction(None, self._key(after), after)
         before = self._row(event, event.before, partial=True, keys_only=True)
         after = tuple(
             before[at] if value is ABSENT and at in self.key_columns else value for at, value in enumerate(after)
         )
         key, old = self._key(after), self.key_of(before)
         if old == key or ABSENT in old:
-            return Read(None, key, after)
-        return Read(old, key, after, partial_of(self._told, event))
+            return RowAction(None, key, after)
+        return RowAction(old, key, after, partial_of(self._told, event))
 
     def sides(self, event: RowEvent) -> tuple[Values | None, Values | None]:
         """The reader's columns before and after an event, ABSENT where an image leaves one out; None: no image."""
@@ -125,12 +125,12 @@ class TableReader:
         except (MessageError, TableError):
             return None
 
-    def _read_whole(self, event: RowEvent, after: Values | None) -> Read:
+    def _read_whole(self, event: RowEvent, after: Values | None) -> RowAction:
         """What an event does to a table without a key, where whole rows stand for themselves."""
         if after is not None and ABSENT in after:
             raise KeyUnknown("a change tells only some columns, and the table has no key by which to find its row")
         comes_alone = event.op in ("INSERT", "READ") or event.half == "after"
-        return Read(None if comes_alone else self._row(event, event.before), None, after)
+        return RowAction(None if comes_alone else self._row(event, event.before), None, after)
 
     def key_of(self, row: Values) -> Key:
         """The key's values of a row of the final schema."""

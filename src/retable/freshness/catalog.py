@@ -9,8 +9,8 @@ from retable.freshness.blockers import read_blockers, read_quarantine, read_unpu
 from retable.freshness.consistent_snapshots import first_whole
 from retable.freshness.gaps import read_gaps
 from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge, standing_of
-from retable.freshness.progress import Progress, decoded_anew, read_progress, read_promises, watermarks_before
-from retable.freshness.watermark import Line, Watermarks, to_rows
+from retable.freshness.progress import SourceProgress, decoded_anew, read_progress, read_promises, watermarks_before
+from retable.freshness.watermark import SourceLine, Watermarks, to_rows
 from retable.gold.damage import rows_by_name, unread_state, with_recorded_hold
 from retable.gold.described import state_of
 from retable.gold.names import gold_table
@@ -37,7 +37,7 @@ def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade, now:
     return judge(facts, through, lowest)
 
 
-def read_line(lake: Lake, source: SourceSettings, now: datetime) -> Line:
+def read_line(lake: Lake, source: SourceSettings, now: datetime) -> SourceLine:
     """How far a source is by its evidence; no table is looked at, so it costs less than a verdict."""
     return _progress(lake, source, now).line
 
@@ -161,7 +161,7 @@ def _taken(lake: Lake, source: SourceSettings) -> dict[str, GoldState]:
 
 
 def _facts(
-    lake: Lake, source: SourceSettings, progress: Progress, tables: Mapping[str, GoldState], *, whole: bool = True
+    lake: Lake, source: SourceSettings, progress: SourceProgress, tables: Mapping[str, GoldState], *, whole: bool = True
 ) -> SourceFacts:
     """The facts; without the source's own blockers where not the `whole` of it was asked for."""
 
@@ -201,7 +201,7 @@ def _moved(lake: Lake, source: SourceSettings) -> list[Moved]:
     return find_moved(lake.settings, source, tables_of(lake, source.name), lambda: read_ledger(lake, source.name))
 
 
-def _progress(lake: Lake, source: SourceSettings, now: datetime) -> Progress:
+def _progress(lake: Lake, source: SourceSettings, now: datetime) -> SourceProgress:
     return read_progress(lake, source, read_promises(lake, source.name, now))
 
 
@@ -234,7 +234,7 @@ def _again(source: str, window: str) -> Cause:
     )
 
 
-def reaches(line: Line, lowest: Grade, through: datetime) -> bool:
+def reaches(line: SourceLine, lowest: Grade, through: datetime) -> bool:
     reached = line.watermarks.get(lowest)
     return reached is not None and reached >= through
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
-from retable.freshness.watermark import Line, Watermarks
+from retable.freshness.watermark import SourceLine, Watermarks
 from retable.ledger.rows import Stage
 from retable.model.evidence import GRADES, Grade, accepted
 
@@ -80,7 +80,7 @@ class SourceFacts:
     """
 
     source: str
-    line: Line
+    line: SourceLine
     ordered: bool
     stuck: Stuck | None = None
     recorded: datetime | None = None

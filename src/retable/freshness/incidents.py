@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Literal
 
-from retable.freshness.sla import Late
+from retable.freshness.sla import LateTable
 from retable.ledger.incidents import Incident
 
 Event = Literal["late", "recovered", "unwatched"]
@@ -17,7 +17,7 @@ _SEVERITIES = ("info", "warning", "error", "critical")
 
 
 def judge_incidents(
-    known: Sequence[Incident], late: Sequence[Late], watched: Mapping[str, Collection[str]], now: datetime
+    known: Sequence[Incident], late: Sequence[LateTable], watched: Mapping[str, Collection[str]], now: datetime
 ) -> list[Incident]:
     """Give the incidents that are new or changed. Only those whose sources were all looked at can be over.
 
@@ -79,7 +79,7 @@ def _may_be_late(name: str, watched: Mapping[str, Collection[str]]) -> bool:
     return source not in watched or name in watched[source]
 
 
-def _opened_for(current: Iterable[Incident], late: Late) -> Incident | None:
+def _opened_for(current: Iterable[Incident], late: LateTable) -> Incident | None:
     def is_behind(key: str) -> bool:
         return key.startswith(_BEHIND)
 
@@ -90,7 +90,7 @@ def _opened_for(current: Iterable[Incident], late: Late) -> Incident | None:
     return None
 
 
-def _new(late: Late, now: datetime) -> Incident:
+def _new(late: LateTable, now: datetime) -> Incident:
     return Incident(
         source=late.source,
         id=f"{late.key}@{now:%Y%m%dT%H%M%S.%fZ}",
@@ -108,7 +108,7 @@ def _new(late: Late, now: datetime) -> Incident:
     )
 
 
-def _joined(incident: Incident, late: Late, now: datetime) -> Incident:
+def _joined(incident: Incident, late: LateTable, now: datetime) -> Incident:
     """Add what is late by the same cause; the heaviest severity counts. What is known already changes nothing."""
     if late.name in incident.names:
         return incident

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from retable.formats.registry import find_format
 from retable.freshness.gate import Stuck
-from retable.freshness.watermark import Line, Stamps, Watermarks, from_rows, partition_name
+from retable.freshness.watermark import SourceLine, Stamps, Watermarks, from_rows, partition_name
 from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_evidence, read_ledger, read_watermarks
@@ -24,7 +24,7 @@ _LATELY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class SourceProgress:
     """How far a source is: the promised line first, then one line for each replayed window behind it.
 
     `promised` is when the first was promised, `recorded` the end of the last recorded window; `ahead` counts, by
@@ -32,7 +32,7 @@ class Progress:
     these promises that was given with nothing in the table's way.
     """
 
-    lines: tuple[Line, ...]
+    lines: tuple[SourceLine, ...]
     promised: datetime | None
     stuck: Stuck | None
     recorded: datetime | None
@@ -40,7 +40,7 @@ class Progress:
     free: Mapping[str, str]
 
     @property
-    def line(self) -> Line:
+    def line(self) -> SourceLine:
         return self.lines[-1]
 
 
@@ -50,12 +50,12 @@ def read_promises(lake: Lake, source: str, now: datetime) -> list[WatermarkRow]:
     return rows if any(row.table is None for row in rows) else read_watermarks(lake, source)
 
 
-def read_progress(lake: Lake, source: SourceSettings, promises: Sequence[WatermarkRow]) -> Progress:
+def read_progress(lake: Lake, source: SourceSettings, promises: Sequence[WatermarkRow]) -> SourceProgress:
     """Continue the newest promise over the windows behind it, as far as every stage of them is done."""
     own = [row for row in promises if row.table is None]
     last = max((row.window for row in own), default=None)
     newest = [row for row in own if row.window == last]
-    lines = [from_rows(newest) if newest else Line()]
+    lines = [from_rows(newest) if newest else SourceLine()]
     windows = read_windows(lake, source.name, last)
     behind = [window for window in windows if last is None or window.name > last]
     done = _done(lake, source.name, behind)
@@ -78,10 +78,10 @@ def read_progress(lake: Lake, source: SourceSettings, promises: Sequence[Waterma
     ahead = {partition_name(row): row.ahead for row in evidence if row.window == lines[-1].window and row.ahead}
     promised = max((row.recorded_at for row in newest), default=None)
     recorded = windows[-1].end if windows else None
-    return Progress(tuple(lines), promised, stuck, recorded, ahead, free_until(promises))
+    return SourceProgress(tuple(lines), promised, stuck, recorded, ahead, free_until(promises))
 
 
-def _of_no_table(lake: Lake, source: str, line: Line) -> set[str]:
+def _of_no_table(lake: Lake, source: str, line: SourceLine) -> set[str]:
     """The partitions of which no window ever told a row, in any source epoch."""
     told = {partition_name(row) for row in read_evidence(lake, source) if _tells_of_rows(row)}
     return {name for name, stamps in line.partitions.items() if stamps == Stamps() and name not in told}
@@ -100,7 +100,7 @@ def free_until(promises: Sequence[WatermarkRow]) -> dict[str, str]:
     return free
 
 
-def watermarks_before(lake: Lake, source: SourceSettings, progress: Progress, window: str) -> Watermarks:
+def watermarks_before(lake: Lake, source: SourceSettings, progress: SourceProgress, window: str) -> Watermarks:
     """Give the watermarks up to the window before: a line at hand, or the promise that was made then."""
     name = window_name(window_start(window) - source.every)
     if progress.line.window is None or name >= progress.line.window:
@@ -112,7 +112,7 @@ def watermarks_before(lake: Lake, source: SourceSettings, progress: Progress, wi
     return {row.grade: row.watermark for row in rows if row.table is None and row.watermark is not None}
 
 
-def decoded_anew(lake: Lake, source: str, progress: Progress) -> str | None:
+def decoded_anew(lake: Lake, source: str, progress: SourceProgress) -> str | None:
     """Give the first window of the line whose content in silver changed and is not replayed since.
 
     A line is only promised while there is none, so what was written since the last promise tells all of them. Silver

@@ -17,7 +17,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Late:
+class LateTable:
     """A table, or a source that has none yet or lacks one, that is not complete through a time by which it should be.
 
     `due` is when the first window that it lacks should have been complete. `key` is equal for what has one cause.
@@ -46,7 +46,7 @@ class Late:
 class Look:
     """What of a source is late, and the names of all of it that has an SLA."""
 
-    late: tuple[Late, ...] = ()
+    late: tuple[LateTable, ...] = ()
     watched: frozenset[str] = frozenset()
 
 
@@ -56,7 +56,7 @@ def due_through(now: datetime, sla: timedelta, every: timedelta) -> datetime:
     return ended - (ended - _EPOCH) % every
 
 
-def find_late(lake: Lake, source: Source, now: datetime) -> list[Late]:
+def find_late(lake: Lake, source: Source, now: datetime) -> list[LateTable]:
     """Give what of a source is late; without an SLA nothing is, nor is a table that the settings leave out."""
     return [*look_at(lake, source, now).late]
 
@@ -101,7 +101,7 @@ def _late(
     sla: timedelta,
     rules: TableRules | None,
     now: datetime,
-) -> Late | None:
+) -> LateTable | None:
     through = due_through(now, sla, source.every)
     standing = standing_of(facts, table, source.sla_grade)
     reached = standing.watermark
@@ -111,7 +111,7 @@ def _late(
     cause = cause_of(facts, table, through, source.sla_grade)
     lacking = through if reached is None else reached - (reached - _EPOCH) % source.every + source.every
     rules = rules or TableRules()
-    return Late(
+    return LateTable(
         source=source.name,
         table=table,
         key=key_of(source, cause),

@@ -35,7 +35,7 @@ class Stamps:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SourceLine:
     """A source up to one window (None: before the first), of which, and of all before it, every stage is done.
 
     `partitions` are those ever seen, by `topic/partition`, in the newest source epoch, and those seen before that the
@@ -47,7 +47,7 @@ class Line:
     partitions: Mapping[str, Stamps] = field(default_factory=dict)
     watermarks: Watermarks = field(default_factory=dict)
 
-    def extended(self, window: Window, evidence: Iterable[EvidenceRow], ordered: bool) -> "Line":
+    def extended(self, window: Window, evidence: Iterable[EvidenceRow], ordered: bool) -> "SourceLine":
         """The line up to the next window. `ordered`: one partition's evidence counts for all (docs/formats.md).
 
         A watermark never goes back: what was proven stays proven when a partition that is silent, or new, comes to it.
@@ -59,13 +59,13 @@ class Line:
             if row.epoch == epoch:
                 name = partition_name(row)
                 partitions[name] = partitions.get(name, Stamps()).joined(row)
-        line = Line(window.name, epoch, partitions)
+        line = SourceLine(window.name, epoch, partitions)
         proven = {grade: line.proven(grade, ordered) for grade in GRADES}
         proven["drained"] = _later(proven["drained"], drained(window))
         marks = {grade: _later(self.watermarks.get(grade), proven[grade]) for grade in GRADES}
         return replace(line, watermarks={grade: at for grade, at in marks.items() if at is not None})
 
-    def without(self, names: Collection[str]) -> "Line":
+    def without(self, names: Collection[str]) -> "SourceLine":
         """The same line, which does not wait for these partitions."""
         return replace(self, partitions={name: each for name, each in self.partitions.items() if name not in names})
 
@@ -104,7 +104,7 @@ def partition_name(of: EvidenceRow | PartitionRange) -> str:
     return f"{of.topic}/{of.partition}"
 
 
-def to_rows(source: str, line: Line, now: datetime) -> list[WatermarkRow]:
+def to_rows(source: str, line: SourceLine, now: datetime) -> list[WatermarkRow]:
     """The rows of ops.watermarks that keep a line, one for each grade."""
     assert line.window is not None
     return [
@@ -123,11 +123,11 @@ def to_rows(source: str, line: Line, now: datetime) -> list[WatermarkRow]:
     ]
 
 
-def from_rows(rows: Sequence[WatermarkRow]) -> Line:
+def from_rows(rows: Sequence[WatermarkRow]) -> SourceLine:
     """Read a line back; a stamp of a better grade stands under the weaker ones too, which changes no watermark."""
     by_grade = {row.grade: row for row in rows}
     some = rows[0]
-    return Line(
+    return SourceLine(
         some.window,
         some.epoch,
         {

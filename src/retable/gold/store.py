@@ -34,7 +34,7 @@ class Halves:
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
+class LateKeys:
     """Keys, by hash, with an event that gold is ahead of: they need every event not below `since`.
 
     `keys` are the key columns that the hashes are of; an event whose message names others is needed in any case.
@@ -46,30 +46,32 @@ class Late:
 
 
 Columns = list[tuple[str, GoldType]]
-Record = dict[str, object]
+RowDict = dict[str, object]
 
 
 class RowStore(Protocol):
     """Rows of silver and gold. `gold` is `namespace.table`; `on` are indices into `columns`."""
 
-    def statements(self, until: str) -> list[Record]:
+    def statements(self, until: str) -> list[RowDict]:
         """The schema events of the windows up to `until`."""
 
     def window_rows(self, window: str, columns: Collection[str]) -> pa.Table:
         """The row events of one window, and null for others than these columns of theirs."""
 
-    def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
+    def table_rows(
+        self, until: str, names: Iterable[TableName], needed: LateKeys | Halves | None = None
+    ) -> list[RowDict]:
         """The row events that these names stand for in the windows up to `until`: all, or what is needed."""
 
     def removals(
         self, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
-    ) -> list[Record]:
+    ) -> list[RowDict]:
         """The row events of tables in the windows from `first` to `last` that are one of `ops`, with their times.
 
         `of_key`: of updates only those that change their row's key, or may.
         """
 
-    def times(self, names: Collection[TableName], until: str) -> list[Record]:
+    def times(self, names: Collection[TableName], until: str) -> list[RowDict]:
         """Where the row events of tables stand in the windows up to `until`: sequence, partition and source time."""
 
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[CurrentRow]:
@@ -152,7 +154,7 @@ class GoldTable(Described, Protocol):
         """Stand on main as it is now, its columns as they were expanded; what was written before is forgotten."""
 
 
-class Catalog(Protocol):
+class GoldCatalog(Protocol):
     """The gold tables, by `namespace.table`."""
 
     def described(self, name: str) -> Described | None:
@@ -183,4 +185,4 @@ class SessionSlot:
     """One Spark session's way to the rows and to the catalog; one thread uses it at a time."""
 
     rows: RowStore
-    catalog: Catalog
+    catalog: GoldCatalog

@@ -33,7 +33,7 @@ from retable.ledger.rows import (
     EvidenceRow,
     ImportRow,
     LedgerRow,
-    Row,
+    OpsRow,
     SchemaChangeRow,
     SuspectRow,
     TableRow,
@@ -58,11 +58,13 @@ _Row = TypeVar(
     UpkeepRow,
 )
 _ALL = AlwaysTrue()
-Bounds = Mapping[str, str | datetime]
+ColumnBounds = Mapping[str, str | datetime]
 """The least value that a column may have; files without such rows are not opened."""
 
 
-def read_ledger(lake: Lake, source: str, window: str | None = None, at_least: Bounds | None = None) -> list[LedgerRow]:
+def read_ledger(
+    lake: Lake, source: str, window: str | None = None, at_least: ColumnBounds | None = None
+) -> list[LedgerRow]:
     """Give the newest row of each window, stage and table of a source, by window."""
     wanted = _ALL if window is None else _of_window(lake.find(OPS_TABLES[LedgerRow]), window)
     least = window or (at_least or {}).get("window", "")
@@ -127,7 +129,7 @@ def read_decisions(lake: Lake, source: str) -> list[DecisionRow]:
     return _read(lake, DecisionRow, source=source)
 
 
-def read_upkeep(lake: Lake, at_least: Bounds | None = None) -> list[UpkeepRow]:
+def read_upkeep(lake: Lake, at_least: ColumnBounds | None = None) -> list[UpkeepRow]:
     """Give what upkeep did with each table, oldest first."""
     return _read(lake, UpkeepRow, at_least)
 
@@ -165,7 +167,7 @@ def read_replayed_pieces(lake: Lake, source: str) -> frozenset[str]:
 
 
 def read_evidence(
-    lake: Lake, source: str, window: str | None = None, at_least: Bounds | None = None
+    lake: Lake, source: str, window: str | None = None, at_least: ColumnBounds | None = None
 ) -> list[EvidenceRow]:
     """Give the newest row of each window and partition of the queue, by window."""
     rows = _read(lake, EvidenceRow, at_least, source=source, window=window)
@@ -176,7 +178,7 @@ def read_evidence(
 def read_watermarks(
     lake: Lake,
     source: str,
-    at_least: Bounds | None = None,
+    at_least: ColumnBounds | None = None,
     *,
     table: str | None = None,
     window: str | None = None,
@@ -191,7 +193,7 @@ def scan(
     lake: Lake,
     table: Table | None,
     /,
-    at_least: Bounds | None = None,
+    at_least: ColumnBounds | None = None,
     wanted: BooleanExpression = _ALL,
     **equal: str | None,
 ) -> pa.Table:
@@ -212,7 +214,7 @@ def scan(
 def _read(
     lake: Lake,
     kind: type[_Row],
-    at_least: Bounds | None = None,
+    at_least: ColumnBounds | None = None,
     wanted: BooleanExpression = _ALL,
     **equal: str | None,
 ) -> list[_Row]:
@@ -222,7 +224,7 @@ def _read(
     return sorted(rows, key=lambda row: row.recorded_at)
 
 
-def _fitted(kind: type[Row], record: dict[str, Any]) -> dict[str, Any]:
+def _fitted(kind: type[OpsRow], record: dict[str, Any]) -> dict[str, Any]:
     return {field.name: _python(record[field.name]) for field in fields(kind) if field.name in record}
 
 

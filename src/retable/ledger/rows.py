@@ -10,7 +10,7 @@ from retable.model.evidence import Grade
 Stage = Literal["land", "decode", "replay"]
 TableState = Literal["live", "held", "dropped"]
 SuspectState = Literal["open", "settled", "accepted"]
-ChangeStatus = Literal["applied", "nothing", "refused", "waiting"]
+RecordedChangeStatus = Literal["applied", "nothing", "refused", "waiting"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class SchemaChangeRow:
     window: str
     statement: str
     meaning: str
-    status: ChangeStatus
+    status: RecordedChangeStatus
     reason: str | None
     columns: str | None
     recorded_at: datetime
@@ -246,7 +246,7 @@ class UpkeepRow:
     recorded_at: datetime
 
 
-Row = (
+OpsRow = (
     LedgerRow
     | SchemaChangeRow
     | CutRow
@@ -261,7 +261,7 @@ Row = (
     | UpkeepRow
 )
 
-OPS_TABLES: dict[type[Row], str] = {
+OPS_TABLES: dict[type[OpsRow], str] = {
     LedgerRow: "ops.ledger",
     SchemaChangeRow: "ops.schema_changes",
     CutRow: "ops.cuts",

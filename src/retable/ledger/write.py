@@ -8,10 +8,10 @@ import pyarrow as pa
 from retable.ledger.lake.catalog import Lake, widen
 from retable.ledger.lake.error_translation import explained
 from retable.ledger.lake.tables import OPS
-from retable.ledger.rows import OPS_TABLES, Row
+from retable.ledger.rows import OPS_TABLES, OpsRow
 
 
-def append_rows(lake: Lake, rows: Sequence[Row]) -> None:
+def append_rows(lake: Lake, rows: Sequence[OpsRow]) -> None:
     """Append rows of any kinds, one commit for each ops table; ConflictError after twenty lost races.
 
     A file holds its rows newest first, as Iceberg lists its commits: so rows of one instant keep their order.

@@ -24,7 +24,7 @@ _ROWID = ("rowid",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundTable:
+class SampledTable:
     """One table of a source as far as a few of its messages show it, under the name that it has at their end.
 
     `former` are names that it had before. `key` names what tells it: the settings, a dump, statements, messages, or
@@ -67,7 +67,7 @@ class Checked:
     messages: int
     refused: Mapping[str, tuple[int, str]]
     statements: int
-    tables: tuple[FoundTable, ...]
+    tables: tuple[SampledTable, ...]
     silent: tuple[TableName, ...]
     declared: tuple[TableName, ...] = ()
     hours: Hours | None = None
@@ -152,9 +152,9 @@ def _is_listed(tried: Tried, imports: Imports, states: Mapping[str, GoldState]) 
     return not tried.is_left_out and not tried.history.dropped and imports.newest(tried.history.name) is None
 
 
-def _untaken(settings: Settings, name: TableName, events: int) -> FoundTable:
+def _untaken(settings: Settings, name: TableName, events: int) -> SampledTable:
     gold = gold_table(settings.lake, settings.target(name) or name)
-    return FoundTable(
+    return SampledTable(
         name=name,
         gold=gold,
         taken=False,
@@ -170,12 +170,12 @@ def _untaken(settings: Settings, name: TableName, events: int) -> FoundTable:
 
 def _tables(
     lake: Lake, tried: Tried, imports: Imports, states: Mapping[str, GoldState], clashes: Mapping[TableName, str]
-) -> Iterator[FoundTable]:
+) -> Iterator[SampledTable]:
     """The tables of the source that go into one of gold: itself, unless the settings send several into it."""
     state, keys = states.get(tried.history.identity), () if tried.keys == _ROWID else tried.keys
     for label, history in tried.history.parts():
         former = tuple(dict.fromkeys(span.name for span in history.spans if span.name != history.name))
-        yield FoundTable(
+        yield SampledTable(
             name=history.name,
             gold=gold_table(lake.settings.lake, tried.history.shown),
             taken=True,

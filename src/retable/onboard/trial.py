@@ -8,14 +8,14 @@ from retable.errors import KeyUnknown, MessageError, TableError
 from retable.fold.fold import Bounds
 from retable.fold.images import TableReader
 from retable.formats.image_text import read_image
-from retable.gold.store import Record
+from retable.gold.store import RowDict
 from retable.ledger.lake.catalog import Lake
 from retable.model.event import ChangeEvent, TableName
 from retable.model.row_event import RowEvent
 from retable.model.schema_change import Unsupported
 from retable.replay.inputs.histories import read_known, read_told
 from retable.replay.inputs.plan import Tables
-from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.rules import SourceRules
 from retable.replay.inputs.silver import by_name, to_event
 from retable.replay.table.rounds import Widenings
 from retable.schema_history.history import Hold, TableHistory
@@ -69,14 +69,16 @@ def try_out(lake: Lake, source: SourceSettings, events: Sequence[ChangeEvent], i
     return found
 
 
-def _taken(source: SourceSettings, named: Mapping[TableName, list[Record]]) -> Iterator[tuple[TableName, list[Record]]]:
+def _taken(
+    source: SourceSettings, named: Mapping[TableName, list[RowDict]]
+) -> Iterator[tuple[TableName, list[RowDict]]]:
     return ((name, records) for name, records in named.items() if source.takes(name))
 
 
 def _trace(
     lake: Lake,
     source: SourceSettings,
-    rules: Rules,
+    rules: SourceRules,
     statements: list[Statement],
     rows: Mapping[TableName, list[RowEvent]],
 ) -> tuple[Tables, Mapping[str, list[RowEvent]]]:
@@ -97,7 +99,7 @@ def _is_unsupported(hold: Hold | None, statements: Sequence[Statement]) -> bool:
     return any(isinstance(change, Unsupported) for each in at for change in each.changes)
 
 
-def _read(tried: Tried, rules: Rules, hold: Hold | None) -> None:
+def _read(tried: Tried, rules: SourceRules, hold: Hold | None) -> None:
     """Read each row of a table that counts; what does not fit is counted, or stops the table."""
     history = tried.history
     if hold is not None:
@@ -124,7 +126,7 @@ def _read(tried: Tried, rules: Rules, hold: Hold | None) -> None:
             tried.stops = tried.stops or f"{error.code} at {event.sequence}: {error.message}"
 
 
-def _open(tried: Tried, rules: Rules) -> tuple[str, ...]:
+def _open(tried: Tried, rules: SourceRules) -> tuple[str, ...]:
     """The columns that are text because neither statements, settings nor any message tells their type."""
     history = tried.history
     told = set()

@@ -16,7 +16,7 @@ _TABLES = "ops.tables"
 
 
 @dataclass(frozen=True, slots=True)
-class FoundTable:
+class WarehouseTable:
     """A table of the warehouse: its name, its folder, and the metadata file that counts.
 
     `lacks_commits`: there was a newer one, which is damaged or gone.
@@ -44,7 +44,7 @@ class Findings:
     files are all damaged.
     """
 
-    tables: dict[str, FoundTable] = field(default_factory=dict)
+    tables: dict[str, WarehouseTable] = field(default_factory=dict)
     unclear: list[Unclear] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     unnamed: list[str] = field(default_factory=list)
@@ -73,7 +73,7 @@ def find_tables(
         if chosen is not None:
             read.append((folder, *chosen))
     golds = _gold_names(warehouse.io, read)
-    by_name: dict[str, list[FoundTable]] = defaultdict(list)
+    by_name: dict[str, list[WarehouseTable]] = defaultdict(list)
     for folder, file, metadata in read:
         name = metadata.properties.get(NAME_PROPERTY) or golds.get(_identity(metadata))
         if LEFT_PROPERTY in metadata.properties:
@@ -82,7 +82,7 @@ def find_tables(
             findings.unnamed.append(folder.address)
         else:
             lacks = file.version < max(folder.metadata[0].version, versions.get(plain_path(folder.address), 0))
-            by_name[name].append(FoundTable(name, folder.address, file, lacks))
+            by_name[name].append(WarehouseTable(name, folder.address, file, lacks))
     for name, tables in sorted(by_name.items()):
         wanted = [table for table in tables if plain_path(table.metadata.address) in chosen_by_hand] or tables
         if len(wanted) == 1:

@@ -9,7 +9,7 @@ from retable.ledger.counts import is_left_out
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_ledger, read_tables
 from retable.ledger.retained import kept_from
-from retable.ledger.rows import LedgerRow, Row, StageReport
+from retable.ledger.rows import LedgerRow, OpsRow, StageReport
 from retable.ledger.windows.recording import read_windows
 from retable.ledger.write import append_rows
 from retable.replay import record
@@ -25,7 +25,7 @@ from retable.replay.run import Replayed
 from retable.schema_history.shards.joined import is_sharded
 
 
-class Report:
+class RunRecord:
     """The record of one source around one run."""
 
     def __init__(self, lake: Lake, source: str, run_id: str, now: datetime, step: Callable[[str], None]) -> None:
@@ -74,7 +74,7 @@ class Report:
                 record.quarantine_rejects(self._lake, source, window, rejects, now)
         wrote = any(outcome.wrote for outcome in outcomes)
         told = replayed.tables.recorded
-        rows: list[Row] = list(record.change_rows(self._lake, source, replayed.statements, outcomes, now, told))
+        rows: list[OpsRow] = list(record.change_rows(self._lake, source, replayed.statements, outcomes, now, told))
         states = [record.table_row(source, o.gold, o.state, now) for o in outcomes]
         rows += [row for row in states if record.facts(row) != record.facts(self._tables.get(row.identity))]
         snapshots = {o.state.identity: (o.gold, o.snapshot, o.state.state) for o in read}

@@ -18,10 +18,10 @@ from retable.errors import DamagedFile, NotFound, NotKept
 from retable.fold.fold import Values
 from retable.gold.damage import damaged_window
 from retable.gold.iceberg.locate_rows import ends
-from retable.gold.iceberg.table import Catalog
+from retable.gold.iceberg.table import IcebergCatalog
 from retable.gold.rows import to_column, to_values
 from retable.gold.state import SEQUENCE_COLUMN
-from retable.gold.store import Columns, CurrentRow, Halves, Late, Record, SessionSlot
+from retable.gold.store import Columns, CurrentRow, Halves, LateKeys, RowDict, SessionSlot
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import spark_explained
 from retable.ledger.leases import LENGTH, PATIENCE_SECONDS, Lease, leased
@@ -39,7 +39,7 @@ from retable.replay.inputs.silver import (
     read_times,
     read_window,
 )
-from retable.replay.report import Report
+from retable.replay.report import RunRecord
 from retable.replay.run import Replayed, Run
 from retable.schema_history.shards.parts import join_part
 from retable.session import build_session
@@ -158,7 +158,7 @@ def _record(
         window=window,
     )
     with spark_explained(lake.settings.lake), leased(lake, lease, PATIENCE_SECONDS):
-        report = Report(lake, source.name, run_id, now, step)
+        report = RunRecord(lake, source.name, run_id, now, step)
         places = lanes(spark, lake, source.name)
         run = Run(places, report.past(), lake.settings, source, run_id, lambda: lake.new_location("gold"), step)
         return report.record(act(run), time.perf_counter() - began)
@@ -166,18 +166,21 @@ def _record(
 
 def lanes(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[SessionSlot]]:
     """Give lanes as they are asked for: the given session's first, then of others, which live as long as it does."""
-    own, others = SessionSlot(SparkRows(spark, lake, source), Catalog(spark, lake)), _BESIDE.setdefault(spark, [])
+    own, others = (
+        SessionSlot(SparkRows(spark, lake, source), IcebergCatalog(spark, lake)),
+        _BESIDE.setdefault(spark, []),
+    )
 
     def take(count: int) -> list[SessionSlot]:
         while len(others) + 1 < count:
             session = build_session(lake.settings, "retable")
-            others.append((session, Catalog(session, lake)))
+            others.append((session, IcebergCatalog(session, lake)))
         return [own, *(SessionSlot(SparkRows(session, lake, source), catalog) for session, catalog in others)][:count]
 
     return take
 
 
-_BESIDE: WeakKeyDictionary[SparkSession, list[tuple[SparkSession, Catalog]]] = WeakKeyDictionary()
+_BESIDE: WeakKeyDictionary[SparkSession, list[tuple[SparkSession, IcebergCatalog]]] = WeakKeyDictionary()
 
 
 class SparkRows:
@@ -190,7 +193,7 @@ class SparkRows:
         self._silver = _quoted(f"silver.{source}")
 
     # --- silver --------------------------------------------------------------------------------------------------
-    def statements(self, until: str) -> list[Record]:
+    def statements(self, until: str) -> list[RowDict]:
         return read_statements(self._lake, self._source, until)
 
     def window_rows(self, window: str, columns: Collection[str]) -> pa.Table:
@@ -198,17 +201,19 @@ class SparkRows:
 
     def removals(
         self, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
-    ) -> list[Record]:
+    ) -> list[RowDict]:
         return read_removals(self._lake, self._source, names, ops, first, last, of_key)
 
-    def times(self, names: Collection[TableName], until: str) -> list[Record]:
+    def times(self, names: Collection[TableName], until: str) -> list[RowDict]:
         return read_times(self._lake, self._source, names, until)
 
-    def table_rows(self, until: str, names: Iterable[TableName], needed: Late | Halves | None = None) -> list[Record]:
+    def table_rows(
+        self, until: str, names: Iterable[TableName], needed: LateKeys | Halves | None = None
+    ) -> list[RowDict]:
         events = self.spark.table(self._silver).where(sf.col("kind") == "row")
         rows = events.where((sf.col("window") <= until) & reduce(or_, map(_is_table, names)))
         match needed:
-            case Late():
+            case LateKeys():
                 rows = self._late(rows, needed)
             case Halves(his):
                 halves = rows.where(sf.col("image").isin(*HALVES))
@@ -218,7 +223,7 @@ class SparkRows:
                 rows = halves.join(sf.broadcast(wanted), sf.col("sequence.hi") == sf.col("_hi"), "left_semi")
         return _pylist(rows.select(*ROW_COLUMNS))
 
-    def _late(self, rows: DataFrame, late: Late) -> DataFrame:
+    def _late(self, rows: DataFrame, late: LateKeys) -> DataFrame:
         epoch, hi = sf.col("sequence.epoch"), sf.col("sequence.hi")
         # A number as long as the column holds reaches the JVM only as a decimal.
         since = sf.lit(Decimal(late.since.hi))
@@ -297,8 +302,8 @@ def _sequence(values: Values) -> Sequence:
     return Sequence(epoch, hi, lo)
 
 
-def _pylist(frame: DataFrame) -> list[Record]:
-    rows: list[Record] = frame.toArrow().to_pylist()
+def _pylist(frame: DataFrame) -> list[RowDict]:
+    rows: list[RowDict] = frame.toArrow().to_pylist()
     return rows
 
 

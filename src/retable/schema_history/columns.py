@@ -19,7 +19,7 @@ _FIRST_LABEL = re.compile(r"enum\s*\(\s*'((?:[^']|'')*)'", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class Dialect:
+class SchemaRules:
     """What the timeline asks of a source's dialect and settings.
 
     `type_of` gives a declared column's gold type (None: unknown). `keeps_values(old, new)` says whether a change of
@@ -47,7 +47,9 @@ class Turn:
     policies: Policies
 
 
-def evolve(epoch: Epoch, change: AddColumn | DropColumn | ChangeColumn, turn: Turn, dialect: Dialect) -> Epoch | str:
+def evolve(
+    epoch: Epoch, change: AddColumn | DropColumn | ChangeColumn, turn: Turn, dialect: SchemaRules
+) -> Epoch | str:
     """The epoch after one column change. A text says why it cannot be replayed."""
     after = _evolve(epoch, change, turn, dialect, turn.policies)
     if isinstance(after, str):
@@ -76,7 +78,7 @@ def _spelled_alike(epoch: Epoch) -> Epoch:
 
 
 def _evolve(
-    epoch: Epoch, change: AddColumn | DropColumn | ChangeColumn, turn: Turn, dialect: Dialect, policies: Policies
+    epoch: Epoch, change: AddColumn | DropColumn | ChangeColumn, turn: Turn, dialect: SchemaRules, policies: Policies
 ) -> Epoch | str:
     match change:
         case AddColumn(table, spec, place, if_not_exists):
@@ -122,7 +124,7 @@ def _missing(epoch: Epoch, what: str, name: str, if_exists: bool) -> Epoch | str
 
 
 def _changed(
-    epoch: Epoch, dialect: Dialect, change: ChangeColumn, old: Column, turn: Turn, policies: Policies
+    epoch: Epoch, dialect: SchemaRules, change: ChangeColumn, old: Column, turn: Turn, policies: Policies
 ) -> Epoch | str:
     """Change a column. One of which only messages told keeps their wider type: nobody knows what it was before."""
     spec = change.column

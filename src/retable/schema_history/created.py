@@ -2,13 +2,13 @@
 
 from retable.model.schema_change import CreateTable, CreateTableLike
 from retable.model.sequence import Sequence
-from retable.schema_history.columns import Dialect, unknown_type
+from retable.schema_history.columns import SchemaRules, unknown_type
 from retable.schema_history.history import Column, Epoch
 from retable.schema_history.traced import TracedTable
 
 
 def created_epoch(
-    at: Sequence, change: CreateTable | CreateTableLike, number: int, like: TracedTable | None, dialect: Dialect
+    at: Sequence, change: CreateTable | CreateTableLike, number: int, like: TracedTable | None, dialect: SchemaRules
 ) -> Epoch | str:
     """The epoch that a CREATE TABLE begins, or why nobody knows it; `like` is the table that it copies."""
 

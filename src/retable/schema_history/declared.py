@@ -17,14 +17,16 @@ from retable.model.schema_change import (
     StartTable,
 )
 from retable.model.sequence import Sequence
-from retable.schema_history.columns import Dialect, spelling
+from retable.schema_history.columns import SchemaRules, spelling
 from retable.schema_history.history import Column, Epoch
 from retable.schema_history.traced import TracedTable, first_identity
 
-Step = AddColumn | DropColumn | ChangeColumn | SetKey
+DeclaredStep = AddColumn | DropColumn | ChangeColumn | SetKey
 
 
-def declare(table: TracedTable, at: Sequence, change: DeclareTable | StartTable, dialect: Dialect) -> list[Step]:
+def declare(
+    table: TracedTable, at: Sequence, change: DeclareTable | StartTable, dialect: SchemaRules
+) -> list[DeclaredStep]:
     """Take what a dump shows, of the schema or of all rows.
 
     Gives the changes that must lie between an earlier dump of the table's schema and this one.
@@ -46,7 +48,7 @@ def declare(table: TracedTable, at: Sequence, change: DeclareTable | StartTable,
     return _differences(table.epochs[-1], before, replace(change, columns=known))
 
 
-def _fill(table: TracedTable, change: DeclareTable, dialect: Dialect) -> None:
+def _fill(table: TracedTable, change: DeclareTable, dialect: SchemaRules) -> None:
     last = table.epochs[-1]
     columns: list[Column] = []
     for spec in change.columns:
@@ -81,11 +83,13 @@ def _with(table: TracedTable, epoch: Epoch, column: Column) -> Epoch:
     return replace(epoch, columns=tuple(typed if each == mine else each for each in epoch.columns))
 
 
-def _differences(epoch: Epoch, before: tuple[ColumnSpec, ...], change: DeclareTable) -> list[Step]:
+def _differences(epoch: Epoch, before: tuple[ColumnSpec, ...], change: DeclareTable) -> list[DeclaredStep]:
     """The changes from one dump to the next. What rows older than a column show, no dump tells: they show null."""
     table, now = change.table, {spec.name.lower() for spec in change.columns}
     then = {spec.name.lower(): spec for spec in before}
-    steps: list[Step] = [DropColumn(table, spec.name, if_exists=True) for name, spec in then.items() if name not in now]
+    steps: list[DeclaredStep] = [
+        DropColumn(table, spec.name, if_exists=True) for name, spec in then.items() if name not in now
+    ]
     place = ColumnPosition(first=True)
     for spec in change.columns:
         was, old = then.get(spec.name.lower()), epoch.column(spec.name)

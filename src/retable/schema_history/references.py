@@ -45,7 +45,7 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ForeignKeyReference:
     """A foreign key of the table `child`, under the names that all have behind the last statement.
 
     It stands from `since` on, None: from the beginning, and `until` it is dropped. `number` is that of a key without a
@@ -79,11 +79,11 @@ class Reference:
         own = {self.key.name} if self.key.name else {f"{self.child.table}_ibfk_{self.number}", str(self.number)}
         return name.lower() in {each.lower() for each in own}
 
-    def renamed(self, table: TableName, to: TableName) -> "Reference":
+    def renamed(self, table: TableName, to: TableName) -> "ForeignKeyReference":
         parent = to if self.key.parent == table else self.key.parent
         return replace(self, child=to if self.child == table else self.child, key=replace(self.key, parent=parent))
 
-    def with_column(self, table: TableName, name: str, to: str) -> "Reference":
+    def with_column(self, table: TableName, name: str, to: str) -> "ForeignKeyReference":
         key = self.key
         if self.child == table:
             key = replace(key, columns=_renamed(key.columns, name, to))
@@ -92,9 +92,9 @@ class Reference:
         return replace(self, key=key)
 
 
-def trace_references(statements: Iterable[Statement]) -> list[Reference]:
+def trace_references(statements: Iterable[Statement]) -> list[ForeignKeyReference]:
     """The foreign keys that statements tell, also those that were dropped, as far as they change rows by themselves."""
-    found: list[Reference] = []
+    found: list[ForeignKeyReference] = []
     for statement in sorted(statements, key=lambda each: (each.position, each.part or "", each.offset)):
         at = Moment(statement.position, statement.part, statement.event_time_ms)
         for change in statement.changes:
@@ -102,7 +102,7 @@ def trace_references(statements: Iterable[Statement]) -> list[Reference]:
     return [each for each in found if (each.key.on_delete, each.key.on_update) != ("refuse", "refuse")]
 
 
-def _after(found: list[Reference], change: SchemaChange, at: Moment) -> list[Reference]:
+def _after(found: list[ForeignKeyReference], change: SchemaChange, at: Moment) -> list[ForeignKeyReference]:
     match change:
         case CreateTable(table, references=keys):
             if change.if_not_exists and any(each.child == table for each in found):
@@ -129,13 +129,13 @@ def _after(found: list[Reference], change: SchemaChange, at: Moment) -> list[Ref
 
 
 def _added(
-    found: list[Reference], table: TableName, keys: Iterable[ForeignKey], since: Moment | None
-) -> list[Reference]:
+    found: list[ForeignKeyReference], table: TableName, keys: Iterable[ForeignKey], since: Moment | None
+) -> list[ForeignKeyReference]:
     for key in keys:
         mine = [each for each in found if each.child == table and each.until is None]
         if not any(_is_same(each.key, key) for each in mine):
             number = None if key.name else max((each.number or 0 for each in mine), default=0) + 1
-            found = [*found, Reference(table, key, since, number=number)]
+            found = [*found, ForeignKeyReference(table, key, since, number=number)]
     return found
 
 

@@ -29,7 +29,7 @@ from retable.model.schema_change import (
     Unsupported,
 )
 from retable.model.sequence import Sequence
-from retable.schema_history.columns import FROZEN, Dialect, Turn, evolve, shape
+from retable.schema_history.columns import FROZEN, SchemaRules, Turn, evolve, shape
 from retable.schema_history.created import created_epoch
 from retable.schema_history.decisions import (
     REMEDY_APPROVAL,
@@ -56,7 +56,7 @@ class Timeline:
 
     def __init__(
         self,
-        dialect: Dialect,
+        dialect: SchemaRules,
         implicit: Iterable[ImplicitColumn] = (),
         known: Iterable[TableName] = (),
         decisions: Iterable[Decision] = (),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.schema_history.columns import Dialect
+from retable.schema_history.columns import SchemaRules
 from retable.schema_history.decisions import Decision
 from retable.schema_history.statement import Statement
 from retable.schema_history.timeline import Timeline
@@ -13,7 +13,7 @@ from retable.schema_history.traced import ImplicitColumn
 
 def trace(
     statements: Iterable[Statement],
-    dialect: Dialect,
+    dialect: SchemaRules,
     implicit: Iterable[ImplicitColumn] = (),
     known: Mapping[TableName, Sequence | None] | None = None,
     decisions: Iterable[Decision] = (),

@@ -8,7 +8,7 @@ from typing import Protocol, cast
 
 from retable.errors import EnvironmentFault, InvalidSetting, NotFound
 
-Address = Path | str
+SettingsAddress = Path | str
 """A path, `s3://bucket/key`, or what `to_address` gives."""
 
 _S3 = "s3://"
@@ -28,7 +28,7 @@ def to_address(text: str) -> str:
     return _OWN + base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
-def read_texts(address: Address) -> tuple[list[tuple[str, str]], Path | None]:
+def read_texts(address: SettingsAddress) -> tuple[list[tuple[str, str]], Path | None]:
     """Read settings: each text with what it is called, and the folder that relative paths start from, if there is one.
 
     NotFound where there is nothing, EnvironmentFault where S3 cannot be asked.

@@ -116,11 +116,11 @@ class GlueCatalog:
         return {"glue.endpoint": self.endpoint} if self.endpoint else {}
 
 
-Catalog = SqliteCatalog | PostgresCatalog | RestCatalog | GlueCatalog
+CatalogSettings = SqliteCatalog | PostgresCatalog | RestCatalog | GlueCatalog
 
 
-def _parse(value: object, info: ValidationInfo) -> Catalog:
-    if isinstance(value, Catalog):
+def _parse(value: object, info: ValidationInfo) -> CatalogSettings:
+    if isinstance(value, CatalogSettings):
         return value
     text = value if isinstance(value, str) else ""
     if text.startswith(_SQLITE) and text != _SQLITE:
@@ -183,4 +183,4 @@ def _options(parts: SplitResult, known: tuple[str, ...]) -> tuple[tuple[str, str
     return tuple(options)
 
 
-CatalogAddress = Annotated[Catalog, PlainValidator(_parse)]
+CatalogAddress = Annotated[CatalogSettings, PlainValidator(_parse)]

@@ -25,7 +25,7 @@ from retable.formats.options import nearest
 from retable.formats.registry import FORMATS
 from retable.model.event import TableName
 from retable.printable import without_passwords
-from retable.settings.address import Address, read_texts
+from retable.settings.address import SettingsAddress, read_texts
 from retable.settings.airflow import AirflowSettings
 from retable.settings.fingerprint import digest, typing_facts, value_facts
 from retable.settings.lake import LakeSettings
@@ -154,7 +154,7 @@ _INSIDE: dict[str, type[BaseModel]] = {
 }
 
 
-def load_settings(address: Address | None = None) -> Settings:
+def load_settings(address: SettingsAddress | None = None) -> Settings:
     """Read the settings at an address, else at $RETABLE_SETTINGS, else ./retable.toml (`retable.settings.address`)."""
     texts, folder = read_texts(address or os.environ.get("RETABLE_SETTINGS") or "retable.toml")
     merged: dict[str, object] = {}

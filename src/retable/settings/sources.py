@@ -17,7 +17,7 @@ from retable.model.evidence import Grade
 from retable.settings.storage import S3Settings, StorageLocation
 from retable.settings.types import (
     Age,
-    Brokers,
+    BrokerList,
     Budget,
     CallablePath,
     Delay,
@@ -225,7 +225,7 @@ class KafkaSource(SourceSettings, frozen=True, use_attribute_docstrings=True):
 
     kind: Literal["kafka"]
     """What holds the messages."""
-    bootstrap: Brokers
+    bootstrap: BrokerList
     """Brokers to ask first, as `kafka-1:9092,kafka-2:9092`."""
     topics: Annotated[tuple[NonEmptyStr, ...], Field(min_length=1)]
     """The topics, as shell globs, case-sensitive; one that matches later is read from its earliest position."""

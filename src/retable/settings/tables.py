@@ -7,13 +7,13 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 from retable.formats.options import NonEmptyStr
 from retable.model.partitioning import PartitionField
 from retable.model.policies import Destructive, OnColumns, OnFarDate, Policies
-from retable.settings.types import ChangeRules, ColumnType, Named, Notify, Partition, Span
+from retable.settings.types import ChangeRules, ColumnType, Notify, PartitionSetting, Span, TargetTable
 
 
 class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
     """What the settings say of a source table: `[tables."<glob>"]`."""
 
-    to: Named | None = None
+    to: TargetTable | None = None
     """The table as which these go to gold, as `shop.orders`: all of them into one (docs/shards.md)."""
     shard_in_key: bool = False
     """With `to`: the name of the source's table, in a column `source_table`, joins the key."""
@@ -35,7 +35,7 @@ class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstring
     """Changes that hold the table until a person approves them: `drop_table`, `truncate`, `drop_column`."""
     format_version: Literal[2, 3] = 3
     """The version of Iceberg's format in which the gold table is made; 2 for engines that cannot read 3."""
-    partition: tuple[Partition, ...] | None = None
+    partition: tuple[PartitionSetting, ...] | None = None
     """By what the gold table's files are parted, as `["days(created_at)", "bucket(16, id)"]`: see docs/reading.md."""
     sla: Span | None = None
     """How long after a window's end the table must be complete, as `20m`; else its source's."""

@@ -201,7 +201,7 @@ def _named(value: object) -> object:
     return TableName(levels[0], levels[1] if len(levels) == 3 else None, levels[-1])
 
 
-Named = Annotated[TableName, BeforeValidator(_named)]
+TargetTable = Annotated[TableName, BeforeValidator(_named)]
 
 
 Name = Annotated[str, AfterValidator(_source_name)]
@@ -216,10 +216,10 @@ LogStart = Annotated[datetime | Literal["latest"] | None, BeforeValidator(_log_s
 Delay = Annotated[timedelta, BeforeValidator(_delay)]
 File = Annotated[Path, BeforeValidator(_file)]
 VariableName = Annotated[str, AfterValidator(_variable_name)]
-Brokers = Annotated[str, AfterValidator(_brokers)]
+BrokerList = Annotated[str, AfterValidator(_brokers)]
 Budget = Annotated[QuarantineBudget, BeforeValidator(_budget)]
 ColumnType = Annotated[GoldType, BeforeValidator(_gold_type)]
-Partition = Annotated[PartitionField, BeforeValidator(_partition)]
+PartitionSetting = Annotated[PartitionField, BeforeValidator(_partition)]
 
 
 class Notify(BaseModel, frozen=True, extra="allow", use_attribute_docstrings=True):

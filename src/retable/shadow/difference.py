@@ -15,7 +15,7 @@ from retable.model.schema import parse_gold_type
 from retable.shadow.lake import Shadow, shadow_source
 from retable.verify.compare import Comparison, RowDifference
 from retable.verify.spill import Spill
-from retable.verify.states import ColumnChange, compare_spills, read_columns
+from retable.verify.states import ColumnDifference, compare_spills, read_columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class ShadowDifference:
 
     table: str
     key: tuple[str, ...]
-    columns: tuple[ColumnChange, ...]
+    columns: tuple[ColumnDifference, ...]
     rows: RowDifference
     held: str | None
     moved: bool
@@ -60,7 +60,7 @@ def compare_shadow(lake: Lake, shadow: Shadow, table: str, folder: Path) -> Shad
     return ShadowDifference(
         table,
         tuple(names[at] for at in on),
-        tuple(ColumnChange(one, other) for one, other in sides if one != other),
+        tuple(ColumnDifference(one, other) for one, other in sides if one != other),
         rows,
         None if state.hold is None else f"{state.hold.code} at {state.hold.place or 'its first row'}",
         shadow.snapshots.get(table) != gold.metadata.current_snapshot_id,

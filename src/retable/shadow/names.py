@@ -9,11 +9,11 @@ from retable.replay.inputs.baselines import read_whole_baselines
 from retable.replay.inputs.decisions import decisions_of
 from retable.replay.inputs.histories import read_known
 from retable.replay.inputs.imports import read_schema_imports
-from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.rules import SourceRules
 from retable.replay.inputs.silver import read_statements
 from retable.shadow.plan import Ask
 from retable.verify import decoded
-from retable.verify.rebuild import Told, names_of
+from retable.verify.rebuild import SourceHistory, names_of
 
 
 def names_of_tables(lake: Lake, ask: Ask) -> set[TableName]:
@@ -27,6 +27,6 @@ def names_of_tables(lake: Lake, ask: Ask) -> set[TableName]:
     imports = read_schema_imports(lake, ask.source)
     statements, system = decoded.read_statements(records, source, imports.dialect)
     baselines = read_whole_baselines(lake, ask.source)
-    rules = Rules(lake.settings, source, system, decisions_of(lake, ask.source), imports, baselines)
-    told = Told(rules, statements, ordinals, replayed, read_known(lake, ask.source))
+    rules = SourceRules(lake.settings, source, system, decisions_of(lake, ask.source), imports, baselines)
+    told = SourceHistory(rules, statements, ordinals, replayed, read_known(lake, ask.source))
     return {name for table in ask.tables for name in names_of(told, find_gold(lake, table)[1])}

@@ -9,10 +9,10 @@ from retable.ledger.lake.data_files import stands_for_others
 from retable.ledger.read import read_cuts, read_ledger
 from retable.upkeep.inspection import TablePlace, facts_of
 from retable.upkeep.outlook import unsettled
-from retable.upkeep.policy import Partition, Plan, Rules, TableFacts, plan_upkeep
+from retable.upkeep.policy import Partition, Plan, TableFacts, UpkeepRules, plan_upkeep
 
 
-def plan_place(lake: Lake, place: TablePlace, now: datetime, rules: Rules) -> tuple[TableFacts, Plan]:
+def plan_place(lake: Lake, place: TablePlace, now: datetime, rules: UpkeepRules) -> tuple[TableFacts, Plan]:
     """Plan for one table; nothing is written.
 
     Of bronze and silver only windows that are replayed are compacted, so that no stage that is under way is disturbed;

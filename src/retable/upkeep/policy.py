@@ -13,7 +13,7 @@ Partition = tuple[object, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class UpkeepRules:
     """From where on a table wants work. Sizes are in bytes; a file is small below three quarters of `target`."""
 
     target: int = 128 << 20
@@ -76,7 +76,7 @@ class TableFacts:
             "rows": sum(file.rows - file.deleted for file in self.files),
             "deleted_rows": sum(file.deleted for file in self.files),
             "files_with_deletes": sum(file.deleted > 0 for file in self.files),
-            "small_files": sum(file.bytes < Rules().small for file in self.files),
+            "small_files": sum(file.bytes < UpkeepRules().small for file in self.files),
             "manifests": self.manifests,
             "snapshots": len(self.snapshots),
         }
@@ -105,7 +105,7 @@ class Plan:
         return {"partitions": len(self.compact), "files": files, "snapshots": len(self.expire)}
 
 
-def plan_upkeep(facts: TableFacts, needed: Collection[int], now: datetime, rules: Rules) -> Plan:
+def plan_upkeep(facts: TableFacts, needed: Collection[int], now: datetime, rules: UpkeepRules) -> Plan:
     """Plan for a table; `needed` are the snapshots that cuts name."""
     return Plan(
         compact=worth_compacting(facts.files, rules),
@@ -114,7 +114,7 @@ def plan_upkeep(facts: TableFacts, needed: Collection[int], now: datetime, rules
     )
 
 
-def worth_compacting(files: Iterable[FileFacts], rules: Rules) -> dict[Partition, tuple[FileFacts, ...]]:
+def worth_compacting(files: Iterable[FileFacts], rules: UpkeepRules) -> dict[Partition, tuple[FileFacts, ...]]:
     """The files to write anew, by partition, with the rules of Iceberg's own compaction.
 
     A partition wants it that has several small files, or one of which many rows are deleted.
@@ -130,12 +130,12 @@ def worth_compacting(files: Iterable[FileFacts], rules: Rules) -> dict[Partition
     }
 
 
-def is_indebted(file: FileFacts, rules: Rules) -> bool:
+def is_indebted(file: FileFacts, rules: UpkeepRules) -> bool:
     """Whether readers pay too much for the rows of a file that are deleted."""
     return file.deletes >= rules.most_deletes or (file.deleted > 0 and file.deleted >= file.rows * rules.most_deleted)
 
 
-def expirable(facts: TableFacts, needed: Collection[int], now: datetime, rules: Rules) -> tuple[int, ...]:
+def expirable(facts: TableFacts, needed: Collection[int], now: datetime, rules: UpkeepRules) -> tuple[int, ...]:
     """The snapshots that nobody needs: none that main, a branch, a tag or a cut names, and none of the last day."""
     kept = {facts.current, *facts.referenced, *needed}
     old = (each for each in facts.snapshots if each.made <= now - rules.keep)

@@ -18,7 +18,7 @@ from retable.upkeep.inspection import TablePlace, facts_of, places
 from retable.upkeep.orphans import foreign, remove_orphans
 from retable.upkeep.outlook import look_at_retention
 from retable.upkeep.plan import plan_place
-from retable.upkeep.policy import Partition, Plan, Rules, TableFacts, stands_alone
+from retable.upkeep.policy import Partition, Plan, TableFacts, UpkeepRules, stands_alone
 from retable.upkeep.report import UpkeepResult, record_cut, record_kept
 from retable.upkeep.system import compact_ops, compact_silver, prune_leases
 
@@ -33,13 +33,13 @@ def upkeep(
     run_id: str,
     clock: Callable[[], datetime],
     step: Callable[[str], None] = lambda _: None,
-    rules: Rules | None = None,
+    rules: UpkeepRules | None = None,
 ) -> list[UpkeepResult]:
     """Compact, expire and clean tables, each under a lease; one that another run is at is left alone, and told.
 
     The `clock` is asked anew for each table: all of them may take longer than a lease lasts.
     """
-    keeper = Keeper(Iceberg(spark), lake, run_id, clock, rules or Rules())
+    keeper = Keeper(Iceberg(spark), lake, run_id, clock, rules or UpkeepRules())
     found = []
     for place in chosen:
         step(place.name)
@@ -58,7 +58,7 @@ class Iceberg:
         self._catalog: Any = self._api.spark.Spark3Util.loadIcebergCatalog(spark._jsparkSession, CATALOG)
         self._actions: Any = self._api.spark.actions.SparkActions.get(spark._jsparkSession)
 
-    def compact(self, name: str, run_id: str, rules: Rules, windows: Iterable[str] | None = None) -> int:
+    def compact(self, name: str, run_id: str, rules: UpkeepRules, windows: Iterable[str] | None = None) -> int:
         """Write files anew that `rules` find wanting, in one commit; give how many went. `windows`: only of these."""
         action = self._actions.rewriteDataFiles(self._load(name)).snapshotProperty(RUN_PROPERTY, run_id)
         options = {
@@ -102,7 +102,9 @@ class Iceberg:
 class Keeper:
     """Keeps tables of one lake, in one run."""
 
-    def __init__(self, iceberg: Iceberg, lake: Lake, run_id: str, clock: Callable[[], datetime], rules: Rules) -> None:
+    def __init__(
+        self, iceberg: Iceberg, lake: Lake, run_id: str, clock: Callable[[], datetime], rules: UpkeepRules
+    ) -> None:
         self._iceberg = iceberg
         self._lake = lake
         self._run_id = run_id

@@ -21,12 +21,12 @@ from retable.replay.inputs.baselines import read_whole_baselines
 from retable.replay.inputs.decisions import decisions_of
 from retable.replay.inputs.histories import read_known
 from retable.replay.inputs.imports import read_schema_imports
-from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.rules import SourceRules
 from retable.settings.sources import SourceSettings
-from retable.verify.decoded import Decoded, Decoder, dropped_statements, read_baseline_rows, read_statements
-from retable.verify.findings import Finding, Report
-from retable.verify.rebuild import Told, names_of
-from retable.verify.rows import Columns, Gold, Share, compare_rows
+from retable.verify.decoded import DecodedBronze, Decoder, dropped_statements, read_baseline_rows, read_statements
+from retable.verify.findings import Finding, Verification
+from retable.verify.rebuild import SourceHistory, names_of
+from retable.verify.rows import ComparedColumns, Gold, Share, compare_rows
 from retable.verify.spill import Spill
 
 _COUNTED = ("decoded", "refused", "events", "rows")
@@ -34,7 +34,7 @@ _COUNTED = ("decoded", "refused", "events", "rows")
 _REFUSED = ("quarantined", "ignored")
 
 
-def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Report:
+def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Verification:
     """Verify a share of one gold table; rows wait in `folder`, which may become as big as the table and its events.
 
     The decoding is held against what the ledger counted, window by window.
@@ -59,16 +59,16 @@ def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Report:
     messages = sum(counts[what] for counts in decoded.counts.values() for what in ("decoded", "quarantined", "ignored"))
     checked = {"windows": len(decoded.counts), "messages": messages, **report.checked}
     notes = (*_gaps(decoded, ledger, state), *report.notes)
-    return Report("bronze", checked, (*check_decoding(decoded, ledger), *report.findings), notes, report.rows)
+    return Verification("bronze", checked, (*check_decoding(decoded, ledger), *report.findings), notes, report.rows)
 
 
-def published_columns(table: Table) -> Columns:
+def published_columns(table: Table) -> ComparedColumns:
     """The columns of a gold table, without Retable's own."""
     fields = [field for field in table.schema().fields if field.name != SEQUENCE_COLUMN]
     return tuple((field.name, parse_gold_type(str(field.field_type))) for field in fields)
 
 
-def check_decoding(decoded: Decoded, ledger: list[LedgerRow]) -> list[Finding]:
+def check_decoding(decoded: DecodedBronze, ledger: list[LedgerRow]) -> list[Finding]:
     """What bronze gives now of each window, where the ledger counted otherwise."""
     found = []
     for row in ledger:
@@ -89,7 +89,7 @@ def check_decoding(decoded: Decoded, ledger: list[LedgerRow]) -> list[Finding]:
 
 def _decode(
     lake: Lake, source: SourceSettings, state: GoldState, ledger: list[LedgerRow], events: Spill
-) -> tuple[Decoded, Told]:
+) -> tuple[DecodedBronze, SourceHistory]:
     """Decode all; where the statements show that the table had other names too, the rows of those in a second pass."""
     replayed = _replayed(ledger, state)
     decoded = {row.window for row in ledger if row.stage == "decode"} | replayed
@@ -106,8 +106,8 @@ def _decode(
     statements, system = read_statements([*older, *found.statements], source, imports.dialect)
     baselines = read_whole_baselines(lake, source.name)
     ordinals = {window.name: window.ordinal for window in (*baselines.windows, *visible)}
-    rules = Rules(lake.settings, source, system, decisions_of(lake, source.name), imports, baselines)
-    told = Told(rules, statements, ordinals, stored, read_known(lake, source.name))
+    rules = SourceRules(lake.settings, source, system, decisions_of(lake, source.name), imports, baselines)
+    told = SourceHistory(rules, statements, ordinals, stored, read_known(lake, source.name))
     read_baseline_rows(lake, source.name, baselines.names & replayed, names_of(told, state) | state.names, events)
     if others := names_of(told, state) - state.names:
         decoder.decode(whole, others, stored, events)
@@ -136,7 +136,7 @@ def _rows_of_table(lake: Lake, state: GoldState) -> list[dict[str, object]]:
     return [row for row in rows if row["identity"] == state.identity]
 
 
-def _gaps(decoded: Decoded, ledger: list[LedgerRow], state: GoldState) -> list[str]:
+def _gaps(decoded: DecodedBronze, ledger: list[LedgerRow], state: GoldState) -> list[str]:
     """What to know where later windows are replayed already: a late row is folded over all that is decoded."""
     missing = sorted(decoded.counts.keys() - _replayed(ledger, state))
     if not missing:

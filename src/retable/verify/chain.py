@@ -31,7 +31,7 @@ class Chain:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class RecordedSnapshots:
     """What the record says of a table: the snapshots of its cuts, each since when, and what the ledger has beside them.
 
     A cut knows a table by its identity; the ledger by the names that it had, which may have been another's before.
@@ -42,7 +42,7 @@ class Named:
     runs: Collection[str]
 
 
-def check_chain(chain: Chain, named: Named) -> list[Finding]:
+def check_chain(chain: Chain, named: RecordedSnapshots) -> list[Finding]:
     """Every snapshot that main stood at is one that a run left, and what the newest run left is still below main.
 
     What lies between two of them was written on a branch by the run that left the upper one.
@@ -58,11 +58,11 @@ def check_chain(chain: Chain, named: Named) -> list[Finding]:
     return [*dict.fromkeys(found), *_lost(chain, named)]
 
 
-def _is_told(made: Made, since: int, later: Sequence[Made | None], named: Named) -> bool:
+def _is_told(made: Made, since: int, later: Sequence[Made | None], named: RecordedSnapshots) -> bool:
     return _is_ours(made, named) or _is_sealed(made, since, later, named) or _is_redone(made, later, named)
 
 
-def _is_sealed(made: Made, since: int, later: Sequence[Made | None], named: Named) -> bool:
+def _is_sealed(made: Made, since: int, later: Sequence[Made | None], named: RecordedSnapshots) -> bool:
     """Whether a run moved main to what it had written on its branch, and sealed it in the same commit.
 
     A commit on main itself is not older than main's step to it.
@@ -71,20 +71,20 @@ def _is_sealed(made: Made, since: int, later: Sequence[Made | None], named: Name
     return above is not None and above.parent == made.id and _is_recorded(above, named) and made.time_ms < since
 
 
-def _is_redone(made: Made, later: Sequence[Made | None], named: Named) -> bool:
+def _is_redone(made: Made, later: Sequence[Made | None], named: RecordedSnapshots) -> bool:
     """Whether a recorded run has published the same window since: what one that died had left counts no more."""
     window = made.summary.get(_WINDOW) if _run_of(made) else None
     same = [other for other in later if other is not None and window and other.summary.get(_WINDOW) == window]
     return any(_is_recorded(other, named) for other in same)
 
 
-def _is_ours(made: Made, named: Named) -> bool:
+def _is_ours(made: Made, named: RecordedSnapshots) -> bool:
     is_first = made.parent is None and made.summary.get("total-records") == "0"
     is_upkeep = made.operation == "replace" and _run_of(made) != ""
     return _is_recorded(made, named) or is_first or is_upkeep
 
 
-def _is_recorded(made: Made, named: Named) -> bool:
+def _is_recorded(made: Made, named: RecordedSnapshots) -> bool:
     """Whether the record names a snapshot or its run: what a run that died has published, the next one records."""
     return made.id in named.cuts or made.id in named.ledger or _run_of(made) in named.runs
 
@@ -115,7 +115,7 @@ def _foreign(made: Made) -> Finding:
     return Finding("FOREIGN_COMMIT", str(made.id), f"{made.operation} at {when}: {told}")
 
 
-def _lost(chain: Chain, named: Named) -> list[Finding]:
+def _lost(chain: Chain, named: RecordedSnapshots) -> list[Finding]:
     """What cuts name though the table has it no more, or main is no more above it; what expired is not missed.
 
     Where all rows were written anew since, what was moved before is nothing to find.

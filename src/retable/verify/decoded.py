@@ -15,7 +15,7 @@ from retable.decode.silver import events_to_batch, rows_to_events
 from retable.errors import MessageError
 from retable.formats.context import DecodeContext
 from retable.formats.registry import decode_message
-from retable.gold.store import Record
+from retable.gold.store import RowDict
 from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
@@ -37,13 +37,13 @@ _COLUMNS = ("topic", "partition", "offset", "timestamp_ms", "key", "value", "hea
 
 
 @dataclass(slots=True)
-class Decoded:
+class DecodedBronze:
     """What bronze holds: its statements, as rows of silver in their order, and per window what became of its messages.
 
     The counts have the ledger's names: messages `decoded`, `ignored`, `quarantined`, and `events`, `rows`, `excluded`.
     """
 
-    statements: list[Record] = field(default_factory=list)
+    statements: list[RowDict] = field(default_factory=list)
     counts: dict[str, Counter[str]] = field(default_factory=dict)
 
 
@@ -58,9 +58,9 @@ class Decoder:
 
     def decode(
         self, windows: Sequence[Window], names: Collection[TableName], stored: Collection[str], events: Spill
-    ) -> Decoded:
+    ) -> DecodedBronze:
         """Decode these windows, in order; the row changes of these names go to `events`, of the `stored` windows."""
-        found = Decoded()
+        found = DecodedBronze()
         for window in windows:
             counts = found.counts[window.name] = Counter()
             statements: list[ChangeEvent] = []
@@ -107,7 +107,7 @@ class Decoder:
 
 
 def read_statements(
-    records: Sequence[Record], source: SourceSettings, imported: str | None = None
+    records: Sequence[RowDict], source: SourceSettings, imported: str | None = None
 ) -> tuple[dict[Statement, str], str]:
     """Read statements in their order, each with its window; and say which dialect the source speaks.
 
@@ -122,7 +122,7 @@ def read_statements(
     return found, system
 
 
-def dropped_statements(lake: Lake, source: str, kept: str | None) -> list[Record]:
+def dropped_statements(lake: Lake, source: str, kept: str | None) -> list[RowDict]:
     """The statements of the windows that bronze no longer holds, which silver keeps for ever, in their order."""
     records = [] if kept is None else silver.read_statements(lake, source, kept)
     older = [record for record in records if is_dropped(str(record["window"]), kept)]

@@ -18,7 +18,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Verification:
     """One verification of one table: what was counted while looking, what limits the answer, and what is wrong.
 
     `rows` compares gold's rows with the rebuilt ones; None where rows were not compared.

@@ -19,14 +19,14 @@ from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window
 from retable.replay.inputs.recorded_state import NO_FILES
 from retable.replay.inputs.silver import silver_files
-from retable.verify.chain import Chain, Made, Named, check_chain
-from retable.verify.findings import Finding, Report
-from retable.verify.windows import Accounts, Address, as_counted, check_accounts, check_tiling
+from retable.verify.chain import Chain, Made, RecordedSnapshots, check_chain
+from retable.verify.findings import Finding, Verification
+from retable.verify.windows import Accounts, MessageAddress, as_counted, check_accounts, check_tiling
 
 _ADDRESS = ("topic", "partition", "offset")
 
 
-def against_ledger(lake: Lake, name: str) -> Report:
+def against_ledger(lake: Lake, name: str) -> Verification:
     """Verify that the ledger tells the truth of a gold table and of all windows of its source."""
     source = find_gold(lake, name)[1].source
     windows, ledger = read_windows(lake, source), read_ledger(lake, source)
@@ -40,7 +40,7 @@ def against_ledger(lake: Lake, name: str) -> Report:
     findings += check_chain(chain, _named(lake, name, state))
     findings += check_applied(state, [row for row in ledger if row.stage == "replay" and row.table == name])
     checked = {"windows": len(windows), "messages": messages, "snapshots": len(chain.snapshots)}
-    return Report("ledger", checked, tuple(findings), tuple(_dropped_notes(lake, source)))
+    return Verification("ledger", checked, tuple(findings), tuple(_dropped_notes(lake, source)))
 
 
 def check_applied(state: GoldState, replayed: Sequence[LedgerRow]) -> list[Finding]:
@@ -105,7 +105,7 @@ def _accounts_of(
     )
 
 
-def _addresses(table: Table | None, **partition: str) -> list[Address]:
+def _addresses(table: Table | None, **partition: str) -> list[MessageAddress]:
     """The addresses of the messages of a partition of a system table, row by row."""
     if table is None:
         return []
@@ -130,7 +130,7 @@ def _made(snapshot: Snapshot) -> Made:
     return Made(snapshot.snapshot_id, snapshot.parent_snapshot_id, snapshot.timestamp_ms, operation, told)
 
 
-def _named(lake: Lake, name: str, state: GoldState) -> Named:
+def _named(lake: Lake, name: str, state: GoldState) -> RecordedSnapshots:
     cuts: dict[int, datetime] = {}
     names = {name}
     for cut in read_cuts(lake, state.source):
@@ -140,4 +140,4 @@ def _named(lake: Lake, name: str, state: GoldState) -> Named:
                 cuts[cut.snapshot_id] = min(cut.recorded_at, cuts.get(cut.snapshot_id, cut.recorded_at))
     rows = [row for row in read_ledger_whole(lake, state.source) if row.stage == "replay"]
     left = {row.snapshot_id for row in rows if row.table in names and row.snapshot_id is not None}
-    return Named(cuts, left, {row.run_id for row in rows})
+    return RecordedSnapshots(cuts, left, {row.run_id for row in rows})

@@ -26,8 +26,8 @@ from retable.replay.inputs.silver import silver_files
 from retable.schema_history.history import Hold
 from retable.settings.sources import Source
 
-Cause = Literal["main", "moved", "settings", "schema", "silver", "decoder"]
-CAUSES: dict[Cause, str] = {
+StaleCause = Literal["main", "moved", "settings", "schema", "silver", "decoder"]
+CAUSES: dict[StaleCause, str] = {
     "main": "gold's main branch was rolled back: all rows of the table are written anew",
     "moved": "rows go to it that another gold table has, as the settings are now: they are brought all at once",
     "settings": "the settings that decide how the table is decoded and typed have changed since",
@@ -48,7 +48,7 @@ class Stale:
 
     window: str
     table: str
-    because: tuple[Cause, ...]
+    because: tuple[StaleCause, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +186,7 @@ def _stale(lake: Lake, source: Source, ledger: Sequence[LedgerRow], states: Mapp
         if row.stage != "replay" or state is None or not row.counts.get("rows"):
             continue
         silver, _, fingerprint = (state.applied.get(row.window) or row.identity or "").rpartition(":")
-        causes: list[Cause] = ["main"] if state.is_set_back and row.window == latest[row.table] else []
+        causes: list[StaleCause] = ["main"] if state.is_set_back and row.window == latest[row.table] else []
         settings, _, imported = fingerprint.partition("+")
         if imported != imports.fingerprint(state.identity, state.table):
             causes.append("schema")

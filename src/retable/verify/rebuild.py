@@ -24,7 +24,7 @@ from retable.model.row_event import Half, Pair, RowEvent
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.replay.inputs.plan import Tables
-from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.rules import SourceRules
 from retable.replay.inputs.silver import table_name, to_event
 from retable.replay.table.rounds import A_BUG, Widenings
 from retable.schema_history.history import Hold, TableHistory
@@ -37,14 +37,14 @@ from retable.verify.spill import NOWHERE, Spill
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SourceHistory:
     """What a source told: its statements, each with its window, and the windows that gold should hold, by number.
 
     `known` are the tables that are there though no statement made them. Where bronze no longer has all, `floor` is up
     to where messages of the table may be gone, and `remembered` are the columns that gold has of what images told.
     """
 
-    rules: Rules
+    rules: SourceRules
     statements: Mapping[Statement, str]
     ordinals: Mapping[str, int]
     replayed: frozenset[str]
@@ -82,7 +82,7 @@ class Links:
         return key
 
 
-def names_of(told: Told, state: GoldState) -> set[TableName]:
+def names_of(told: SourceHistory, state: GoldState) -> set[TableName]:
     """Every name under which rows of a table may have come."""
     tables = Tables.trace(list(told.statements), told.rules, [], told.known | dict.fromkeys(state.untold_shards))
     return tables.names_of(state.identity) or state.names
@@ -94,7 +94,7 @@ class Rebuild:
     TableError says why the events make no table, NotKept that too many of them are gone.
     """
 
-    def __init__(self, told: Told, state: GoldState, events: Spill) -> None:
+    def __init__(self, told: SourceHistory, state: GoldState, events: Spill) -> None:
         self._told = told
         self._state = state
         self._events = events

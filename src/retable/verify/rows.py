@@ -17,14 +17,14 @@ from retable.schema_history.history import TableHistory
 from retable.schema_history.shards.parts import source_part
 from retable.schema_history.statement import Statement
 from retable.verify.compare import Comparison, RowDifference, comparable, part_of
-from retable.verify.findings import Finding, Report
-from retable.verify.rebuild import Rebuild, Told, spell_sequence
+from retable.verify.findings import Finding, Verification
+from retable.verify.rebuild import Rebuild, SourceHistory, spell_sequence
 from retable.verify.spill import MOST_PARTS, Spill
 
 ROWS_AT_ONCE = 100_000
 """How many rows, or events, one part has, more or less."""
 
-Columns = tuple[tuple[str, GoldType | None], ...]
+ComparedColumns = tuple[tuple[str, GoldType | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +41,20 @@ class Gold:
 
     name: str
     state: GoldState
-    columns: Columns
+    columns: ComparedColumns
     rows: Spill
 
 
-def compare_rows(told: Told, gold: Gold, events: Spill, share: Share) -> Report:
+def compare_rows(told: SourceHistory, gold: Gold, events: Spill, share: Share) -> Verification:
     """Fold the events anew and compare with gold's rows; `events` are of the windows that gold should hold."""
     notes = _notes(gold.state)
     if _is_held_wholly(gold.state) and not gold.columns:
-        return Report("bronze", {}, (), (*notes, "nothing of it was ever replayed"))
+        return Verification("bronze", {}, (), (*notes, "nothing of it was ever replayed"))
     try:
         rebuild = Rebuild(_as_known(told, gold.state), gold.state, events)
     except TableError as error:
         what = f"its source's messages make no table ({error.code}: {error.message})"
-        return Report("bronze", {}, (Finding("NOT_REBUILT", gold.name, what),), tuple(notes))
+        return Verification("bronze", {}, (Finding("NOT_REBUILT", gold.name, what),), tuple(notes))
     compared = _Compared(gold, rebuild, notes, told.floor)
     found = compared.run(max(events.rows, gold.rows.rows), share)
     counts: Counter[str] = Counter()
@@ -62,10 +62,10 @@ def compare_rows(told: Told, gold: Gold, events: Spill, share: Share) -> Report:
         counts[verdict] += count
     checked = {"statements": len(told.statements), "events": counts.total(), **{k: n for k, n in counts.items() if n}}
     findings = (*compare_columns(gold.columns, rebuild.columns), *rebuild.findings)
-    return Report("bronze", checked, tuple(dict.fromkeys(findings)), tuple(notes), found)
+    return Verification("bronze", checked, tuple(dict.fromkeys(findings)), tuple(notes), found)
 
 
-def compare_columns(here: Columns, wanted: Columns) -> list[Finding]:
+def compare_columns(here: ComparedColumns, wanted: ComparedColumns) -> list[Finding]:
     """How gold's columns differ from those that its source tells; their order is of no account."""
     gold, rebuilt = dict(here), dict(wanted)
     missing = [Finding("COLUMN", name, f"gold lacks it; it is {kind}") for name, kind in wanted if name not in gold]
@@ -92,7 +92,7 @@ def _is_held_wholly(state: GoldState) -> bool:
     return state.hold is not None and state.hold.position is None
 
 
-def _as_known(told: Told, state: GoldState) -> Told:
+def _as_known(told: SourceHistory, state: GoldState) -> SourceHistory:
     """Leave out the statements that gold cannot know yet, and, where it is held wholly, those that it did not take."""
     taken = set(state.changes)
     statements = {s: w for s, w in told.statements.items() if w in told.replayed or str(s.position) in taken}
@@ -103,7 +103,7 @@ def _as_known(told: Told, state: GoldState) -> Told:
     return replace(told, statements={s: w for s, w in statements.items() if (s.position, s.part) not in refused})
 
 
-def _histories(told: Told, statements: Mapping[Statement, str], state: GoldState) -> list[TableHistory]:
+def _histories(told: SourceHistory, statements: Mapping[Statement, str], state: GoldState) -> list[TableHistory]:
     tables = Tables.trace(list(statements), told.rules, [], told.known | dict.fromkeys(state.untold_shards))
     return [history for history in tables.histories() if history.identity == state.identity]
 

@@ -26,7 +26,7 @@ _WINDOW = re.compile(r"\d{8}T\d{4}Z\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class TableState:
+class ComparedState:
     """A state of a table: the name that was asked for, its snapshot (None: it had no row yet), its columns.
 
     `columns` are name and type by Iceberg's field id, in order, without Retable's own.
@@ -38,7 +38,7 @@ class TableState:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnChange:
+class ColumnDifference:
     """A column that the two states have otherwise: `left` and `right` are its name and type, None where it is not."""
 
     left: tuple[str, str] | None
@@ -49,10 +49,10 @@ class ColumnChange:
 class StateDifference:
     """What lies between two states; `key` names the columns by which rows were compared, none: whole rows."""
 
-    left: TableState
-    right: TableState
+    left: ComparedState
+    right: ComparedState
     key: tuple[str, ...]
-    columns: tuple[ColumnChange, ...]
+    columns: tuple[ColumnDifference, ...]
     rows: RowDifference
 
 
@@ -77,14 +77,14 @@ def compare_states(lake: Lake, name: str, one: str, other: str, folder: Path) ->
     kinds = tuple(parse_gold_type(right.columns[number][1]) for number in shared)
     rows = compare_spills(Comparison(names, kinds, on), spills[0], spills[1])
     changes = [
-        ColumnChange(left.columns.get(number), right.columns.get(number))
+        ColumnDifference(left.columns.get(number), right.columns.get(number))
         for number in {**left.columns, **right.columns}
     ]
     changed = tuple(change for change in changes if change.left != change.right)
     return StateDifference(left, right, tuple(names[at] for at in on), changed, rows)
 
 
-def _find_state(lake: Lake, name: str, table: Table, asked: str) -> TableState:
+def _find_state(lake: Lake, name: str, table: Table, asked: str) -> ComparedState:
     snapshot = _snapshot(lake, name, table, asked)
     schema = table.schema()
     if snapshot is not None and asked != NOW:
@@ -93,7 +93,7 @@ def _find_state(lake: Lake, name: str, table: Table, asked: str) -> TableState:
             raise NotFound(f"{name}: the snapshot {snapshot} has expired", table=name, snapshot=snapshot)
         schema = next((each for number, each in table.schemas().items() if number == found.schema_id), schema)
     fields = [field for field in schema.fields if field.name != SEQUENCE_COLUMN]
-    return TableState(asked, snapshot, {f.field_id: (f.name, str(f.field_type).replace(" ", "")) for f in fields})
+    return ComparedState(asked, snapshot, {f.field_id: (f.name, str(f.field_type).replace(" ", "")) for f in fields})
 
 
 def _snapshot(lake: Lake, name: str, table: Table, asked: str) -> int | None:

@@ -10,7 +10,7 @@ from retable.ledger.counts import check_events, check_messages, check_rows
 from retable.model.window import PartitionRange, Window
 from retable.verify.findings import Finding
 
-Address = tuple[str, int, int]
+MessageAddress = tuple[str, int, int]
 _SHOWN = 3
 
 
@@ -27,8 +27,8 @@ class Accounts:
     silver: int
     silver_rows: int
     quarantine: int
-    unseen: tuple[Address, ...]
-    strange: tuple[Address, ...]
+    unseen: tuple[MessageAddress, ...]
+    strange: tuple[MessageAddress, ...]
     fresh: bool
     counted: Mapping[str, Mapping[str, int]]
 
@@ -167,6 +167,6 @@ def _sums(counts: Mapping[str, int]) -> Counter[str]:
     return sums
 
 
-def _spell(addresses: Sequence[Address]) -> str:
+def _spell(addresses: Sequence[MessageAddress]) -> str:
     shown = ", ".join(f"{topic}/{partition}@{offset}" for topic, partition, offset in addresses[:_SHOWN])
     return shown if len(addresses) <= _SHOWN else f"{shown} and {len(addresses) - _SHOWN} more"

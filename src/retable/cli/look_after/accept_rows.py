@@ -11,7 +11,7 @@ from retable.cli.output import say
 from retable.freshness.blockers import ACCEPT_ROWS, half_of, open_halves
 from retable.freshness.catalog import record, source_of
 from retable.gold.read import find_gold
-from retable.ledger.rows import ActionRow, Row
+from retable.ledger.rows import ActionRow, OpsRow
 from retable.ledger.write import append_rows
 from retable.replay.references.suspects import open_suspects
 
@@ -28,7 +28,7 @@ def accept_rows(
     """
     lake, moment, who = lake_to_write(ctx), now(), user()
     found = {table: (source_of(lake, table), find_gold(lake, table)[1]) for table in tables}
-    rows: list[Row] = []
+    rows: list[OpsRow] = []
     for table, (source, state) in found.items():
         suspects = open_suspects(lake, source).get(state.identity, [])
         halves = open_halves(lake, source.name, state)

@@ -8,7 +8,7 @@ import typer
 from retable.cli.arguments import newest_lake
 from retable.cli.clock import now
 from retable.cli.output import print_line, say
-from retable.cli.progress import Progress
+from retable.cli.progress import WindowProgress
 from retable.errors import InvalidSetting
 from retable.ledger.lake.error_translation import explained
 from retable.ledger.lake.sqlite_file import back_up
@@ -34,7 +34,7 @@ def copy(
     file of the other. The lake may be at work meanwhile.
     """
     lake = newest_lake(ctx)
-    with Progress(1) as progress:
+    with WindowProgress(1) as progress:
         progress.begin(1, to, "copy")
         copied = copy_lake(lake, _place(to), now(), progress.step)
     say(f"copied {copied.tables:,} tables, {copied.files:,} files to {to}; the settings of the copy:")

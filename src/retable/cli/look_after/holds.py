@@ -9,7 +9,7 @@ import typer
 from retable.cli.arguments import Json, lake_of, lake_to_write
 from retable.cli.clock import new_run, user
 from retable.cli.output import NeedsAttention, print_facts, print_json, say
-from retable.cli.progress import Progress
+from retable.cli.progress import WindowProgress
 from retable.cli.run.stages import call_attention_to_rebuilt, running_spark
 from retable.errors import NotFound
 from retable.gold.damage import with_recorded_hold
@@ -135,7 +135,7 @@ def _plan(lake: Lake, table: str, way: Way, statement: str | None, *, repeats: b
 def _act(lake: Lake, releases: Mapping[str, Release], reason: str) -> None:
     """For each table record who decided what, then let it catch up; one Spark does them all."""
     this, reports = new_run(), dict[str, StageReport]()
-    with Progress(len(releases)) as progress, running_spark(lake.settings) as spark:
+    with WindowProgress(len(releases)) as progress, running_spark(lake.settings) as spark:
         for number, (table, release) in enumerate(releases.items(), 1):
             source = lake.settings.source(find_known(lake, table).source)
             _record(lake, source.name, table, release, reason, this.now)

@@ -22,7 +22,7 @@ from retable.cli.output import (
     say,
     shown_bytes,
 )
-from retable.cli.progress import Progress
+from retable.cli.progress import WindowProgress
 from retable.cli.run.stages import call_attention, run_window, running_spark
 from retable.errors import NotFound, PositionsLost
 from retable.freshness.catalog import record
@@ -181,7 +181,7 @@ def _redecode(lake: Lake, source: Source, rows: Sequence[QuarantineRow], spark: 
     windows = sorted({row.window for row in rows})
     before = _replayed(lake, source, windows)
     reports: list[StageReport] = []
-    with Progress(len(windows)) as progress:
+    with WindowProgress(len(windows)) as progress:
         for number, window in enumerate(windows, start=1):
             if _has_cut_lines(lake, source, window):
                 reports += _land_anew(lake, source, window, spark)

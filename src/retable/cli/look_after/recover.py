@@ -7,7 +7,7 @@ import typer
 from retable.cli.arguments import settings_of
 from retable.cli.clock import now
 from retable.cli.output import print_table, say
-from retable.cli.progress import Progress
+from retable.cli.progress import WindowProgress
 from retable.errors import CatalogMismatch, NotFound
 from retable.ledger.lake.catalog import open_lake_to_read, runs_behind
 from retable.ledger.lake.error_translation import explained
@@ -73,7 +73,7 @@ def _rewrite(warehouse: Warehouse, former: str, yes: bool) -> None:
     say(f"{count:,} tables of {warehouse.address} hold addresses of {former}")
     if not yes:
         typer.confirm("Rewrite these addresses, in place?", abort=True, err=True)
-    with Progress(1) as progress:
+    with WindowProgress(1) as progress:
         progress.begin(1, warehouse.address, "recover")
         done = rewrite_addresses(warehouse, former, progress.step)
     say(f"rewrote the addresses in {done.files:,} files")

@@ -10,7 +10,7 @@ import typer
 from retable.cli.arguments import Json, SourceName, lake_of, lake_to_write
 from retable.cli.clock import new_run, user
 from retable.cli.output import print_json, print_table, say
-from retable.cli.progress import Progress
+from retable.cli.progress import WindowProgress
 from retable.cli.run.stages import call_attention_to_rebuilt, running_spark
 from retable.cli.verify.differences import print_rows, rows_json
 from retable.ledger.lake.catalog import Lake
@@ -36,7 +36,7 @@ def build(
     lake = lake_to_write(ctx)
     ask = check_ask(lake, source, tables, start, end)
     this = new_run()
-    with Progress(1) as progress, running_spark(lake.settings) as spark:
+    with WindowProgress(1) as progress, running_spark(lake.settings) as spark:
         progress.begin(1, source, "shadow")
         _doors().build(spark, lake, ask, reason, user(), this.id, this.now, progress.step)
     say(f"built beside gold: {', '.join(ask.tables)}; `retable shadow diff {source}` shows how they differ")
@@ -64,7 +64,7 @@ def promote(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
     lake = lake_to_write(ctx)
     shadow = the_shadow(lake, source)
     this = new_run()
-    with Progress(1) as progress, running_spark(lake.settings) as spark:
+    with WindowProgress(1) as progress, running_spark(lake.settings) as spark:
         progress.begin(1, source, "promote")
         reports = _doors().promote(spark, lake, source, reason, user(), this.id, this.now, progress.step)
     say(f"promoted: {', '.join(shadow.ask.tables)}")

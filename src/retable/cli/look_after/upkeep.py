@@ -10,7 +10,7 @@ import typer
 from retable.cli.arguments import Json, lake_of, lake_to_write
 from retable.cli.clock import new_run, now
 from retable.cli.output import print_json, print_table, say
-from retable.cli.progress import Progress
+from retable.cli.progress import WindowProgress
 from retable.cli.run.stages import running_spark
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.retained import KEPT_LAYERS, kept_from
@@ -18,7 +18,7 @@ from retable.upkeep.dropping import spell_stays
 from retable.upkeep.inspection import TablePlace, choose, places
 from retable.upkeep.outlook import look_at_retention, owners
 from retable.upkeep.plan import plan_place
-from retable.upkeep.policy import Rules
+from retable.upkeep.policy import UpkeepRules
 from retable.upkeep.report import UpkeepResult, check_damaged
 
 _SIZES = ("files", "bytes", "deleted_rows", "snapshots")
@@ -46,7 +46,7 @@ def upkeep(
     if not chosen:
         say("the lake has no tables yet")
         return
-    with Progress(1) as progress, running_spark(lake.settings) as spark:
+    with WindowProgress(1) as progress, running_spark(lake.settings) as spark:
         progress.begin(1, "upkeep", "")
         kept = _door()(spark, lake, chosen, new_run().id, now, progress.step)
     _print_kept(kept, as_json)
@@ -55,7 +55,7 @@ def upkeep(
 
 def _print_plans(lake: Lake, chosen: Sequence[TablePlace], as_json: bool) -> None:
     at = now()
-    plans = [(place, *plan_place(lake, place, at, Rules())) for place in chosen if place.damage is None]
+    plans = [(place, *plan_place(lake, place, at, UpkeepRules())) for place in chosen if place.damage is None]
     cuts = _cuts(lake, chosen, at)
     if as_json:
         print_json(

@@ -9,7 +9,7 @@ import typer
 from retable.cli.arguments import TableArgument, lake_to_write
 from retable.cli.clock import new_run, user
 from retable.cli.output import NeedsAttention, say
-from retable.cli.progress import Progress
+from retable.cli.progress import WindowProgress
 from retable.cli.run.schema_import import PasswordEnv
 from retable.cli.run.stages import running_spark
 from retable.errors import InvalidSetting, NotFound
@@ -198,7 +198,7 @@ def part_of(lake: Lake, known: KnownTable, told: str | None) -> tuple[str, int] 
 def replay_pieces(lake: Lake, source: SourceSettings, pieces: list[BaselineRow]) -> list[StageReport]:
     """Bring the pieces of a baseline to gold, one by one."""
     reports = []
-    with Progress(len(pieces)) as progress, running_spark(lake.settings) as spark:
+    with WindowProgress(len(pieces)) as progress, running_spark(lake.settings) as spark:
         door = _door()
         for number, piece in enumerate(pieces, start=1):
             progress.begin(number, piece.window, "replay")

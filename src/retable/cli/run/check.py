@@ -7,7 +7,7 @@ import typer
 from retable.cli.arguments import Json, SourceName, lake_of
 from retable.cli.output import NeedsAttention, print_json, print_table, say
 from retable.cli.patterns import warn_of_patterns
-from retable.onboard.check import Checked, FoundTable
+from retable.onboard.check import Checked, SampledTable
 from retable.onboard.check import check as look
 from retable.printable import printable
 
@@ -50,7 +50,7 @@ def _refused(refused: Mapping[str, tuple[int, str]]) -> dict[str, dict[str, obje
     return {code: {"count": count, "first": first} for code, (count, first) in refused.items()}
 
 
-def _table_facts(table: FoundTable) -> dict[str, object]:
+def _table_facts(table: SampledTable) -> dict[str, object]:
     return {
         "table": str(table.name),
         "gold": table.gold,
@@ -96,22 +96,22 @@ def _tell(source: str, found: Checked) -> None:
         )
 
 
-def _name(table: FoundTable) -> str:
+def _name(table: SampledTable) -> str:
     return f"{table.name} (was {', '.join(map(str, table.former))})" if table.former else str(table.name)
 
 
-def _key(table: FoundTable) -> str:
+def _key(table: SampledTable) -> str:
     return f"{', '.join(table.keys)} ({table.key})" if table.keys else "none: a bag of rows, unless settings name one"
 
 
-def _types(table: FoundTable) -> str:
+def _types(table: SampledTable) -> str:
     if not table.open_types:
         return "known"
     shown = ", ".join(table.open_types[:_SHOWN])
     return printable(f"unknown, so text: {shown}{', ...' * (len(table.open_types) > _SHOWN)}")
 
 
-def _outcome(table: FoundTable) -> str:
+def _outcome(table: SampledTable) -> str:
     if not table.taken:
         return "leave it out, as the settings say"
     if table.clash:

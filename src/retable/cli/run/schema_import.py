@@ -16,7 +16,7 @@ from retable.model.sequence import Sequence
 from retable.onboard.schema.databases import is_address, read_database
 from retable.onboard.schema.dumps import read_dump
 from retable.onboard.schema.imports import ImportPlan, plan_import, position_of, spell_position
-from retable.onboard.schema.tables import Schema, Unread
+from retable.onboard.schema.tables import Schema, UnreadStatement
 from retable.printable import printable
 from retable.settings.load import read_variable
 
@@ -96,7 +96,7 @@ def _facts(plan: ImportPlan, position: Sequence, keeps: bool) -> dict[str, objec
     }
 
 
-def _unread(each: Unread) -> dict[str, object]:
+def _unread(each: UnreadStatement) -> dict[str, object]:
     table = None if each.table is None else str(each.table)
     return {"table": table, "line": each.line, "reason": each.reason, "statement": each.statement}
 

@@ -14,7 +14,7 @@ from retable.cli.clock import new_run, now
 from retable.cli.interrupts import before_interrupts
 from retable.cli.output import NeedsAttention, say
 from retable.cli.patterns import warn_of_patterns
-from retable.cli.progress import Progress
+from retable.cli.progress import WindowProgress
 from retable.errors import SparkDied
 from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import ask, record
@@ -133,7 +133,7 @@ def _run_windows(lake: Lake, source: Source, windows: list[Window]) -> None:
     """Run all stages of windows in order; a stretch in which nothing arrived costs one commit, and no Spark."""
     reports: list[StageReport] = []
     with ExitStack() as stack:
-        progress = stack.enter_context(Progress(len(windows)))
+        progress = stack.enter_context(WindowProgress(len(windows)))
         spark: Any = None
         number = 0
         for is_empty, stretch in groupby(windows, key=lambda window: window.is_empty):
@@ -153,7 +153,7 @@ def _run_windows(lake: Lake, source: Source, windows: list[Window]) -> None:
 
 
 def _run_stages(lake: Lake, source: Source, window: str, stages: tuple[Stage, ...]) -> None:
-    with Progress(1) as progress, running_spark(lake.settings) as spark:
+    with WindowProgress(1) as progress, running_spark(lake.settings) as spark:
         reports = run_window(lake, source, 1, window, stages, spark, progress)
     call_attention(lake, source, reports)
 
@@ -165,7 +165,7 @@ def run_window(
     window: str,
     stages: tuple[Stage, ...],
     spark: Any,
-    progress: Progress,
+    progress: WindowProgress,
 ) -> list[StageReport]:
     """Run these stages of one window, each under a run of its own."""
     doors = _doors(progress.step, checks=stages == ("land",))

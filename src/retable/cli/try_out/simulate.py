@@ -51,7 +51,7 @@ _LOADED_ROWS = 25
 _DISTURBED = 0.01
 
 
-class Format(StrEnum):
+class SimulatedFormat(StrEnum):
     """The formats that the simulator writes."""
 
     STREAMX_JSON = streamx_json.NAME
@@ -68,7 +68,7 @@ class Format(StrEnum):
 class _Plan:
     """What to write: `start` is the first full hour, `changes` the shop's actions over all hours."""
 
-    format: Format
+    format: SimulatedFormat
     seed: int
     hours: int
     changes: int
@@ -82,8 +82,8 @@ class _Plan:
 
 def simulate(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder, or an empty one.")],
-    source_format: Annotated[Format, typer.Option("--format", help="How the messages are written.")] = (
-        Format.STREAMX_JSON
+    source_format: Annotated[SimulatedFormat, typer.Option("--format", help="How the messages are written.")] = (
+        SimulatedFormat.STREAMX_JSON
     ),
     seed: Annotated[int, typer.Option(help="Equal seeds give equal messages.")] = 1,
     hours: Annotated[int, typer.Option(min=1, max=1000, help="How many hours of messages.")] = 3,
@@ -147,7 +147,7 @@ def _stream(history: History, plan: _Plan) -> tuple[Stream, Delivery]:
     Nothing is late where an update means nothing before its row is there.
     """
     known = FORMATS[plan.format]
-    has_row_ids = plan.format in (Format.STREAMX_JSON, Format.DATAHUB_BLOB)
+    has_row_ids = plan.format in (SimulatedFormat.STREAMX_JSON, SimulatedFormat.DATAHUB_BLOB)
     stream = known.write(history, streamx_json.Options(row_ids=False)) if has_row_ids else known.write(history)
     if known.by_offset:
         return stream, Delivery()

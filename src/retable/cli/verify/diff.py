@@ -9,7 +9,7 @@ import typer
 from retable.cli.arguments import Json, TableArgument, lake_of
 from retable.cli.output import print_json, print_table, say
 from retable.cli.verify.differences import print_rows, rows_json
-from retable.verify.states import ColumnChange, StateDifference, TableState, compare_states
+from retable.verify.states import ColumnDifference, ComparedState, StateDifference, compare_states
 
 _HELP = "A state: now, a window, the number of a snapshot, a tag, or a time with its zone."
 
@@ -37,17 +37,17 @@ def diff(
     say(f"    {found.rows.left:,} rows in A, {found.rows.right:,} rows in B")
 
 
-def _what(change: ColumnChange) -> str:
+def _what(change: ColumnDifference) -> str:
     if change.left is None or change.right is None:
         return "added" if change.left is None else "dropped"
     return "renamed" if change.left[0] != change.right[0] else "retyped"
 
 
-def _sides(change: ColumnChange) -> list[str | None]:
+def _sides(change: ColumnDifference) -> list[str | None]:
     return [None if side is None else " ".join(side) for side in (change.left, change.right)]
 
 
-def _spell(state: TableState) -> str:
+def _spell(state: ComparedState) -> str:
     return f"{state.asked} ({'no row yet' if state.snapshot is None else f'snapshot {state.snapshot}'})"
 
 

@@ -15,7 +15,7 @@ from retable.cli.verify.differences import print_rows, rows_json
 from retable.errors import DamagedFile
 from retable.ledger.lake.catalog import Lake
 from retable.verify.bronze import against_bronze
-from retable.verify.findings import Finding, Report
+from retable.verify.findings import Finding, Verification
 from retable.verify.ledger import against_ledger
 from retable.verify.rows import Share
 
@@ -25,7 +25,7 @@ _SHARE = re.compile(r"([1-9][0-9]{0,4})/([1-9][0-9]{0,3})\Z")
 _MOST_FINDINGS = 40
 
 
-class Against(StrEnum):
+class VerifyAgainst(StrEnum):
     """What a table is held against."""
 
     BRONZE = "bronze"
@@ -43,7 +43,7 @@ def verify(
     ctx: typer.Context,
     table: TableArgument,
     against: Annotated[
-        Against | None, typer.Option("--against", help="What it is held against; without it, both.")
+        VerifyAgainst | None, typer.Option("--against", help="What it is held against; without it, both.")
     ] = None,
     part: Annotated[
         Share | None,
@@ -69,25 +69,25 @@ def verify(
         raise typer.Exit(_DIFFERENT)
 
 
-def _reports(lake: Lake, table: str, against: Against | None, part: Share) -> Iterator[Report]:
-    if against != Against.LEDGER:
+def _reports(lake: Lake, table: str, against: VerifyAgainst | None, part: Share) -> Iterator[Verification]:
+    if against != VerifyAgainst.LEDGER:
         say(f"{table}: decoding and folding bronze anew")
         with TemporaryDirectory(prefix="retable-verify-") as folder:
             yield _or_damaged("bronze", lambda: against_bronze(lake, table, Path(folder), part))
-    if against != Against.BRONZE:
+    if against != VerifyAgainst.BRONZE:
         yield _or_damaged("ledger", lambda: against_ledger(lake, table))
 
 
-def _or_damaged(against: Literal["bronze", "ledger"], verify: Callable[[], Report]) -> Report:
+def _or_damaged(against: Literal["bronze", "ledger"], verify: Callable[[], Verification]) -> Verification:
     """What a verification finds, or the one file for which it could not go on."""
     try:
         return verify()
     except DamagedFile as error:
         finding = Finding(_DAMAGED, str(error.facts.get("path", "")), error.message)
-        return Report(against, {}, (finding,), ())
+        return Verification(against, {}, (finding,), ())
 
 
-def _print(table: str, report: Report, part: Share) -> None:
+def _print(table: str, report: Verification, part: Share) -> None:
     if report.findings:
         shown = report.findings[:_MOST_FINDINGS]
         print_table(["AGAINST", "FINDING", "WHERE", "WHAT"], ([report.against, *_cells(each)] for each in shown))
@@ -113,7 +113,7 @@ def _cells(finding: object) -> list[object]:
     return [getattr(finding, name) for name in ("code", "where", "what")]
 
 
-def _json(report: Report, part: Share) -> dict[str, object]:
+def _json(report: Verification, part: Share) -> dict[str, object]:
     return {
         "against": report.against,
         "equal": report.is_equal,

@@ -21,7 +21,7 @@ _KEY_WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class KeyDefinition:
     """A key or constraint of the table; `columns` only of the primary key, `reference` of a foreign one."""
 
     what: str
@@ -56,7 +56,7 @@ def read_elements(cursor: Cursor) -> Elements:
             return Elements(tuple(columns), primary, tuple(references))
 
 
-def read_key(cursor: Cursor) -> Key | None:
+def read_key(cursor: Cursor) -> KeyDefinition | None:
     """Read a key or constraint up to the next comma; None where a column's name comes next."""
     if cursor.sees("PERIOD", "FOR"):
         raise UnsupportedChange("a table with periods keeps rows that its events delete")
@@ -70,17 +70,17 @@ def read_key(cursor: Cursor) -> Key | None:
             raise cursor.unknown()
         return None
     if what == "foreign key":
-        return Key(what, reference=read_foreign_key(cursor, name))
+        return KeyDefinition(what, reference=read_foreign_key(cursor, name))
     if what == "check":
         cursor.next()
         if not cursor.skip_group():
             raise cursor.unknown()
         skip_enforcement(cursor)
-        return Key(what)
+        return KeyDefinition(what)
     columns = _read_index(cursor)
     while _skip_index_option(cursor):
         pass
-    return Key(what, columns if what == "primary key" else ())
+    return KeyDefinition(what, columns if what == "primary key" else ())
 
 
 def skip_enforcement(cursor: Cursor) -> None:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from retable.errors import Malformed
-from retable.formats.debezium.schema import Told, read_told
+from retable.formats.debezium.schema import SchemaPart, read_told
 from retable.formats.json_text import BYTE_ORDER_MARK, check_shared, read_json
 
 Row = dict[str, Raw]
@@ -24,7 +24,7 @@ _Position = Annotated[int, msgspec.Meta(ge=0, le=2**40 - 1)]
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
 
 
-class Source(msgspec.Struct, gc=False):
+class SourcePart(msgspec.Struct, gc=False):
     """Where a change was made. Each connector has fields of its own; what is missing is null."""
 
     connector: str | None = None
@@ -61,7 +61,7 @@ class Payload(msgspec.Struct, gc=False):
     op: str | None = None
     before: Row | None = None
     after: Row | None = None
-    source: Source | None = None
+    source: SourcePart | None = None
     ts_ms: _Long | None = None
     transaction: Transaction | None = None
 
@@ -71,10 +71,10 @@ class _Enveloped(Payload, gc=False):
     payload: Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-class Statement(msgspec.Struct, gc=False):
+class StatementRecord(msgspec.Struct, gc=False):
     """A record of the topic of schema changes."""
 
-    source: Source
+    source: SourcePart
     ddl: str | None = None
     ts_ms: _Long | None = None
     database: str | None = msgspec.field(default=None, name="databaseName")
@@ -104,7 +104,7 @@ class Envelope(msgspec.Struct, gc=False):
 
     payload: Payload | None
     text: bytes
-    told: Told | None
+    told: SchemaPart | None
 
 
 _PAYLOAD = msgspec.json.Decoder(Payload)

@@ -8,7 +8,7 @@ from functools import lru_cache
 import msgspec
 
 from retable.formats.debezium.envelope import Row
-from retable.formats.debezium.schema import Told
+from retable.formats.debezium.schema import SchemaPart
 
 _NOTHING = frozenset({b"null"})
 _BLANKS = b" \t\r\n"
@@ -26,7 +26,7 @@ def logged(row: Row, placeholder: str) -> Row:
     return found if len(found) < len(row) else row
 
 
-def key_only(row: Row, keys: tuple[str, ...], told: Told | None) -> bool:
+def key_only(row: Row, keys: tuple[str, ...], told: SchemaPart | None) -> bool:
     """Say whether a row before its change is its key alone, as PostgreSQL logs it by default.
 
     The connector fills the other columns with null, and those that must not be null as the schema part tells. A row

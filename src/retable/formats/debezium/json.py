@@ -18,11 +18,11 @@ from typing import NamedTuple
 from retable.errors import BadValue, Malformed, MessageError, UnknownOperation
 from retable.formats.context import DecodeContext
 from retable.formats.debezium import position as place
-from retable.formats.debezium.envelope import Envelope, Payload, Row, Source, read_envelope, read_key
+from retable.formats.debezium.envelope import Envelope, Payload, Row, SourcePart, read_envelope, read_key
 from retable.formats.debezium.images import key_only, logged, may_lack
 from retable.formats.debezium.options import DebeziumOptions
 from retable.formats.debezium.other import NAME, SNAPSHOT, WITHOUT_TEXT, known_time, read_other, tombstone
-from retable.formats.debezium.schema import Told
+from retable.formats.debezium.schema import SchemaPart
 from retable.formats.debezium.types import declared_encoding, default_type, wire_encoding
 from retable.formats.format import Format
 from retable.formats.image_text import key_text, read_image, write_image
@@ -70,8 +70,8 @@ class _Change(NamedTuple):
     """A message with an operation, and what is known of where it comes from."""
 
     payload: Payload
-    source: Source
-    told: Told | None
+    source: SourcePart
+    told: SchemaPart | None
     text: bytes
     message: RawMessage
     context: DecodeContext
@@ -132,7 +132,7 @@ def _change(envelope: Envelope, payload: Payload, message: RawMessage, context: 
     return _Change(payload, source, envelope.told, envelope.text, message, context, system, database, schema, table)
 
 
-def _system(source: Source, told: Told | None, context: DecodeContext) -> str:
+def _system(source: SourcePart, told: SchemaPart | None, context: DecodeContext) -> str:
     """The database behind the connector."""
     system = source.connector or (told and told.connector)
     if not system:
@@ -147,7 +147,7 @@ def _system(source: Source, told: Told | None, context: DecodeContext) -> str:
 
 
 def _names(
-    source: Source, told: Told | None, system: str, message: RawMessage
+    source: SourcePart, told: SchemaPart | None, system: str, message: RawMessage
 ) -> tuple[str | None, str | None, str | None]:
     """Database, schema and table: of the source, else of the topic, else of the schema part.
 

@@ -8,7 +8,7 @@ from msgspec import Raw
 from retable.errors import Malformed, UnknownOperation
 from retable.formats.context import DecodeContext
 from retable.formats.debezium import position as place
-from retable.formats.debezium.envelope import Boundary, Envelope, Heartbeat, Statement
+from retable.formats.debezium.envelope import Boundary, Envelope, Heartbeat, StatementRecord
 from retable.model.event import Address, ChangeEvent, Op
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
@@ -22,7 +22,7 @@ _STRUCTURE = frozenset({"CREATE", "ALTER"})
 """The databases whose connectors tell of a statement only the table that came of it, and how these are called."""
 
 _NAMES = msgspec.json.Decoder(dict[str, Raw])
-_STATEMENT, _BOUNDARY = msgspec.json.Decoder(Statement), msgspec.json.Decoder(Boundary)
+_STATEMENT, _BOUNDARY = msgspec.json.Decoder(StatementRecord), msgspec.json.Decoder(Boundary)
 _HEARTBEAT = msgspec.json.Decoder(Heartbeat)
 _HEARTBEAT_NAMES = frozenset({"ts_ms", "ts_us", "ts_ns"})
 _CREATES = re.compile(r"\s*CREATE\s+TABLE\b", re.IGNORECASE)
@@ -75,7 +75,7 @@ def _boundary(boundary: Boundary, message: RawMessage, context: DecodeContext) -
     return _note("TRANSACTION", boundary.status, message, context, tx_id=boundary.id, process_time_ms=time)
 
 
-def _statement(statement: Statement, message: RawMessage, context: DecodeContext) -> ChangeEvent:
+def _statement(statement: StatementRecord, message: RawMessage, context: DecodeContext) -> ChangeEvent:
     """A statement. Of those of a snapshot, whose text begins by dropping everything, only what declares a table counts.
 
     SQL Server tells no text: its rows bring their columns with them.
@@ -116,14 +116,14 @@ def _statement(statement: Statement, message: RawMessage, context: DecodeContext
     )
 
 
-def _table_changes(statement: Statement) -> list[_TableChange]:
+def _table_changes(statement: StatementRecord) -> list[_TableChange]:
     try:
         return _TABLE_CHANGES.decode(statement.table_changes) or []
     except msgspec.ValidationError as error:
         raise Malformed(f"the changes of tables are unreadable: {error}", place="payload.tableChanges") from error
 
 
-def _table(statement: Statement, changes: list[_TableChange]) -> tuple[str | None, str | None]:
+def _table(statement: StatementRecord, changes: list[_TableChange]) -> tuple[str | None, str | None]:
     """The schema and the table of a statement that names one table, as `"database"."schema"."table"` or without one."""
     ids = {change.id for change in changes if change.id}
     if len(ids) != 1:

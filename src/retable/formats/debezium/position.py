@@ -11,7 +11,7 @@ import msgspec
 
 from retable.errors import Malformed
 from retable.formats.context import DecodeContext
-from retable.formats.debezium.envelope import Source
+from retable.formats.debezium.envelope import SourcePart
 from retable.formats.debezium.options import DebeziumOptions
 from retable.model.event import Scope
 from retable.model.message import RawMessage
@@ -47,7 +47,7 @@ def binlog_position(file: str, offset: int) -> int | None:
 
 
 def position(
-    connector: str | None, source: Source, phase: int, message: RawMessage, context: DecodeContext
+    connector: str | None, source: SourcePart, phase: int, message: RawMessage, context: DecodeContext
 ) -> tuple[Sequence, Scope, tuple[str, ...]]:
     """Give the place of a change, how far it compares, and the problems of that; Malformed where it tells none."""
     epoch = context.source_epoch
@@ -71,7 +71,7 @@ def position(
     return Sequence(epoch, high, low), "stream", ()
 
 
-def _binlog(source: Source, phase: int) -> tuple[int, int]:
+def _binlog(source: SourcePart, phase: int) -> tuple[int, int]:
     """The number of the binlog file, the place of the event in it, and the row of the event."""
     if not source.file and source.is_snapshot:
         return 0, phase
@@ -86,7 +86,7 @@ def _binlog(source: Source, phase: int) -> tuple[int, int]:
     return place, phase if phase == DECLARED else row * 4 + phase
 
 
-def _write_ahead_log(source: Source, phase: int) -> tuple[int, int] | None:
+def _write_ahead_log(source: SourcePart, phase: int) -> tuple[int, int] | None:
     """The end of the transaction before, and the change's own place; transactions come in the order of their ends.
 
     A connector that knows of no transaction before, as a snapshot, stands at its own place.
@@ -104,7 +104,7 @@ def _write_ahead_log(source: Source, phase: int) -> tuple[int, int] | None:
         raise Malformed(text, place="payload.source.sequence") from error
 
 
-def _transaction_log(source: Source, phase: int) -> tuple[int, int]:
+def _transaction_log(source: SourcePart, phase: int) -> tuple[int, int]:
     """The end of the transaction, and the change's distance from it in log files, blocks and slots.
 
     A row of a snapshot stands behind all changes of the transaction that it saw last. A statement may stand nowhere.

@@ -44,7 +44,7 @@ class _Field(msgspec.Struct, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SchemaPart:
     """What a schema part tells of the changes of a table.
 
     `name` is its own name, `<server>.<table>.Envelope`; `fillings` are the tokens that a column may have where the
@@ -69,14 +69,14 @@ class Told:
 _SCHEMA = msgspec.json.Decoder(_Field | None)
 
 
-def read_told(schema: bytes) -> Told | None:
+def read_told(schema: bytes) -> SchemaPart | None:
     """Read the schema part; neighbours of one table share the very same one. None where the part is null."""
     if schema == _NULL:
         return None
     return _read_schema(schema) if len(schema) > _LONG_SCHEMA else _remembered_schema(schema)
 
 
-def _read_schema(schema: bytes) -> Told | None:
+def _read_schema(schema: bytes) -> SchemaPart | None:
     try:
         whole = read_json(schema, _SCHEMA)
     except Malformed as error:
@@ -91,7 +91,7 @@ def _read_schema(schema: bytes) -> Told | None:
     if len(types) != len(columns):
         raise Malformed("a column stands twice, or without a name, in the schema part", place="schema")
     decimals = tuple(column.field for column in columns if column.field is not None and column.name == DECIMAL)
-    return Told(
+    return SchemaPart(
         whole.name,
         found[1] if found else None,
         types or None,

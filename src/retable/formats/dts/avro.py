@@ -21,7 +21,7 @@ from functools import lru_cache
 from retable.errors import BadValue, Malformed, MessageError
 from retable.formats.context import DecodeContext
 from retable.formats.dts.avro_values import agree, declared_encoding, default_type, spell, usual_types, wire_encoding
-from retable.formats.dts.record import Record, read_record
+from retable.formats.dts.record import DtsRecord, read_record
 from retable.formats.format import Format, inside_a_partition
 from retable.formats.image_text import write_image
 from retable.formats.json_text import MAX_NAME_LENGTH
@@ -83,7 +83,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     return [_other(record, message, context) if op is None else _row_change(record, op, message, context)]
 
 
-def _other(record: Record, message: RawMessage, context: DecodeContext) -> ChangeEvent:
+def _other(record: DtsRecord, message: RawMessage, context: DecodeContext) -> ChangeEvent:
     """A statement, which has a place in the order, or a note, which has none."""
     is_ddl, statement = record.operation == "DDL", record.after_images
     if is_ddl and isinstance(statement, list):
@@ -107,7 +107,7 @@ def _other(record: Record, message: RawMessage, context: DecodeContext) -> Chang
     )
 
 
-def _row_change(record: Record, op: Op, message: RawMessage, context: DecodeContext) -> ChangeEvent:
+def _row_change(record: DtsRecord, op: Op, message: RawMessage, context: DecodeContext) -> ChangeEvent:
     columns = _columns(record)
     before = _image(record, columns, record.before_images, "beforeImages")
     after = _image(record, columns, record.after_images, "afterImages")
@@ -144,7 +144,7 @@ def _row_change(record: Record, op: Op, message: RawMessage, context: DecodeCont
     )
 
 
-def _columns(record: Record) -> _Columns:
+def _columns(record: DtsRecord) -> _Columns:
     if not isinstance(record.fields, list) or not record.fields:
         raise _refused(Malformed, record, f"{record.operation} without its columns", "fields")
     names, numbers = zip(*record.fields, strict=True)
@@ -167,7 +167,7 @@ def _read_columns(names: tuple[str, ...], numbers: tuple[int, ...], system: str 
 _remembered_columns = lru_cache(maxsize=1024)(_read_columns)
 
 
-def _image(record: Record, columns: _Columns, values: object, place: str) -> _Image | None:
+def _image(record: DtsRecord, columns: _Columns, values: object, place: str) -> _Image | None:
     if values is None:
         return None
     if not isinstance(values, list) or len(values) != len(columns.usual):
@@ -188,7 +188,7 @@ def _image(record: Record, columns: _Columns, values: object, place: str) -> _Im
     return image
 
 
-def _settled_types(record: Record, columns: _Columns, before: _Image | None, after: _Image | None) -> dict[str, str]:
+def _settled_types(record: DtsRecord, columns: _Columns, before: _Image | None, after: _Image | None) -> dict[str, str]:
     """The wire type of each column, to which two values of different branches are brought first."""
     told = [image.wires for image in (before, after) if image is not None]
     settled = told[-1]
@@ -198,7 +198,7 @@ def _settled_types(record: Record, columns: _Columns, before: _Image | None, aft
     return name_types(columns, tuple(settled))
 
 
-def _bring_together(record: Record, columns: _Columns, before: _Image, after: _Image) -> list[str]:
+def _bring_together(record: DtsRecord, columns: _Columns, before: _Image, after: _Image) -> list[str]:
     """One wire type a column; a null says nothing of it."""
     settled = after.wires.copy()
     for place, (old, new) in enumerate(zip(before.raw_values, after.raw_values, strict=True)):
@@ -236,7 +236,7 @@ def _text(columns: _Columns, image: _Image | None) -> str | None:
 
 
 def _keys(
-    record: Record, columns: _Columns, context: DecodeContext
+    record: DtsRecord, columns: _Columns, context: DecodeContext
 ) -> tuple[tuple[str, ...], KeysOrigin] | tuple[None, None]:
     keys = record.keys
     if keys:
@@ -249,7 +249,7 @@ def _keys(
 
 
 def _problems(
-    record: Record, columns: _Columns, keys: tuple[str, ...] | None, *images: _Image | None
+    record: DtsRecord, columns: _Columns, keys: tuple[str, ...] | None, *images: _Image | None
 ) -> tuple[str, ...]:
     found = []
     if record.table_name is None:
@@ -269,12 +269,12 @@ def _is_there(place: int | None, images: tuple[_Image | None, ...]) -> bool:
     return False
 
 
-def _bad_value(record: Record, columns: _Columns, at: int, place: str, error: ValueError) -> MessageError:
+def _bad_value(record: DtsRecord, columns: _Columns, at: int, place: str, error: ValueError) -> MessageError:
     name = list(columns.places)[at]
     return _refused(BadValue, record, f"column {name[:100]!r}: {error}", f"{place}[{at}]")
 
 
-def _refused(kind: type[MessageError], record: Record, text: str, place: str) -> MessageError:
+def _refused(kind: type[MessageError], record: DtsRecord, text: str, place: str) -> MessageError:
     return kind(text, place=place, table=record.table_name)
 
 

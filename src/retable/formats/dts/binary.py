@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 
 from retable.formats.json_text import MAX_NAMES
 
-Value = Any
+AvroValue = Any
 """What a schema describes: None, int, float, str, bytes; a list for an array and for a record's fields in their order;
 a dict for a map; the symbol for an enum. A record in a union has its name before its fields."""
 
-Read = Callable[[bytes, int], tuple[Value, int]]
+AvroReader = Callable[[bytes, int], tuple[AvroValue, int]]
 """Reads a value at a byte, and gives it with the byte behind it."""
 
 _NOT_SHORT = 0x81
@@ -106,7 +106,7 @@ def _too_long(length: int, start: int, data: bytes) -> Torn:
     return Torn(f"a length of {length} where {len(data) - start} bytes are left", start)
 
 
-_PRIMITIVES: dict[str, Read] = {
+_PRIMITIVES: dict[str, AvroReader] = {
     "null": read_null,
     "int": read_int,
     "long": read_long,
@@ -116,7 +116,7 @@ _PRIMITIVES: dict[str, Read] = {
 }
 
 
-def compile_schema(schema: Value, shared: Collection[str] = ()) -> Read:
+def compile_schema(schema: AvroValue, shared: Collection[str] = ()) -> AvroReader:
     """Compile a schema, which is what its JSON says, to the reader of its values, which nobody may change.
 
     `shared` names the fields of the outermost record of which neighbours mostly have the very same bytes.
@@ -124,7 +124,9 @@ def compile_schema(schema: Value, shared: Collection[str] = ()) -> Read:
     return _compile(schema, {}, False, frozenset(shared))
 
 
-def _compile(schema: Value, named: dict[tuple[str, bool], Read], in_union: bool, shared: Collection[str] = ()) -> Read:
+def _compile(
+    schema: AvroValue, named: dict[tuple[str, bool], AvroReader], in_union: bool, shared: Collection[str] = ()
+) -> AvroReader:
     """`named` holds the records and enums seen so far, each as it is read inside a union and outside one."""
     match schema:
         case list():
@@ -146,16 +148,16 @@ def _compile(schema: Value, named: dict[tuple[str, bool], Read], in_union: bool,
     raise ValueError(f"no schema of Avro that is read here: {schema!r}")
 
 
-def _record(head: list[Value], parts: Sequence[tuple[str, Read]]) -> Read:
+def _record(head: list[AvroValue], parts: Sequence[tuple[str, AvroReader]]) -> AvroReader:
     read = _fields(head, parts)
     return _pair(head, parts, read) if len(parts) == 2 else read
 
 
-def _pair(head: list[Value], parts: Sequence[tuple[str, Read]], read: Read) -> Read:
+def _pair(head: list[AvroValue], parts: Sequence[tuple[str, AvroReader]], read: AvroReader) -> AvroReader:
     """Read a record of two fields, as most values are; what is torn is read again, to say where."""
     (_, read_first), (_, read_second) = parts
 
-    def read_pair(data: bytes, at: int) -> tuple[list[Value], int]:
+    def read_pair(data: bytes, at: int) -> tuple[list[AvroValue], int]:
         try:
             first, end = read_first(data, at)
             second, end = read_second(data, end)
@@ -166,10 +168,10 @@ def _pair(head: list[Value], parts: Sequence[tuple[str, Read]], read: Read) -> R
     return read_pair
 
 
-def _fields(head: list[Value], parts: Sequence[tuple[str, Read]]) -> Read:
+def _fields(head: list[AvroValue], parts: Sequence[tuple[str, AvroReader]]) -> AvroReader:
     readers = tuple(read for _, read in parts)
 
-    def read_record(data: bytes, at: int) -> tuple[list[Value], int]:
+    def read_record(data: bytes, at: int) -> tuple[list[AvroValue], int]:
         values = head.copy()
         try:
             for read in readers:
@@ -182,11 +184,11 @@ def _fields(head: list[Value], parts: Sequence[tuple[str, Read]]) -> Read:
     return read_record
 
 
-def _remembering(read: Read) -> Read:
+def _remembering(read: AvroReader) -> AvroReader:
     """Read a value only where its bytes are none of the last few: a value ends where its bytes say."""
-    known: deque[tuple[bytes, Value]] = deque(maxlen=_REMEMBERED)
+    known: deque[tuple[bytes, AvroValue]] = deque(maxlen=_REMEMBERED)
 
-    def read_or_remember(data: bytes, at: int) -> tuple[Value, int]:
+    def read_or_remember(data: bytes, at: int) -> tuple[AvroValue, int]:
         for octets, value in known:
             if data.startswith(octets, at):
                 return value, at + len(octets)
@@ -198,7 +200,7 @@ def _remembering(read: Read) -> Read:
     return read_or_remember
 
 
-def _enum(symbols: Sequence[str]) -> Read:
+def _enum(symbols: Sequence[str]) -> AvroReader:
     by_byte = _by_byte(symbols)
 
     def read_enum(data: bytes, at: int) -> tuple[str, int]:
@@ -210,10 +212,10 @@ def _enum(symbols: Sequence[str]) -> Read:
     return read_enum
 
 
-def _union(branches: Sequence[Read]) -> Read:
+def _union(branches: Sequence[AvroReader]) -> AvroReader:
     by_byte = _by_byte(branches)
 
-    def read_union(data: bytes, at: int) -> tuple[Value, int]:
+    def read_union(data: bytes, at: int) -> tuple[AvroValue, int]:
         read = by_byte.get(data[at])
         if read is None:
             raise Torn(f"there are {len(by_byte)} branches, and this is none of them", at)
@@ -227,9 +229,9 @@ def _by_byte(choices: Sequence[_T]) -> dict[int, _T]:
     return dict(zip(range(0, 0x80, 2), choices, strict=False))
 
 
-def _items(read: Read) -> Read:
-    def read_items(data: bytes, at: int) -> tuple[list[Value], int]:
-        items: list[Value] = []
+def _items(read: AvroReader) -> AvroReader:
+    def read_items(data: bytes, at: int) -> tuple[list[AvroValue], int]:
+        items: list[AvroValue] = []
         while True:
             count, end, at = _block(data, at, len(items))
             if not count:
@@ -258,10 +260,10 @@ def _block(data: bytes, at: int, before: int) -> tuple[int, int | None, int]:
     return count, end, start
 
 
-def _map(read: Read) -> Read:
+def _map(read: AvroReader) -> AvroReader:
     read_pairs = _items(_record([], [("name", read_text), ("value", read)]))
 
-    def read_map(data: bytes, at: int) -> tuple[dict[str, Value], int]:
+    def read_map(data: bytes, at: int) -> tuple[dict[str, AvroValue], int]:
         pairs, end = read_pairs(data, at)
         found = dict(pairs)
         if len(found) != len(pairs):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from retable.errors import Malformed, MessageError
-from retable.formats.dts.binary import Torn, Value, compile_schema, read_long
+from retable.formats.dts.binary import AvroValue, Torn, compile_schema, read_long
 from retable.formats.json_text import read_json
 from retable.model.event import TableName, known_table
 
@@ -39,7 +39,7 @@ class _Keys(msgspec.Struct, gc=False):
 _KEYS = msgspec.json.Decoder(_Keys)
 
 
-class Record(NamedTuple):
+class DtsRecord(NamedTuple):
     """The fields of the schema in its order, and `bornTimestamp` where the message has it, else 0."""
 
     version: int
@@ -53,9 +53,9 @@ class Record(NamedTuple):
     object_name: str | None
     process_timestamps: list[int] | None
     tags: dict[str, str]
-    fields: str | list[Value] | None
-    before_images: str | list[Value] | None
-    after_images: str | list[Value] | None
+    fields: str | list[AvroValue] | None
+    before_images: str | list[AvroValue] | None
+    after_images: str | list[AvroValue] | None
     born_timestamp: int = 0
 
     @property
@@ -102,7 +102,7 @@ class Record(NamedTuple):
         return (time * 1000 if time < _FIRST_MILLIS else time) if time > 0 else None
 
 
-def read_record(data: bytes) -> Record:
+def read_record(data: bytes) -> DtsRecord:
     """Read a message of either version; Malformed says what is wrong and where."""
     try:
         values, end = _READ(data, 0)
@@ -114,7 +114,7 @@ def read_record(data: bytes) -> Record:
         raise Malformed(text, place=f"bornTimestamp, byte {len(data)}") from error
     if end != len(data):
         raise Malformed(f"{len(data) - end} bytes follow the record", place=f"byte {end}")
-    return Record._make([*values, born])
+    return DtsRecord._make([*values, born])
 
 
 @lru_cache(maxsize=4096)

@@ -109,7 +109,7 @@ class _Parts(msgspec.Struct, gc=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class StreamXSchema:
     """What the schema part of a message says, and what follows from it and the settings for all of its rows.
 
     `listed` are the types of all columns that it lists, and `types` those without Oracle's rowid, unless that is the
@@ -153,13 +153,13 @@ def names_every_part(value: bytes) -> bool:
     return read_json(value, _PARTS).payload.keys() >= {"before", "after", "ddl"}
 
 
-def read_told(envelope: Envelope, keys_of: KeysOf) -> Told:
+def read_told(envelope: Envelope, keys_of: KeysOf) -> StreamXSchema:
     """Read the schema part; neighbours of one table share the very same one."""
     text = bytes(envelope.schema or b"null")
     return _read_schema(text, keys_of) if len(text) > _LONG_SCHEMA else _remembered_schema(text, keys_of)
 
 
-def _read_schema(text: bytes, keys_of: KeysOf) -> Told:
+def _read_schema(text: bytes, keys_of: KeysOf) -> StreamXSchema:
     check_shared(text)
     try:
         schema = _SCHEMA.decode(text) or _Schema()
@@ -176,7 +176,7 @@ def _read_schema(text: bytes, keys_of: KeysOf) -> Told:
     keys, origin = _keys(schema, listed, name, has_rowid, keys_of)
     hides_rowid = has_rowid and ROWID not in (keys or ())
     types = {column: kind for column, kind in listed.items() if column != ROWID} if hides_rowid else listed
-    return Told(
+    return StreamXSchema(
         system=system,
         database=database,
         schema=owner,

@@ -9,7 +9,7 @@ from msgspec import UnsetType
 from retable.errors import BadValue, Malformed, MessageError, UnknownOperation
 from retable.formats.context import DecodeContext
 from retable.formats.image_text import key_text, read_image, write_image
-from retable.formats.streamx.envelope import ROWID, Payload, Row, Told, read_envelope, read_told
+from retable.formats.streamx.envelope import ROWID, Payload, Row, StreamXSchema, read_envelope, read_told
 from retable.model.event import Address, ChangeEvent, Image, Op, TableName
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType
@@ -63,7 +63,7 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     return [_other(payload, told, op, message, context)]
 
 
-def _other(payload: Payload, told: Told, op: Op, message: RawMessage, context: DecodeContext) -> ChangeEvent:
+def _other(payload: Payload, told: StreamXSchema, op: Op, message: RawMessage, context: DecodeContext) -> ChangeEvent:
     """A statement, which has a place in the order, or a note, which has none."""
     text = payload.statement
     if payload.op == "QUERY" and text is not None and changes_schema(text):
@@ -86,7 +86,7 @@ def _other(payload: Payload, told: Told, op: Op, message: RawMessage, context: D
     )
 
 
-def _row_change(payload: Payload, told: Told, message: RawMessage, context: DecodeContext) -> ChangeEvent:
+def _row_change(payload: Payload, told: StreamXSchema, message: RawMessage, context: DecodeContext) -> ChangeEvent:
     before, after = payload.before_row, payload.after_row
     op, image = _operation(payload, told, before, after)
     position = _position(payload, told)
@@ -115,7 +115,7 @@ def _row_change(payload: Payload, told: Told, message: RawMessage, context: Deco
     )
 
 
-def _operation(payload: Payload, told: Told, before: Row | None, after: Row | None) -> tuple[Op, Image]:
+def _operation(payload: Payload, told: StreamXSchema, before: Row | None, after: Row | None) -> tuple[Op, Image]:
     found = _ROW_CHANGES.get((payload.op, before is not None, after is not None))
     if found is None:
         images = [name for name, row in (("before", before), ("after", after)) if row is not None]
@@ -124,7 +124,7 @@ def _operation(payload: Payload, told: Told, before: Row | None, after: Row | No
     return found
 
 
-def _position(payload: Payload, told: Told) -> int:
+def _position(payload: Payload, told: StreamXSchema) -> int:
     position = payload.position
     if position is None:
         text = f"{payload.op} without its place in the order: there are no digits"
@@ -132,7 +132,7 @@ def _position(payload: Payload, told: Told) -> int:
     return position
 
 
-def _text(row: Row | None, told: Told, part: str) -> str | None:
+def _text(row: Row | None, told: StreamXSchema, part: str) -> str | None:
     """The text of an image, which has the columns that the message lists; what is missing there is not NULL."""
     if row is None:
         return None
@@ -141,7 +141,7 @@ def _text(row: Row | None, told: Told, part: str) -> str | None:
     return write_image(row if told.types is told.listed else {name: row[name] for name in row if name != ROWID})
 
 
-def _torn(row: Row, told: Told, place: str) -> MessageError:
+def _torn(row: Row, told: StreamXSchema, place: str) -> MessageError:
     missing = min(told.listed.keys() - row.keys(), default=None)
     if missing is not None:
         text = f"the column {missing[:100]!r}, which dataColumn lists, is not in the image"
@@ -155,7 +155,7 @@ def _time(milliseconds: int | UnsetType | None) -> int | None:
     return milliseconds if milliseconds and milliseconds > 0 else None
 
 
-def _refused(kind: type[MessageError], told: Told, text: str, place: str) -> MessageError:
+def _refused(kind: type[MessageError], told: StreamXSchema, text: str, place: str) -> MessageError:
     return kind(text, place=place, table=told.name)
 
 

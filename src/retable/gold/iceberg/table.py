@@ -44,7 +44,7 @@ _FORMAT = {
 }
 
 
-class Catalog:
+class IcebergCatalog:
     """Iceberg's catalog behind one Spark session."""
 
     def __init__(self, spark: "SparkSession", lake: Lake) -> None:
@@ -172,7 +172,7 @@ class Catalog:
 class GoldTable(Described):
     """A loaded gold table. `base` is the snapshot that this run decides on: publishing succeeds only on it."""
 
-    def __init__(self, catalog: Catalog, name: str, table: Any) -> None:
+    def __init__(self, catalog: IcebergCatalog, name: str, table: Any) -> None:
         super().__init__(catalog.metadata(name, table))
         self.catalog = catalog
         self.name = name

@@ -17,7 +17,7 @@ from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # it
 from retable.errors import NotFound
 from retable.formats.options import nearest
 from retable.land.kafka.client import REQUEST_SECONDS, Brokers
-from retable.ledger.windows.positions import Address, FoundLog, FoundPartition, Stamped
+from retable.ledger.windows.positions import FoundLog, FoundPartition, PartitionAddress, Stamped
 from retable.settings.sources import KafkaSource
 
 _EARLIEST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]  # it has no types
@@ -47,7 +47,7 @@ def find_partitions(source: KafkaSource, brokers: Brokers) -> list[FoundPartitio
     return find_named(brokers, _partitions(source, brokers))
 
 
-def find_named(brokers: Brokers, named: Iterable[Address]) -> list[FoundPartition]:
+def find_named(brokers: Brokers, named: Iterable[PartitionAddress]) -> list[FoundPartition]:
     """Give those of some partitions that are there, but for those of topics that Kafka itself needs."""
     wanted = list(named)
     ids = topic_ids(brokers, {topic for topic, _ in wanted})
@@ -70,7 +70,7 @@ def topic_ids(brokers: Brokers, topics: Iterable[str]) -> dict[str, str]:
     }
 
 
-def _partitions(source: KafkaSource, brokers: Brokers) -> list[Address]:
+def _partitions(source: KafkaSource, brokers: Brokers) -> list[PartitionAddress]:
     try:
         topics = brokers.admin.list_topics(timeout=REQUEST_SECONDS).topics
     except KafkaException as error:
@@ -91,7 +91,7 @@ def _partitions(source: KafkaSource, brokers: Brokers) -> list[Address]:
     return [(name, number) for name in sorted(mine) for number in sorted(mine[name].partitions)]
 
 
-def _ask(brokers: Brokers, wanted: Mapping[Address, OffsetSpec]) -> dict[Address, int]:
+def _ask(brokers: Brokers, wanted: Mapping[PartitionAddress, OffsetSpec]) -> dict[PartitionAddress, int]:
     """Ask for a position of each partition that is there; -1 where it has none."""
     if not wanted:
         return {}
@@ -105,8 +105,12 @@ def _ask(brokers: Brokers, wanted: Mapping[Address, OffsetSpec]) -> dict[Address
 
 
 def _search(
-    brokers: Brokers, time: datetime, begins: Mapping[Address, int], ends: Mapping[Address, int], now: datetime
-) -> dict[Address, Stamped]:
+    brokers: Brokers,
+    time: datetime,
+    begins: Mapping[PartitionAddress, int],
+    ends: Mapping[PartitionAddress, int],
+    now: datetime,
+) -> dict[PartitionAddress, Stamped]:
     """Find the first message of each partition, from its position on, that is stamped between `time` and `now`.
 
     The brokers know the first such position of the whole log, a transaction's marker included, whose stamp is none of
@@ -124,12 +128,12 @@ def _search(
 def _look(
     brokers: Brokers,
     consumer: Consumer,
-    starts: Mapping[Address, int],
-    ends: Mapping[Address, int],
+    starts: Mapping[PartitionAddress, int],
+    ends: Mapping[PartitionAddress, int],
     between: tuple[int, int],
-) -> dict[Address, Stamped]:
+) -> dict[PartitionAddress, Stamped]:
     consumer.assign([TopicPartition(*at, start) for at, start in starts.items()])
-    found: dict[Address, Stamped] = {}
+    found: dict[PartitionAddress, Stamped] = {}
     left, idle = set(starts), 0
     while left:
         messages = consumer.consume(1000, _WAIT_SECONDS)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import msgspec
 
-from retable.land.objects.lines import Bounds, Line, read_content, read_lines
+from retable.land.objects.lines import ObjectLimits, ObjectLine, read_content, read_lines
 from retable.land.objects.source import Objects, objects_of
 from retable.model.message import RawMessage
 from retable.model.window import SourceObject
@@ -52,7 +52,7 @@ def read_messages(
     object still has is accounted for.
     """
     read = _read_dumped if source.layout == "kafka_dump" else _read_line
-    bounds = Bounds(source.max_unpacked, source.max_ratio, source.max_lines)
+    bounds = ObjectLimits(source.max_unpacked, source.max_ratio, source.max_lines)
     with (objects or objects_of(source)).open(item) as file:
         for line in read_lines(read_content(file, item.size, bounds), source.max_message):
             yield read(source, item, line)
@@ -63,13 +63,13 @@ def own_partition(source: FilesSource) -> int:
     return -1 if source.layout == "kafka_dump" else 0
 
 
-def _read_line(source: FilesSource, item: SourceObject, line: Line) -> RawMessage:
+def _read_line(source: FilesSource, item: SourceObject, line: ObjectLine) -> RawMessage:
     problem = line.problem and f"{item.key}: {line.problem}"
     offset = item.number * LINES_PER_OBJECT + line.number
     return RawMessage(source.name, own_partition(source), offset, None, None, line.value, container_problem=problem)
 
 
-def _read_dumped(source: FilesSource, item: SourceObject, line: Line) -> RawMessage | None:
+def _read_dumped(source: FilesSource, item: SourceObject, line: ObjectLine) -> RawMessage | None:
     problem = line.problem
     if problem is None:
         text = line.value.removeprefix(_BOM) if line.number == 0 else line.value

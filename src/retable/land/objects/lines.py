@@ -16,7 +16,7 @@ _ZSTD_SLICE = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ObjectLine:
     """A line without its end, numbered from 0; `problem` says why `value` is not the whole of it."""
 
     number: int
@@ -32,7 +32,7 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ObjectLimits:
     """How much may come out of one object: bytes unpacked, bytes unpacked for each packed one, and lines.
 
     The ratio counts beyond the first GiB: Debezium JSON with schemas packs 600:1 with zstd. A packed object has at most
@@ -62,7 +62,7 @@ class Bounds:
 _FREE_BYTES, _FREE_LINES = 1 << 30, 100_000
 
 
-def read_lines(content: Iterable[bytes | Damage], longest: int) -> Iterator[Line]:
+def read_lines(content: Iterable[bytes | Damage], longest: int) -> Iterator[ObjectLine]:
     """Split content at LF or CRLF; of a line over `longest` bytes the beginning is kept, and `problem` says so."""
     pending = _Pending(longest)
     for block in content:
@@ -78,7 +78,7 @@ def read_lines(content: Iterable[bytes | Damage], longest: int) -> Iterator[Line
         yield pending.finish()
 
 
-def read_content(file: BinaryIO, size: int, bounds: Bounds) -> Iterator[bytes | Damage]:
+def read_content(file: BinaryIO, size: int, bounds: ObjectLimits) -> Iterator[bytes | Damage]:
     """Give the first `size` bytes of an object in blocks, unpacked where they begin as gzip or zstd does."""
     limited = io.BufferedReader(_Limited(file, size), _BLOCK)
     head = limited.peek(4)[:4]
@@ -90,7 +90,9 @@ def read_content(file: BinaryIO, size: int, bounds: Bounds) -> Iterator[bytes | 
         yield from _bounded(iter(lambda: limited.read1(_BLOCK), b""), size, bounds, packed=False)
 
 
-def _bounded(blocks: Iterable[bytes | Damage], size: int, bounds: Bounds, *, packed: bool) -> Iterator[bytes | Damage]:
+def _bounded(
+    blocks: Iterable[bytes | Damage], size: int, bounds: ObjectLimits, *, packed: bool
+) -> Iterator[bytes | Damage]:
     """Give blocks until a bound is broken: the block that breaks it is left out."""
     unpacked = lines = 0
     for block in blocks:
@@ -158,16 +160,16 @@ class _Pending:
         self.kept += piece[: self.longest - len(self.kept)]
         self.length += len(piece)
 
-    def finish(self) -> Line:
+    def finish(self) -> ObjectLine:
         value = bytes(self.kept)
-        line = Line(self.number, value.removesuffix(b"\r"))
+        line = ObjectLine(self.number, value.removesuffix(b"\r"))
         if self.length > self.longest:
             problem = f"the line has {self.length} bytes and max_message is {self.longest}: the rest of it is not here"
-            line = Line(self.number, value, f"{problem}; it begins at byte {self.start} of the content")
+            line = ObjectLine(self.number, value, f"{problem}; it begins at byte {self.start} of the content")
         self.start += self.length + 1
         self.number, self.length, self.kept = self.number + 1, 0, bytearray()
         return line
 
-    def cut(self, reason: str) -> Line:
+    def cut(self, reason: str) -> ObjectLine:
         at = self.start + self.length
-        return Line(self.number, bytes(self.kept), f"the content breaks off after byte {at}: {reason}")
+        return ObjectLine(self.number, bytes(self.kept), f"the content breaks off after byte {at}: {reason}")

@@ -12,7 +12,7 @@ from typing import Any
 import fastavro
 from pyiceberg.avro.codecs import KNOWN_CODECS
 
-Record = dict[str, Any]
+AvroRecord = dict[str, Any]
 
 _MAGIC, _SYNC = b"Obj\x01", 16
 _HEADER = fastavro.parse_schema({"type": "map", "values": "bytes"})
@@ -44,14 +44,14 @@ class _Container:
             if self._take(_SYNC) != self.mark:
                 raise ValueError("a block does not end where it says")
 
-    def read(self, count: int, stored: bytes) -> list[Record]:
+    def read(self, count: int, stored: bytes) -> list[AvroRecord]:
         stream = io.BytesIO(_long(count) + self._plain(stored) + _END)
         records = fastavro.schemaless_reader(stream, self._records, None)
         if stream.tell() != len(stream.getbuffer()) or not isinstance(records, list):
             raise ValueError("a block has other records than it says")
         return records
 
-    def write(self, records: list[Record], before: bytes) -> bytes:
+    def write(self, records: list[AvroRecord], before: bytes) -> bytes:
         """Give the bytes of a block; those before where its records are the same."""
         stream = io.BytesIO()
         fastavro.schemaless_writer(stream, self._records, records)
@@ -70,14 +70,14 @@ class _Container:
         return data
 
 
-def read_records(data: bytes) -> Iterator[Record]:
+def read_records(data: bytes) -> Iterator[AvroRecord]:
     """Give the records of an Avro file."""
     file = _Container(data)
     for count, stored in file.blocks():
         yield from file.read(count, stored)
 
 
-def change_records(data: bytes, change: Callable[[Record], None]) -> bytes:
+def change_records(data: bytes, change: Callable[[AvroRecord], None]) -> bytes:
     """Change every record of an Avro file; the same change of the same file gives the same bytes."""
     file = _Container(data)
     parts = [file.header]

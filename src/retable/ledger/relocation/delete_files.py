@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from retable.ledger.relocation.addresses import Move
-from retable.ledger.relocation.avro_blocks import Record
+from retable.ledger.relocation.avro_blocks import AvroRecord
 
 _FILE_PATH = 2147483546
 _PUFFIN, _TAIL = b"PFA1", 12
@@ -76,7 +76,7 @@ def _move_column(addresses: pa.ChunkedArray, move: Move) -> pa.ChunkedArray:
     return moved.take(pc.index_in(addresses, known))
 
 
-def move_bounds(entry: Record, move: Move) -> None:
+def move_bounds(entry: AvroRecord, move: Move) -> None:
     """Move the least and the greatest address that the record of a file of position deletes names, or drop both.
 
     Where both lie under the old folder, all that is between them does too, and keeps its order. A bound may also be

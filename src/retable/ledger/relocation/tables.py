@@ -17,7 +17,7 @@ from pyiceberg.io import FileIO
 
 from retable.errors import NotFound
 from retable.ledger.relocation.addresses import Move, plain, read_whole, understood, write_whole
-from retable.ledger.relocation.avro_blocks import Record, change_records, read_records
+from retable.ledger.relocation.avro_blocks import AvroRecord, change_records, read_records
 from retable.ledger.relocation.delete_files import move_bounds, move_positions, move_vectors
 
 _WRITERS, _WAITING = 8, 16
@@ -157,7 +157,7 @@ class _Relocation:
         self.outside.add(plain(path).rpartition("/")[0])
         return False
 
-    def _move_entry(self, entry: Record, sizes: Mapping[str, int]) -> None:
+    def _move_entry(self, entry: AvroRecord, sizes: Mapping[str, int]) -> None:
         file = entry["data_file"]
         file["file_path"] = self.move(file["file_path"])
         self._is_inside(file["file_path"])
@@ -167,7 +167,7 @@ class _Relocation:
                 file["referenced_data_file"] = self.move(file["referenced_data_file"])
             move_bounds(file, self.move)
 
-    def _move_manifest(self, row: Record, sizes: Mapping[str, int]) -> None:
+    def _move_manifest(self, row: AvroRecord, sizes: Mapping[str, int]) -> None:
         row["manifest_path"] = self.move(row["manifest_path"])
         row["manifest_length"] = sizes.get(plain(row["manifest_path"]), row["manifest_length"])
 
@@ -206,7 +206,7 @@ def _named(document: Mapping[str, Any], *places: tuple[str, str]) -> set[str]:
     return {plain(part[name]) for collection, name in places for part in document.get(collection, ()) if name in part}
 
 
-def _records(path: str, data: bytes | None) -> Iterator[Record]:
+def _records(path: str, data: bytes | None) -> Iterator[AvroRecord]:
     if data is not None:
         with understood(path):
             yield from read_records(data)

@@ -9,7 +9,7 @@ from retable.ledger.windows.objects import count_windows, floor, next_start
 from retable.model.window import PartitionRange, Window
 from retable.settings.sources import KafkaSource
 
-Address = tuple[str, int]
+PartitionAddress = tuple[str, int]
 """A topic and a partition."""
 
 _FIRST_YEAR = datetime(2000, 1, 1, tzinfo=UTC)
@@ -30,7 +30,7 @@ class FoundPartition:
     end: int
 
     @property
-    def address(self) -> Address:
+    def address(self) -> PartitionAddress:
         return self.topic, self.partition
 
 
@@ -42,7 +42,7 @@ class Stamped:
     time: datetime
 
 
-Search = Callable[[datetime, Mapping[Address, int]], Mapping[Address, Stamped]]
+Search = Callable[[datetime, Mapping[PartitionAddress, int]], Mapping[PartitionAddress, Stamped]]
 """Find in each of these partitions, from the given position on, the first message stamped at or after a time.
 
 A stamp ahead of the clock does not count, and one with no such message is left out.
@@ -109,7 +109,10 @@ def lost(source: KafkaSource, topic: str, what: str) -> PositionsLost:
 
 
 def _range(
-    source: KafkaSource, found: FoundPartition, begins: Mapping[Address, int], ends: Mapping[Address, int]
+    source: KafkaSource,
+    found: FoundPartition,
+    begins: Mapping[PartitionAddress, int],
+    ends: Mapping[PartitionAddress, int],
 ) -> PartitionRange:
     at = found.address
     return PartitionRange(
@@ -118,8 +121,8 @@ def _range(
 
 
 def _ends(
-    source: KafkaSource, log: FoundLog, begins: Mapping[Address, int], end: datetime, now: datetime
-) -> dict[Address, int]:
+    source: KafkaSource, log: FoundLog, begins: Mapping[PartitionAddress, int], end: datetime, now: datetime
+) -> dict[PartitionAddress, int]:
     """Give where a window that ends at `end` ends in each partition, never before it begins there."""
     ends = {found.address: max(found.end, begins[found.address]) for found in log.partitions}
     if now < end + 2 * source.delay:
@@ -129,7 +132,7 @@ def _ends(
     return {at: min(cuts[at].position, last) if at in cuts else last for at, last in ends.items()}
 
 
-def _first(source: KafkaSource, log: FoundLog, now: datetime) -> tuple[datetime | None, dict[Address, int]]:
+def _first(source: KafkaSource, log: FoundLog, now: datetime) -> tuple[datetime | None, dict[PartitionAddress, int]]:
     """Give where the first window starts, in time and in each partition; no time where nothing ever arrived."""
     lows = {found.address: found.low for found in log.partitions}
     if source.start == "latest":
@@ -169,7 +172,7 @@ def _begin(source: KafkaSource, known: PartitionRange | None, found: FoundPartit
     return known.end
 
 
-def _check_there(source: KafkaSource, known: Mapping[Address, PartitionRange], log: FoundLog) -> None:
+def _check_there(source: KafkaSource, known: Mapping[PartitionAddress, PartitionRange], log: FoundLog) -> None:
     there = {found.address for found in log.partitions}
     for address, each in known.items():
         if address not in there and source.reads(each.topic) and each.epoch >= source.source_epoch:

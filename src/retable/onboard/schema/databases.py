@@ -14,7 +14,7 @@ from retable.model.event import TableName
 from retable.model.schema import ColumnSpec
 from retable.model.schema_change import DeclareTable
 from retable.onboard.schema.dumps import read_oracle
-from retable.onboard.schema.tables import Schema, Told
+from retable.onboard.schema.tables import DeclaredTable, Schema
 from retable.onboard.schema.tls import tls_of
 from retable.printable import without_passwords
 
@@ -161,7 +161,7 @@ def _read_postgresql(connection: sa.Connection) -> Schema:
         columns.setdefault(TableName(database, home, table), []).append(_postgresql_column(*facts))
     for name, specs in columns.items():
         key = tuple(keys.get((name.schema or "", name.table), ()))
-        schema.tables[name] = Told(DeclareTable(name, tuple(specs), key), _written(name, specs, key))
+        schema.tables[name] = DeclaredTable(DeclareTable(name, tuple(specs), key), _written(name, specs, key))
     return schema
 
 

@@ -10,7 +10,7 @@ from retable.ddl.registry import parse_statement
 from retable.errors import EnvironmentFault, InvalidSetting
 from retable.model.event import TableName
 from retable.onboard.schema.script import MYSQL, ORACLE, PIECE, Piece, split
-from retable.onboard.schema.tables import Schema, Unread
+from retable.onboard.schema.tables import Schema, UnreadStatement
 
 DumpKind = Literal["mysql", "oracle"]
 
@@ -74,7 +74,7 @@ def read_oracle(pieces: Iterable[str], database: str | None) -> Schema:
             continue
         if piece.swallows:
             reason = "a program lacks its end, so what stands behind it is not read; add a line that holds / alone"
-            schema.unread.append(Unread(None, reason, piece.text[:200], piece.line))
+            schema.unread.append(UnreadStatement(None, reason, piece.text[:200], piece.line))
             continue
         if found := _COMMENT_ON.match(piece.text):
             _comment(schema, found)
@@ -110,7 +110,7 @@ def _without_homeless(schema: Schema) -> Schema:
     for name in [name for name in schema.tables if not name.database]:
         told = schema.tables.pop(name)
         reason = "nothing tells its owner; say it with --database"
-        schema.unread.append(Unread(name, reason, told.statement[:200], 0))
+        schema.unread.append(UnreadStatement(name, reason, told.statement[:200], 0))
     return schema
 
 
@@ -132,7 +132,9 @@ def _pieces(file: TextIO) -> Iterator[str]:
 def _is_refused(schema: Schema, piece: Piece) -> bool:
     """Whether a statement is longer than any that is read; then it is listed."""
     if piece.is_cut:
-        schema.unread.append(Unread(None, "the statement is too long to be read", piece.text[:200], piece.line))
+        schema.unread.append(
+            UnreadStatement(None, "the statement is too long to be read", piece.text[:200], piece.line)
+        )
     return piece.is_cut
 
 

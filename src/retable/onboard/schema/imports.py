@@ -13,7 +13,7 @@ from retable.model.event import TableName
 from retable.model.schema import ColumnSpec
 from retable.model.schema_change import DeclareTable
 from retable.model.sequence import LOWEST, Sequence
-from retable.onboard.schema.tables import Schema, Unread
+from retable.onboard.schema.tables import Schema, UnreadStatement
 from retable.replay.inputs.imports import Import, import_row, read_schema_imports, to_json
 from retable.schema_history.columns import spelling
 from retable.settings.sources import SourceSettings
@@ -37,7 +37,7 @@ class ImportPlan:
     gone: tuple[TableName, ...]
     same: int
     left_out: int
-    unread: tuple[Unread, ...]
+    unread: tuple[UnreadStatement, ...]
     rows: tuple[ImportRow, ...]
     is_first: bool
 

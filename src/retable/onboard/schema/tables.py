@@ -30,7 +30,7 @@ _EXCERPT = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadStatement:
     """A statement that is not understood: of which table, where known, why, and at which line it begins."""
 
     table: TableName | None
@@ -40,7 +40,7 @@ class Unread:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class DeclaredTable:
     """A table, and the statement that makes it."""
 
     table: DeclareTable
@@ -55,8 +55,8 @@ class Schema:
     """
 
     dialect: str
-    tables: dict[TableName, Told] = field(default_factory=dict)
-    unread: list[Unread] = field(default_factory=list)
+    tables: dict[TableName, DeclaredTable] = field(default_factory=dict)
+    unread: list[UnreadStatement] = field(default_factory=list)
     place: tuple[str, int] | None = None
     marks: list[str] = field(default_factory=list)
 
@@ -66,7 +66,7 @@ class Schema:
             reason = self._take(change, statement)
             if reason is not None:
                 table = getattr(change, "table", None)
-                self.unread.append(Unread(table, reason, statement[:_EXCERPT], line))
+                self.unread.append(UnreadStatement(table, reason, statement[:_EXCERPT], line))
 
     def _take(self, change: SchemaChange, statement: str) -> str | None:
         match change:
@@ -75,11 +75,13 @@ class Schema:
             case NoChange() | TruncateTable() | DeclareTable() | StartTable():
                 return None
             case CreateTable(table, columns, keys):
-                self.tables[table] = Told(DeclareTable(table, columns, keys, change.references), statement)
+                self.tables[table] = DeclaredTable(DeclareTable(table, columns, keys, change.references), statement)
             case CreateTableLike(table, like):
                 if like not in self.tables:
                     return f"it is like {like}, which the script does not tell"
-                self.tables[table] = Told(replace(self.tables[like].table, table=table, references=()), statement)
+                self.tables[table] = DeclaredTable(
+                    replace(self.tables[like].table, table=table, references=()), statement
+                )
             case DropTable(table):
                 self.tables.pop(table, None)
             case DropDatabase(database):

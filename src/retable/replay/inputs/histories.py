@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from retable.gold.store import Record
+from retable.gold.store import RowDict
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_ledger, read_tables
 from retable.ledger.retained import kept_from
@@ -14,7 +14,7 @@ from retable.replay.inputs.decisions import decisions_of
 from retable.replay.inputs.imports import read_schema_imports
 from retable.replay.inputs.known import known_tables, lowest_of
 from retable.replay.inputs.plan import Tables
-from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.rules import SourceRules
 from retable.replay.inputs.silver import read_statements, system_of, taken, to_statement
 from retable.schema_history.statement import Statement
 from retable.settings.sources import SourceSettings
@@ -26,7 +26,7 @@ def trace_tables(lake: Lake, source: SourceSettings) -> Tables:
     return Tables.trace(statements, rules, [], read_known(lake, source.name))
 
 
-def read_told(lake: Lake, source: SourceSettings, more: Iterable[Record] = ()) -> tuple[Rules, list[Statement]]:
+def read_told(lake: Lake, source: SourceSettings, more: Iterable[RowDict] = ()) -> tuple[SourceRules, list[Statement]]:
     """Read every statement of silver, and behind them some `more`, with what settings and the record say of all."""
     windows = read_windows(lake, source.name)
     ordinals = {window.name: window.ordinal for window in windows}
@@ -36,7 +36,7 @@ def read_told(lake: Lake, source: SourceSettings, more: Iterable[Record] = ()) -
     records.sort(key=lambda record: (ordinals.get(str(record["window"]), -1), int(str(record["offset"]))))
     records += more
     system = system_of(records, setting)
-    rules = Rules(
+    rules = SourceRules(
         lake.settings, source, system, decisions_of(lake, source.name), imports, read_whole_baselines(lake, source.name)
     )
     told: dict[Statement, None] = {}

@@ -14,9 +14,9 @@ from retable.model.row_event import RowEvent
 from retable.model.schema_change import SchemaChange, StartTable
 from retable.model.sequence import Sequence
 from retable.replay.inputs.baselines import start_statements
-from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.rules import SourceRules
 from retable.schema_history.history import ChangeStatus, Hold, NameSpan, TableHistory
-from retable.schema_history.references import Reference, trace_references
+from retable.schema_history.references import ForeignKeyReference, trace_references
 from retable.schema_history.shards.joined import SHARD_COLUMN, is_sharded, join, of_shard, of_shards
 from retable.schema_history.shards.parts import source_part
 from retable.schema_history.statement import Statement
@@ -34,7 +34,7 @@ class Tables:
     def __init__(
         self,
         timeline: Timeline,
-        rules: Rules,
+        rules: SourceRules,
         holder: Callable[[str], str | None],
         statements: Iterable[Statement] = (),
     ) -> None:
@@ -73,7 +73,7 @@ class Tables:
     def trace(
         cls,
         statements: list[Statement],
-        rules: Rules,
+        rules: SourceRules,
         implicit: Iterable[ImplicitColumn],
         known: Mapping[TableName, Sequence | None],
         holder: Callable[[str], str | None] = lambda _: None,
@@ -117,7 +117,7 @@ class Tables:
         history = self._histories.get(identity)
         return set() if history is None else history.names
 
-    def references(self) -> list[Reference]:
+    def references(self) -> list[ForeignKeyReference]:
         """The foreign keys by which the source changes rows without an event; other databases than these log it."""
         return trace_references(self._statements) if find_dialect(self.rules.system).cascades_silently else []
 

@@ -22,7 +22,7 @@ from retable.model.schema_change import SchemaChange, Unsupported
 from retable.model.source_types import SourceType
 from retable.replay.inputs.baselines import start_statements
 from retable.replay.inputs.imports import NO_IMPORTS, Imports
-from retable.schema_history.columns import Dialect
+from retable.schema_history.columns import SchemaRules
 from retable.schema_history.decisions import Decision
 from retable.schema_history.history import Column, Epoch, Hold, TableHistory
 from retable.schema_history.policies import source_ids
@@ -35,7 +35,7 @@ from retable.values.baseline_encoding import baseline_type, is_baseline
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class SourceRules:
     """What the settings, the dialect and dumps of the schema of one source say of types, names and keys."""
 
     settings: Settings
@@ -60,8 +60,8 @@ class Rules:
         mine = Baselines(tuple(row for row in self.baselines.rows if row.window == window))
         return set(start_statements(mine, self.source.takes))
 
-    def dialect(self) -> Dialect:
-        return Dialect(self._declared, partial(keeps_values, self.system), describe, self.policies, self._read)
+    def dialect(self) -> SchemaRules:
+        return SchemaRules(self._declared, partial(keeps_values, self.system), describe, self.policies, self._read)
 
     def value_rules(self, table: TableName) -> ValueRules:
         """How the values of a table are read where messages leave it open."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from retable.ddl.registry import DEFAULT
-from retable.gold.store import Halves, Late, Record, RowStore
+from retable.gold.store import Halves, LateKeys, RowDict, RowStore
 from retable.ledger.rows import TableRow
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
@@ -16,7 +16,7 @@ from retable.replay.inputs.claims import Claims
 from retable.replay.inputs.known import known_tables
 from retable.replay.inputs.plan import Tables, gold_names
 from retable.replay.inputs.recorded_state import RecordedState
-from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.rules import SourceRules
 from retable.replay.inputs.silver import ROW_COLUMNS, SKETCH_COLUMNS, by_name, system_of, taken, to_event, to_statement
 from retable.replay.inputs.table_locator import LocatedTable, TableLocator
 from retable.replay.table.rounds import Widenings
@@ -27,7 +27,7 @@ from retable.schema_history.traced import ImplicitColumn
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 
-Named = dict[TableName, list[RowEvent]]
+RowsByName = dict[TableName, list[RowEvent]]
 Owned = dict[str, list[RowEvent]]
 
 
@@ -70,7 +70,7 @@ class ScopeReader:
         self._system = system
         self._holders: dict[str, str | None] = {}
         self.claims = Claims(past, places)
-        self.rules = Rules(settings, source, system or DEFAULT, past.decisions, past.imports, past.baselines)
+        self.rules = SourceRules(settings, source, system or DEFAULT, past.decisions, past.imports, past.baselines)
 
     # --- entrances -----------------------------------------------------------------------------------------------
     def window(self, name: str, sketched: bool = False) -> ReplayScope:
@@ -109,7 +109,7 @@ class ScopeReader:
         return Tables.trace([*statements], self.rules, [], self._known(), self._holder)
 
     def older(
-        self, tables: Tables, history: TableHistory, until: str, own: Set[str], needed: Late | Halves | None
+        self, tables: Tables, history: TableHistory, until: str, own: Set[str], needed: LateKeys | Halves | None
     ) -> list[RowEvent]:
         """The table's events in windows not its `own`; what those call by its name may be another table."""
         found = self._rows.table_rows(until, history.names, needed)
@@ -152,10 +152,10 @@ class ScopeReader:
             found.setdefault(taken(statement, self._source.takes), str(record["window"]))
         return found
 
-    def _arrival(self, record: Record) -> tuple[int, int]:
+    def _arrival(self, record: RowDict) -> tuple[int, int]:
         return self._past.ordinals[str(record["window"])], cast(int, record["offset"])
 
-    def _events(self, records: list[Record], counted: bool) -> Named:
+    def _events(self, records: list[RowDict], counted: bool) -> RowsByName:
         return {
             name: [to_event(record, self._past.ordinals, counted) for record in mine]
             for name, mine in by_name(records).items()
@@ -165,7 +165,7 @@ class ScopeReader:
         self,
         statements: dict[Statement, str],
         visible: list[str],
-        events: Named,
+        events: RowsByName,
         pending: set[Statement],
         told: tuple[ImplicitColumn, ...] | None,
         own: Set[str],

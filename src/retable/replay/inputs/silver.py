@@ -22,7 +22,7 @@ from pyiceberg.expressions.literals import literal
 
 from retable.ddl.registry import DEFAULT, PARSERS, parse_statement
 from retable.formats.registry import find_format
-from retable.gold.store import Record
+from retable.gold.store import RowDict
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.data_files import digest_files
 from retable.ledger.lake.error_translation import explained
@@ -86,7 +86,7 @@ def read_window(lake: Lake, source: str, window: str, columns: Collection[str]) 
 
 def read_removals(
     lake: Lake, source: str, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
-) -> list[Record]:
+) -> list[RowDict]:
     """Read the row events of tables in the windows from `first` to `last` that are one of `ops`, with their times.
 
     `of_key`: of updates only those that change their row's key, or may.
@@ -103,7 +103,7 @@ def read_removals(
     return _of_tables(lake, source, names, wanted, (*ROW_COLUMNS, "event_time_ms"))
 
 
-def read_times(lake: Lake, source: str, names: Collection[TableName], until: str) -> list[Record]:
+def read_times(lake: Lake, source: str, names: Collection[TableName], until: str) -> list[RowDict]:
     """Read where the row events of tables stand in the order of their source, in the windows up to `until`."""
     wanted = LessThanOrEqual(term=Reference("window"), value=literal(until))
     return _of_tables(lake, source, names, wanted, TIME_COLUMNS)
@@ -111,25 +111,25 @@ def read_times(lake: Lake, source: str, names: Collection[TableName], until: str
 
 def _of_tables(
     lake: Lake, source: str, names: Collection[TableName], wanted: BooleanExpression, columns: Collection[str]
-) -> list[Record]:
+) -> list[RowDict]:
     table = lake.find(f"silver.{source}")
     if table is None:
         return []
     called = In(term=Reference("table"), literals={literal(name.table) for name in names})
     condition = And(And(of_kind("row"), wanted), called)
     with explained(lake.settings.lake):
-        rows: list[Record] = table.scan(row_filter=condition, selected_fields=tuple(columns)).to_arrow().to_pylist()
+        rows: list[RowDict] = table.scan(row_filter=condition, selected_fields=tuple(columns)).to_arrow().to_pylist()
     return [row for row in rows if table_name(row) in names]
 
 
-def read_statements(lake: Lake, source: str, until: str) -> list[Record]:
+def read_statements(lake: Lake, source: str, until: str) -> list[RowDict]:
     """Read the schema events of the windows up to `until`."""
     table, condition = lake.find(f"silver.{source}"), LessThanOrEqual(term=Reference("window"), value=literal(until))
     if table is None:
         return []
     with explained(lake.settings.lake):
         rows = read_rows(table, And(of_kind("schema"), condition))
-    found: list[Record] = rows.select(STATEMENT_COLUMNS).to_pylist()
+    found: list[RowDict] = rows.select(STATEMENT_COLUMNS).to_pylist()
     return found
 
 
@@ -161,7 +161,7 @@ def window_contents(
     return {**silver_files(lake, source, window), **gone}
 
 
-def system_of(records: Iterable[Record], setting: str | None) -> str:
+def system_of(records: Iterable[RowDict], setting: str | None) -> str:
     """The database whose dialect a source speaks: what its statements' messages tell, else the setting, else MySQL."""
     told = [cast(str | None, record["source_system"]) for record in records]
     return next((system.lower() for system in (*told, setting) if _is_known(system)), (setting or DEFAULT).lower())
@@ -171,7 +171,7 @@ def _is_known(system: str | None) -> TypeGuard[str]:
     return system is not None and system.lower() in PARSERS
 
 
-def to_statement(record: Record, default_system: str | None, spoken: str | None = None) -> Statement:
+def to_statement(record: RowDict, default_system: str | None, spoken: str | None = None) -> Statement:
     """Read a schema event of silver; what its text means is decided under its source's dialect.
 
     `spoken` is the dialect of all of the source: column types of two databases do not compare.
@@ -203,7 +203,7 @@ def to_statement(record: Record, default_system: str | None, spoken: str | None 
 
 
 def _read_text(
-    record: Record, text: str, name: TableName | None, default_system: str | None, spoken: str | None
+    record: RowDict, text: str, name: TableName | None, default_system: str | None, spoken: str | None
 ) -> tuple[SchemaChange, ...]:
     database, schema, table = (cast(str | None, record[part]) for part in ("database", "schema", "table"))
     systems = [system for system in (cast(str | None, record["source_system"]), default_system) if system]
@@ -240,7 +240,7 @@ def _tables(change: SchemaChange) -> tuple[TableName, ...]:
             return (change.table,)
 
 
-def to_event(record: Record, ordinals: Mapping[str, int], counted: bool) -> RowEvent:
+def to_event(record: RowDict, ordinals: Mapping[str, int], counted: bool) -> RowEvent:
     """Read a row event of silver."""
     fields = cast(dict[str, Any], record)
     types = fields["column_types"]
@@ -265,19 +265,19 @@ def to_event(record: Record, ordinals: Mapping[str, int], counted: bool) -> RowE
     )
 
 
-def sequence_of(record: Record) -> Sequence:
+def sequence_of(record: RowDict) -> Sequence:
     sequence = cast(dict[str, Any], record["sequence"])
     return Sequence(int(sequence["epoch"]), int(sequence["hi"]), int(sequence["lo"]))
 
 
-def table_name(record: Record) -> TableName | None:
+def table_name(record: RowDict) -> TableName | None:
     database, schema, table = (cast(str | None, record[part]) for part in ("database", "schema", "table"))
     return TableName(database, schema, table) if database is not None and table else None
 
 
-def by_name(records: Iterable[Record]) -> dict[TableName, list[Record]]:
+def by_name(records: Iterable[RowDict]) -> dict[TableName, list[RowDict]]:
     """Row records by the name that their messages gave."""
-    found: dict[TableName, list[Record]] = defaultdict(list)
+    found: dict[TableName, list[RowDict]] = defaultdict(list)
     for record in records:
         name = table_name(record)
         if name is not None:

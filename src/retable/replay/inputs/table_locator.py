@@ -8,7 +8,7 @@ from itertools import chain
 from retable.errors import DamagedFile
 from retable.gold.damage import lost_state, recorded_hold, rows_by_name, unread_state
 from retable.gold.state import GoldState
-from retable.gold.store import Catalog
+from retable.gold.store import GoldCatalog
 from retable.ledger.rows import TableRow
 from retable.schema_history.history import Hold
 
@@ -36,7 +36,7 @@ class TableLocator:
 
     def __init__(
         self,
-        catalog: Catalog,
+        catalog: GoldCatalog,
         recorded: Mapping[str, TableRow],
         is_fed: Callable[[TableRow], bool],
         source: str,

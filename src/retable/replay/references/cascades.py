@@ -11,7 +11,7 @@ from typing import cast
 
 from retable.fold.fold import Values, unpaired
 from retable.gold.state import GoldColumn, GoldState
-from retable.gold.store import CurrentRow, Halves, Record, RowStore
+from retable.gold.store import CurrentRow, Halves, RowDict, RowStore
 from retable.replay.inputs.plan import Tables
 from retable.replay.inputs.recorded_state import RecordedState
 from retable.replay.inputs.silver import to_event
@@ -20,7 +20,7 @@ from retable.replay.references.losses import losses, moment_of, referred_columns
 from retable.replay.references.suspects import Lost, Suspect, SuspectPlace, typed
 from retable.replay.table.table_replay import ReplayResult
 from retable.schema_history.history import TableHistory
-from retable.schema_history.references import Moment, Reference
+from retable.schema_history.references import ForeignKeyReference, Moment
 from retable.schema_history.shards.parts import shard_of, source_part
 
 _FIRST, _LAST = "", "~"
@@ -113,12 +113,12 @@ class Cascades:
         ]
 
     # --- what parents lost ---------------------------------------------------------------------------------------
-    def _counts(self, reference: Reference) -> bool:
+    def _counts(self, reference: ForeignKeyReference) -> bool:
         """Whether both tables are there, and the settings do not leave the rows of the child alone."""
         rules = self._tables.rules.settings.rules(reference.child)
         return {reference.child, reference.key.parent} <= self._parts.keys() and rules.on.cascade == "suspect"
 
-    def _take(self, reference: Reference, anew: Collection[str]) -> None:
+    def _take(self, reference: ForeignKeyReference, anew: Collection[str]) -> None:
         """Take what the parent lost in this window; in all of them, where a table is written anew, or comes late."""
         parent, child = self._parts[reference.key.parent][0], self._parts[reference.child][0]
         first = last = self._window
@@ -140,7 +140,7 @@ class Cascades:
         for lost in losses(reference, part, records, self._tables.rules, self._past.ordinals):
             self._add(look, lost)
 
-    def _other_halves(self, part: TableHistory, records: list[Record]) -> list[Record]:
+    def _other_halves(self, part: TableHistory, records: list[RowDict]) -> list[RowDict]:
         """The halves of updates that stand in other windows than their other half."""
         events = [to_event(record, self._past.ordinals, False) for record in records]
         alone = frozenset(pair[1] for pair in unpaired(events))
@@ -148,7 +148,7 @@ class Cascades:
         known = {event.arrival for event in events}
         return [each for each in found if to_event(each, self._past.ordinals, False).arrival not in known]
 
-    def _parent_of(self, reference: Reference) -> TableHistory:
+    def _parent_of(self, reference: ForeignKeyReference) -> TableHistory:
         history, label = self._parts[reference.key.parent]
         return history.of(label)
 
@@ -167,7 +167,7 @@ class Cascades:
         return is_new
 
     # --- what children still have --------------------------------------------------------------------------------
-    def _look_of(self, reference: Reference) -> _Look | None:
+    def _look_of(self, reference: ForeignKeyReference) -> _Look | None:
         """The look at the table whose rows refer; None where gold does not have it, or its columns."""
         history, label = self._parts[reference.child]
         state = self._state(history)
@@ -255,11 +255,11 @@ class Cascades:
         return self._times[look.identity].get(moment)
 
     # --- chains --------------------------------------------------------------------------------------------------
-    def _references_to(self, identity: str, label: str | None) -> list[Reference]:
+    def _references_to(self, identity: str, label: str | None) -> list[ForeignKeyReference]:
         parents = ((each, *self._parts[each.key.parent]) for each in self._references)
         return [each for each, history, part in parents if (history.identity, part) == (identity, label)]
 
-    def _names(self, reference: Reference) -> tuple[str, ...]:
+    def _names(self, reference: ForeignKeyReference) -> tuple[str, ...]:
         return referred_columns(reference, self._parent_of(reference))
 
     def _chain(self, look: _Look) -> set[SuspectPlace]:
@@ -308,5 +308,5 @@ class Cascades:
         return [*told, *(old.settled() for window, old in before.items() if window not in rows)]
 
 
-def _actions(reference: Reference) -> dict[str, str]:
+def _actions(reference: ForeignKeyReference) -> dict[str, str]:
     return {"DELETE": reference.key.on_delete, "UPDATE": reference.key.on_update}

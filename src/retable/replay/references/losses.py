@@ -6,25 +6,25 @@ from typing import cast
 from retable.errors import MessageError, TableError
 from retable.fold.fold import ABSENT, Values
 from retable.fold.images import TableReader
-from retable.gold.store import Record
+from retable.gold.store import RowDict
 from retable.model.row_event import Pair, RowEvent
-from retable.replay.inputs.rules import Rules
+from retable.replay.inputs.rules import SourceRules
 from retable.replay.inputs.silver import sequence_of, to_event
 from retable.replay.references.suspects import Lost
 from retable.schema_history.history import Column, TableHistory
-from retable.schema_history.references import Moment, Reference
+from retable.schema_history.references import ForeignKeyReference, Moment
 
 
-def referred_columns(reference: Reference, parent: TableHistory) -> tuple[str, ...]:
+def referred_columns(reference: ForeignKeyReference, parent: TableHistory) -> tuple[str, ...]:
     """The columns of the parent that a reference is to; none where nothing tells them."""
     return reference.key.parent_columns or parent.final.keys or ()
 
 
 def losses(
-    reference: Reference,
+    reference: ForeignKeyReference,
     parent: TableHistory,
-    records: Iterable[Record],
-    rules: Rules,
+    records: Iterable[RowDict],
+    rules: SourceRules,
     ordinals: Mapping[str, int],
 ) -> Iterator[Lost]:
     """What these row events took away while the reference may have stood; what their images do not tell is left out."""
@@ -50,12 +50,12 @@ def losses(
             yield Lost(before, moment, "delete" if event.op == "DELETE" else "update", str(record["window"]))
 
 
-def moment_of(record: Record) -> Moment:
+def moment_of(record: RowDict) -> Moment:
     """Where a row event stands in the order of its source."""
     return Moment(sequence_of(record), cast(str | None, record["part"]), cast(int | None, record.get("event_time_ms")))
 
 
-def _reader(parent: TableHistory, columns: list[Column], rules: Rules) -> TableReader:
+def _reader(parent: TableHistory, columns: list[Column], rules: SourceRules) -> TableReader:
     return TableReader(
         history=parent,
         keys=(),

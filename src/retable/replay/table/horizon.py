@@ -9,7 +9,7 @@ from retable.fold.fold import Bounds, Folded, Key
 from retable.fold.images import TableReader
 from retable.gold.evolve import RewriteNeeded, RowsMissing
 from retable.gold.state import Floor, GoldState
-from retable.gold.store import CurrentRow, Late
+from retable.gold.store import CurrentRow, LateKeys
 from retable.model.row_event import RowEvent, told_row
 from retable.model.sequence import Sequence
 from retable.replay.table.table_replay import ReplayPlan, TableReplay, all_held
@@ -59,7 +59,7 @@ def remembered(state: GoldState | None) -> tuple[ImplicitColumn, ...]:
     return () if state is None or state.floor is None else state.implicit
 
 
-def older(work: TableReplay, needed: Late | None) -> list[RowEvent]:
+def older(work: TableReplay, needed: LateKeys | None) -> list[RowEvent]:
     """The events of other windows that a fold may go by: gold stands for those that are not above the floor."""
     floor = floor_of(work, work.history)
     return [event for event in work.older(needed) if floor is None or not floor.covers(event.part, event.sequence)]

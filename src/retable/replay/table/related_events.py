@@ -1,7 +1,7 @@
 """Which events of other windows a replay needs beside its own: of late keys, of updates in halves, or all."""
 
 from retable.fold.fold import unpaired
-from retable.gold.store import Halves, Late
+from retable.gold.store import Halves, LateKeys
 from retable.model.row_event import Pair, RowEvent
 from retable.model.sequence import LOWEST
 from retable.replay.table.horizon import older
@@ -30,7 +30,7 @@ def events_of(work: TableReplay, window: str) -> list[RowEvent]:
         return [*work.events, *older(work, None)]
     hashes = frozenset(h for event in late for h in (event.key_hash, event.old_key_hash) if h is not None)
     keys = late[0].keys or ()
-    events = [*work.events, *older(work, Late(hashes, keys, min(event.sequence for event in late)))]
+    events = [*work.events, *older(work, LateKeys(hashes, keys, min(event.sequence for event in late)))]
     if any(event.partial for event in events):
         events = [*work.events, *_whole_stories(work, hashes, keys)]
     return events + _other_halves(work, set(unpaired(events)) - (alone - joined))
@@ -42,7 +42,7 @@ def _whole_stories(work: TableReplay, hashes: frozenset[int], keys: tuple[str, .
     Each round knows more of the table's keys than the one before it.
     """
     while True:
-        found = older(work, Late(hashes, keys, LOWEST))
+        found = older(work, LateKeys(hashes, keys, LOWEST))
         told = [{event.key_hash, event.old_key_hash} for event in (*work.events, *found)]
         more = frozenset(h for pair in told if not hashes.isdisjoint(pair) for h in pair if h is not None)
         if more <= hashes:

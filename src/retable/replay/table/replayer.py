@@ -9,7 +9,7 @@ from retable.fold.images import key_columns
 from retable.gold.iceberg.partition_spec import wanted_fields
 from retable.gold.rows import arrow_type, to_keys, to_table
 from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
-from retable.gold.store import Catalog, GoldTable, RowStore
+from retable.gold.store import GoldCatalog, GoldTable, RowStore
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.next_state import drop_tag, gold_columns, new_state
 from retable.replay.table.table_replay import ReplayPlan, ReplayResult, TableReplay, Voids, all_held, counted_of
@@ -21,7 +21,9 @@ _ATTEMPTS = 5
 class TableReplayer:
     """Replays tables through one Spark session."""
 
-    def __init__(self, catalog: Catalog, rows: RowStore, run_id: str, window: str, step: Callable[[str], None]) -> None:
+    def __init__(
+        self, catalog: GoldCatalog, rows: RowStore, run_id: str, window: str, step: Callable[[str], None]
+    ) -> None:
         self._catalog = catalog
         self._rows = rows
         self._run_id = run_id

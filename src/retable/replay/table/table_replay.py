@@ -11,7 +11,7 @@ from retable.fold.key_changes import FormerKey
 from retable.formats.reading import Value, ValueRules
 from retable.gold.evolve import Evolution
 from retable.gold.state import Floor, GoldState
-from retable.gold.store import Halves, Late
+from retable.gold.store import Halves, LateKeys
 from retable.ledger.rows import TableRow
 from retable.model.partitioning import PartitionField
 from retable.model.row_event import RowEvent
@@ -71,7 +71,7 @@ class TableReplay:
     events: list[RowEvent]
     bulks: tuple[RowBatch, ...] = ()
     """The events of the window as columns, where each is newer than all that gold has."""
-    older: Callable[[Late | Halves | None], list[RowEvent]]
+    older: Callable[[LateKeys | Halves | None], list[RowEvent]]
     """Fetch events of the same table in other windows: the other halves of updates, those of late keys, or all; the
     fold needs them where an event is not newer than what gold holds."""
     windows: Mapping[int, str]

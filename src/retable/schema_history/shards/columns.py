@@ -26,7 +26,7 @@ class Refused(Differ):
 
 
 @dataclass(slots=True)
-class Line:
+class ShardColumn:
     """A column of one shard through all its names, spelled as they were.
 
     `lives`: the shard has it still; `added`: its table was there before it. It was there from `born` on (None: ever),
@@ -54,14 +54,14 @@ class Group:
     """The columns of several shards that are one of the whole, by shard; `strangers` are otherwise called in theirs."""
 
     identity: str
-    lines: dict[str, Line] = field(default_factory=dict)
+    lines: dict[str, ShardColumn] = field(default_factory=dict)
     strangers: dict[str, str] = field(default_factory=dict)
 
     @property
-    def living(self) -> list[Line]:
+    def living(self) -> list[ShardColumn]:
         return [line for line in self.lines.values() if line.lives]
 
-    def ended_before(self, line: Line) -> bool:
+    def ended_before(self, line: ShardColumn) -> bool:
         """Whether all of it was gone when a column came."""
         ends = [each.ended for each in self.lines.values()]
         return line.born is not None and all(end is not None and end <= line.born for end in ends)
@@ -143,9 +143,9 @@ def at_place(position: Sequence | None) -> tuple[bool, Sequence | tuple[()]]:
     return position is not None, position or ()
 
 
-def _lines(history: TableHistory, lives: bool) -> dict[tuple[str, int], Line]:
+def _lines(history: TableHistory, lives: bool) -> dict[tuple[str, int], ShardColumn]:
     """The columns of a shard by their first name, and how many of that name were before."""
-    found: dict[tuple[str, bool], tuple[tuple[str, int], Line]] = {}
+    found: dict[tuple[str, bool], tuple[tuple[str, int], ShardColumn]] = {}
     counts: dict[str, int] = {}
     for epoch in history.epochs:
         here = {_of(column) for column in epoch.columns}
@@ -161,7 +161,7 @@ def _lines(history: TableHistory, lives: bool) -> dict[tuple[str, int], Line]:
             if origin not in found:
                 first = f"{column.name.lower()}{'~' if column.kept else ''}"
                 counts[first] = counts.get(first, -1) + 1
-                found[origin] = (first, counts[first]), Line(column, [], not anew, epoch.start)
+                found[origin] = (first, counts[first]), ShardColumn(column, [], not anew, epoch.start)
             line = found[origin][1]
             line.column = column
             if not line.names or line.names[-1] != column.name:
