@@ -60,6 +60,7 @@ CAPTURES = {
 OPTIONS = {
     "datahub_tuple": 'database = "shop"\ntable = "orders"\n\n[tables."*"]\nkeys = ["id"]',
     "shareplex_json": 'database = "shop"',
+    "ogg_json": 'op_ts_zone = "UTC"',
 }
 BAD_SHARE = 100
 """Of the spoiled window, one message of so many is cut in its middle."""

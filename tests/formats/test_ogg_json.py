@@ -9,6 +9,7 @@ from laws.test_replays_found import run
 from laws.world import World, make_settings
 from retable.errors import Malformed, MessageError, UnknownOperation
 from retable.formats.context import DecodeContext
+from retable.formats.ogg import OggOptions
 from retable.formats.registry import decode_message
 from retable.model.message import RawMessage
 
@@ -19,7 +20,7 @@ def operation(offset: int, kind: str, place: int, **fields: object) -> RawMessag
 
 
 def world_of(windows: list[list[RawMessage]]) -> World:
-    return run(windows, World(make_settings("ogg_json", database="ORCL")))
+    return run(windows, World(make_settings("ogg_json", database="ORCL", op_ts_zone="UTC")))
 
 
 def rows(world: World) -> list[dict[str, Any]]:
@@ -75,4 +76,4 @@ def test_without_a_key_a_change_of_some_columns_holds_its_table() -> None:
 )
 def test_what_is_no_message_of_goldengate_says_why(given: RawMessage, error: type[MessageError], words: str) -> None:
     with pytest.raises(error, match=words):
-        decode_message(given, DecodeContext(source_format="ogg_json"))
+        decode_message(given, DecodeContext(source_format="ogg_json", options=OggOptions(op_ts_zone="UTC")))

@@ -294,8 +294,8 @@ def _loaded(load, name: str, needed: str, option: str, value: str) -> Settings |
 
 @pytest.mark.parametrize(("known", "option"), OPTIONS, ids=lambda each: getattr(each, "name", each))
 def test_every_option_of_a_format_is_in_the_digests_unless_it_says_otherwise(load, known, option):
-    needed = "".join(f'{name} = "shop"\n' for name in known.needs if name != option)
-    least = needed + "".join(f'{name} = "shop"\n' for name in known.needs if name == option)
+    needed = "".join(f'{name} = "UTC"\n' for name in known.needs if name != option)
+    least = needed + "".join(f'{name} = "UTC"\n' for name in known.needs if name == option)
     before = load(LAKE + of(known.name) + least)
     after = next(filter(None, (_loaded(load, known.name, needed, option, value) for value in OTHER_VALUES)))
     changes = before.fingerprint("erp", TABLE) != after.fingerprint("erp", TABLE)

@@ -47,7 +47,7 @@ class OggOptions(FormatOptions, frozen=True, use_attribute_docstrings=True):
 
     database: NonEmptyStr | None = None
     """The database of messages whose `table` is owner and table, as of Oracle; without it the first part is it."""
-    op_ts_zone: Zone = "UTC"
+    op_ts_zone: Zone | None = None
     """The zone of `op_ts`, which no message tells: UTC, or that of the database."""
 
 
@@ -171,8 +171,8 @@ def _order(
     return Sequence(context.source_epoch, int(found.pos), 0), "stream"
 
 
-def _time(text: str | UnsetType | None, zone: str, place: str, name: TableName | None) -> int | None:
-    if not text:
+def _time(text: str | UnsetType | None, zone: str | None, place: str, name: TableName | None) -> int | None:
+    if not text or zone is None:
         return None
     try:
         return _read_time(text, zone)
@@ -219,6 +219,8 @@ FORMAT = Format(
     order_scope=across_the_stream,
     partitions_in_order=False,
     options=OggOptions,
+    needs=("op_ts_zone",),
+    drafts=({"op_ts_zone": "UTC"},),
     marks=("after", "before", "current_ts", "op_ts", "op_type", "pos", "primary_keys", "table"),
     time_zone="The zone of wall clocks, where `types` makes instants of them; of `op_ts` it is `op_ts_zone`.",
     cannot_tell=(
@@ -226,8 +228,7 @@ FORMAT = Format(
         "Keys, where `includePrimaryKeys` is not set: the settings or an imported schema name them.",
         "Statements, but for TRUNCATE: a table that is dropped keeps its rows in gold. A new column is seen in the "
         "rows that have it.",
-        "The zone of `op_ts`: where `op_ts_zone` is not it, freshness is late, or sees times that lie ahead and counts "
-        "none of them.",
+        "The zone of `op_ts`: where `op_ts_zone` is not it, watermarks are as many hours off.",
         "Silence: there is no heartbeat. A canary row, in each partition, is the proof of being complete.",
     ),
 )
