@@ -57,7 +57,6 @@ class _Message(msgspec.Struct, gc=False):
     table: str
     op_type: str
     op_ts: str | UnsetType | None = UNSET
-    current_ts: str | UnsetType | None = UNSET
     pos: str | UnsetType | None = UNSET
     xid: str | UnsetType | None = UNSET
     primary_keys: tuple[str, ...] | UnsetType | None = UNSET
