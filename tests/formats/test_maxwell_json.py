@@ -14,15 +14,16 @@ from retable.model.message import RawMessage
 
 CREATE = (
     "create table a (id int primary key, s set('x','y'), b varbinary(9), t timestamp(3) null, d decimal(12,10), "
-    "n bit(8), w bit(64), j json, e enum('p','q'), g point)"
+    "n bit(8), o bit, w bit(64), j json, e enum('p','q'), g point)"
 )
-EMPTY = {"s": [], "b": None, "t": None, "d": None, "n": None, "w": None, "j": None, "e": None, "g": None}
+EMPTY = {"s": [], "b": None, "t": None, "d": None, "n": None, "o": None, "w": None, "j": None, "e": None, "g": None}
 FULL = {
     "s": ["x", "y"],
     "b": "AAEC",
     "t": "2026-03-01 12:34:56.123",
     "d": 0.0000000001,
     "n": 5,
+    "o": 1,
     "w": None,
     "j": {"k": [1]},
     "e": "q",
@@ -44,7 +45,7 @@ def statement(offset: int, kind: str, table: str, sql: str, at: int) -> RawMessa
     return message(offset, "7a0e3b5c", type=kind, table=table, sql=sql, ts=1_700_000_000_000 + at, **{"def": {}})
 
 
-RENAME = "rename table a to b, c to d"
+RENAME = "/* online ** */ -- now\nrename table a to b, c to d"
 STREAM = [
     statement(1, "table-create", "a", CREATE, 1),
     statement(2, "table-create", "c", "create table c (id int primary key, v varchar(9))", 2),
@@ -68,7 +69,16 @@ def test_gold_is_the_source_in_any_windows_though_a_rename_comes_once_for_each_t
         windows, rest = [*windows, rest[:length]], rest[length:]
     world = run([list(window) for window in windows], World(make_settings("maxwell_json", time_zone="Asia/Tokyo")))
     gold = {name: [json.loads(line) for line in table.rows] for name, table in world.gold().items()}
-    told = {"b": "AAEC", "t": "2026-03-01T12:34:56.123000Z", "n": 5, "w": None, "j": '{"k": [1]}', "e": "q", "g": None}
+    told = {
+        "b": "AAEC",
+        "t": "2026-03-01T12:34:56.123000Z",
+        "n": 5,
+        "o": 1,
+        "w": None,
+        "j": '{"k": [1]}',
+        "e": "q",
+        "g": None,
+    }
     nothing = {**dict.fromkeys(EMPTY), "s": ""}
     assert gold == {
         "gold_shop.b": [{"id": 1, "s": "x", "d": "2.0000000000", **told}, {"id": 2, **nothing}],

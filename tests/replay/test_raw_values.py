@@ -52,7 +52,7 @@ CASES = [(name, *case) for name, cases in SHAPES.items() for case in cases]
 
 def outcome(read: object, raw_values: Sequence[str | None]) -> object:
     try:
-        return read(raw_values)  # type: ignore[operator]  # a reader
+        return read(raw_values)  # type: ignore[operator]  # one of two, of which the caller asks for the one that reads
     except RetableError as error:
         return type(error), error.message
 

@@ -1,7 +1,7 @@
 """What tells one message format from another: one record, at the foot of the format's own file."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from retable.formats.context import DecodeContext
 from retable.formats.declared_encoding import declared_encoding_of
@@ -85,7 +85,7 @@ class Format:
     """The options that say how values stand in messages without types, which `retable init` then writes."""
     is_own: Callable[[bytes], bool] = _always
     """Tell a message from those of another format that reads as this one."""
-    marks: tuple[str, ...] = field(default=())
+    marks: tuple[str, ...] = ()
     """Names of fields of JSON, by which messages that do not decode show which format comes nearest."""
 
     time_zone: str

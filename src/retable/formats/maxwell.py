@@ -41,7 +41,7 @@ from retable.values.encodings import (
     Unread,
     Untyped,
 )
-from retable.values.mysql_encoding import base_type
+from retable.values.mysql_encoding import SHAPES, base_type
 from retable.values.times import ValueRules
 
 NAME = "maxwell_json"
@@ -53,13 +53,10 @@ _ROW_OPS: dict[str, Op] = {
 }
 _NOTES = frozenset({"bootstrap-start", "bootstrap-complete"})
 _STATEMENTS = frozenset(f"{what}-{done}" for what in ("database", "table") for done in ("create", "alter", "drop"))
-_ABOUT_SEVERAL = re.compile(r"\s*(?:DROP\s+TABLE|RENAME\s+TABLE)\b", re.IGNORECASE)
-_SHAPES = frozenset(
-    {
-        *("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon"),
-        *("geometrycollection", "geomcollection"),
-    }
+_ABOUT_SEVERAL = re.compile(
+    r"(?:\s+|/\*(?:[^*]|\*(?!/))*\*/|(?:--|\#)[^\n]*)*+(?:DROP|RENAME)\s+TABLES?\b", re.IGNORECASE
 )
+"""The begin of statements that may be about several tables, behind comments."""
 _SOUND_BITS = 31
 
 _Row = dict[str, Raw]
@@ -219,7 +216,7 @@ def declared_encoding(form: Encoding, declared: str | None, gold: GoldType, rule
     """Tell how values of a declared type stand. Source: the classes of Maxwell's `schema.columndef`."""
     if declared is None:
         return form
-    if base_type(declared) in _SHAPES:
+    if base_type(declared) in SHAPES:
         return (
             Text() if gold.kind == "string" else Unread('it is well-known text: types = { column = "string" } keeps it')
         )
@@ -228,7 +225,7 @@ def declared_encoding(form: Encoding, declared: str | None, gold: GoldType, rule
             return Base64(length)
         case LabelSet(labels):
             return LabelArray(labels)
-        case Bits(width) if width is None or width > _SOUND_BITS:
+        case Bits(int(width)) if width > _SOUND_BITS:
             return Unread("Maxwell adds up more than 31 bits wrongly")
         case Instant():
             return Instant("UTC")

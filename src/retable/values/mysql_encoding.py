@@ -38,13 +38,14 @@ _ARGUMENTS = re.compile(r"\((.*)\)", re.DOTALL)
 _LABEL = re.compile(r"'((?:[^']|'')*)'")
 _NUMBER = re.compile(r"\s*[0-9]{1,3}\s*\Z")
 _TEXTS = frozenset({"char", "varchar", "tinytext", "text", "mediumtext", "longtext", "nchar", "nvarchar", "character"})
-_OCTETS = frozenset(
+SHAPES = frozenset(
     {
-        *("varbinary", "tinyblob", "blob", "mediumblob", "longblob"),
         *("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon"),
         *("geometrycollection", "geomcollection"),
     }
 )
+"""The types of geometries."""
+_OCTETS = SHAPES | {"varbinary", "tinyblob", "blob", "mediumblob", "longblob"}
 
 
 def changes_schema(text: str) -> bool:

@@ -47,7 +47,7 @@ from retable.values.encodings import (
     Zulu,
     refined_encoding,
 )
-from retable.values.mysql_encoding import base_type, unsigned_bits
+from retable.values.mysql_encoding import SHAPES, base_type, unsigned_bits
 from retable.values.times import ValueRules
 
 _YEAR = Year(zero=1900)
@@ -96,12 +96,6 @@ _STRING = GoldType("string")
 _PARAMETERS = re.compile(r"\((?:([0-9]{1,9}|\*),)?(-?[0-9]{1,9}|\*)\)\Z")
 _LABEL = re.compile(r"((?:\\.|[^,\\])*),", re.DOTALL)
 _ESCAPED = re.compile(r"\\([,\\])")
-_SHAPES = frozenset(
-    {
-        *("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon"),
-        *("geometrycollection", "geomcollection"),
-    }
-)
 _MOST_DIGITS = 38
 
 
@@ -205,7 +199,7 @@ def _by_statement(declared: str, stated: Encoding, rules: ValueRules) -> Encodin
         case ClockTime():
             return clock_form(digits_of(declared, rules.system), rules)
         case Octets(length):
-            return octets_form(length, rules) if base_type(declared) not in _SHAPES else Shape(internal=True)
+            return octets_form(length, rules) if base_type(declared) not in SHAPES else Shape(internal=True)
         case Enum(labels):
             return Enum(labels, False, escaped=True)
     return stated
