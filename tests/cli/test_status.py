@@ -87,6 +87,7 @@ def test_a_status_counts_windows_by_what_is_done(retable: Retable, two_windows: 
             "tables": {"live": 1, "held": 0, "dropped": 0, "retired": 0},
             "held": [],
             "suspect": {},
+            "clashes": {},
             "unfinished_baselines": [],
             "quarantined": 0,
             "kept_from": {},

@@ -1,6 +1,7 @@
 """Silver and gold in memory: what Spark and Iceberg do for a replay, small enough to check by eye."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -11,7 +12,7 @@ from retable.errors import Fenced
 from retable.fold.fold import Values
 from retable.formats.reading import Value
 from retable.gold.evolve import Evolution, Field
-from retable.gold.rows import to_values
+from retable.gold.rows import to_column, to_values
 from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN, GoldState, from_properties
 from retable.gold.store import Columns, CurrentRow, Halves, LateKeys, RowDict
 from retable.ledger.lake.tables import SILVER
@@ -253,6 +254,23 @@ class MemoryRows:
             for values, sequence, part in rows
             if _comparable(tuple(values[index] for index in on)) in wanted
         ]
+
+    def of_keys(self, gold: str, columns: list[str], keys: pa.Table) -> pa.Table:
+        table, wanted = self._catalog.tables[gold], {_comparable(key) for key in to_values(keys)}
+        on = [table.id_of(name) for name in keys.column_names]
+        rows = [row for row in table.rows if _comparable(tuple(table.value(row, number) for number in on)) in wanted]
+        found = [(table.id_of(name), kind) for name in columns for _, each, kind in table.fields if each == name]
+        return pa.table(
+            [to_column([table.value(row, number) for row in rows], kind) for number, kind in found if kind is not None],
+            names=columns,
+        )
+
+    def clashes(self, gold: str, branch: str | None, columns: list[str]) -> int:
+        table = self._catalog.tables[gold]
+        ids = [table.id_of(name) for name in columns]
+        rows = table.rows if branch is None else table.branches[branch]
+        counts = Counter(_comparable(tuple(table.value(row, number) for number in ids)) for row in rows)
+        return sum(count > 1 for count in counts.values())
 
     def delete_all(self, gold: str, branch: str) -> None:
         self._catalog.tables[gold].branches[branch] = []

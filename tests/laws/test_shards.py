@@ -67,15 +67,32 @@ def test_the_table_tells_them_apart_where_its_name_is_in_the_key() -> None:
     same = [create(1, 0), create(2, 1), insert(3, 0, id="1", v="10"), insert(4, 1, id="1", v="20")]
     world = run(world_of(KEYED), same, [delete(5, 0, id="1", v="10")])
     assert rows(world) == [{"source_table": "shop.orders_1", "id": 1, "v": 20}]
-    assert world.states()[TABLE].keys == ("source_table", "id")
+    assert world.states()[TABLE].keys == ("id", "source_table")
 
 
 @pytest.mark.parametrize("cut", range(3, 5))
-def test_a_key_of_two_tables_holds(cut: int) -> None:
+def test_a_key_of_two_tables_is_two_rows_and_is_counted(cut: int) -> None:
     same = [create(1, 0), create(2, 1), insert(3, 0, id="1", v="10"), insert(4, 1, id="1", v="20")]
     world = run(world_of(), same[:cut], same[cut:])
-    assert "shop.orders_0 and shop.orders_1 both have a row of the key" in str(held(world))
-    assert rows(world) == [{"id": 1, "v": 10}]
+    assert (held(world), rows(world)) == (None, [{"id": 1, "v": 10}, {"id": 1, "v": 20}])
+    assert world.states()[TABLE].keys == ("id", "_retable_source_table")
+    assert world.states()[TABLE].clashes == 1
+    run(world, [delete(5, 0, id="1", v="10")])
+    assert (rows(world), world.states()[TABLE].clashes) == ([{"id": 1, "v": 20}], 0)
+
+
+@pytest.mark.parametrize(("before", "after"), [(RULES, KEYED), (KEYED, RULES)], ids=["shown", "hidden"])
+def test_readers_see_of_which_table_a_row_is_as_the_settings_say_now(
+    before: dict[str, object], after: dict[str, object]
+) -> None:
+    same = [create(1, 0), create(2, 1), insert(3, 0, id="1", v="10"), insert(4, 1, id="1", v="20")]
+    world = run(world_of(before), same)
+    world.settings = make_settings("canal_json", {"shop.orders_*": after})
+    run(world, [insert(5, 0, id="2", v="30"), insert(6, 1, id="2", v="40")])
+    right = run(world_of(after), same, [insert(5, 0, id="2", v="30"), insert(6, 1, id="2", v="40")])
+    assert world.gold() == right.gold()
+    assert world.states()[TABLE].clashes == right.states()[TABLE].clashes == (2 if after is RULES else 0)
+    assert world.counts[world.names[1], world.states()[TABLE].identity]["applied"] == 2
 
 
 # --- statements --------------------------------------------------------------------------------------------------

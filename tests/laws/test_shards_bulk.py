@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from laws.test_laws import LAW
-from laws.test_shards import FIRST, KEYED, alter, change, create, ddl, insert, rows, update, world_of
+from laws.test_shards import FIRST, KEYED, RULES, TABLE, alter, change, create, ddl, insert, rows, update, world_of
 from laws.world import World
 from retable.gold.store import GoldTable
 from retable.model.message import RawMessage
@@ -54,7 +54,9 @@ def placed(message: RawMessage, homes: tuple[int, ...] | None, draw: st.DrawFn) 
     return msgspec.structs.replace(message, partition=draw(st.integers(0, 1)) if homes is None else homes[shard])
 
 
-def replayed(parts: list[list[RawMessage]], order: list[int], plainly: bool) -> tuple[World, int]:
+def replayed(
+    parts: list[list[RawMessage]], order: list[int], plainly: bool, rules: dict[str, object] = KEYED
+) -> tuple[World, int]:
     """The world after all windows in this order, and how often rows were taken many at a time."""
     taken, real = 0, Deciding._decide_plainly
 
@@ -66,7 +68,7 @@ def replayed(parts: list[list[RawMessage]], order: list[int], plainly: bool) -> 
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Deciding, "_decide_plainly", decide)
-        world = world_of(KEYED)
+        world = world_of(rules)
         for part in parts:
             world.deliver(part)
         for number in order:
@@ -79,19 +81,19 @@ def replayed(parts: list[list[RawMessage]], order: list[int], plainly: bool) -> 
 def test_a_bulk_of_each_comes_to_what_its_rows_come_to_one_by_one(data: st.DataObject) -> None:
     parts = data.draw(windows())
     order = data.draw(st.one_of(st.just(list(range(len(parts)))), st.permutations(range(len(parts)))))
-    (world, _), (slow, _) = (replayed(parts, list(order), plainly) for plainly in (True, False))
+    rules = data.draw(st.sampled_from([RULES, KEYED]))
+    (world, _), (slow, _) = (replayed(parts, list(order), plainly, rules) for plainly in (True, False))
     assert (world.gold(), world.counts, world.rejected) == (slow.gold(), slow.counts, slow.rejected)
+    assert world.states()[TABLE].clashes == slow.states()[TABLE].clashes
 
 
-def test_rows_of_all_are_taken_many_at_a_time() -> None:
+@pytest.mark.parametrize("rules", [RULES, KEYED])
+def test_rows_of_all_are_taken_many_at_a_time(rules: dict[str, object]) -> None:
     same = [insert(6, 0, id="3", v="30"), insert(7, 1, id="3", v="31"), change("DELETE", 8, 1, id="2", v="20")]
-    world, taken = replayed([FIRST[:2], FIRST[2:], same], [0, 1, 2], plainly=True)
+    world, taken = replayed([FIRST[:2], FIRST[2:], same], [0, 1, 2], plainly=True, rules=rules)
     assert taken == 2
-    assert [(each["source_table"], each["id"], each["v"]) for each in rows(world)] == [
-        ("shop.orders_0", 1, 10),
-        ("shop.orders_0", 3, 30),
-        ("shop.orders_1", 3, 31),
-    ]
+    assert [(each["id"], each["v"]) for each in rows(world)] == [(1, 10), (3, 30), (3, 31)]
+    assert world.states()[TABLE].clashes == (1 if rules is RULES else 0)
 
 
 def test_what_stands_in_the_way_for_one_is_looked_at_for_all() -> None:

@@ -211,7 +211,8 @@ class World:
 
 
 def _read(table: Table, state: GoldState) -> Gold:
-    columns = [(column.field_id, column.gold, column.type) for column in state.columns]
+    own = [column for column in state.columns if not column.gold.startswith("_retable_")]
+    columns = [(column.field_id, column.gold, column.type) for column in own]
     arrays = [to_column([table.value(row, number) for row in table.rows], kind) for number, _, kind in columns]
     names = tuple(name for _, name, _ in columns)
     lines = json_rows(pa.Table.from_arrays(arrays, names=list(names))) if columns else []

@@ -7,12 +7,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
+from typer.testing import CliRunner
 
 from lakes import FreshLake
 from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_shards import (
     ADDED,
     EMPTIED,
+    FIRST,
     KEYED,
     RENAMED,
     STORIES,
@@ -21,6 +23,7 @@ from laws.test_shards import (
     apart,
     create,
     ddl,
+    delete,
     in_partition,
     insert,
     run,
@@ -28,6 +31,7 @@ from laws.test_shards import (
 )
 from laws.world import NOW
 from reading.engines import ENGINES
+from retable.cli.app import app
 from retable.cli.run.baseline import find_table, part_of, target_of
 from retable.errors import InvalidSetting
 from retable.gold.read import is_retired
@@ -46,7 +50,8 @@ from verify.test_spark import both
 
 
 def lake(folder: Path, more: str = "") -> SparkWorld:
-    rules = f'\n[tables."shop.orders_*"]\nto = "shop.orders"\nshard_in_key = true\n{more}\n'
+    shown = "" if "shard_in_key" in more else "shard_in_key = true"
+    rules = f'\n[tables."shop.orders_*"]\nto = "shop.orders"\n{shown}\n{more}\n'
     return open_lake_in(folder, "canal_json", rules)
 
 
@@ -80,6 +85,31 @@ def test_tables_come_to_what_the_pure_core_says(spark: SparkSession, tmp_path: P
         assert world.gold() == run(world_of(KEYED), story).gold(), name
         check(world, tmp_path / "spill")
         assert not any(world.replay(window) for window in world.names), name
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_key_of_two_tables_is_two_rows_and_status_counts_it(
+    spark: SparkSession, tmp_path: Path, version: int
+) -> None:
+    world = lake(tmp_path / "lake", f"shard_in_key = false\nformat_version = {version}")
+    first = [*FIRST, insert(5, 0, id="2", v="21"), insert(6, 1, id="1", v="11")]
+    replay(world, first, [insert(7, 1, id="3", v="30")], [insert(8, 0, id="3", v="31")])
+    assert rows(world) == [(1, 10), (1, 11), (2, 20), (2, 21), (3, 30), (3, 31)]
+    check(world, tmp_path / "spill")
+    assert f"{TABLE}: of 3 of its keys, several of the tables" in status(world)
+    replay(world, [delete(9, 0, id="3", v="31"), ddl(10, "truncate table orders_1", "orders_1")])
+    assert rows(world) == [(1, 10), (2, 21)]
+    assert world.states()[TABLE].clashes == 0
+    assert "of its keys" not in status(world)
+
+
+def rows(world: SparkWorld) -> list[tuple[int, int]]:
+    return sorted((row["id"], row["v"]) for row in map(json.loads, world.gold()[TABLE].rows))
+
+
+def status(world: SparkWorld) -> str:
+    result = CliRunner().invoke(app, ["status"], env={"RETABLE_SETTINGS": str(world.folder / "retable.toml")})
+    return result.stdout + result.stderr
 
 
 def test_a_table_that_leaves_and_one_that_swaps_columns_are_written_anew(spark: SparkSession, tmp_path: Path) -> None:

@@ -50,8 +50,7 @@ class Winner:
 
     Columns that are ABSENT have the values of gold's row of the key `base`, which no event tells anew. `told` gives
     the row that a tombstone took away to another key, if that is the first that was folded of its key. `moved`: the
-    row came from another key, and `over_another`: onto one that lived, as rows of one statement may for a moment. Of a
-    shard's row, `since` is where it began to live, and `also` are the last states of the key in the other shards.
+    row came from another key, and `over_another`: onto one that lived, as rows of one statement may for a moment.
     """
 
     sequence: Sequence
@@ -61,12 +60,6 @@ class Winner:
     told: LeavingRow | None = field(default=None, compare=False)
     moved: bool = False
     over_another: bool = False
-    since: Sequence | None = field(default=None, compare=False)
-    also: "tuple[Winner, ...]" = ()
-
-    @property
-    def lives_since(self) -> Sequence:
-        return self.since or self.sequence
 
     def took_another(self, row: Values) -> bool:
         """Whether this tombstone is that of another row, of whose key nothing else was folded."""
@@ -204,8 +197,6 @@ def fold_keys(
             if winner is gone and before is not None and action.told and _gave_way(before, action.told):
                 folded.winners[key] = replace(before, over_another=False)
                 continue
-            if winner is coming and event.shard and before is not None and before.row is not None:
-                winner = coming = replace(coming, since=before.lives_since)
             if winner is coming and old not in (None, key):
                 # A full load may have the row itself already, as it was later.
                 lives = before is not None and before.row is not None and key in owner and owner[key].op != "READ"

@@ -1,6 +1,6 @@
 """Tables whose primary key changed: rows are folded under the key of their time, and keyed anew where it changed."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from retable.fold.fold import ABSENT, REMEDY_REBUILD, Bounds, Folded, Winner, fold_bag, fold_keys
 from retable.fold.images import TableReader
-from retable.fold.shards import join_folds
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.schema_history.history import Column, Hold, TableHistory
@@ -71,18 +70,8 @@ def fold_key_changes(events: Iterable[RowEvent], former: Seq[KeyChange], reader:
     """Reduce events to the last state of every key of the final schema.
 
     Where the key changes, the rows that live get the new one; rows that have none, or one in common, hold the table
-    at the statement that changed it. Of tables that go into one, each is folded by itself.
+    at the statement that changed it.
     """
-    if not reader.history.shards or not reader.keys:
-        return _fold_alone(events, former, reader, bounds)
-    shards: dict[str | None, list[RowEvent]] = defaultdict(list)
-    for event in events:
-        shards[event.shard].append(event)
-    found = [event for mine in shards.values() for event in mine]
-    return join_folds((_fold_alone(mine, former, reader, bounds) for mine in shards.values()), found, reader)
-
-
-def _fold_alone(events: Iterable[RowEvent], former: Seq[KeyChange], reader: TableReader, bounds: Bounds) -> Folded:
     if not former:
         return _fold(events, reader, bounds, Folded())
     ordered = sorted(events, key=lambda event: event.sequence)

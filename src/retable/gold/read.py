@@ -281,7 +281,7 @@ def _columns(table: Table, state: GoldState) -> tuple[PublishedColumn, ...]:
             own.name.lower() in keys,
         )
         for field in table.schema().fields
-        if (own := known.get(field.field_id)) is not None
+        if (own := known.get(field.field_id)) is not None and not field.name.startswith(_OWN)
     )
 
 

@@ -77,6 +77,12 @@ class RowStore(Protocol):
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[CurrentRow]:
         """Gold's rows whose columns `on` equal one of `keys` (each a value per `on`), null-safe."""
 
+    def of_keys(self, gold: str, columns: list[str], keys: pa.Table) -> pa.Table:
+        """These columns of gold's rows which equal a row of `keys` in the columns that this has, null-safe."""
+
+    def clashes(self, gold: str, branch: str | None, columns: list[str]) -> int:
+        """How often more than one row of a branch, or of main, has the same values in these columns."""
+
     def delete_all(self, gold: str, branch: str) -> None: ...
 
     def delete_below(self, gold: str, branch: str, void: Sequence, shard: str | None = None) -> None:

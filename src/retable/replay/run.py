@@ -25,7 +25,7 @@ from retable.replay.table.replayer import TableReplayer
 from retable.replay.table.rounds import undecided
 from retable.replay.table.table_replay import Mode, ReplayResult, TableReplay, given_up, left_unread
 from retable.schema_history.history import Hold, TableHistory
-from retable.schema_history.shards.joined import is_sharded, may_go_on, waits_no_more
+from retable.schema_history.shards.joined import is_sharded, waits_no_more
 from retable.schema_history.statement import Statement
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
@@ -136,7 +136,7 @@ class Run:
         if self._is_nothing(seen, identity) or (mode == "replay" and self._is_done(seen, identity, silver)):
             return None
         damaged = seen.found[identity].hold if mode == "replay" else None
-        if mode == "replay" and damaged is None and state is not None and may_go_on(state.hold, history):
+        if mode == "replay" and damaged is None and state is not None and waits_no_more(state.hold, history):
             events, silver, mode = (
                 self._all_of(seen, history, silver),
                 {**self._past.replayed_content(), **silver},

@@ -249,6 +249,15 @@ class SparkRows:
             for row in rows
         ]
 
+    def of_keys(self, gold: str, columns: list[str], keys: pa.Table) -> pa.Table:
+        wanted, same = self._wanted(keys)
+        found = self.spark.table(_quoted(gold)).join(sf.broadcast(wanted), same, "left_semi")
+        return found.select(*map(_column, columns)).toArrow()
+
+    def clashes(self, gold: str, branch: str | None, columns: list[str]) -> int:
+        counts = self.spark.table(_quoted(gold, branch)).groupBy(*map(_column, columns)).count()
+        return counts.where(sf.col("count") > 1).count()
+
     def delete_all(self, gold: str, branch: str) -> None:
         self.spark.sql(f"DELETE FROM {_quoted(gold, branch)} WHERE true")
 
@@ -264,11 +273,14 @@ class SparkRows:
 
     def delete_keys(self, gold: str, branch: str, keys: pa.Table) -> None:
         # An inner join: only the key columns are read, and the target is not shuffled.
-        names = keys.column_names
-        wanted = self._frame(keys.rename_columns([f"{_KEY}{at}" for at in range(len(names))]))
-        same = reduce(and_, (_column(name).eqNullSafe(sf.col(f"{_KEY}{at}")) for at, name in enumerate(names)))
-        merge = sf.broadcast(wanted).mergeInto(_quoted(gold, branch), reduce(and_, _between(keys), same))
-        merge.whenMatched().delete().merge()
+        wanted, same = self._wanted(keys)
+        sf.broadcast(wanted).mergeInto(_quoted(gold, branch), same).whenMatched().delete().merge()
+
+    def _wanted(self, keys: pa.Table) -> tuple[DataFrame, Column]:
+        """Keys, and how gold's rows equal them; files whose ranges, which Iceberg knows, hold none are left out."""
+        wanted = self._frame(keys.rename_columns([f"{_KEY}{at}" for at in range(keys.num_columns)]))
+        pairs = ((_column(name), sf.col(f"{_KEY}{at}")) for at, name in enumerate(keys.column_names))
+        return wanted, reduce(and_, _between(keys), reduce(and_, (one.eqNullSafe(other) for one, other in pairs)))
 
     def _keys(self, columns: Columns, on: list[int], keys: list[Values]) -> DataFrame:
         arrays = [to_column([key[i] for key in keys], columns[index][1]) for i, index in enumerate(on)]
@@ -284,7 +296,7 @@ class SparkRows:
 
 
 def _between(keys: pa.Table) -> list[Column]:
-    """That a key column lies in the range of the keys: files, whose ranges Iceberg knows, are left out by that."""
+    """That a key column lies in the range of the keys."""
     return [_column(name).between(sf.lit(lowest), sf.lit(highest)) for name, lowest, highest in ends(keys)]
 
 

@@ -43,7 +43,7 @@ def value_facts(source: SourceSettings, rules: TableRules, *, is_taken: bool, ca
         "case": case,
         "keys": rules.keys,
         "policies": asdict(rules.policies),
-        **({"shard_in_key": rules.shard_in_key} if rules.to is not None else {}),
+        **({"shard_in_key": True} if rules.to is not None else {}),  # the setting itself only names a column
         **_later_options(source.options, source.options.KEEPS_GOLD),
     }
 

@@ -16,7 +16,8 @@ class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstring
     to: TargetTable | None = None
     """The table as which these go to gold, as `shop.orders`: all of them into one (docs/shards.md)."""
     shard_in_key: bool = False
-    """With `to`: the name of the source's table, in a column `source_table`, joins the key."""
+    """With `to`: readers see of which table a row is, in the column `source_table`; else `_retable_source_table` tells
+    it. It is part of the key either way."""
     keys: tuple[str, ...] = ()
     """The columns of the primary key, as the source spells them; empty: what the messages say."""
     types: dict[str, ColumnType] = Field(default_factory=dict)

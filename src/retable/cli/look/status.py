@@ -38,6 +38,7 @@ class SourceStatus:
     `last` and `next` are the replayed and the waiting window. `standing` is how far all of its tables are complete;
     `excess` counts what is quarantined beyond the budget. A table that the settings leave out is `retired`, whatever
     state it is in; `suspect` says what is wrong with tables that have rows which their source cannot have any more;
+    `clashes` counts, by table, the keys of which several of the tables that go into it have a row;
     `paused` is why no new window is recorded. `unfinished` says of baselines that ended before their end how to go on.
     `kept_from` is the oldest whole window of what retention cut.
     """
@@ -51,6 +52,7 @@ class SourceStatus:
     tables: Counter[str]
     held: list[str]
     suspect: dict[str, str]
+    clashes: dict[str, int]
     quarantined: int
     excess: int
     standing: FreshnessStanding
@@ -86,7 +88,8 @@ def status(
         for source in found:
             if source.paused is not None:
                 say(f"{source.name} is paused: {source.paused}")
-            for line in (*source.unfinished, *(f"{name} is suspect: {what}" for name, what in source.suspect.items())):
+            suspect = (f"{name} is suspect: {what}" for name, what in source.suspect.items())
+            for line in (*source.unfinished, *suspect, *(_clashing(*each) for each in source.clashes.items())):
                 say(line)
             if source.kept_from:
                 kept = ", ".join(f"{layer} from {window} on" for layer, window in source.kept_from.items())
@@ -131,6 +134,7 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
         suspect={
             name: told_of(suspects[state.identity]) for name, state in taken.items() if state.identity in suspects
         },
+        clashes={name: state.clashes for name, state in taken.items() if state.clashes},
         quarantined=read_open(lake, source.name).num_rows,
         excess=beyond_budget(lake, source),
         standing=drained if proven.watermark is None else proven,
@@ -139,6 +143,13 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
             f"{name}: {each.words}; {each.command(name)} goes on with it" for name, each in _unfinished(lake, source)
         ],
         kept_from={layer: window for layer in KEPT_LAYERS if (window := kept_from(lake, layer, source.name))},
+    )
+
+
+def _clashing(gold: str, clashes: int) -> str:
+    return (
+        f"{gold}: of {clashes:,} of its keys, several of the tables that go into it have a row; with `shard_in_key` "
+        f"readers see which row is of which table"
     )
 
 
@@ -184,6 +195,7 @@ def _json(source: SourceStatus, now: datetime) -> dict[str, object]:
         "tables": {state: source.tables[state] for state in ("live", "held", "dropped", "retired")},
         "held": source.held,
         "suspect": source.suspect,
+        "clashes": source.clashes,
         "unfinished_baselines": source.unfinished,
         "quarantined": source.quarantined,
         "kept_from": source.kept_from,

@@ -17,7 +17,7 @@ from retable.replay.inputs.baselines import start_statements
 from retable.replay.inputs.rules import SourceRules
 from retable.schema_history.history import ChangeStatus, Hold, NameSpan, TableHistory
 from retable.schema_history.references import ForeignKeyReference, trace_references
-from retable.schema_history.shards.joined import SHARD_COLUMN, is_sharded, join, of_shard, of_shards
+from retable.schema_history.shards.joined import is_sharded, join, of_shard, of_shards
 from retable.schema_history.shards.parts import source_part
 from retable.schema_history.statement import Statement
 from retable.schema_history.timeline import Timeline
@@ -154,7 +154,7 @@ class Tables:
     def divided(self, ends: Mapping[TableName, list[RowEvent]], owned: Mapping[str, list[RowEvent]]) -> list[TableName]:
         """Of tables whose rows go from end to end, those where a statement stands between, or that own others too.
 
-        Of several that go into one, their names in its key, all or none are.
+        Of several that go into one all or none are.
         """
         told = self.split(dict(ends))
         return [name for name, mine in ends.items() if self._is_divided(name, mine, owned, told)]
@@ -172,8 +172,6 @@ class Tables:
         if len(mine) < len(ends) or len(told[identity]) < len(owned[identity]):
             return True
         if mine != [event for event in owned[identity] if event.shard == label]:
-            return True
-        if history.shards and SHARD_COLUMN not in history.final.columns:
             return True
         ends_of_name = [at for span, _, _ in self._spans(name) for at in (span.start, span.end) if at is not None]
         changes = [change.position for change in history.of(label).changes]

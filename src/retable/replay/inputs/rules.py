@@ -26,7 +26,6 @@ from retable.schema_history.columns import SchemaRules
 from retable.schema_history.decisions import Decision
 from retable.schema_history.history import Column, Epoch, Hold, TableHistory
 from retable.schema_history.policies import source_ids
-from retable.schema_history.shards.joined import SHARD_COLUMN
 from retable.schema_history.shards.parts import SHARD_ID
 from retable.schema_history.statement import Statement
 from retable.settings.load import Settings
@@ -126,6 +125,8 @@ class SourceRules:
 
     def _column_name(self, column: Column) -> str:
         kept, case = column.kept, self.settings.lake.case
+        if column.id == SHARD_ID:
+            return column.name
         if kept is None or not kept.number:
             return gold_column(column.name, case)
         return gold_column(f"{gold_column(kept.name, case)}__until_{kept.number}", case)
@@ -138,26 +139,26 @@ class SourceRules:
         KeyUnknown where messages of one table name different keys, or another one than the statements.
         """
         rules = self.settings.rules(history.name)
-        first: tuple[str, ...] = (SHARD_COLUMN.name,) if rules.to is not None and rules.shard_in_key else ()
+        last = tuple(column.name for column in history.final.columns if column.id == SHARD_ID)
         if rules.keys:
-            return (*first, *rules.keys)
+            return (*rules.keys, *last)
         since = max(history.rekeyed, default=history.void)
         counts = Bounds(since, history.hold or hold, frozenset(), history.shard_voids)
         named = {self._final_names(history, e) for e in events if e.keys and counts.verdict(e) is None}
         if history.final.keys:
-            told = {name.lower() for name in history.final.keys} - {SHARD_COLUMN.name}
+            told = {name.lower() for name in history.final.keys} - {*last}
             if other := next((names for names in named if {name.lower() for name in names} != told), None):
                 raise KeyUnknown(
                     f"messages of {history.name} name the key {other}, and its statements {history.final.keys}; set "
                     f"keys for it"
                 )
             return history.final.keys
-        known = known[len(first) :]
+        known = tuple(name for name in known if name not in last)
         named |= {known} if known else set()
         if len(named) > 1:
-            first, second = sorted(named)[:2]
-            raise KeyUnknown(f"messages of {history.name} name the key {first} and the key {second}; set keys for it")
-        return (*first, *named.pop()) if named else ()
+            one, other = sorted(named)[:2]
+            raise KeyUnknown(f"messages of {history.name} name the key {one} and the key {other}; set keys for it")
+        return (*named.pop(), *last) if named else ()
 
     def former_keys(
         self, history: TableHistory, events: Iterable[RowEvent], hold: Hold | None

@@ -21,7 +21,7 @@ from retable.replay.inputs.silver import ROW_COLUMNS, SKETCH_COLUMNS, by_name, s
 from retable.replay.inputs.table_locator import LocatedTable, TableLocator
 from retable.replay.table.rounds import Widenings
 from retable.schema_history.history import TableHistory
-from retable.schema_history.shards.joined import is_sharded, may_go_on
+from retable.schema_history.shards.joined import is_sharded, waits_no_more
 from retable.schema_history.statement import Statement
 from retable.schema_history.traced import ImplicitColumn
 from retable.settings.load import Settings
@@ -197,7 +197,7 @@ class ScopeReader:
                 former = gold_names(self._settings, history)
                 found[identity] = self._places.find(identity, names[identity][0], former, lives=not history.dropped)
             states = {i: each.state for i, each in found.items() if stored and each.state is not None}
-            anew = {i for i, state in states.items() if may_go_on(state.hold, tables.history(i))}
+            anew = {i for i, state in states.items() if waits_no_more(state.hold, tables.history(i))}
             more: list[ImplicitColumn] = []
             for identity in fresh & states.keys() | fresh & due:
                 state = states.get(identity)

@@ -45,7 +45,6 @@ from retable.replay.table.rounds import Basis, in_rounds
 from retable.replay.table.table_replay import Change, ReplayPlan, TableReplay, all_held
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.policies import keyed_cast
-from retable.schema_history.shards.parts import SHARED_KEY
 
 EventsOf = Callable[[bool], tuple[list[RowEvent], list[RowEvent]]]
 """The events to fold, or all of the table; and those that gold has from before."""
@@ -232,9 +231,7 @@ def _cast(history: TableHistory, reader: TableReader, stages: list[KeyChange], e
 
 
 def _below_row(work: TableReplay, basis: Basis, hold: Hold | None, found: Hold, late: list[RowEvent]) -> Basis:
-    """What to go by where a row stops the table: below it, or, where that may still change, what it takes to tell."""
-    if found.code == SHARED_KEY and not basis.complete:
-        return replace(basis.below(work, hold), complete=True)
+    """What to go by where a row stops the table: below it, or without it, where nothing decides it."""
     return _without(work, basis, hold, late) if late else basis.below(work, found)
 
 

@@ -1,7 +1,5 @@
 """Which hold stops a table: one that stands, one that a statement brings, one that nothing orders."""
 
-from dataclasses import replace
-
 from retable.errors import BehindHorizon, LateChange, PartitionUnfit, TableError
 from retable.fold.fold import REMEDY_REBUILD, Folded
 from retable.fold.images import ordering_clash
@@ -13,7 +11,7 @@ from retable.replay.table.table_replay import TableReplay
 from retable.schema_history.decisions import REMEDY_ROW
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.policies import hold_at
-from retable.schema_history.shards.parts import SHARED_KEY, shard_of, source_part
+from retable.schema_history.shards.parts import shard_of
 
 REMEDY_PARTITION = "correct `partition` in the settings, then: retable hold release TABLE --retry --reason ..."
 REMEDY_LATE = "retable rebuild TABLE --reason ..."
@@ -92,9 +90,7 @@ def is_behind(work: TableReplay, hold: Hold) -> bool:
     if work.state is None or work.mode == "rebuild" or hold == work.state.hold or hold.position is None:
         return False
     marks = work.state.mark
-    if hold.code == SHARED_KEY:
-        marks = {part: mark for part, mark in marks.items() if source_part(part) == source_part(hold.part)}
-    elif shard_of(hold.part) is not None:
+    if shard_of(hold.part) is not None:
         marks = {part: mark for part, mark in marks.items() if shard_of(part) == shard_of(hold.part)}
     if hold.remedy == REMEDY_ROW and hold.part is not None:
         marks = {part: mark for part, mark in marks.items() if part == hold.part}
@@ -102,9 +98,7 @@ def is_behind(work: TableReplay, hold: Hold) -> bool:
 
 
 def late_hold(hold: Hold) -> Hold:
-    """A hold below rows that gold has: the table stops as it is. A key that two shards have may still be one's only."""
-    if hold.code == SHARED_KEY:
-        return replace(hold, position=None, at=hold.position)
+    """A hold below rows that gold has: the table stops as it is."""
     return Hold("LATE_CHANGE", f"{LATE_REASON} ({hold.reason})", None, hold.part, hold.statement, REMEDY_LATE)
 
 

@@ -66,8 +66,11 @@ def gold_columns(
     )
 
 
-def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ...]) -> GoldState:
-    """The state to commit: what stood, and what this run replayed; a table held wholly keeps all but the hold."""
+def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ...], clashes: int | None) -> GoldState:
+    """The state to commit: what stood, and what this run replayed; a table held wholly keeps all but the hold.
+
+    `clashes` are those that it has then; None: as many as before.
+    """
     history, hold = plan.history, plan.hold
     before = work.state
     if before is None or (work.mode == "rebuild" and plan.change is not None):
@@ -95,6 +98,7 @@ def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ..
         void=history.void,
         shards=_shard_states(history),
         gathered=dict(work.claims),
+        clashes=before.clashes if clashes is None else clashes,
         hold=hold,
         horizon=max(before.horizon, work.horizon),
         is_set_back=False,

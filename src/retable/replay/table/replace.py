@@ -37,8 +37,7 @@ def replace_keys(
     """Replace the touched keys whose last state is not what gold holds.
 
     OrderUndefined where gold's row of a key was written by another partition: their sequences do not compare.
-    EventsMissed, unless the fold had all events of the table (`complete`), where gold has another row than they tell,
-    or that of another shard. What deletes the row of one shard leaves that of another.
+    EventsMissed, unless the fold had all events of the table (`complete`), where gold has another row than they tell.
     """
     present: dict[Key, list[CurrentRow]] = defaultdict(list)
     for row in standing:
@@ -51,19 +50,12 @@ def replace_keys(
             continue
         if winner.base is not None:
             winner = winner.over(_base(winner, winner.base, present))
-        told = {shard_of(each.part): each for each in (winner, *winner.also)}
-        pairs = [(told[shard_of(row.part)], row) for row in old if shard_of(row.part) in told]
-        if not complete and len(pairs) < len(old):
-            if winner.row is None:
-                continue
+        for row in old:
+            if not follows(winner.part, winner.sequence, row.part, row.sequence):
+                raise OrderUndefined(f"partitions {row.part} and {winner.part} both write one key")
+        if not complete and any(row.sequence > winner.sequence or winner.took_another(row.values) for row in old):
             raise EventsMissed
-        for each, row in pairs:
-            if not follows(each.part, each.sequence, row.part, row.sequence):
-                raise OrderUndefined(f"partitions {row.part} and {each.part} both write one key")
-        if not complete and any(row.sequence > each.sequence or each.took_another(row.values) for each, row in pairs):
-            raise EventsMissed
-        same = [(row.values, row.sequence, shard_of(row.part)) for row in old]
-        if winner.row is not None and same == [(winner.row, winner.sequence, shard_of(winner.part))]:
+        if winner.row is not None and [(row.values, row.sequence) for row in old] == [(winner.row, winner.sequence)]:
             continue
         if old:
             deletes.append(key)
@@ -74,11 +66,10 @@ def replace_keys(
 
 def _base(winner: Winner, key: Key, present: dict[Key, list[CurrentRow]]) -> Values:
     """Gold's row from which a partial one takes what it does not tell; RowMissing where gold has none."""
-    rows = (row.values for row in present.get(key, []) if shard_of(row.part) == shard_of(winner.part))
-    if (found := next(rows, None)) is None:
+    if not (rows := present.get(key, [])):
         what = f"a change tells only some columns of the row {key!r}, which gold does not have"
         raise RowMissing(what, at=winner.sequence)
-    return found
+    return rows[0].values
 
 
 def replace_newer(folded: Folded) -> Replacement:

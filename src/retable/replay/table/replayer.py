@@ -10,10 +10,12 @@ from retable.gold.iceberg.partition_spec import wanted_fields
 from retable.gold.rows import arrow_type, to_keys, to_table
 from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
 from retable.gold.store import GoldCatalog, GoldTable, RowStore
+from retable.replay.table.clashes import clashes_after, count_clashes, hidden_key
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.next_state import drop_tag, gold_columns, new_state
 from retable.replay.table.table_replay import ReplayPlan, ReplayResult, TableReplay, Voids, all_held, counted_of
 from retable.schema_history.history import Hold
+from retable.schema_history.shards.joined import HIDDEN
 
 _ATTEMPTS = 5
 
@@ -60,13 +62,13 @@ class TableReplayer:
     def _commit(self, work: TableReplay, table: GoldTable, plan: ReplayPlan) -> tuple[GoldState, bool]:
         """Write and publish; where only the files of gold are others by then, what was decided is written again."""
         for left in reversed(range(_ATTEMPTS)):
-            written = self._write(work, table, plan, is_first=left == _ATTEMPTS - 1)
+            clashes = self._write(work, table, plan, is_first=left == _ATTEMPTS - 1)
             columns, evolution = () if work.state is None else work.state.columns, None
             if plan.change is not None:
                 evolution = plan.change.evolution
                 columns = gold_columns(table, plan.history, evolution, work)
-            state = new_state(work, plan, columns)
-            if not (written or state != work.state or (evolution is not None and evolution.changes)):
+            state = new_state(work, plan, columns, clashes)
+            if not (clashes is not None or state != work.state or (evolution is not None and evolution.changes)):
                 return state, False
             properties = {**to_properties(state), RUN_PROPERTY: f"{self._run_id}/{self._window}"}
             tag = drop_tag(work, plan.history, table.is_empty)
@@ -95,11 +97,14 @@ class TableReplayer:
         return table
 
     # --- writing -------------------------------------------------------------------------------------------------
-    def _write(self, work: TableReplay, table: GoldTable, plan: ReplayPlan, is_first: bool) -> bool:
-        """Expand, then write what goes and comes where no reader looks; False where no row changes."""
+    def _write(self, work: TableReplay, table: GoldTable, plan: ReplayPlan, is_first: bool) -> int | None:
+        """Expand, then write what goes and comes where no reader looks; gives the clashes that gold has then.
+
+        None where no row changes.
+        """
         history, change = plan.history, plan.change
         if change is None:
-            return False
+            return None
         evolution, replacement, plain = change.evolution, change.replacement, change.plain
         if evolution.expands and is_first:
             table.expand(evolution, change.defaults)
@@ -109,7 +114,7 @@ class TableReplayer:
             if fields is not None:
                 table.part_by(fields)
         if not (work.replaces_all or change.voids or replacement.deletes or replacement.rows or plain):
-            return False
+            return None
         final = history.final.columns
         columns = [(name, column.type) for name, column in zip(evolution.physical, final, strict=True)]
         on = key_columns(history, plan.keys) or list(range(len(columns)))
@@ -121,12 +126,26 @@ class TableReplayer:
         for _, name, kind in table.fields():
             if name in evolution.drops and kind is not None:
                 rows = rows.append_column(name, pa.nulls(len(rows), arrow_type(kind)))
+        key = [columns[at][0] for at in hidden_key(history, plan.keys)]
         if work.replaces_all or change.voids or not table.replace(gone, rows, self._run_id, self._window):
-            self._write_branch(work, table, change.voids, gone, rows)
+            branch = self._write_branch(work, table, change.voids, gone, rows)
+            clashes = self._rows.clashes(work.gold, branch, key) if key else 0
+        else:
+            clashes = self._clashes_after(work, table, gone, rows, key) if key else 0
         self._step(f"{work.gold}: written")
-        return True
+        return clashes
 
-    def _write_branch(self, work: TableReplay, table: GoldTable, voids: Voids, gone: pa.Table, rows: pa.Table) -> None:
+    def _clashes_after(
+        self, work: TableReplay, table: GoldTable, gone: pa.Table, rows: pa.Table, key: list[str]
+    ) -> int:
+        if table.is_empty or work.state is None:
+            return count_clashes(rows, key)
+        is_counted = HIDDEN in work.state.keys
+        before = work.state.clashes if is_counted else self._rows.clashes(work.gold, None, key)
+        touched = pa.concat_tables([gone.select(key), rows.select(key)]).group_by(key).aggregate([])
+        return clashes_after(before, self._rows.of_keys(work.gold, gone.column_names, touched), gone, rows, key)
+
+    def _write_branch(self, work: TableReplay, table: GoldTable, voids: Voids, gone: pa.Table, rows: pa.Table) -> str:
         """Delete and append by a commit each, which nobody sees, where one snapshot cannot hold both."""
         branch = table.branch(self._run_id)
         if work.replaces_all:
@@ -139,3 +158,4 @@ class TableReplayer:
             self._step(f"{work.gold}: deleted")
         if rows.num_rows:
             table.append(rows, self._run_id, self._window)
+        return branch

@@ -28,10 +28,10 @@ from retable.schema_history.shards.columns import (
     differs_by_shard,
     group_columns,
 )
-from retable.schema_history.shards.parts import SHARD_ID, SHARED_KEY, join_part, shard_of, source_part
+from retable.schema_history.shards.parts import SHARD_ID, join_part, shard_of, source_part
 
-SHARD_COLUMN = Column(id=SHARD_ID, name="source_table", source_type=None, type=GoldType("string"))
-"""The column that names the shard, where the settings say that it joins the key."""
+SHOWN, HIDDEN = "source_table", "_retable_source_table"
+"""The names of the column by which a row tells its shard: as readers see it, and as one of Retable's own."""
 
 
 def identify(name: TableName) -> str:
@@ -44,34 +44,34 @@ def is_sharded(identity: str) -> bool:
     return identity.endswith("@shards")
 
 
-def join(name: TableName, histories: Iterable[TableHistory], in_key: bool) -> TableHistory:
-    """Make one history of those of shards; `in_key`: the shard's name joins the key.
+def shard_column(shown: bool) -> Column:
+    """The column that names the shard of a row, the last of the key."""
+    return Column(id=SHARD_ID, name=SHOWN if shown else HIDDEN, source_type=None, type=GoldType("string"))
+
+
+def join(name: TableName, histories: Iterable[TableHistory], shown: bool) -> TableHistory:
+    """Make one history of those of shards, whose names join the key; `shown`: in a column that readers see.
 
     It is held where a shard is, and, for all, at the statement from which on they differ.
     """
     histories = sorted(histories, key=_age)
     labels = _labels(histories)
     shards = [_labelled(history, labels[history.identity]) for history in histories]
-    return _held(name, shards, in_key, reduce(together, (shard.hold for shard in shards), None))
+    return _held(name, shards, shard_column(shown), reduce(together, (shard.hold for shard in shards), None))
 
 
 def together(one: Hold | None, other: Hold | None) -> Hold | None:
     """What stops a table that two holds stop: the lower one; where nothing orders them, one that stops all of it.
 
-    Of these the one is told that ends by itself, so that it does; a key that two shards have only if nothing else
-    stops the rows that may end that.
+    Of these the one is told that ends by itself, so that it does.
     """
     if one is None or other is None:
         return one or other
     if one.position is None or other.position is None:
         return one if one.position is None else other
     if source_part(one.part) == source_part(other.part):
-        low, high = (one, other) if one.position <= other.position else (other, one)
-        if low.code != SHARED_KEY or high.code == SHARED_KEY:
-            return low
-        reason = high.reason if high.at else f"{high.reason}; below it, from {low.position} on: {low.reason}"
-        return replace(high, reason=reason, position=low.position, at=high.place)
-    told, also = (other, one) if other.code == SHARDS_DIFFER or one.code == SHARED_KEY else (one, other)
+        return one if one.position <= other.position else other
+    told, also = (other, one) if other.code == SHARDS_DIFFER else (one, other)
     reason = f"{told.reason}; another partition of it is held too ({also.code}: {also.reason})"
     return replace(told, reason=reason, position=None, at=told.place)
 
@@ -81,11 +81,6 @@ def waits_no_more(hold: Hold | None, history: TableHistory) -> bool:
     return (
         hold is not None and hold.code == SHARDS_DIFFER and (history.hold is None or history.hold.code != SHARDS_DIFFER)
     )
-
-
-def may_go_on(hold: Hold | None, history: TableHistory) -> bool:
-    """Whether a held table is tried again by itself when more comes of it."""
-    return waits_no_more(hold, history) or (hold is not None and hold.code == SHARED_KEY)
 
 
 def of_shard(event: RowEvent, label: str) -> RowEvent:
@@ -143,15 +138,15 @@ def _labelled(history: TableHistory, label: str) -> TableHistory:
     )
 
 
-def _held(name: TableName, shards: Seq[TableHistory], in_key: bool, hold: Hold | None) -> TableHistory:
+def _held(name: TableName, shards: Seq[TableHistory], named: Column, hold: Hold | None) -> TableHistory:
     """The whole up to a hold, or below that to the statement from which on its shards differ."""
     cut = [shard if hold is None else _until(shard, hold) for shard in shards]
     try:
-        return _whole(name, shards, cut, in_key, hold)
+        return _whole(name, shards, cut, named, hold)
     except Differ as differ:
         code, reason, remedy = differ.code, str(differ), differ.remedy
     if hold is not None and hold.position is None:
-        return _whole(name, shards, [], in_key, hold)
+        return _whole(name, shards, [], named, hold)
     found = [change for shard in cut for change in shard.changes if change.status == "applied"]
     below, stops = cut, hold
     for change in sorted(found, key=lambda each: (each.position, each.part or ""), reverse=True):
@@ -160,11 +155,11 @@ def _held(name: TableName, shards: Seq[TableHistory], in_key: bool, hold: Hold |
         alone = [_until(shard, stop) for shard in cut], together(hold, stop)
         for pieces, held in (alone, (below, stops)):
             try:
-                whole = _whole(name, shards, pieces, in_key, held)
+                whole = _whole(name, shards, pieces, named, held)
                 return replace(whole, changes=(*whole.changes, replace(change, status="refused", reason=reason)))
             except Differ:
                 continue
-    return _whole(name, shards, [], in_key, Hold(code, reason, None, None, None, remedy))
+    return _whole(name, shards, [], named, Hold(code, reason, None, None, None, remedy))
 
 
 def _until(shard: TableHistory, hold: Hold) -> TableHistory:
@@ -174,7 +169,7 @@ def _until(shard: TableHistory, hold: Hold) -> TableHistory:
 
 
 def _whole(
-    name: TableName, shards: Seq[TableHistory], cut: Seq[TableHistory], in_key: bool, hold: Hold | None
+    name: TableName, shards: Seq[TableHistory], cut: Seq[TableHistory], named: Column, hold: Hold | None
 ) -> TableHistory:
     """The whole of shards as they are `cut`; `Differ` says why they are none."""
     living = {shard.label for shard in cut if not shard.dropped} or {shard.label for shard in cut}
@@ -185,9 +180,8 @@ def _whole(
         if called.setdefault(column.name.lower(), column) is not column:
             raise Differ(f"column {column.name!r} of some is another one than that of others")
     keys = _keys(name, cut, living, groups)
-    if in_key:
-        columns.insert(0, SHARD_COLUMN)
-        keys = (SHARD_COLUMN.name, *keys) if keys else keys
+    columns.insert(0, named)
+    keys = (*keys, named.name) if keys else keys
     changes = (change for shard in cut for change in shard.changes)
     return TableHistory(
         identity=identify(name),
@@ -197,7 +191,7 @@ def _whole(
         changes=tuple(sorted(changes, key=lambda change: (change.position, change.part or ""))),
         skipped=frozenset().union(*(shard.skipped for shard in shards)),
         shards=tuple(_shard(shard, groups, columns) for shard in cut or shards),
-        cut=lambda stop: _held(name, shards, in_key, together(hold, stop)),
+        cut=lambda stop: _held(name, shards, named, together(hold, stop)),
     )
 
 
@@ -210,8 +204,7 @@ def _shard(history: TableHistory, groups: Seq[Group], columns: Seq[Column]) -> S
         line = None if group is None else group.lines.get(label)
         mine = column if line is None else replace(line.column, type=column.type)
         own.append(mine if differs_by_shard(column) else replace(mine, default=column.default, born=column.born))
-    if SHARD_COLUMN in columns:
-        own[0] = replace(SHARD_COLUMN, default=label)
+    own[0] = replace(columns[0], default=label)
     aside = {group.strangers[label]: group.identity for group in groups if label in group.strangers}
     return Shard(label, history, tuple(own), aside)
 

@@ -5,8 +5,6 @@ from retable.model.sequence import Sequence
 _BETWEEN = "|"
 SHARD_ID = "shard"
 """The identity of the column that names the shard of a row."""
-SHARED_KEY = "SHARED_KEY"
-"""The code of what stops a table of which two shards have a row of one key."""
 
 
 def join_part(shard: str, part: str | None) -> str:

@@ -1,0 +1,32 @@
+"""Keys that rows of several source tables have, where these go into one and readers do not see which is whose."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from retable.fold.images import key_columns
+from retable.schema_history.history import TableHistory
+from retable.schema_history.shards.joined import HIDDEN
+
+
+def hidden_key(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
+    """Where the columns of a key stand which readers see; none where no column of it is hidden from them."""
+    return key_columns(history, tuple(key for key in keys if key != HIDDEN)) if HIDDEN in keys else []
+
+
+def count_clashes(rows: pa.Table, on: list[str]) -> int:
+    """Count the keys in the columns `on` that more than one row has."""
+    counts = rows.select(on).group_by(on).aggregate([([], "count_all")])
+    return int(pc.sum(pc.greater(counts["count_all"], 1)).as_py() or 0)
+
+
+def clashes_after(before: int, present: pa.Table, gone: pa.Table, rows: pa.Table, on: list[str]) -> int:
+    """Count the clashes of a table that had `before` of them.
+
+    `present` are its rows of all keys that a write touches, by their whole key; `gone` the whole keys that go, and
+    `rows` what comes.
+    """
+    names = gone.column_names
+    present = present.select(names).cast(gone.schema)
+    left = present.join(gone, names, join_type="left anti").select(names)
+    after = pa.concat_tables([left, rows.select(names).cast(gone.schema)])
+    return before - count_clashes(present, on) + count_clashes(after, on)
