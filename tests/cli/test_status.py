@@ -88,6 +88,7 @@ def test_a_status_counts_windows_by_what_is_done(retable: Retable, two_windows: 
             "held": [],
             "suspect": {},
             "clashes": {},
+            "stale": {},
             "unfinished_baselines": [],
             "quarantined": 0,
             "kept_from": {},

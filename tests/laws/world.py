@@ -25,7 +25,8 @@ from retable.replay.inputs.imports import Import, Imports
 from retable.replay.inputs.recorded_state import RecordedState
 from retable.replay.record import ledger_rows, table_row
 from retable.replay.references.suspects import Suspect
-from retable.replay.run import Replayed, Run
+from retable.replay.replayed import Replayed
+from retable.replay.run import Run
 from retable.schema_history.decisions import Decision, DecisionKind
 from retable.schema_history.history import Hold
 from retable.settings.load import Settings

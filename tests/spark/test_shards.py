@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from lakes import FreshLake
 from laws.spark_world import SparkWorld, open_lake_in
@@ -27,6 +27,7 @@ from laws.test_shards import (
     in_partition,
     insert,
     run,
+    settle,
     world_of,
 )
 from laws.world import NOW
@@ -96,28 +97,34 @@ def test_a_key_of_two_tables_is_two_rows_and_status_counts_it(
     replay(world, first, [insert(7, 1, id="3", v="30")], [insert(8, 0, id="3", v="31")])
     assert rows(world) == [(1, 10), (1, 11), (2, 20), (2, 21), (3, 30), (3, 31)]
     check(world, tmp_path / "spill")
-    assert f"{TABLE}: of 3 of its keys, several of the tables" in status(world)
+    assert f"{TABLE}: of 3 of its keys, several of the tables" in call(world, "status").stderr
     replay(world, [delete(9, 0, id="3", v="31"), ddl(10, "truncate table orders_1", "orders_1")])
     assert rows(world) == [(1, 10), (2, 21)]
     assert world.states()[TABLE].clashes == 0
-    assert "of its keys" not in status(world)
+    assert "of its keys" not in call(world, "status").stderr
 
 
 def rows(world: SparkWorld) -> list[tuple[int, int]]:
     return sorted((row["id"], row["v"]) for row in map(json.loads, world.gold()[TABLE].rows))
 
 
-def status(world: SparkWorld) -> str:
-    result = CliRunner().invoke(app, ["status"], env={"RETABLE_SETTINGS": str(world.folder / "retable.toml")})
-    return result.stdout + result.stderr
+def call(world: SparkWorld, *words: str) -> Result:
+    return CliRunner().invoke(app, words, env={"RETABLE_SETTINGS": str(world.folder / "retable.toml")})
 
 
 def test_a_table_that_leaves_and_one_that_swaps_columns_are_written_anew(spark: SparkSession, tmp_path: Path) -> None:
     swapped = STORIES["swapped"]
     leaving = [ddl(20, "rename table orders_1 to old_orders", "orders_1"), insert(21, 0, id="8", v="3", w="4")]
     world = replay(lake(tmp_path / "lake", 'partition = ["bucket(4, id)"]'), swapped[:5], swapped[5:], leaving)
-    assert world.gold() == run(world_of(KEYED), [*swapped, *leaving]).gold()
-    assert set(world.gold()) == {TABLE, "gold_shop.old_orders"}
+    assert {name: state.hold and state.hold.code for name, state in world.states().items()} == {
+        TABLE: "MOVED",
+        "gold_shop.old_orders": "MOVED",
+    }
+    for table in (TABLE, "gold_shop.old_orders"):
+        rebuild(world.session, world.lake, world.source, table, "run", NOW)
+    right = run(world_of(KEYED), swapped, leaving)
+    settle(right)
+    assert world.gold() == right.gold()
     check(world, tmp_path / "spill")
 
 
@@ -141,7 +148,9 @@ def test_holds_of_two_partitions_stop_all_of_it_and_gold_is_right_up_to_them(
     assert world.states()[TABLE].hold is None
 
 
-def test_other_settings_bring_rows_there_and_back_and_say_so(spark: SparkSession, tmp_path: Path) -> None:
+def test_other_settings_make_tables_stale_and_a_rebuild_brings_rows_there_and_back(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     world = replay(lake(tmp_path / "lake"), ADDED[:5], ADDED[5:7])
     settings = tmp_path / "lake" / "retable.toml"
     together = settings.read_text(encoding="utf-8")
@@ -149,10 +158,21 @@ def test_other_settings_bring_rows_there_and_back_and_say_so(spark: SparkSession
     for text, window in ((apart_again, ADDED[7:8]), (together, ADDED[8:])):
         settings.write_text(text, encoding="utf-8")
         world.lake = open_lake(load_settings(settings))
-        moved = [stale for stale in look_ahead(world.lake, world.source, NOW).stale if "moved" in stale.because]
-        assert len(moved) == (2 if text is apart_again else 1)
-        replay(world, window)
-        assert look_ahead(world.lake, world.source, NOW).stale == ()
+        moved = set(look_ahead(world.lake, world.source, NOW).moved)
+        assert moved == ({"gold_shop.orders_0", "gold_shop.orders_1"} if text is apart_again else {TABLE})
+        told = call(world, "plan").stderr
+        assert f"`retable rebuild {' '.join(sorted(moved))} --reason ...` brings the rows where they go now" in told
+        assert all(f"{table} is stale" in call(world, "status").stderr for table in moved)
+        assert call(world, "status", "--check").exit_code == 2
+        if text is together:
+            replay(world, window)
+            assert {world.states()[table].hold.code for table in moved} == {"MOVED"}
+        done = call(world, "rebuild", *sorted(moved), "--reason", "they belong together", "--yes")
+        assert done.exit_code == 0, done.stderr
+        if text is apart_again:
+            replay(world, window)
+        outlook = look_ahead(world.lake, world.source, NOW)
+        assert (outlook.moved, outlook.stale, outlook.held) == ({}, (), {})
         for gold, state in world.states().items():
             if not is_retired(world.lake, state):
                 bronze, ledger = both(world, gold, tmp_path / "spill")

@@ -25,7 +25,7 @@ from retable.ledger.rows import SuspectRow
 from retable.model.event import TableName
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.inputs.baselines import read_unfinished
-from retable.replay.inputs.claims import Moved
+from retable.replay.inputs.moved_rows import RowsElsewhere
 from retable.replay.references.suspects import open_suspects, remedy_of, told_of
 from retable.schema_history.history import Hold
 from retable.schema_history.shards.joined import is_sharded
@@ -52,7 +52,7 @@ def read_blockers(
     lake: Lake,
     source: SourceSettings,
     states: Mapping[str, GoldState],
-    moved: Collection[Moved],
+    moved: Collection[RowsElsewhere],
     quarantine: Quarantine,
     before: Before,
 ) -> dict[str, list[Blocker]]:
@@ -74,7 +74,7 @@ def read_blockers(
         gold: [
             *_begun(gold, state, unfinished),
             *_set_back(source.name, gold, state),
-            *_sent(source.name, gold, moved),
+            *_sent(gold, moved),
             *_held(lake, source, gold, state, before),
             *_suspected(gold, suspects.get(state.identity, []), before),
             *_pending(lake, source, gold, state, before),
@@ -102,12 +102,12 @@ def _set_back(source: str, gold: str, state: GoldState) -> Iterable[Blocker]:
 
 
 # --- other settings ----------------------------------------------------------------------------------------------
-def _sent(source: str, gold: str, moved: Iterable[Moved]) -> Iterable[Blocker]:
+def _sent(gold: str, moved: Iterable[RowsElsewhere]) -> Iterable[Blocker]:
     """A table lacks rows that the settings send to it, or has rows that they send elsewhere."""
     for each in moved:
         if gold in (each.gold, each.to):
             reason = f"the settings send the rows of {each.table} to {each.to}; they are in {each.gold} as yet"
-            step = f"`retable plan {source}` shows a window to run again, which brings them all there"
+            step = f"`retable rebuild {gold} --reason ...` makes it of the rows that go into it now"
             yield Blocker(Cause("MOVED", reason, step, table=gold))
             return
 

@@ -21,7 +21,7 @@ from retable.ledger.read import read_cuts, read_ledger, read_tables, read_waterm
 from retable.ledger.rows import TableRow, WatermarkRow
 from retable.ledger.write import append_rows
 from retable.model.evidence import GRADES, Grade
-from retable.replay.inputs.claims import Moved, find_moved
+from retable.replay.inputs.moved_rows import RowsElsewhere, find_moved
 from retable.schema_history.shards.joined import is_sharded
 from retable.settings.sources import SourceSettings
 
@@ -194,7 +194,7 @@ def _facts(
     )
 
 
-def _moved(lake: Lake, source: SourceSettings) -> list[Moved]:
+def _moved(lake: Lake, source: SourceSettings) -> list[RowsElsewhere]:
     """What other settings send elsewhere: only a table of several may have rows that another one is thought to have."""
     if not any(is_sharded(row.identity) for row in read_tables(lake, source.name)):
         return []

@@ -86,7 +86,7 @@ class GoldState:
     settings (`Settings.typing`) by which they have their types. `keys_are_set`: the settings named the `keys`.
     `shards` are the source's tables that go into it, by identity, where there are several, and `clashes` counts the
     keys of which more than one of them has a row, where readers do not see which is whose; `gathered` the tables of
-    gold that had rows of it, by identity, with what was replayed into them by then (`retable.replay.inputs.claims`).
+    gold that had rows of it, by identity, with what was replayed into them by then (`replay.inputs.moved_rows`).
     `is_set_back`, which no property tells: main lacks rows that were written to it, as somebody rolled it back; nor
     `is_unread`: its metadata is lost or cannot be read, and only what ops.tables says of it is known.
     """

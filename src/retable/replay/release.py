@@ -15,6 +15,7 @@ from retable.model.schema_change import NoChange, SchemaChange, Unsupported
 from retable.model.sequence import LOWEST
 from retable.replay.inputs.silver import system_of
 from retable.replay.repeats import told_places
+from retable.replay.table.hold_rules import MOVED
 from retable.schema_history.decisions import BEHIND, REMEDY_DATABASE, Decision, DecisionKind, DecisionPlace
 from retable.schema_history.history import Hold
 from retable.schema_history.shards.parts import shard_of
@@ -113,12 +114,17 @@ def plan_rebuild(table: str, waiting: Waiting) -> Release:
     return Release("rebuild", None, (f"{table} is not held", *_BUILT_ANEW, _cost("rebuild", waiting)))
 
 
+def plan_making(table: str) -> Release:
+    """Plan how a table is made that no run made yet: rows of other gold tables go into it now."""
+    return Release("rebuild", None, (f"{table} is not there yet", _MADE_FROM_SILVER, _cost("rebuild", Waiting(0, 0))))
+
+
 def fitting_ways(hold: Hold) -> tuple[Way, ...]:
     """The releases that can settle a hold, the first ones the likeliest."""
     if hold.place is None and hold.code == BehindHorizon.code:
         return ("skip", "rebuild")
     if hold.place is None:
-        return ("rebuild",) if hold.code in ("LATE_CHANGE", METADATA) else ("retry", "rebuild")
+        return ("rebuild",) if hold.code in ("LATE_CHANGE", MOVED, METADATA) else ("retry", "rebuild")
     if hold.remedy == REMEDY_DATABASE:
         return ("approve", "reject", "skip", "retry", "rebuild")
     if "--approve" in hold.remedy:

@@ -21,7 +21,7 @@ from retable.replay.inputs.plan import gold_names
 from retable.replay.inputs.recorded_state import RecordedState
 from retable.replay.inputs.silver import window_contents
 from retable.replay.references.suspects import read_all_suspects, suspect_row
-from retable.replay.run import Replayed
+from retable.replay.replayed import Replayed
 from retable.schema_history.shards.joined import is_sharded
 
 

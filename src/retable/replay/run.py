@@ -2,50 +2,37 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from queue import SimpleQueue
+from typing import Literal
 
 from retable.errors import KeyUnknown, NotFound, NotReady
 from retable.fold.fold import REMEDY_REBUILD
-from retable.gold.damage import damaged_hold, is_of_lists, rows_by_name
+from retable.gold.damage import damaged_hold, is_of_lists
 from retable.gold.state import GoldState
 from retable.gold.store import SessionSlot
 from retable.ledger.rows import TableRow
 from retable.model.row_event import RowEvent
 from retable.replay.batch.row_batch import events_of_all
-from retable.replay.inputs.plan import Tables, gold_names
+from retable.replay.inputs.plan import gold_names
 from retable.replay.inputs.recorded_state import NO_FILES, RecordedState
 from retable.replay.inputs.rules import named_now
 from retable.replay.inputs.scope import ReplayScope, ScopeReader
 from retable.replay.inputs.table_locator import LocatedTable, TableLocator
 from retable.replay.references.cascades import Cascades
 from retable.replay.references.suspects import Suspect
+from retable.replay.replayed import Replayed
+from retable.replay.table.hold_rules import MOVED, moved_hold
 from retable.replay.table.horizon import check_whole, remembered
 from retable.replay.table.replayer import TableReplayer
 from retable.replay.table.rounds import undecided
 from retable.replay.table.table_replay import Mode, ReplayResult, TableReplay, given_up, left_unread
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.shards.joined import is_sharded, waits_no_more
-from retable.schema_history.statement import Statement
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 
 THREADS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """What came of a run, for every table that it looked at.
-
-    `silver` is the content of the window in silver; a rebuild, which replays one table of all, has none.
-    """
-
-    window: str
-    silver: str | None
-    tables: Tables
-    statements: Mapping[Statement, str]
-    outcomes: list[ReplayResult]
-    suspects: list[Suspect] = field(default_factory=list)
 
 
 class Run:
@@ -97,26 +84,25 @@ class Run:
 
         One that `resumes` keeps its rows: its hold is lifted, and it catches up with what came since.
         """
-        row = rows_by_name(self._past.tables.values()).get(gold)
-        if row is None:
-            raise NotFound(f"the source {self._source.name} has no table {gold}", table=gold)
-        state = self._places.find(row.identity, gold).state
-        seen = self._survey.table(row, remembered(state) if resumes else ())
-        if not seen.tables.has(row.identity):
+        tables = self._survey.tables()
+        identity, name = self._survey.find(tables, gold)
+        state = self._places.find(identity, gold).state
+        seen = self._survey.table(tables, identity, name, remembered(state) if resumes else ())
+        if not seen.tables.has(identity):
             raise NotFound(f"nothing goes into {gold} any more, and its rows are in other tables: drop it", table=gold)
-        history = seen.tables.history(row.identity)
-        dropped = self._survey.claims.dropped(history)
+        history = seen.tables.history(identity)
+        dropped = self._survey.moved.dropped(history)
         if state is not None and state.is_unread:
-            seen.found[row.identity] = LocatedTable(gold)
+            seen.found[identity] = LocatedTable(gold)
             names = {gold, *gold_names(self._settings, history)}
-            untold = is_sharded(row.identity)
-            dropped = self._past.missing(names, seen.owned.get(row.identity, []), history.void, everywhere=untold)
+            untold = is_sharded(identity)
+            dropped = self._past.missing(names, seen.owned.get(identity, []), history.void, everywhere=untold)
         if not resumes:
             check_whole(gold, state, history, dropped)
         content = self._past.replayed_content()
         applied = {name: content[name] for name in seen.visible if name in content}
-        seen.found.setdefault(row.identity, self._places.find(row.identity, gold))
-        work = self._work(seen, row.identity, applied, "resume" if resumes else "rebuild")
+        seen.found.setdefault(identity, self._places.find(identity, gold))
+        work = self._work(seen, identity, applied, "resume" if resumes else "rebuild")
         if work is None:
             raise NotFound(f"{gold} has neither rows nor columns in silver", table=gold)
         window = max(self._past.replayed)
@@ -136,14 +122,13 @@ class Run:
         if self._is_nothing(seen, identity) or (mode == "replay" and self._is_done(seen, identity, silver)):
             return None
         damaged = seen.found[identity].hold if mode == "replay" else None
-        if mode == "replay" and damaged is None and state is not None and waits_no_more(state.hold, history):
-            events, silver, mode = (
-                self._all_of(seen, history, silver),
-                {**self._past.replayed_content(), **silver},
-                "resume",
-            )
+        whole = self._whole_mode(history, state) if mode == "replay" and damaged is None else None
+        if whole is not None:
+            events, silver = self._all_of(seen, history, silver), {**self._past.replayed_content(), **silver}
+        mode = whole or mode
+        moved = None if mode == "rebuild" else moved_hold(history, state, self._survey.moved.missing(history))
         endless = next((undecided(seen.endless[each]) for each in history.identities & seen.endless.keys()), None)
-        hold = damaged or self._blocked.get(identity) or seen.tables.gold_names()[identity][1] or endless
+        hold = damaged or moved or self._blocked.get(identity) or seen.tables.gold_names()[identity][1] or endless
         keys: tuple[str, ...] = ()
         standing = None if mode == "rebuild" else state
         stopped = None if standing is None or mode == "resume" else standing.hold
@@ -187,10 +172,15 @@ class Run:
             clash=hold,
             retired=not self._settings.feeds(self._source, history.name, bool(history.shards)),
             left_out=any(str(name) in self._past.left_out for name in history.names),
-            claims=self._survey.claims.of(history),
-            gathers=self._gathers(history, state),
-            dropped=self._survey.claims.dropped(history),
+            gathered=self._survey.moved.of(history),
         )
+
+    def _whole_mode(self, history: TableHistory, state: GoldState | None) -> Literal["rebuild", "resume"] | None:
+        """How a run of one window replays all rows of a table; None: it replays those of the window."""
+        moved = self._survey.moved
+        if moved.are_late(history) and moved.dropped(history) is None:
+            return "rebuild"
+        return "resume" if state is not None and waits_no_more(state.hold, history) else None
 
     def _before(
         self, history: TableHistory, gold: str, windows: Iterable[str]
@@ -206,14 +196,14 @@ class Run:
         return {where[0]: (past.counted[where], past.counts.get(where, {})) for where in places}
 
     def _counted_anew(self, history: TableHistory, state: GoldState | None, silver: Mapping[str, str]) -> Iterable[str]:
-        """The windows that a run counts anew: all, where other tables go into this one than before."""
-        alike = state is None or (state.has_shards_of(history) and not self._gathers(history, state))
+        """The windows that a run counts anew: all, where the tables that go into this one have other names."""
+        alike = state is None or state.has_shards_of(history)
         return silver if alike else {*self._past.replayed, *silver}
 
     def _leave(self, seen: ReplayScope) -> list[ReplayResult]:
         """Take gold tables out of the catalog whose rows are all another's, by a statement that came after them."""
         outcomes = []
-        for row in self._survey.claims.replaced(seen.found):
+        for row in self._survey.moved.replaced(seen.found):
             found = self._places.find(row.identity, row.gold)
             if found.state is not None and not found.state.is_unread:
                 self._catalog.drop(found.gold)
@@ -237,12 +227,6 @@ class Run:
             *(events_of_all(bulks, self._past.ordinals) if bulks else seen.owned.get(history.identity, [])),
             *(event._replace(counted=True) for event in older if names[event.ordinal] in done),
         ]
-
-    def _gathers(self, history: TableHistory, state: GoldState | None) -> bool:
-        """Whether rows of other tables of gold are this one's from now on."""
-        fresh = state is None and not history.shards
-        left = fresh and any(self._settings.target(span.name) is not None for span in history.spans)
-        return left or self._survey.claims.are_due(history)
 
     def _identities(self, history: TableHistory, silver: Mapping[str, str]) -> dict[str, str]:
         """What a window of this content of silver is applied as, under the settings and imports of a table."""
@@ -328,7 +312,10 @@ class Run:
             return False
         if state is None or self._is_gone(history, state):
             return state is None and self._is_gone(history, state) and self._is_counted(history, gold, applied)
-        if self._gathers(history, state) or not state.has_shards_of(history) or waits_no_more(state.hold, history):
+        if self._whole_mode(history, state) is not None:
+            return False
+        is_moved = moved_hold(history, state, self._survey.moved.missing(history)) is not None
+        if (is_moved or not state.has_shards_of(history)) and (state.hold is None or state.hold.code != MOVED):
             return False
         told = {str(change.position) for change in history.changes if change.status == "applied"}
         if state.hold is None and (history.hold is not None or told != set(state.changes)):

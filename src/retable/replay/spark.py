@@ -39,8 +39,9 @@ from retable.replay.inputs.silver import (
     read_times,
     read_window,
 )
+from retable.replay.replayed import Replayed
 from retable.replay.report import RunRecord
-from retable.replay.run import Replayed, Run
+from retable.replay.run import Run
 from retable.schema_history.shards.parts import join_part
 from retable.session import build_session
 from retable.settings.load import CATALOG

@@ -1,7 +1,7 @@
 """What waits and what is stale: which windows and tables a run, or a run again, would touch."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -19,17 +19,16 @@ from retable.ledger.rows import LedgerRow, Stage
 from retable.ledger.windows.positions import FoundLog
 from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window
-from retable.replay.inputs.claims import find_moved
 from retable.replay.inputs.imports import read_schema_imports
+from retable.replay.inputs.moved_rows import tables_to_rebuild
 from retable.replay.inputs.recorded_state import NO_FILES
 from retable.replay.inputs.silver import silver_files
 from retable.schema_history.history import Hold
 from retable.settings.sources import Source
 
-StaleCause = Literal["main", "moved", "settings", "schema", "silver", "decoder"]
+StaleCause = Literal["main", "settings", "schema", "silver", "decoder"]
 CAUSES: dict[StaleCause, str] = {
     "main": "gold's main branch was rolled back: all rows of the table are written anew",
-    "moved": "rows go to it that another gold table has, as the settings are now: they are brought all at once",
     "settings": "the settings that decide how the table is decoded and typed have changed since",
     "schema": "another schema of the table was imported since",
     "silver": "the window was decoded anew, and not replayed since",
@@ -59,9 +58,10 @@ class Outlook:
     again would touch. `ended` counts the windows that have ended and that nobody recorded, None before the first one;
     `arrived` the objects or positions that no window has, None where the source cannot be listed, and then `unlisted`
     says why. `unit` is what arrives at this kind of source. `left_out` are tables that the settings take now and did
-    not when these windows, from the first to the last one, were decoded. `kept_from` is the oldest whole window of
-    what retention cut: before it nothing can be run again, and so nothing is stale. `paused` is why no new window is
-    recorded.
+    not when these windows, from the first to the last one, were decoded. `moved` are the tables that only a rebuild
+    makes right, as the settings send rows to them or from them since: by name, with why. `kept_from` is the oldest
+    whole window of what retention cut: before it nothing can be run again, and so nothing is stale. `paused` is why no
+    new window is recorded.
     """
 
     source: str
@@ -72,6 +72,7 @@ class Outlook:
     waiting: dict[str, Stage]
     stale: tuple[Stale, ...]
     left_out: Mapping[str, tuple[str, str]]
+    moved: Mapping[str, str]
     held: dict[str, Hold]
     paused: str | None
     again: tuple[datetime, datetime] | None
@@ -79,7 +80,7 @@ class Outlook:
 
     @property
     def has_work(self) -> bool:
-        return bool(self.waiting or self.stale or self.left_out or self.held or self.arrived)
+        return bool(self.waiting or self.stale or self.left_out or self.moved or self.held or self.arrived)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def look_ahead(lake: Lake, source: Source, now: datetime) -> Outlook:
     kept = {layer: found for layer in KEPT_LAYERS if (found := kept_from(lake, layer, source.name))}
     there = [row for row in ledger if not any(is_dropped(row.window, kept.get(layer)) for layer in _NEEDED)]
     left_out = _left_out(source, there)
-    stale = [*_stale(lake, source, there, states), *_moved(lake, source, ledger, there, mine)]
+    stale = _stale(lake, source, there, states)
     again = {each.window for each in stale}.union(*left_out.values())
     touched = [window for window in windows if window.name in again]
     arrived, unlisted = _arrived(source, windows, now)
@@ -112,6 +113,7 @@ def look_ahead(lake: Lake, source: Source, now: datetime) -> Outlook:
         waiting=_waiting(windows, ledger),
         stale=tuple(stale),
         left_out=left_out,
+        moved=tables_to_rebuild(lake.settings, source, mine, lambda: ledger),
         held={name: state.hold for name, state in taken.items() if state.hold is not None},
         paused=source.paused,
         again=(touched[0].start, touched[-1].end) if touched else None,
@@ -153,22 +155,6 @@ def _left_out(source: Source, ledger: Sequence[LedgerRow]) -> dict[str, tuple[st
         if row.table is not None and is_left_out(row, source.takes_named):
             windows[row.table].append(row.window)
     return {table: (min(found), max(found)) for table, found in sorted(windows.items())}
-
-
-def _moved(
-    lake: Lake,
-    source: Source,
-    ledger: Sequence[LedgerRow],
-    there: Sequence[LedgerRow],
-    states: Mapping[str, GoldState],
-) -> Iterator[Stale]:
-    """A window for each table that gets rows of others: of those `there`, the last one that those had rows in."""
-    latest = {row.table: row.window for row in there if row.stage == "replay" and row.counts.get("rows")}
-    moved = find_moved(lake.settings, source, states, lambda: ledger)
-    for table in sorted({each.to for each in moved}):
-        windows = [latest[each.gold] for each in moved if each.to == table and each.gold in latest]
-        if windows:
-            yield Stale(max(windows), table, ("moved",))
 
 
 def _stale(lake: Lake, source: Source, ledger: Sequence[LedgerRow], states: Mapping[str, GoldState]) -> list[Stale]:

@@ -58,6 +58,11 @@ def _rows(outlook: Outlook) -> list[list[object]]:
         [outlook.source, "stale", each.window, each.table, "; ".join(CAUSES[cause] for cause in each.because)]
         for each in outlook.stale
     ]
+    moved: list[list[object]] = [
+        [outlook.source, "stale", None, table, reason]
+        for table, reason in outlook.moved.items()
+        if table not in outlook.held
+    ]
     held: list[list[object]] = [
         [outlook.source, "held", None, table, f"{hold.code} at {hold.place or 'its first row'}: {hold.reason}"]
         for table, hold in outlook.held.items()
@@ -66,7 +71,7 @@ def _rows(outlook: Outlook) -> list[list[object]]:
         [outlook.source, "left out", first if first == last else f"{first} to {last}", table, _LEFT_OUT]
         for table, (first, last) in outlook.left_out.items()
     ]
-    return [*waiting, *stale, *left_out, *held]
+    return [*waiting, *stale, *left_out, *moved, *held]
 
 
 def _stretches(outlook: Outlook) -> Iterator[tuple[str, Stage]]:
@@ -98,6 +103,8 @@ def _steps(outlook: Outlook) -> list[str]:
         again += [f"those that left {len(outlook.left_out)} tables out"] if outlook.left_out else []
         words = f"would run {' and '.join(again)} again, and all between"
         steps.append(f"`retable run {outlook.source} --from {start} --to {end}` {words}")
+    if outlook.moved:
+        steps.append(f"`retable rebuild {' '.join(outlook.moved)} --reason ...` brings the rows where they go now")
     if outlook.held:
         steps.append(f"{len(outlook.held)} held tables take nothing above their hold: `retable hold list` says why")
     return [*(steps or ["nothing is stale, held or behind"]), *_kept(outlook)]
@@ -123,6 +130,7 @@ def _json(outlook: Outlook) -> dict[str, object]:
         "left_out": [
             {"table": table, "first": first, "last": last} for table, (first, last) in outlook.left_out.items()
         ],
+        "moved": [{"table": table, "because": reason} for table, reason in outlook.moved.items()],
         "held": [{"table": table, **hold_json(hold)} for table, hold in outlook.held.items()],
         "paused": outlook.paused,
         f"new_{outlook.unit}": outlook.arrived,

@@ -25,9 +25,11 @@ from retable.ledger.read import read_ledger
 from retable.ledger.retained import KEPT_LAYERS, KeptLayer, kept_from
 from retable.ledger.windows.recording import read_windows
 from retable.replay.inputs.baselines import read_unfinished
+from retable.replay.inputs.moved_rows import tables_to_rebuild
 from retable.replay.references.suspects import open_suspects, told_of
 from retable.settings.sources import SourceSettings
 
+_REBUILD = "`retable rebuild {} --reason ...` brings the rows where they go now"
 _STAGES = ("land", "decode", "replay")
 
 
@@ -38,7 +40,8 @@ class SourceStatus:
     `last` and `next` are the replayed and the waiting window. `standing` is how far all of its tables are complete;
     `excess` counts what is quarantined beyond the budget. A table that the settings leave out is `retired`, whatever
     state it is in; `suspect` says what is wrong with tables that have rows which their source cannot have any more;
-    `clashes` counts, by table, the keys of which several of the tables that go into it have a row;
+    `clashes` counts, by table, the keys of which several of the tables that go into it have a row; `stale` says why
+    tables need a rebuild, as the settings send rows to them, or from them, since;
     `paused` is why no new window is recorded. `unfinished` says of baselines that ended before their end how to go on.
     `kept_from` is the oldest whole window of what retention cut.
     """
@@ -53,6 +56,7 @@ class SourceStatus:
     held: list[str]
     suspect: dict[str, str]
     clashes: dict[str, int]
+    stale: dict[str, str]
     quarantined: int
     excess: int
     standing: FreshnessStanding
@@ -68,7 +72,7 @@ def status(
         bool,
         typer.Option(
             "--check",
-            help="End with 2 when a table is held, suspect or late by its SLA, or quarantine is over budget.",
+            help="End with 2 when a table is held, stale, suspect or late by its SLA, or quarantine is over budget.",
         ),
     ] = False,
 ) -> None:
@@ -89,7 +93,8 @@ def status(
             if source.paused is not None:
                 say(f"{source.name} is paused: {source.paused}")
             suspect = (f"{name} is suspect: {what}" for name, what in source.suspect.items())
-            for line in (*source.unfinished, *suspect, *(_clashing(*each) for each in source.clashes.items())):
+            stale = (f"{name} is stale: {why}; {_REBUILD.format(name)}" for name, why in source.stale.items())
+            for line in (*source.unfinished, *stale, *suspect, *(_clashing(*each) for each in source.clashes.items())):
                 say(line)
             if source.kept_from:
                 kept = ", ".join(f"{layer} from {window} on" for layer, window in source.kept_from.items())
@@ -105,6 +110,7 @@ def status(
             f"`retable quarantine list`"
         )
     words += [line for source in found for line in source.unfinished]
+    words += [f"{name} is stale: {_REBUILD.format(name)}" for source in found for name in source.stale]
     words += [f"{name} is suspect: `retable why {name}`" for source in found for name in source.suspect]
     words += [f"{error.facts['table']}: a file is damaged" for error in damaged]
     if check and words:
@@ -113,8 +119,8 @@ def status(
 
 def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], now: datetime) -> SourceStatus:
     recorded = read_windows(lake, source.name)
-    windows = [window.name for window in recorded]
-    whole = {(row.stage, row.window) for row in read_ledger(lake, source.name) if row.table is None}
+    windows, ledger = [window.name for window in recorded], read_ledger(lake, source.name)
+    whole = {(row.stage, row.window) for row in ledger if row.table is None}
     replayed = [name for name in windows if ("replay", name) in whole]
     waiting = [name for name in windows if ("replay", name) not in whole]
     mine = {name: state for name, state in states.items() if state.source == source.name}
@@ -134,6 +140,7 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
         suspect={
             name: told_of(suspects[state.identity]) for name, state in taken.items() if state.identity in suspects
         },
+        stale=tables_to_rebuild(lake.settings, source, mine, lambda: ledger),
         clashes={name: state.clashes for name, state in taken.items() if state.clashes},
         quarantined=read_open(lake, source.name).num_rows,
         excess=beyond_budget(lake, source),
@@ -196,6 +203,7 @@ def _json(source: SourceStatus, now: datetime) -> dict[str, object]:
         "held": source.held,
         "suspect": source.suspect,
         "clashes": source.clashes,
+        "stale": source.stale,
         "unfinished_baselines": source.unfinished,
         "quarantined": source.quarantined,
         "kept_from": source.kept_from,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -16,11 +17,12 @@ from retable.gold.damage import with_recorded_hold
 from retable.gold.read import find_known, is_retired, known_states
 from retable.gold.state import hold_json
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_tables
+from retable.ledger.read import read_ledger, read_tables
 from retable.ledger.rows import ActionRow, StageReport
 from retable.ledger.write import append_rows
 from retable.replay.inputs.decisions import decision_row
-from retable.replay.release import Release, Way, count_waiting, dialect_of, plan_rebuild, plan_release
+from retable.replay.inputs.moved_rows import tables_to_rebuild
+from retable.replay.release import Release, Way, count_waiting, dialect_of, plan_making, plan_rebuild, plan_release
 from retable.replay.repeats import find_repeats, hint_of, later_ones
 from retable.schema_history.history import Hold
 
@@ -114,6 +116,8 @@ def go_on(
 
 
 def _plan(lake: Lake, table: str, way: Way, statement: str | None, *, repeats: bool) -> Release:
+    if way == "rebuild" and _to_make(lake, table) is not None:
+        return plan_making(table)
     state = find_known(lake, table)
     row = next((row for row in read_tables(lake, state.source) if row.identity == state.identity), None)
     state = with_recorded_hold(state, row)
@@ -132,12 +136,24 @@ def _plan(lake: Lake, table: str, way: Way, statement: str | None, *, repeats: b
     return release.with_repeats(later_ones(find_repeats(lake, source.name, state.hold), state.hold), repeats)
 
 
+def _to_make(lake: Lake, table: str) -> str | None:
+    """The source of a table that the settings send rows to, and that no run made yet; None where it is none."""
+    states, unread = known_states(lake)
+    if table in states or any(error.facts.get("table") == table for error in unread):
+        return None
+    for source in lake.settings.sources.values():
+        mine = {name: state for name, state in states.items() if state.source == source.name}
+        if table in tables_to_rebuild(lake.settings, source, mine, partial(read_ledger, lake, source.name)):
+            return source.name
+    return None
+
+
 def _act(lake: Lake, releases: Mapping[str, Release], reason: str) -> None:
     """For each table record who decided what, then let it catch up; one Spark does them all."""
     this, reports = new_run(), dict[str, StageReport]()
     with WindowProgress(len(releases)) as progress, running_spark(lake.settings) as spark:
         for number, (table, release) in enumerate(releases.items(), 1):
-            source = lake.settings.source(find_known(lake, table).source)
+            source = lake.settings.source(_to_make(lake, table) or find_known(lake, table).source)
             _record(lake, source.name, table, release, reason, this.now)
             progress.begin(number, table, release.way)
             resumes = release.way != "rebuild"

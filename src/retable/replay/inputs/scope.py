@@ -6,14 +6,16 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from retable.ddl.registry import DEFAULT
+from retable.errors import NotFound
+from retable.gold.damage import rows_by_name
 from retable.gold.store import Halves, LateKeys, RowDict, RowStore
 from retable.ledger.rows import TableRow
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.replay.batch.row_batch import RowBatch, read_events
-from retable.replay.inputs.claims import Claims
 from retable.replay.inputs.known import known_tables
+from retable.replay.inputs.moved_rows import MovedRows
 from retable.replay.inputs.plan import Tables, gold_names
 from retable.replay.inputs.recorded_state import RecordedState
 from retable.replay.inputs.rules import SourceRules
@@ -69,7 +71,7 @@ class ScopeReader:
         self._source = source
         self._system = system
         self._holders: dict[str, str | None] = {}
-        self.claims = Claims(past, places)
+        self.moved = MovedRows(past, places)
         self.rules = SourceRules(settings, source, system or DEFAULT, past.decisions, past.imports, past.baselines)
 
     # --- entrances -----------------------------------------------------------------------------------------------
@@ -95,13 +97,23 @@ class ScopeReader:
             if visible == seen.visible:
                 return replace(seen, bulks=_by_identity(seen.tables, bulks))
 
-    def table(self, row: TableRow, told: tuple[ImplicitColumn, ...]) -> ReplayScope:
-        """See all that was replayed of one table; `told` are the columns of which only images told before."""
-        replayed, names = self._past.replayed, self.tables().names_of(row.identity)
+    def table(self, tables: Tables, identity: str, name: TableName, told: tuple[ImplicitColumn, ...]) -> ReplayScope:
+        """See all that was replayed of one table of these; `told` are the columns of which only images told before."""
+        replayed = self._past.replayed
         visible = self._past.visible(max(replayed))
-        records = self._rows.table_rows(visible[-1], names or {TableName(row.database, row.schema, row.table)})
+        records = self._rows.table_rows(visible[-1], tables.names_of(identity) or {name})
         events = self._events([record for record in records if record["window"] in replayed], counted=True)
         return self._trace(self._statements(visible), visible, events, set(), told, replayed)
+
+    def find(self, tables: Tables, gold: str) -> tuple[str, TableName]:
+        """The identity and the name at the source of a gold table, which may be one that no run made yet."""
+        row = rows_by_name(self._past.tables.values()).get(gold)
+        if row is not None:
+            return row.identity, row.name
+        for identity, (name, _) in tables.gold_names().items():
+            if name == gold:
+                return identity, tables.history(identity).name
+        raise NotFound(f"the source {self._source.name} has no table {gold}", table=gold)
 
     def tables(self) -> Tables:
         """The tables up to the last window that was replayed, as statements alone tell them."""
@@ -134,7 +146,7 @@ class ScopeReader:
     def _known(self) -> dict[TableName, Sequence | None]:
         """The tables that gold has though no statement made them."""
         own = known_tables(self._past.tables.values(), self._past.lowest, self._past.kept_from)
-        return {**own, **dict.fromkeys(self.claims.untold)}
+        return {**own, **dict.fromkeys(self.moved.untold)}
 
     def _left(self, tables: Tables) -> set[str]:
         """The gold tables of several of the source's that some of these left, or left the name of."""
@@ -184,13 +196,13 @@ class ScopeReader:
         while True:
             tables = Tables.trace([*statements], self.rules, implicit, known, self._holder)
             owned = tables.split(events)
-            self.claims.see(tables.histories(), None if told is not None else {each.position for each in pending})
+            self.moved.see(tables.histories(), None if told is not None else {each.position for each in pending})
             names = tables.gold_names()
             touched = set(owned) | tables.touched_by(pending, self._past.tables)
             touched |= counted & names.keys()
             touched |= {i for i, row in self._past.tables.items() if i in names and names[i][0] != row.gold}
             touched |= self._left(tables)
-            touched |= (due := {each.identity for each in tables.histories() if self.claims.are_due(each)})
+            touched |= {each.identity for each in tables.histories() if self.moved.missing(each)}
             fresh = touched - set(found)
             for identity in fresh:
                 history = tables.history(identity)
@@ -199,9 +211,10 @@ class ScopeReader:
             states = {i: each.state for i, each in found.items() if stored and each.state is not None}
             anew = {i for i, state in states.items() if waits_no_more(state.hold, tables.history(i))}
             more: list[ImplicitColumn] = []
-            for identity in fresh & states.keys() | fresh & due:
+            late = {i for i in fresh if self.moved.are_late(tables.history(i))}
+            for identity in fresh & states.keys() | late:
                 state = states.get(identity)
-                if state is None or identity in due | anew or self.rules.are_typed_otherwise(state):
+                if state is None or identity in late | anew or self.rules.are_typed_otherwise(state):
                     older[identity] = self.older(tables, tables.history(identity), visible[-1], own, None)
                 else:
                     more += state.implicit

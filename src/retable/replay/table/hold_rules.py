@@ -3,6 +3,7 @@
 from retable.errors import BehindHorizon, LateChange, PartitionUnfit, TableError
 from retable.fold.fold import REMEDY_REBUILD, Folded
 from retable.fold.images import ordering_clash
+from retable.gold.state import GoldState
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.replay.batch.row_batch import RowBatch
@@ -11,10 +12,12 @@ from retable.replay.table.table_replay import TableReplay
 from retable.schema_history.decisions import REMEDY_ROW
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.policies import hold_at
-from retable.schema_history.shards.parts import shard_of
+from retable.schema_history.shards.parts import SHARD_ID, shard_of
 
 REMEDY_PARTITION = "correct `partition` in the settings, then: retable hold release TABLE --retry --reason ..."
-REMEDY_LATE = "retable rebuild TABLE --reason ..."
+REMEDY_LATE = REMEDY_MOVED = "retable rebuild TABLE --reason ..."
+MOVED = "MOVED"
+"""The code of what stops a table whose rows the settings, or a RENAME, take from it or give to it."""
 ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
 LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
 
@@ -25,18 +28,27 @@ def standing_hold(work: TableReplay) -> Hold | None:
         return work.clash
     if work.state.hold is not None and not work.lifts_hold:
         return work.state.hold
-    if work.gathers:
-        return None
     told = {str(change.position): change for change in work.history.changes if change.status == "applied"}
     for position, change in told.items():
         if position not in work.state.changes and is_late(work.state, change.part, change.position):
             return Hold("LATE_CHANGE", LATE_REASON, None, change.part, change.statement, REMEDY_LATE)
-    if not work.state.shards.keys() <= work.history.identities:
-        return None
     if work.history.hold is None and (vanished := set(work.state.changes) - set(told)):
         reason = f"the statement at {min(vanished)}, on which gold's schema stands, is not in silver any more"
         return Hold("LATE_CHANGE", reason, None, None, None, REMEDY_LATE)
     return None
+
+
+def moved_hold(history: TableHistory, state: GoldState | None, missing: list[str]) -> Hold | None:
+    """What stops a table which lacks rows that others have, `missing`, or has rows that go elsewhere now."""
+    why = None
+    if missing:
+        why = f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} rows that go into it now"
+    elif state is not None and (left := state.shards.keys() - history.identities):
+        names = sorted(str(state.shards[identity].table) for identity in left)
+        why = f"it has rows of {', '.join(names)}, which go elsewhere now"
+    elif state is not None and state.shards and state.columns and all(c.id != SHARD_ID for c in state.columns):
+        why = "its rows do not tell of which table they are"
+    return None if why is None else Hold(MOVED, why, None, None, None, REMEDY_MOVED)
 
 
 def is_newer(work: TableReplay, bulk: RowBatch, window: str, empty: bool) -> bool:
@@ -48,12 +60,7 @@ def is_newer(work: TableReplay, bulk: RowBatch, window: str, empty: bool) -> boo
         return False
     if any(place >= first for place, _, _ in history.skipped):
         return False
-    if (
-        work.replaces_all
-        or work.gathers
-        or not work.hashed
-        or any(column.kept is not None for column in history.final.columns)
-    ):
+    if work.replaces_all or not work.hashed or any(column.kept is not None for column in history.final.columns):
         return False
     if standing_hold(work) is not None or ordering_hold(work, history, bulk.ends) is not None:
         return False
@@ -61,7 +68,7 @@ def is_newer(work: TableReplay, bulk: RowBatch, window: str, empty: bool) -> boo
         return empty
     if state.is_set_back or (state.keys_are_set and not work.keys_are_set):
         return False
-    if work.is_parted or work.is_keyed_by_shard_otherwise:
+    if work.is_relabelled:
         return False
     keyed = all(str(position) in state.changes for position in history.rekeyed)
     voided = empty or (state.void == history.void and not fresh_voids(work, history))

@@ -30,9 +30,7 @@ class UndecidedRows(Exception):
 
 
 def floor_of(work: TableReplay, history: TableHistory) -> Floor | None:
-    """What silver no longer holds of the rows that count, under a history; of a table that gathers, theirs too."""
-    if work.gathers and work.dropped is not None:
-        return work.dropped
+    """What silver no longer holds of the rows that count, under a history."""
     return None if work.state is None or work.state.floor is None else work.state.floor.above(history.void)
 
 

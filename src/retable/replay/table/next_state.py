@@ -97,7 +97,7 @@ def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ..
         pending=_pending(work, plan.folded, before.pending, history.void),
         void=history.void,
         shards=_shard_states(history),
-        gathered=dict(work.claims),
+        gathered=dict(work.gathered),
         clashes=before.clashes if clashes is None else clashes,
         hold=hold,
         horizon=max(before.horizon, work.horizon),

@@ -50,16 +50,12 @@ def check_findable(work: TableReplay, reader: TableReader) -> None:
     if work.replaces_all or work.retired:
         return
     lost = RowsMissing if work.left_out else RewriteNeeded
-    if work.gathers:
-        raise lost("other tables of gold had rows of it")
     if work.state is None:
         return
     if work.state.is_set_back:
         raise lost("its main branch was set back")
-    if work.is_parted:
-        raise RewriteNeeded("one of the tables that go into it went, or has other names")
-    if work.is_keyed_by_shard_otherwise:
-        raise RewriteNeeded("its key had the name of the source's table, or has it now")
+    if work.is_relabelled:
+        raise RewriteNeeded("one of the tables that go into it has another name")
     if work.lifts_hold:
         return
     if work.history.shards and not reader.keys and fresh_voids(work, reader.history):

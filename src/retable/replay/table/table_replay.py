@@ -10,7 +10,7 @@ from retable.fold.fold import Folded, Reject
 from retable.fold.key_changes import FormerKey
 from retable.formats.reading import Value, ValueRules
 from retable.gold.evolve import Evolution
-from retable.gold.state import Floor, GoldState
+from retable.gold.state import GoldState
 from retable.gold.store import Halves, LateKeys
 from retable.ledger.rows import TableRow
 from retable.model.partitioning import PartitionField
@@ -20,7 +20,6 @@ from retable.replay.batch.row_batch import RowBatch, events_of_all
 from retable.replay.batch.vectorized import VectorizedRows
 from retable.replay.table.replace import Replacement
 from retable.schema_history.history import Epoch, Hold, NameSpan, TableHistory
-from retable.schema_history.shards.parts import SHARD_ID
 from retable.schema_history.traced import ImplicitColumn
 
 Voids = Seq[tuple[str | None, Sequence]]
@@ -88,12 +87,8 @@ class TableReplay:
     """Whether the settings leave the table out."""
     left_out: bool = False
     """Whether they did so when some windows were decoded."""
-    claims: Mapping[str, str] = field(default_factory=dict)
-    """The gold tables that have rows of it."""
-    gathers: bool = False
-    """Whether it takes those rows now."""
-    dropped: Floor | None = None
-    """What silver no longer holds of them."""
+    gathered: Mapping[str, str] = field(default_factory=dict)
+    """The gold tables that have rows of it: by identity, what was replayed into them."""
 
     @property
     def replaces_all(self) -> bool:
@@ -101,16 +96,9 @@ class TableReplay:
         return self.mode in ("rebuild", "rewrite")
 
     @property
-    def is_parted(self) -> bool:
-        """Whether tables that went into it do no more, or under other names."""
+    def is_relabelled(self) -> bool:
+        """Whether tables that go into it have other names than when their rows were written."""
         return self.state is not None and not self.state.has_shards_of(self.history)
-
-    @property
-    def is_keyed_by_shard_otherwise(self) -> bool:
-        """Whether the name of the source's table joined the key, or left it, since."""
-        columns = () if self.state is None else self.state.columns
-        there, told = ({column.id for column in each} for each in (columns, self.history.final.columns))
-        return self.state is not None and SHARD_ID in there ^ told
 
     def one_by_one(self) -> "TableReplay":
         """The same with every row as an event of its own."""
@@ -123,11 +111,11 @@ class TableReplay:
         """The same with all events of the table, so that every row of gold is written anew.
 
         Windows whose identity is another by now are replayed with it: what their rows come to now, is counted now;
-        `without` those that are left to a run of their own. Where other tables go into it than before, all are.
+        `without` those that are left to a run of their own. Where its tables have other names, all are.
         """
         done = {} if self.state is None else self.state.applied
         found = self.identities().items()
-        anew = self.gathers or self.is_parted
+        anew = self.is_relabelled
         stale = {window: now for window, now in found if (anew or done.get(window) != now) and window not in without}
         older = [event._replace(counted=self.windows[event.ordinal] in stale) for event in self.older(None)]
         mine = {self.windows[event.ordinal] for event in older if event.counted}
@@ -181,7 +169,7 @@ def counted_of(work: TableReplay) -> dict[int, WindowCounts]:
             found.setdefault(event.ordinal, WindowCounts()).add(event.part, event.sequence)
     if work.bulks:
         found[work.events[0].ordinal].rows = sum(bulk.rows.num_rows for bulk in work.bulks)
-    if (work.lifts_hold and not work.is_parted) or work.mode == "rebuild":
+    if (work.lifts_hold and not work.is_relabelled) or work.mode == "rebuild":
         return found
     for ordinal, window in work.windows.items():
         if window in work.before and work.before[window][1].get("rows"):

@@ -1,6 +1,7 @@
 """What other gold tables have of the rows of one: the settings, or a RENAME, sent these elsewhere before.
 
-A RENAME may also come after rows that it gives to another table than the one into which they were replayed.
+No replay brings them: the table is held (`MOVED`) until it is rebuilt. Only a RENAME that comes after rows which it
+gives to another table than the one into which they were replayed rebuilds that table by itself.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ _LATE = "late"
 """What was replayed into a table whose rows are another's by a late statement: they are counted once."""
 
 
-class Claims:
+class MovedRows:
     """The gold tables of a source that have rows of others, as far as tables of several have any part in it."""
 
     def __init__(self, past: RecordedState, places: TableLocator) -> None:
@@ -92,20 +93,28 @@ class Claims:
         late = dict.fromkeys(self._late.get(history.identity, ()), _LATE)
         return late | {identity: self._mark(identity) for identity in others - {history.identity}}
 
-    def are_due(self, history: TableHistory) -> bool:
-        """Whether gold is to be written anew, with rows that other tables had."""
-        if not (claims := self.of(history)):
-            return False
+    def missing(self, history: TableHistory) -> list[str]:
+        """The gold tables with rows of a table that its own gold does not have yet: by name, as they are recorded."""
+        return sorted(self._past.tables[identity].gold for identity in self._missing(history))
+
+    def are_late(self, history: TableHistory) -> bool:
+        """Whether gold lacks rows that were replayed elsewhere before the statement that makes them this table's."""
+        return any(how == _LATE for how in self._missing(history).values())
+
+    def _missing(self, history: TableHistory) -> dict[str, str]:
+        if not (elsewhere := self.of(history)):
+            return {}
         row = self._past.tables.get(history.identity)
         state = None if row is None else self._places.find(history.identity, row.gold).state
-        return state is None or bool(claims.items() - state.gathered.items())
+        gathered = {} if state is None else state.gathered
+        return {identity: how for identity, how in elsewhere.items() if gathered.get(identity) != how}
 
     def dropped(self, history: TableHistory) -> Floor | None:
         """What silver no longer holds of the rows that those have; None: it holds all that count."""
-        claims = self.of(history)
-        mine = {each.identity: each.void for _, each in history.parts() if each.identity in claims}
+        elsewhere = self.of(history)
+        mine = {each.identity: each.void for _, each in history.parts() if each.identity in elsewhere}
         for identity, void in (dict.fromkeys(self._late.get(history.identity, ())) | mine).items():
-            if identity in claims:
+            if identity in elsewhere:
                 state = self._places.find(identity, self._past.tables[identity].gold).state
                 floor = None if state is None or state.floor is None else state.floor.above(void)
                 if floor is not None:
@@ -119,7 +128,7 @@ class Claims:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class RowsElsewhere:
     """A gold table with rows of a source's table that go to another one now, and are not all there yet.
 
     `gold` has them, `to` gets them: the gold name, of a table that need not be there yet.
@@ -135,7 +144,7 @@ def find_moved(
     source: SourceSettings,
     states: Mapping[str, GoldState],
     ledger: Callable[[], Iterable[LedgerRow]],
-) -> list[Moved]:
+) -> list[RowsElsewhere]:
     """Give what the settings send elsewhere since; `states` are all gold tables of a source, by name."""
     known = {state.identity: state for state in states.values()}
     counted: dict[tuple[str, str | None], str | None] | None = None
@@ -151,8 +160,24 @@ def find_moved(
             if counted is None:
                 counted = {(row.window, row.table): row.identity for row in ledger() if row.stage == "replay"}
             if other is None or other.gathered.get(state.identity) != mark(gold, counted):
-                found.append(Moved(name, gold, gold_table(settings.lake, target or name)))
+                found.append(RowsElsewhere(name, gold, gold_table(settings.lake, target or name)))
     return found
+
+
+def tables_to_rebuild(
+    settings: Settings,
+    source: SourceSettings,
+    states: Mapping[str, GoldState],
+    ledger: Callable[[], Iterable[LedgerRow]],
+) -> dict[str, str]:
+    """Give the tables that lack such rows, or have them still, with why: by name; not one that nothing goes into."""
+    found: dict[str, str] = {}
+    for each in find_moved(settings, source, states, ledger):
+        left = states[each.gold]
+        names = [each.to, *([each.gold] if settings.feeds(source, left.table, bool(left.shards)) else [])]
+        for gold in names:
+            found.setdefault(gold, f"the rows of {each.table} go to {each.to} now, and are in {each.gold} as yet")
+    return dict(sorted(found.items()))
 
 
 def mark(gold: str, counted: Mapping[tuple[str, str | None], str | None]) -> str:
