@@ -1,14 +1,17 @@
 """Other settings send tables of a source elsewhere: what lacks rows is held, and a rebuild brings them."""
 
+from dataclasses import replace
 from itertools import pairwise, permutations, product
 
 import pytest
 
 from laws.test_shards import ADDED, FIRST, SWAPPED, TABLE, change, ddl, insert, make_settings, update
 from laws.world import World
+from retable.gold.state import to_properties
 from retable.model.event import TableName
 from retable.model.message import RawMessage
 from retable.replay.release import fitting_ways
+from retable.schema_history.shards.parts import SHARD_ID
 
 APART: dict[str, dict[str, object]] = {}
 CHOICES: dict[str, dict[str, dict[str, object]]] = {
@@ -109,3 +112,24 @@ def test_a_held_table_keeps_the_rows_that_it_had_and_no_other_release_frees_it()
     bring(world)
     assert world.gold()[TABLE].rows == ('{"id": 1, "v": 10}', '{"id": 8, "v": 80}')
     assert len(world.gold()["gold_shop.orders_1"].rows) == 2
+
+
+def test_gold_that_does_not_tell_of_which_table_a_row_is_is_held_until_a_rebuild() -> None:
+    """As a Retable before made it: without the column, and with the key of the source alone."""
+    world = World(make_settings("canal_json", CHOICES["one"]))
+    world.replay(world.deliver(FIRST))
+    table, state = world.catalog.tables[TABLE], world.states()[TABLE]
+    former = replace(state, columns=tuple(each for each in state.columns if each.id != SHARD_ID), keys=("id",))
+    table.properties |= to_properties(former)
+    table.fields = [each for each in table.fields if each[1] != "_retable_source_table"]
+    before = world.gold()[TABLE].rows
+    world.replay(world.deliver(LAST))
+    hold = world.states()[TABLE].hold
+    assert hold is not None
+    assert (hold.code, hold.reason) == ("MOVED", "its rows do not tell of which table they are")
+    assert world.gold()[TABLE].rows == before
+    bring(world)
+    right = World(make_settings("canal_json", CHOICES["one"]))
+    right.replay(right.deliver(FIRST))
+    right.replay(right.deliver(LAST))
+    assert (world.gold(), world.states()[TABLE].keys) == (right.gold(), right.states()[TABLE].keys)
