@@ -10,7 +10,7 @@ from rich.table import Table
 from demo_shop import MartRow
 from retable.formats.registry import find_format
 from retable.freshness.catalog import read_facts, tables_of
-from retable.freshness.gate import judge, spell
+from retable.freshness.gate import format_time, judge
 from retable.freshness.watermark import partition_name
 from retable.gold.read import PublishedTable, list_gold
 from retable.ledger.lake.catalog import Lake
@@ -77,14 +77,14 @@ def show_watermark(lake: Lake, source: SourceSettings, through: datetime) -> boo
     last = {partition_name(row): row for row in read_evidence(lake, source.name)}
     table = Table("partition", "last heartbeat", "last row", title="\nThe watermark: what each partition proves")
     for name, row in last.items():
-        table.add_row(name, spell(row.heartbeat), spell(row.row))
+        table.add_row(name, format_time(row.heartbeat), format_time(row.row))
     console.print(table)
     if not verdict.is_fresh:
         console.print(f"[red]{escape(verdict.words)}[/]")
         return False
     at, grade = verdict.standing.watermark, verdict.standing.grade
     witnesses = [name for name, row in last.items() if at in (row.heartbeat, row.row)]
-    console.print(f"[green]All {len(facts.blockers)} tables are complete through {spell(at)}[/], grade {grade}:")
+    console.print(f"[green]All {len(facts.blockers)} tables are complete through {format_time(at)}[/], grade {grade}:")
     console.print(f"  a {grade} of that time stands in {' and '.join(witnesses)}; {_rule(source)}")
     return True
 

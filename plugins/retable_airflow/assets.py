@@ -76,10 +76,10 @@ def _counts(lake: "Lake", source: str, window: str) -> dict[str, Any]:
 
 
 def _standing(facts: "SourceFacts", table: str | None, end: datetime) -> dict[str, Any]:
-    from retable.freshness.gate import spell, standing_of
+    from retable.freshness.gate import format_time, standing_of
 
     if table is not None and table not in facts.blockers:
         return {}
     standing = standing_of(facts, table, "row")
     late = standing.watermark is None or standing.watermark < end
-    return {"watermark": standing.watermark and spell(standing.watermark), "grade": standing.grade, "late": late}
+    return {"watermark": standing.watermark and format_time(standing.watermark), "grade": standing.grade, "late": late}

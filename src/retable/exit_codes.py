@@ -23,7 +23,7 @@ def exiting() -> Iterator[None]:
     except RetableError as error:
         sys.stderr.write(f"{error.code}: {printable(without_passwords(str(error)))}\n")
         sys.exit(exit_code(error))
-    except Exception:  # noqa: BLE001  # the outermost door: nothing above it could say more
+    except Exception:  # noqa: BLE001  # the outermost caller: nothing above it could say more
         lines = traceback.format_exc().splitlines()
         sys.stderr.write("\n".join(map(printable, map(without_passwords, lines))) + "\n")
         sys.exit(70)

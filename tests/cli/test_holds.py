@@ -93,7 +93,7 @@ def asked(
         return StageReport(source="dump", window="20260301T0500Z", stage="replay", counts=counts, held=still_held)
 
     monkeypatch.setattr(holds, "running_spark", no_spark)
-    monkeypatch.setattr(holds, "_rebuild_door", lambda: rebuild)
+    monkeypatch.setattr(holds, "_rebuild_entry_point", lambda: rebuild)
     return found
 
 

@@ -217,7 +217,9 @@ def stages(filled: Lake, monkeypatch: pytest.MonkeyPatch) -> Stages:
         yield None
 
     monkeypatch.setattr(quarantine, "running_spark", no_spark)
-    monkeypatch.setattr(run, "_doors", lambda *_, **__: {stage: found.door(stage) for stage in ("decode", "replay")})
+    monkeypatch.setattr(
+        run, "_entry_points", lambda *_, **__: {stage: found.door(stage) for stage in ("decode", "replay")}
+    )
     monkeypatch.setattr("retable.land.spark.land_window", found.door("land"))
     return found
 

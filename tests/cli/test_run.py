@@ -81,7 +81,7 @@ def stages(lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage
 
     monkeypatch.setattr(run, "running_spark", no_spark)
     monkeypatch.setattr(
-        run, "_doors", lambda *_, **__: {stage: stages.door(stage) for stage in ("land", "decode", "replay")}
+        run, "_entry_points", lambda *_, **__: {stage: stages.door(stage) for stage in ("land", "decode", "replay")}
     )
     return stages
 

@@ -44,7 +44,7 @@ def promoted(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> list[StageReport]:
         yield None
 
     monkeypatch.setattr(shadow, "running_spark", no_spark)
-    monkeypatch.setattr(shadow, "_doors", lambda: SimpleNamespace(promote=lambda *_: reports))
+    monkeypatch.setattr(shadow, "_entry_points", lambda: SimpleNamespace(promote=lambda *_: reports))
     return reports
 
 

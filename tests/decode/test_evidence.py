@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from formats.events import CANAL, canal
 from retable.decode.evidence import evidence_rows, grade_of
 from retable.decode.outcome import decode_batches
-from retable.decode.tally import Alike, Count, join_tallies
+from retable.decode.tally import Count, CountKey, join_tallies
 from retable.land.bronze import to_batches
 from retable.model.event import Address, ChangeEvent, Op
 from retable.model.evidence import TOLERANCE_MS, is_ahead
@@ -82,12 +82,12 @@ def test_rows_of_tables_that_are_left_out_prove_too_and_keep_nothing_else() -> N
     assert {event.database for event in decoded.stored} == {"shop"}
 
 
-def stamped(topic: str, partition: int, grade: str | None, latest_ms: int | None, rows: int) -> tuple[Alike, Count]:
-    return Alike("stored", "INSERT", None, "", topic, partition, grade), Count(rows, rows, latest_ms=latest_ms)
+def stamped(topic: str, partition: int, grade: str | None, latest_ms: int | None, rows: int) -> tuple[CountKey, Count]:
+    return CountKey("stored", "INSERT", None, "", topic, partition, grade), Count(rows, rows, latest_ms=latest_ms)
 
 
-def tallied(seen: list[tuple[Alike, Count]]) -> dict[Alike, Count]:
-    whole: dict[Alike, Count] = {}
+def tallied(seen: list[tuple[CountKey, Count]]) -> dict[CountKey, Count]:
+    whole: dict[CountKey, Count] = {}
     for alike, count in seen:
         join_tallies(whole, {alike: count})
     return whole
@@ -125,7 +125,9 @@ stamps = st.lists(
 
 
 @given(stamps, st.randoms(use_true_random=False))
-def test_the_order_in_which_stamps_are_counted_does_not_matter(seen: list[tuple[Alike, Count]], chance: Random) -> None:
+def test_the_order_in_which_stamps_are_counted_does_not_matter(
+    seen: list[tuple[CountKey, Count]], chance: Random
+) -> None:
     mixed = list(seen)
     chance.shuffle(mixed)
     assert evidence_rows("erp", "w", 0, tallied(mixed), NOW) == evidence_rows("erp", "w", 0, tallied(seen), NOW)

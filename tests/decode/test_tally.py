@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retable.decode.tally import Alike, Count, join_tallies, tally_messages, tally_tables
+from retable.decode.tally import Count, CountKey, join_tallies, tally_messages, tally_tables
 from retable.ledger.counts import check_events, check_messages
 from retable.model.event import OPS, TableName
 from retable.model.sequence import Sequence
@@ -15,13 +15,13 @@ ORDERS = TableName("shop", None, "orders")
 
 def group(
     outcome: str, op: str | None, rows: int, messages: int, at: tuple[int, int] | None = None, part: str = "erp/0"
-) -> tuple[Alike, Count]:
+) -> tuple[CountKey, Count]:
     lowest, highest = (Sequence(0, at[0], 0), Sequence(0, at[1], 0)) if at else (None, None)
-    return Alike(outcome, op, ORDERS, part, "erp", 0), Count(rows, messages, lowest, highest)
+    return CountKey(outcome, op, ORDERS, part, "erp", 0), Count(rows, messages, lowest, highest)
 
 
-def tallied(groups: Iterable[tuple[Alike, Count]]) -> dict[Alike, Count]:
-    whole: dict[Alike, Count] = {}
+def tallied(groups: Iterable[tuple[CountKey, Count]]) -> dict[CountKey, Count]:
+    whole: dict[CountKey, Count] = {}
     for alike, count in groups:
         join_tallies(whole, {alike: count})
     return whole
@@ -71,5 +71,5 @@ refused = st.builds(group, st.sampled_from(["quarantined", "ignored"]), st.none(
 
 
 @given(st.lists(stored | refused))
-def test_the_events_always_balance(groups: list[tuple[Alike, Count]]) -> None:
+def test_the_events_always_balance(groups: list[tuple[CountKey, Count]]) -> None:
     check_events(tally_messages(tallied(groups), landed=0))

@@ -103,9 +103,9 @@ def test_any_cut_into_windows_gives_the_same_winners(events: list[RowEvent], cut
 
 
 @given(changes(), st.integers(0, 25))
-def test_what_a_truncate_voids_never_comes_back(events: list[RowEvent], void: int) -> None:
-    folded = fold_keys(events, read, Bounds(Sequence(0, void, -1), None))
-    assert live(folded) == truth(change for change in events if change.sequence.hi >= void)
+def test_what_a_truncate_voids_never_comes_back(events: list[RowEvent], truncated_at: int) -> None:
+    folded = fold_keys(events, read, Bounds(Sequence(0, truncated_at, -1), None))
+    assert live(folded) == truth(change for change in events if change.sequence.hi >= truncated_at)
 
 
 @given(changes())

@@ -64,7 +64,7 @@ def counted(feed: Feed, hour: int, stage: Stage, table: str | None, highest: str
 def starts_anew(feed: Feed, where: Sequence) -> None:
     table, state = find_gold(feed.lake, ORDERS)
     with table.transaction() as transaction:
-        transaction.set_properties(to_properties(replace(state, void=where)))
+        transaction.set_properties(to_properties(replace(state, truncated_at=where)))
 
 
 # --- rows that were left out -------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from feeding import DAY, at
-from retable.freshness.gate import Blocker, Cause, SourceFacts, Stuck, judge, spell, standing_of
+from retable.freshness.gate import Blocker, Cause, SourceFacts, Stuck, format_time, judge, standing_of
 from retable.freshness.watermark import SourceLine, Stamps
 from retable.model.evidence import GRADES, Grade
 
@@ -149,8 +149,8 @@ def test_the_best_grade_that_proves_as_much_is_shown() -> None:
 
 
 def test_times_are_spelled_in_utc() -> None:
-    assert spell(at("05:50:01")) == "2026-03-01T05:50:01Z"
-    assert spell(at("05:50") + timedelta(milliseconds=7)) == "2026-03-01T05:50:00.007Z"
+    assert format_time(at("05:50:01")) == "2026-03-01T05:50:01Z"
+    assert format_time(at("05:50") + timedelta(milliseconds=7)) == "2026-03-01T05:50:00.007Z"
 
 
 # --- laws --------------------------------------------------------------------------------------------------------

@@ -138,11 +138,11 @@ class LoadedTable:
         evolution: Evolution | None,
         properties: dict[str, str],
         window: str,
-        step: Callable[[str], None],
+        on_progress: Callable[[str], None],
         tag: str | None = None,
     ) -> None:
         table, branch = self._table, self._branch
-        step(f"{self._name}: before publishing")
+        on_progress(f"{self._name}: before publishing")
         if (table.snapshot, table.fields, table.properties) != (self._base, self._decided_on, self._said):
             raise Fenced(f"{self._name}: another writer committed first; run this window again", table=self._name)
         assert RUN_PROPERTY in properties, "a commit says whose it is"
@@ -164,7 +164,7 @@ class LoadedTable:
             table.head = table.snapshot
         foreign = {key: value for key, value in table.properties.items() if not key.startswith(PREFIX)}
         table.properties = {**foreign, **properties}
-        step(f"{self._name}: published")
+        on_progress(f"{self._name}: published")
 
 
 class MemoryCatalog:
@@ -275,10 +275,12 @@ class MemoryRows:
     def delete_all(self, gold: str, branch: str) -> None:
         self._catalog.tables[gold].branches[branch] = []
 
-    def delete_below(self, gold: str, branch: str, void: Sequence, shard: str | None = None) -> None:
+    def delete_below(self, gold: str, branch: str, truncated_at: Sequence, shard: str | None = None) -> None:
         branches = self._catalog.tables[gold].branches
         branches[branch] = [
-            row for row in branches[branch] if row[1] >= void or (shard is not None and shard_of(row[2]) != shard)
+            row
+            for row in branches[branch]
+            if row[1] >= truncated_at or (shard is not None and shard_of(row[2]) != shard)
         ]
 
     def delete_keys(self, gold: str, branch: str, keys: pa.Table) -> None:

@@ -14,7 +14,7 @@ def retain(world: World, count: int) -> Floors:
     """Drop what nothing needs of the first `count` windows; they are replayed, and so are all up to some later one."""
     dropped = world.names[:count]
     assert set(dropped) <= world.replayed
-    tables = world._run("retention", lambda _: None)._survey.tables()
+    tables = world._run("retention", lambda _: None)._scope_reader.tables()
     known = owners_of(tables.histories(), world.states(), world.settings)
     found = [(name, extents(pa.Table.from_pylist(_rows(world, name), _ROWS))) for name in dropped]
     through = next((n for n, name in enumerate(world.names) if name not in world.replayed), len(world.names)) - 1

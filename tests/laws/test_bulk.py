@@ -20,9 +20,9 @@ def test_a_bulk_comes_to_what_its_rows_come_to_one_by_one(data: st.DataObject) -
     story = data.draw(stories((*ROW_KINDS, "add_column", "change_primary_key")))
     order = data.draw(orders(story))
     found = []
-    for decide in (Deciding._decide_plainly, lambda *_: None):
+    for decide in (Deciding._decide_vectorized, lambda *_: None):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Deciding, "_decide_plainly", decide)
+            patch.setattr(Deciding, "_decide_vectorized", decide)
             world = story.world()
             for number in order:
                 world.replay(world.names[number])
@@ -41,7 +41,7 @@ def test_only_the_keys_that_are_not_plain_are_looked_at_one_by_one(monkeypatch: 
     world.replay(world.deliver([create, row(2, "INSERT", "1", "1"), row(3, "INSERT", "2", "2")]))
     looked_at = []
     one_by_one = "retable.replay.table.deciding.to_events"
-    real = Deciding._decide_plainly.__globals__["to_events"]
+    real = Deciding._decide_vectorized.__globals__["to_events"]
     monkeypatch.setattr(one_by_one, lambda rows, *rest: looked_at.append(rows.num_rows) or real(rows, *rest))
     rows = [
         row(4, "UPDATE", "1", "10", {"v": "1"}),

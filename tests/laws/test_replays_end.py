@@ -12,13 +12,13 @@ from laws.test_shards import create, world_of
 from laws.test_shards import insert as insert_into
 from laws.world import World, make_settings
 from retable.fold.fold import Bounds
-from retable.fold.images import strange_columns
+from retable.fold.images import undeclared_columns
 from retable.model.message import RawMessage
 from retable.model.row_event import RowEvent
 from retable.model.schema import GoldType
 from retable.replay.release import fitting_ways
 from retable.schema_history.history import TableHistory
-from retable.schema_history.traced import ImplicitColumn
+from retable.schema_history.traced import InferredColumn
 from verify.pure import Verifier
 
 OTHER = "gold_shop.u"
@@ -40,7 +40,7 @@ class _NeverHeld(Bounds):
     """Rows at and above a hold are taken as if they lay below it."""
 
     def verdict(self, event: RowEvent) -> str | None:
-        return Bounds(self.void, None, self.skipped, self.shard_voids).verdict(event)
+        return Bounds(self.truncated_at, None, self.skipped, self.shard_truncations).verdict(event)
 
 
 def replay_with_a_fault(world: World, messages: list[RawMessage]) -> World:
@@ -95,17 +95,17 @@ class _Endless:
         events: Iterable[RowEvent],
         history: TableHistory,
         type_of: Callable[[str, str | None], tuple[str | None, GoldType]],
-    ) -> list[ImplicitColumn]:
-        found = strange_columns(events, history, type_of)
+    ) -> list[InferredColumn]:
+        found = undeclared_columns(events, history, type_of)
         if str(history.name) == "shop.t":
             self.rounds += 1
             kind = GoldType("decimal", 38, self.rounds % 38)
-            found.append(ImplicitColumn(history.identity, None, "x", f"decimal(38,{self.rounds})", kind))
+            found.append(InferredColumn(history.identity, None, "x", f"decimal(38,{self.rounds})", kind))
         return found
 
 
 def test_a_table_whose_columns_come_to_no_end_is_held_and_the_others_go_on() -> None:
-    with patch("retable.replay.inputs.plan.strange_columns", _Endless()):
+    with patch("retable.replay.inputs.plan.undeclared_columns", _Endless()):
         world = run([PLAIN])
     hold = world.states()[TABLE].hold
     assert hold is not None
@@ -119,6 +119,6 @@ def test_a_table_whose_columns_come_to_no_end_is_held_and_the_others_go_on() -> 
 def test_a_verification_whose_columns_come_to_no_end_says_so() -> None:
     world = run([TWO_TABLES])
     story = cast(Story, Stream([TWO_TABLES], world))
-    with patch("retable.replay.inputs.plan.strange_columns", _Endless()):
+    with patch("retable.replay.inputs.plan.undeclared_columns", _Endless()):
         found = Verifier(story, world).every()[TABLE].findings
     assert ["again and again" in each.what for each in found] == [True]

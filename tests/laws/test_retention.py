@@ -12,7 +12,7 @@ from laws.test_laws import LAW, replay_all, seeds, sizes, stories
 from laws.test_policies import TABLE, ddl, row
 from laws.world import World, make_settings
 from retable.errors import NotKept
-from retable.gold.state import Floor, GoldState, from_properties, to_properties
+from retable.gold.state import GoldState, RetentionFloor, from_properties, to_properties
 from retable.model.event import TableName
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
@@ -198,7 +198,7 @@ def test_a_table_that_starts_anew_above_its_floor_leaves_its_hold_by_a_rebuild()
     assert (rows_of(world), code_of(world)) == ({8: 8}, None)
     retain(world, 3)
     state = world.states()[TABLE]
-    assert state.missing == Floor(state.mark, 2)
+    assert state.missing == RetentionFloor(state.mark, 2)
 
 
 def test_a_hold_above_the_horizon_is_released_as_ever() -> None:
@@ -244,11 +244,11 @@ def test_rows_that_are_needed_stay(messages: list[RawMessage], why: str) -> None
 
 
 def test_a_floor_is_part_of_what_a_table_says_of_itself() -> None:
-    floor = Floor({"": Sequence(0, 5, 1), "t/1": Sequence(1, -3, 0)}, 7, True)
+    floor = RetentionFloor({"": Sequence(0, 5, 1), "t/1": Sequence(1, -3, 0)}, 7, True)
     state = GoldState(source="shop", identity="i", table=TableName("shop", None, "t"), floor=floor)
     assert from_properties(to_properties(state)) == state
     assert floor.covers(None, Sequence(0, 5, 0))
     assert not floor.covers(None, Sequence(0, 5, 1))
     assert not floor.covers("t/2", Sequence(0, 0, 0))
-    assert floor.above(Sequence(0, 6, 0)) == Floor({"t/1": Sequence(1, -3, 0)}, 7, True)
+    assert floor.above(Sequence(0, 6, 0)) == RetentionFloor({"t/1": Sequence(1, -3, 0)}, 7, True)
     assert floor.above(Sequence(1, 0, 0)) is None

@@ -27,7 +27,7 @@ def row(offset: int, kind: str, keys: list[str] | None, types: dict[str, str], *
 def run(windows: Windows, settings: Settings | None = None, plainly: bool = True) -> Came:
     with pytest.MonkeyPatch.context() as patch:
         if not plainly:
-            patch.setattr(Deciding, "_decide_plainly", lambda *_: None)
+            patch.setattr(Deciding, "_decide_vectorized", lambda *_: None)
         world = World(settings or make_settings("canal_json"))
         for window in windows:
             world.replay(world.deliver(window))

@@ -58,7 +58,7 @@ def replayed(
     parts: list[list[RawMessage]], order: list[int], plainly: bool, rules: dict[str, object] = KEYED
 ) -> tuple[World, int]:
     """The world after all windows in this order, and how often rows were taken many at a time."""
-    taken, real = 0, Deciding._decide_plainly
+    taken, real = 0, Deciding._decide_vectorized
 
     def decide(self: Deciding, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
         nonlocal taken
@@ -67,7 +67,7 @@ def replayed(
         return decision
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Deciding, "_decide_plainly", decide)
+        patch.setattr(Deciding, "_decide_vectorized", decide)
         world = world_of(rules)
         for part in parts:
             world.deliver(part)

@@ -117,9 +117,9 @@ class World:
     def replay(self, name: str, step: Callable[[str], None] = lambda _: None) -> bool:
         """Replay a window; says whether gold changed. What a look at where its rows stand takes for done, is done."""
         run = self._run(name, step).replay(name)
-        if not run.outcomes:
+        if not run.results:
             with patch.object(Run, "_is_finished", lambda *_: False):
-                assert not self._run(name, step).replay(name).outcomes
+                assert not self._run(name, step).replay(name).results
         return self._record(run)
 
     def rebuild(self, gold: str, step: Callable[[str], None] = lambda _: None) -> bool:
@@ -193,12 +193,12 @@ class World:
             for number in range(len(self.names))
         }
         windows |= {window.ordinal: window for window in self.baselines.windows}
-        for outcome in run.outcomes:
-            row = table_row("shop", outcome.gold, outcome.state, NOW)
+        for result in run.results:
+            row = table_row("shop", result.gold, result.state, NOW)
             self.tables[row.identity] = row
-            for each in outcome.rejects:
-                self.rejected[outcome.gold, each.event.ordinal, each.event.offset] = each.code
-            for counted in ledger_rows("shop", windows, outcome, "run", NOW, 0.0):
+            for each in result.rejects:
+                self.rejected[result.gold, each.event.ordinal, each.event.offset] = each.code
+            for counted in ledger_rows("shop", windows, result, "run", NOW, 0.0):
                 assert counted.table is not None
                 self.counted[counted.window, counted.table] = counted.identity
                 self.counts[counted.window, row.identity] = counted.counts
@@ -208,7 +208,7 @@ class World:
         self.suspects |= {(*each.place, each.window): each for each in run.suspects}
         self.counted[run.window, None] = run.silver
         self.replayed.add(run.window)
-        return any(outcome.wrote for outcome in run.outcomes)
+        return any(result.wrote for result in run.results)
 
 
 def _read(table: Table, state: GoldState) -> Gold:

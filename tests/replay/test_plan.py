@@ -79,7 +79,7 @@ def test_columns_are_the_same_in_whatever_order_rows_are_read(write_settings: Ca
     tables = Tables.trace([], SourceRules(settings, settings.source("erp"), "mysql"), [], {TABLE: None})
     for order in map(list, permutations(events)):
         ((identity, mine),) = tables.split({TABLE: order}).items()
-        found = tables.strange({identity: mine}, {})
+        found = tables.undeclared({identity: mine}, {})
         columns = [(each.name, each.source_type, str(each.type)) for each in found]
         assert columns == [
             ("id", "bigint", "long"),

@@ -11,7 +11,7 @@ from retable.schema_history.history import TableHistory
 from retable.schema_history.statement import Statement
 from retable.schema_history.timeline import Timeline
 from retable.schema_history.trace import trace
-from retable.schema_history.traced import ImplicitColumn
+from retable.schema_history.traced import InferredColumn
 
 MYSQL = SchemaRules(lambda _, column: gold_type("mysql", column.source_type), partial(keeps_values, "mysql"), describe)
 
@@ -34,8 +34,8 @@ def statements(*texts: str) -> list[Statement]:
     ]
 
 
-def run(*texts: str, implicit: tuple[ImplicitColumn, ...] = ()) -> Timeline:
-    return trace(statements(*texts), MYSQL, implicit)
+def run(*texts: str, inferred: tuple[InferredColumn, ...] = ()) -> Timeline:
+    return trace(statements(*texts), MYSQL, inferred)
 
 
 def only(timeline: Timeline) -> TableHistory:
@@ -91,7 +91,7 @@ def test_a_statement_is_replayed_wholly_or_not_at_all() -> None:
     assert history.hold is not None
     assert history.hold.position == at(20)
     assert "DROP COLUMN z" in (history.hold.statement or "")
-    assert history.void == at(10)
+    assert history.truncated_at == at(10)
 
 
 def test_a_narrowing_is_another_column_though_gold_has_one_type_for_both() -> None:
@@ -137,7 +137,7 @@ def test_two_tables_swap_names_in_one_statement() -> None:
 
 def test_a_table_dropped_and_created_again_is_emptied_and_goes_on_with_new_columns() -> None:
     history = only(run("CREATE TABLE t (id INT PRIMARY KEY, v INT)", "DROP TABLE t", "CREATE TABLE t (id TEXT, v INT)"))
-    assert history.void == at(30)
+    assert history.truncated_at == at(30)
     assert not history.dropped
     assert {column.id for column in history.final.columns}.isdisjoint(column.id for column in history.epochs[1].columns)
 
@@ -147,7 +147,7 @@ def test_dropping_a_database_drops_its_tables_and_voids_those_that_no_statement_
     assert only(timeline).dropped
     identity = timeline.owner(TableName("shop", None, "untold"), at(5))
     untold = next(history for history in timeline.histories() if history.identity == identity)
-    assert untold.void == at(20)
+    assert untold.truncated_at == at(20)
 
 
 def test_a_redelivered_statement_counts_once() -> None:
@@ -191,11 +191,11 @@ def test_old_rows_show_the_default_of_a_new_column() -> None:
 def test_a_column_that_only_images_tell_keeps_its_identity_wherever_it_is_seen_first() -> None:
     texts = ("ALTER TABLE t ADD a INT", "ALTER TABLE t ADD b INT")
     name, text = TableName("shop", None, "t"), GoldType("string")
-    late = ImplicitColumn(f"{name}@base", at(10), "seen", "text", text)
-    early = ImplicitColumn(f"{name}@base", None, "seen", "text", text)
+    late = InferredColumn(f"{name}@base", at(10), "seen", "text", text)
+    early = InferredColumn(f"{name}@base", None, "seen", "text", text)
 
-    def identity(*implicit: ImplicitColumn) -> str:
-        return next(c.id for c in only(run(*texts, implicit=implicit)).final.columns if c.name == "seen")
+    def identity(*inferred: InferredColumn) -> str:
+        return next(c.id for c in only(run(*texts, inferred=inferred)).final.columns if c.name == "seen")
 
     assert identity(late) == identity(early) == identity(early, late)
 
@@ -211,9 +211,9 @@ def test_a_hold_on_a_row_cuts_the_history_there() -> None:
 
 def test_create_if_not_exists_leaves_a_table_that_images_told_alone() -> None:
     name = TableName("shop", None, "t")
-    seen = ImplicitColumn(f"{name}@base", None, "id", "int", GoldType("int"))
-    history = only(run("CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY)", implicit=(seen,)))
-    assert history.void is None
+    seen = InferredColumn(f"{name}@base", None, "id", "int", GoldType("int"))
+    history = only(run("CREATE TABLE IF NOT EXISTS t (id INT PRIMARY KEY)", inferred=(seen,)))
+    assert history.truncated_at is None
     assert names(history) == ["id"]
 
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from laws.world import FIRST, HOUR, NOW
 from retable.errors import InvalidSetting, NotFound, NotKept
 from retable.gold.read import find_gold
-from retable.gold.state import Floor, GoldState, to_properties
+from retable.gold.state import GoldState, RetentionFloor, to_properties
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_actions, read_ledger
 from retable.ledger.rows import BaselineRow, LedgerRow, OpsRow
@@ -142,7 +142,7 @@ def test_a_shadow_of_what_is_as_it_was_is_promoted(filled: Filled, shadow: Shado
 
 def test_a_table_that_cannot_be_built_anew_any_more_is_not_begun(filled: Filled, shadow: Shadow) -> None:
     (name,) = shadow.ask.tables
-    restate(filled, name, replace(told(filled, name), floor=Floor({"t/0": AT}, -1)))
+    restate(filled, name, replace(told(filled, name), floor=RetentionFloor({"t/0": AT}, -1)))
     with pytest.raises(NotKept, match="silver no longer holds its rows"):
         check_promotion(filled.lake, shadow)
     # Nothing of silver or gold is touched, and the shadow stands: so a promotion needs no Spark to be refused.

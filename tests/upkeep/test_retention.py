@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from laws.memory import _ROWS
-from retable.gold.state import Floor, GoldState
+from retable.gold.state import GoldState, RetentionFloor
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.model.window import window_name
@@ -113,15 +113,15 @@ def test_rows_that_gold_has_not_been_beyond_stay() -> None:
         table=ORDERS,
         keys=("id",),
         mark={"": Sequence(0, 5, 0)},
-        floor=Floor({"": Sequence(0, 4, 0)}, 1),
+        floor=RetentionFloor({"": Sequence(0, 4, 0)}, 1),
     )
     known = {ORDERS: Owner(history.identity, "gold_shop.orders", state, None)}
 
-    def plan(place: Sequence) -> Floor | None:
+    def plan(place: Sequence) -> RetentionFloor | None:
         return plan_floors([("w", {ORDERS: Extent({"": place}, False)})], known, 7).raised.get("gold_shop.orders")
 
-    assert plan(Sequence(0, 5, 0)) == Floor({"": Sequence(0, 5, 0)}, 7)
-    assert plan(Sequence(0, 3, 0)) == Floor({"": Sequence(0, 4, 0)}, 7)
+    assert plan(Sequence(0, 5, 0)) == RetentionFloor({"": Sequence(0, 5, 0)}, 7)
+    assert plan(Sequence(0, 3, 0)) == RetentionFloor({"": Sequence(0, 4, 0)}, 7)
     assert plan(Sequence(0, 5, 1)) is None
     strange = TableName("shop", None, "strange")
     floors = plan_floors([("w", {strange: Extent({"": Sequence(0, 0, 0)}, False)})], known, 7)

@@ -13,7 +13,7 @@ from laws.story import Story, tell
 from laws.world import World
 from retable.decode.silver import events_to_batch
 from retable.gold.rows import sequence_type, to_column
-from retable.gold.state import SEQUENCE_COLUMN, Floor, GoldState
+from retable.gold.state import SEQUENCE_COLUMN, GoldState, RetentionFloor
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.inputs.known import known_tables
@@ -75,7 +75,7 @@ class Verifier:
         told = self._told(state)
         names = names_of(told, state)
         if self._dropped:
-            told = replace(told, floor=self.floor(name), remembered=state.implicit)
+            told = replace(told, floor=self.floor(name), remembered=state.inferred)
         with TemporaryDirectory() as folder:
             events, rows = Spill(Path(folder) / "events"), Spill(Path(folder) / "rows")
             for window in sorted(told.replayed - set(self._dropped)):
@@ -84,7 +84,7 @@ class Verifier:
             columns = tuple((column.gold, column.type) for column in state.columns)
             return compare_rows(told, Gold(name, state, columns, rows), events, share)
 
-    def floor(self, name: str) -> Floor | None:
+    def floor(self, name: str) -> RetentionFloor | None:
         """Up to where messages of a table that count are gone."""
         state = self._world.states()[name]
         names = names_of(self._told(state), state)
@@ -92,7 +92,7 @@ class Verifier:
         for window in self._dropped:
             for extent in extents(pa.Table.from_batches([self._rows_of(window, names)])).values():
                 last |= {part: max(place, last.get(part, place)) for part, place in extent.last.items()}
-        return Floor(last, -1).above(state.void)
+        return RetentionFloor(last, -1).above(state.truncated_at)
 
     def _rows_of(self, window: str, names: Collection[TableName]) -> pa.RecordBatch:
         return self._batches[window].filter(pa.array([name in names for name in self._names[window]], pa.bool_()))

@@ -86,9 +86,9 @@ quarantine.command("show")(show_quarantined)
 quarantine.command("redecode")(redecode_quarantined)
 quarantine.command("accept")(accept_quarantined)
 
-beside = typer.Typer(no_args_is_help=True, help="Tables rebuilt beside gold: compared, then promoted or dropped.")
+shadows = typer.Typer(no_args_is_help=True, help="Tables rebuilt beside gold: compared, then promoted or dropped.")
 for command in (shadow.build, shadow.diff, shadow.promote, shadow.drop):
-    beside.command()(command)
+    shadows.command()(command)
 
 _COMMANDS: dict[str, list[Callable[..., None]]] = {
     "Run": [init, check, baseline, resync, run, land, decode, replay],
@@ -101,5 +101,5 @@ for panel, commands in _COMMANDS.items():
     for command in commands:
         app.command(rich_help_panel=panel)(command)
 app.command(IMPORT, rich_help_panel="Run")(import_schema)
-for group, name in ((hold, "hold"), (quarantine, "quarantine"), (beside, "shadow")):
+for group, name in ((hold, "hold"), (quarantine, "quarantine"), (shadows, "shadow")):
     app.add_typer(group, name=name, rich_help_panel="Look after")

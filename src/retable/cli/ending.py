@@ -65,7 +65,7 @@ class CommandLine(TyperGroup):
         except RetableError as error:
             _explain(error, self.debug)
             sys.exit(exit_code(error))
-        except Exception as error:  # noqa: BLE001  # the outermost door: nothing above it could say more
+        except Exception as error:  # noqa: BLE001  # the outermost caller: nothing above it could say more
             if _DISK_FULL in str(error):
                 _explain(EnvironmentFault("a disk is full; free some space, then run again"), self.debug)
                 sys.exit(1)

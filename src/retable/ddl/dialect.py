@@ -42,7 +42,7 @@ class Dialect:
     storer: Callable[[str], Store] = lambda _: refuse
     """How values are stored in a column of a type; ValueError for one that is cut, rounded or refused."""
     casts: ColumnCasts = ColumnCasts()
-    spelled_alike: frozenset[str] = frozenset()
+    same_text_types: frozenset[str] = frozenset()
     """Types whose values every writer spells as a full copy does, beside those that all databases have."""
     cascades_silently: bool = False
     """Whether foreign keys change rows of which the log tells nothing."""

@@ -81,18 +81,18 @@ def _without_collisions(changes: list[ColumnChange]) -> list[ColumnChange]:
     The name aside ends in a blank, which no name of MySQL's can.
     """
     drops = [change for change in changes if isinstance(change, DropColumn)]
-    aside: list[ColumnChange] = []
+    temporary: list[ColumnChange] = []
     ordered: list[ColumnChange] = []
     taken: set[str] = set()
     for change in changes[len(drops) :]:
         if isinstance(change, ChangeColumn) and change.name.lower() in taken:
             step = ChangeColumn(change.table, change.name, ColumnSpec(f"{change.name} ", ""), None, change.if_exists)
-            aside.append(step)
+            temporary.append(step)
             ordered.append(replace(change, name=step.column.name))
         else:
             ordered.append(change)
         taken.add(_new_name(change))
-    return [*drops, *aside, *ordered]
+    return [*drops, *temporary, *ordered]
 
 
 def _new_name(change: ColumnChange) -> str:

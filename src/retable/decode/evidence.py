@@ -35,10 +35,10 @@ def evidence_rows(
     table, one without a row is of statements or heartbeats: no row ever comes there, and nobody waits for one.
     """
     found: dict[tuple[str, int], dict[str | None, Count]] = {}
-    for alike, count in tally.items():
-        if alike.partition >= 0:
-            by_grade = found.setdefault((alike.topic, alike.partition), {})
-            by_grade.setdefault(alike.grade, Count()).join(count)
+    for key, count in tally.items():
+        if key.partition >= 0:
+            by_grade = found.setdefault((key.topic, key.partition), {})
+            by_grade.setdefault(key.grade, Count()).join(count)
     return [
         EvidenceRow(
             source=source,

@@ -12,7 +12,7 @@ from pyiceberg.manifest import DataFile
 
 from retable.decode.outcome import Decoded, DecodeFailure
 from retable.decode.silver import events_to_batch
-from retable.decode.tally import Alike, Count, join_tallies
+from retable.decode.tally import Count, CountKey, join_tallies
 from retable.ledger.lake.data_files import PartitionWriter
 from retable.ledger.lake.tables import QUARANTINE
 
@@ -64,7 +64,7 @@ class TaskResult:
 
     silver: LayerFiles = field(default_factory=LayerFiles)
     quarantine: LayerFiles = field(default_factory=LayerFiles)
-    tally: dict[Alike, Count] = field(default_factory=dict)
+    tally: dict[CountKey, Count] = field(default_factory=dict)
 
     def join(self, other: "TaskResult") -> None:
         self.silver.join(other.silver)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from retable.decode.evidence import grade_of
-from retable.decode.tally import EXCLUDED, IGNORED, QUARANTINED, STORED, Alike, Count
+from retable.decode.tally import EXCLUDED, IGNORED, QUARANTINED, STORED, Count, CountKey
 from retable.errors import MessageError
 from retable.formats.context import DecodeContext
 from retable.formats.registry import decode_message
@@ -42,7 +42,7 @@ class Decoded:
 
     stored: list[ChangeEvent] = field(default_factory=list)
     faults: list[DecodeFailure] = field(default_factory=list)
-    tally: dict[Alike, Count] = field(default_factory=dict)
+    tally: dict[CountKey, Count] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class _Group:
     """Events that are counted together, and whether they are wanted."""
 
     wanted: bool
-    alike: Alike
+    key: CountKey
     count: Count
 
 
@@ -110,7 +110,7 @@ def _decode(messages: list[RawMessage], context: DecodeContext, takes: Callable[
             group.count.add(first, event.sequence, event.event_time_ms)
             first = False
     for group in groups.values():
-        decoded.tally.setdefault(group.alike, Count()).join(group.count)
+        decoded.tally.setdefault(group.key, Count()).join(group.count)
     return decoded
 
 
@@ -119,8 +119,8 @@ def _group(event: ChangeEvent, grade: str | None, takes: Callable[[TableName], b
     table, address = event.table_name, event.address
     wanted = event.kind != "row" or table is None or takes(table)
     outcome = STORED if wanted else EXCLUDED
-    alike = Alike(outcome, event.op, table, event.part or "", address.topic, address.partition, grade)
-    return _Group(wanted, alike, Count())
+    key = CountKey(outcome, event.op, table, event.part or "", address.topic, address.partition, grade)
+    return _Group(wanted, key, Count())
 
 
 def _refuse(message: RawMessage, error: MessageError, takes: Callable[[TableName], bool], decoded: Decoded) -> None:
@@ -128,8 +128,8 @@ def _refuse(message: RawMessage, error: MessageError, takes: Callable[[TableName
     table = error.facts.get("table")
     named = table if isinstance(table, TableName) else None
     ignored = named is not None and not takes(named)
-    alike = Alike(IGNORED if ignored else QUARANTINED, None, named, "", message.topic, message.partition)
-    decoded.tally.setdefault(alike, Count()).add(True, None, None)
+    key = CountKey(IGNORED if ignored else QUARANTINED, None, named, "", message.topic, message.partition)
+    decoded.tally.setdefault(key, Count()).add(True, None, None)
     if not ignored:
         decoded.faults.append(_fault(message, error, named))
 

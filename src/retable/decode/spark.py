@@ -75,7 +75,7 @@ class _Standing:
         return sum(task.file.record_count for task in self.files)
 
 
-_SHARE = pa.schema({"share": pa.binary()})
+_TASK_RESULT = pa.schema({"task_result": pa.binary()})
 _DIGEST = pa.schema({"digest": pa.string()})
 
 
@@ -105,23 +105,23 @@ def decode(
         layers = _layers(lake, run)
         try:
             with spark_explained(lake.settings.lake):
-                share = _decoded(spark, lake, source, found, _shelf(run, layers, source.quarantine_limit))
+                task_result = _decoded(spark, lake, source, found, _output(run, layers, source.quarantine_limit))
         except DamagedFile as error:
             raise damaged_bronze(error, source.name, window) from error
-        counts, tables = tally_messages(share.tally, landed.counts["landed"]), tally_tables(share.tally)
+        counts, tables = tally_messages(task_result.tally, landed.counts["landed"]), tally_tables(task_result.tally)
         check_messages(counts)
         check_events(counts)
         if counts["quarantined"] > source.quarantine_limit:
             is_decoded = any(row.stage == "decode" for row in recorded)
-            _put_back(spark, lake, layers, share, run, with_sample=not is_decoded)
+            _put_back(spark, lake, layers, task_result, run, with_sample=not is_decoded)
             raise _too_many(source, window, counts)
         wrote = [
             _replace(spark, lake, layer, made, run)
-            for layer, made in zip(layers, (share.silver, share.quarantine), strict=True)
+            for layer, made in zip(layers, (task_result.silver, task_result.quarantine), strict=True)
         ]
     seconds = perf_counter() - started
     evidence = evidence_rows(
-        source.name, window, source.source_epoch, share.tally, now, topic_a_table=spoken.topic_per_table
+        source.name, window, source.source_epoch, task_result.tally, now, topic_a_table=spoken.topic_per_table
     )
     record_evidence(lake, evidence)
     record_decode(lake, recorded, landed, counts, tables, run.decoder, run_id, seconds, now)
@@ -148,12 +148,12 @@ def _standing(lake: Lake, name: str, values: dict[str, str]) -> _Standing:
     return _Standing(table, values, standing_files(lake, table, values))
 
 
-def _shelf(run: _Run, layers: tuple[_Standing, _Standing], limit: int) -> TaskOutput:
+def _output(run: _Run, layers: tuple[_Standing, _Standing], limit: int) -> TaskOutput:
     silver, quarantine = (PartitionWriter(worker_io(layer.table), layer.table.metadata) for layer in layers)
     return TaskOutput(run.window, silver, quarantine, run.decoder, run.now, any(layer.files for layer in layers), limit)
 
 
-def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Window, shelf: TaskOutput) -> TaskResult:
+def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Window, output: TaskOutput) -> TaskResult:
     """Decode a window's files of bronze in the workers, which write files too: only the counts come here."""
     settings, recorded_ms = lake.settings, int(window.recorded_at.timestamp() * 1000)
     bronze = lake.load(f"bronze.{source.name}")
@@ -169,14 +169,14 @@ def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Wi
         # A batch makes a million objects that hold no cycle; by default Python looks through them again and again.
         gc.set_threshold(100_000, 50, 100)
         _forget_archives()
-        share = store(decode_batches(batches, context, lru_cache(_TABLES)(source.takes)), shelf)
-        yield pa.RecordBatch.from_pydict({"share": [pickle.dumps(share)]}, schema=_SHARE)
+        task_result = store(decode_batches(batches, context, lru_cache(_TABLES)(source.takes)), output)
+        yield pa.RecordBatch.from_pydict({"task_result": [pickle.dumps(task_result)]}, schema=_TASK_RESULT)
 
     whole = TaskResult()
     if files:
-        shares = spark.range(0, len(files), 1, len(files)).mapInArrow(decode_share, from_arrow_schema(_SHARE))
+        shares = spark.range(0, len(files), 1, len(files)).mapInArrow(decode_share, from_arrow_schema(_TASK_RESULT))
         for row in shares.collect():
-            whole.join(pickle.loads(row.share))  # noqa: S301  # our own workers wrote it
+            whole.join(pickle.loads(row.task_result))  # noqa: S301  # our own workers wrote it
     return whole
 
 
@@ -203,16 +203,16 @@ def _put_back(
     spark: SparkSession,
     lake: Lake,
     layers: tuple[_Standing, _Standing],
-    share: TaskResult,
+    task_result: TaskResult,
     run: _Run,
     *,
     with_sample: bool,
 ) -> None:
     """Remove what was made of a window, but for a sample of its quarantine."""
     silver, quarantine = layers
-    sample = share.quarantine.files[:1] if with_sample else []
-    remove_files(silver.table.io, share.silver.files)
-    remove_files(quarantine.table.io, share.quarantine.files[len(sample) :])
+    sample = task_result.quarantine.files[:1] if with_sample else []
+    remove_files(silver.table.io, task_result.silver.files)
+    remove_files(quarantine.table.io, task_result.quarantine.files[len(sample) :])
     if sample:
         _replace(spark, lake, quarantine, LayerFiles(sample), run)
 

@@ -11,7 +11,7 @@ from retable.model.sequence import Sequence
 STORED, EXCLUDED, IGNORED, QUARANTINED = "stored", "excluded", "ignored", "quarantined"
 
 
-class Alike(NamedTuple):
+class CountKey(NamedTuple):
     """What events that are counted together have in common; of a message without events, what is known of it.
 
     `part` is "" where sequences compare across the stream; `grade` is what the stamps prove (evidence.py).
@@ -56,13 +56,13 @@ class Count:
             self.latest_ms = stamp_ms
 
 
-Tally = Mapping[Alike, Count]
+Tally = Mapping[CountKey, Count]
 
 
-def join_tallies(whole: dict[Alike, Count], more: Tally) -> None:
+def join_tallies(whole: dict[CountKey, Count], more: Tally) -> None:
     """Add counts to those of a whole."""
-    for alike, count in more.items():
-        whole.setdefault(alike, Count()).join(count)
+    for key, count in more.items():
+        whole.setdefault(key, Count()).join(count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,39 +73,39 @@ class TableTally:
     lowest: dict[str, Sequence] = field(default_factory=dict)
     highest: dict[str, Sequence] = field(default_factory=dict)
 
-    def add(self, alike: Alike, count: Count) -> None:
-        self.counts.update(_event_counts(alike, count))
+    def add(self, key: CountKey, count: Count) -> None:
+        self.counts.update(_event_counts(key, count))
         if count.lowest is not None and count.highest is not None:
-            self.lowest[alike.part] = min(count.lowest, self.lowest.get(alike.part, count.lowest))
-            self.highest[alike.part] = max(count.highest, self.highest.get(alike.part, count.highest))
+            self.lowest[key.part] = min(count.lowest, self.lowest.get(key.part, count.lowest))
+            self.highest[key.part] = max(count.highest, self.highest.get(key.part, count.highest))
 
 
 def tally_messages(tally: Tally, landed: int) -> dict[str, int]:
     """Count messages and events by the ledger's equations (docs/flow.md)."""
     counts = Counter({"landed": landed, "decoded": 0, "quarantined": 0, "erased": 0, "events": 0, "rows": 0})
-    for alike, count in tally.items():
-        match alike.outcome:
+    for key, count in tally.items():
+        match key.outcome:
             case str(outcome) if outcome == QUARANTINED:
                 counts["quarantined"] += count.rows
             case str(outcome) if outcome == IGNORED:
                 counts["ignored:excluded"] += count.rows
             case _:
                 counts["decoded"] += count.messages
-                counts.update(_event_counts(alike, count))
+                counts.update(_event_counts(key, count))
     return dict(counts)
 
 
 def tally_tables(tally: Tally) -> dict[str, TableTally]:
     """Count the events of each table, by its source's name."""
     tables: dict[str, TableTally] = defaultdict(TableTally)
-    for alike, count in tally.items():
-        if alike.op is not None and alike.table is not None:
-            tables[str(alike.table)].add(alike, count)
+    for key, count in tally.items():
+        if key.op is not None and key.table is not None:
+            tables[str(key.table)].add(key, count)
     return dict(tables)
 
 
-def _event_counts(alike: Alike, count: Count) -> dict[str, int]:
-    if alike.op not in ROW_OPS:
-        return {"events": count.rows, f"notes:{alike.op}": count.rows}
-    excluded = {"excluded": count.rows} if alike.outcome == EXCLUDED else {}
+def _event_counts(key: CountKey, count: Count) -> dict[str, int]:
+    if key.op not in ROW_OPS:
+        return {"events": count.rows, f"notes:{key.op}": count.rows}
+    excluded = {"excluded": count.rows} if key.outcome == EXCLUDED else {}
     return {"events": count.rows, "rows": count.rows, **excluded}

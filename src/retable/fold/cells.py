@@ -45,7 +45,7 @@ class Cells:
         kind = told.type if is_carried(told, column) else column.type
         how = (self.source_format, wire_type, kind, self.rules, told.source_type or column.source_type)
         read, number = value_reader(*how), number_reader(*how)
-        shows = name is None and (was is None or was.kept is None)
+        shows = name is None and (was is None or was.retained is None)
         default = default_value(column, self.rules) if shows else None
         if change is unchanged:
             return Cell(name, read, default, number)
@@ -53,7 +53,7 @@ class Cells:
 
     @staticmethod
     def _shown(column: Column) -> str:
-        follows = column.kept and column.kept.follows
+        follows = column.retained and column.retained.follows
         return follows or column.id
 
     def _filled(self, cell: Cell, column: Column) -> Cell:

@@ -55,7 +55,7 @@ def _standing_at(
     there = replace(
         history,
         epochs=tuple(epoch for epoch in history.epochs if epoch.start is None or epoch.start <= at),
-        voids=tuple(void for void in history.voids if void[0] < at),
+        truncations=tuple(truncated_at for truncated_at in history.truncations if truncated_at[0] < at),
         hold=None,
     )
     keyed = next((stage.reader for stage in stages if stage.end >= at), reader)
@@ -63,7 +63,9 @@ def _standing_at(
     then = TableReader(
         history=there, keys=_key_at(keyed, there.final), source_format=reader.source_format, rules=reader.rules
     )
-    return fold_key_changes(older, key_changes_of(former, then), then, Bounds(there.void, None, history.skipped))
+    return fold_key_changes(
+        older, key_changes_of(former, then), then, Bounds(there.truncated_at, None, history.skipped)
+    )
 
 
 def _key_at(keyed: TableReader, epoch: Epoch) -> tuple[str, ...]:

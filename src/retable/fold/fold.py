@@ -102,23 +102,23 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where a table's rows count: not below `void`, not at or above the position of `hold`, and not where `skipped`.
+    """Where a table's rows count: not below `truncated_at`, not from the position of `hold` on, not where `skipped`.
 
-    Rows of a shard do not count below its own among `shard_voids`.
+    Rows of a shard do not count below its own among `shard_truncations`.
     """
 
-    void: Sequence | None
+    truncated_at: Sequence | None
     hold: Hold | None
     skipped: frozenset[tuple[Sequence, str | None, str | None]] = frozenset()
-    shard_voids: Mapping[str, Sequence] = field(default_factory=dict)
+    shard_truncations: Mapping[str, Sequence] = field(default_factory=dict)
 
     def verdict(self, event: RowEvent) -> str | None:
         if self.hold is not None and self._is_held(event, self.hold):
             return "held"
         if self.skipped and self._is_skipped(event):
             return "excluded"
-        void = self.void if event.shard is None else self.shard_voids.get(event.shard)
-        return "voided" if void is not None and event.sequence < void else None
+        truncated_at = self.truncated_at if event.shard is None else self.shard_truncations.get(event.shard)
+        return "voided" if truncated_at is not None and event.sequence < truncated_at else None
 
     @staticmethod
     def _is_held(event: RowEvent, hold: Hold) -> bool:

@@ -14,7 +14,7 @@ from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
 from retable.schema_history.history import AppliedChange, Column, Epoch, TableHistory
 from retable.schema_history.shards.parts import SHARD_ID
-from retable.schema_history.traced import ImplicitColumn
+from retable.schema_history.traced import InferredColumn
 from retable.values.baseline_encoding import baseline_type, is_baseline
 
 _MOST_PLANS = 4096
@@ -104,16 +104,16 @@ class TableReader:
         """The reader of the rows of a shard; of a table that has none, itself."""
         return self._shards[shard] if self._shards else self
 
-    def plain_wire(self, types: Mapping[str, str | None]) -> dict[str, tuple[str, str | None]] | None:
+    def image_names(self, types: Mapping[str, str | None]) -> dict[str, tuple[str, str | None]] | None:
         """What images of the last epoch call each column; None where the table of the shard has one otherwise.
 
         Then it shows a default in every row, or a value that is widened.
         """
         wire = self.wire(self.history.final, types)
         kinds = {column.id: column.type for column in self.history.final.columns}
-        kept = {column.id for column in self.history.final.columns if column.kept is not None}
+        retained = {column.id for column in self.history.final.columns if column.retained is not None}
         for column in self.columns:
-            shows = column.id not in wire and column.id not in kept and self.defaults[column.id] is not None
+            shows = column.id not in wire and column.id not in retained and self.defaults[column.id] is not None
             if kinds.get(column.id, column.type) != column.type or (shows and column.id != SHARD_ID):
                 return None
         return wire
@@ -219,9 +219,9 @@ def ordering_clash(changes: Iterable[AppliedChange], part: str | None, epoch: in
     return next((c for c in changes if c.orders_rows and c.part != part and c.position.epoch == epoch), None)
 
 
-def strange_columns(
+def undeclared_columns(
     events: Iterable[RowEvent], history: TableHistory, type_of: Callable[[str, str | None], tuple[str | None, GoldType]]
-) -> list[ImplicitColumn]:
+) -> list[InferredColumn]:
     """The columns that images bring though no statement told of them, each once, at the start of its epoch.
 
     `type_of` gives the source type, where messages tell one, and the gold type for a column and its wire type. Columns
@@ -234,15 +234,15 @@ def strange_columns(
         place = (history.epoch_of(event.sequence).start, tuple(types.items()))
         if place not in images or event.arrival < images[place].arrival:
             images[place] = event
-    standing = _untold(history)
-    found: dict[tuple[Sequence | None, str], tuple[ImplicitColumn, bool]] = {}
+    standing = _inferred_columns(history)
+    found: dict[tuple[Sequence | None, str], tuple[InferredColumn, bool]] = {}
     for (start, told), event in sorted(images.items(), key=lambda each: each[1].arrival):
         epoch = history.epoch_of(event.sequence)
         for name, wire in told:
             column = epoch.column(name)
             if column is not None and column.id not in standing:
                 continue
-            known = seen = ImplicitColumn(history.identity, start, name, *type_of(name, wire)), _tells(wire)
+            known = seen = InferredColumn(history.identity, start, name, *type_of(name, wire)), _tells(wire)
             if column is not None:
                 known = replace(standing[column.id], source_type=column.source_type, type=column.type), True
             first = (known[0].epoch_start, known[0].name.lower())
@@ -251,17 +251,17 @@ def strange_columns(
     return [column for column, _ in found.values() if column not in there]
 
 
-def _untold(history: TableHistory) -> dict[str, ImplicitColumn]:
+def _inferred_columns(history: TableHistory) -> dict[str, InferredColumn]:
     """The columns of which only images told, as each stands in its first epoch, by identity."""
-    found: dict[str, ImplicitColumn] = {}
+    found: dict[str, InferredColumn] = {}
     for epoch in history.epochs:
         for each in epoch.columns:
-            if each.id in history.untold and each.id not in found:
-                found[each.id] = ImplicitColumn(history.identity, epoch.start, each.name, each.source_type, each.type)
+            if each.id in history.inferred_ids and each.id not in found:
+                found[each.id] = InferredColumn(history.identity, epoch.start, each.name, each.source_type, each.type)
     return found
 
 
-def _both(one: tuple[ImplicitColumn, bool], other: tuple[ImplicitColumn, bool]) -> tuple[ImplicitColumn, bool]:
+def _both(one: tuple[InferredColumn, bool], other: tuple[InferredColumn, bool]) -> tuple[InferredColumn, bool]:
     """A column as two images tell it: one that tells a type counts before one that tells none."""
     (column, told), (seen, tells) = one, other
     if told != tells:

@@ -72,7 +72,7 @@ class Format:
     """Whether each table has a topic of its own, unless a router joins them, and what is no row comes in others."""
     binlog_position: Callable[[str, int], int | None] = _no_binlog
     """The place in this format's order of a file of the binlog and an offset in it, as a dump names them."""
-    options_spell_numbers: bool = False
+    options_decide_numbers: bool = False
     """Whether the format's options decide how numbers and text of one column are read."""
 
     options: type[FormatOptions] = FormatOptions

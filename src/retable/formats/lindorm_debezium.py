@@ -210,8 +210,8 @@ def _whole(after: _Row, before: _Row | None) -> _Row:
 def _check_columns(rows: list[_Row], told: _Told, name: TableName | None, keys: tuple[str, ...] | None) -> None:
     """Refuse a column that the schema part does not describe; one that only the schema has is deleted, so NULL."""
     for row in rows:
-        if strange := row.keys() - told.types.keys():
-            text = f"the column {min(strange)[:100]!r} of the row is not in the schema part"
+        if unknown := row.keys() - told.types.keys():
+            text = f"the column {min(unknown)[:100]!r} of the row is not in the schema part"
             raise BadValue(text, place="schema", table=name, keys=_touched(rows, keys))
 
 

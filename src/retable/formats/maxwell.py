@@ -132,8 +132,8 @@ def _row_change(envelope: _Envelope, op: Op, message: RawMessage, context: Decod
         raise Malformed(f"{envelope.type} without a row", place="data", table=name)
     if op != "UPDATE" and old:
         raise Malformed(f"{envelope.type} with a row before it", place="old", table=name)
-    if strange := old.keys() - row.keys():
-        text = f"`old` names the column {min(strange)[:100]!r}, which `data` does not have"
+    if unknown := old.keys() - row.keys():
+        text = f"`old` names the column {min(unknown)[:100]!r}, which `data` does not have"
         raise Malformed(text, place="old", table=name)
     keys, origin = _keys(envelope, row, message, name, context)
     image = write_image(row)

@@ -41,7 +41,7 @@ from retable.values.encodings import (
     Zulu,
 )
 from retable.values.encodings import Value as Value
-from retable.values.epochs import tick_converter
+from retable.values.epochs import epoch_converter
 from retable.values.numbers import number_converter
 from retable.values.texts import text_converter
 from retable.values.times import ValueRules as ValueRules
@@ -122,7 +122,7 @@ def _converter(form: Encoding, gold: GoldType, rules: ValueRules) -> Convert:
         case Day() | WallClock() | Instant() | ClockTime() | EpochMillis() | EpochMicros() | EpochClock():
             return time_converter(form, gold, rules)
         case EpochDays() | WallTicks() | ClockTicks() | SpanTicks() | Zoned() | Zulu():
-            return tick_converter(form, gold, rules)
+            return epoch_converter(form, gold, rules)
         case _:
             return text_converter(form, gold, rules)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from retable.freshness.blockers import Before, names_ever
-from retable.freshness.gate import Blocker, Cause, spell
+from retable.freshness.gate import Blocker, Cause, format_time
 from retable.freshness.progress import free_until
 from retable.gold.state import GoldState
 from retable.ledger.counts import is_left_out
@@ -122,7 +122,7 @@ def _open(
             loss
             for loss in losses
             if loss.window > since[gold]
-            and (state.void is None or state.void.epoch < loss.whole)
+            and (state.truncated_at is None or state.truncated_at.epoch < loss.whole)
             and loss.of(state) not in accepted
         ]
         for gold, state in states.items()
@@ -132,14 +132,14 @@ def _open(
 def _counts(row: LedgerRow, state: GoldState) -> bool:
     """Whether a table that started anew somewhere would take rows of a window."""
     highest: list[Position] = [parse_sequence(text) for text in row.highest.values()]
-    return state.void is None or not highest or any(at >= state.void for at in highest)
+    return state.truncated_at is None or not highest or any(at >= state.truncated_at for at in highest)
 
 
 def _left_out(source: SourceSettings, gold: str, rows: Sequence[LedgerRow]) -> Cause:
     first, last = min(row.window for row in rows), max(row.window for row in rows)
     count = sum(row.counts["excluded"] for row in rows)
     where = f"the window {first}" if first == last else f"the windows {first} to {last}"
-    begin, end = spell(window_start(first)), spell(window_start(last) + source.every)
+    begin, end = format_time(window_start(first)), format_time(window_start(last) + source.every)
     return Cause(
         "LEFT_OUT",
         f"{count:,} rows of it in {where} were counted and not stored: the settings left it out then",

@@ -117,11 +117,11 @@ class Verdict:
         """The verdict in words; behind the `; ` of a late one stands what to do next."""
         how_far = "nothing of it is proven yet"
         if self.standing.watermark is not None:
-            how_far = f"complete through {spell(self.standing.watermark)} ({self.standing.grade})"
+            how_far = f"complete through {format_time(self.standing.watermark)} ({self.standing.grade})"
         if self.cause is None:
             return f"{self.name} is fresh: {how_far}"
         reason = self.cause.reason
-        return f"{self.name} is late: {how_far}, not {spell(self.through)}: {reason}; {self.cause.next_step}"
+        return f"{self.name} is late: {how_far}, not {format_time(self.through)}: {reason}; {self.cause.next_step}"
 
 
 def judge(facts: Sequence[SourceFacts], through: datetime, lowest: Grade) -> Verdict:
@@ -186,7 +186,7 @@ def _order(at: datetime | None) -> tuple[bool, datetime]:
 
 
 # --- words -------------------------------------------------------------------------------------------------------
-def spell(at: datetime | None) -> str:
+def format_time(at: datetime | None) -> str:
     """A time as people and ISO 8601 write it, in UTC."""
     if at is None:
         return "nothing"
@@ -217,7 +217,7 @@ def _paused(facts: SourceFacts, why: str) -> Cause:
 
 
 def _not_recorded(facts: SourceFacts) -> Cause:
-    last = f"ends at {spell(facts.recorded)}" if facts.recorded else "is not there: none was ever recorded"
+    last = f"ends at {format_time(facts.recorded)}" if facts.recorded else "is not there: none was ever recorded"
     return Cause(
         "NOT_RECORDED",
         f"it has not landed yet: the last window of {facts.source} {last}",
@@ -234,13 +234,13 @@ def _silent(facts: SourceFacts, through: datetime, lowest: Grade) -> Cause:
     if not silent:
         return Cause("SILENT", f"no {kinds} of {facts.source} was ever seen", _SPEAK, window=facts.line.window)
     name, since = silent[0]
-    told = f"since {spell(since)}" if since else "from its first message on"
+    told = f"since {format_time(since)}" if since else "from its first message on"
     more = f", as are {len(silent) - 1} more partitions" if len(silent) > 1 else ""
     ahead = facts.ahead.get(name, 0)
     unbelieved = f" ({ahead:,} stamps in it lie ahead of the clock and prove nothing)" if ahead else ""
     return Cause(
         "SILENT",
-        f"the partition {name} is silent {told}: no {kinds} stamped {spell(through)} or later{more}{unbelieved}",
+        f"the partition {name} is silent {told}: no {kinds} stamped {format_time(through)} or later{more}{unbelieved}",
         _SPEAK_OF_ITS_TABLE if facts.topic_a_table else _SPEAK,
         partition=name,
         window=facts.line.window,

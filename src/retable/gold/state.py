@@ -10,7 +10,7 @@ from retable.model.schema import GoldType, parse_gold_type
 from retable.model.sequence import Sequence, parse_sequence
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.shards.parts import SHARD_ID, shard_of, source_part
-from retable.schema_history.traced import ImplicitColumn
+from retable.schema_history.traced import InferredColumn
 
 PREFIX = "retable."
 RUN_PROPERTY = f"{PREFIX}run"
@@ -35,7 +35,7 @@ class GoldColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Floor:
+class RetentionFloor:
     """What retention dropped of a table's rows in silver: up to which sequence, per partition.
 
     All rows above it are there. `through`: what arrived up to the window of this number is in gold. `partial`: of what
@@ -56,9 +56,9 @@ class Floor:
         last = self.dropped.get(part or "")
         return last is not None and sequence <= last
 
-    def above(self, void: Sequence | None) -> "Floor | None":
-        """What is left of it where rows below `void` count for nothing; None: nothing that counts was dropped."""
-        dropped = {part: last for part, last in self.dropped.items() if void is None or last >= void}
+    def above(self, truncated_at: Sequence | None) -> "RetentionFloor | None":
+        """What is left of it where rows below a truncation count for nothing; None: nothing that counts was dropped."""
+        dropped = {part: last for part, last in self.dropped.items() if truncated_at is None or last >= truncated_at}
         return replace(self, dropped=dropped) if dropped else None
 
 
@@ -66,13 +66,13 @@ class Floor:
 class ShardState:
     """One of several tables of the source that go into a gold table: its name, and below which sequence it is void.
 
-    `aside` are its columns that stand for another of gold's than that of their name
+    `reassigned` are its columns that stand for another of gold's than that of their name
     (`retable.schema_history.history.Shard`).
     """
 
     table: TableName
-    void: Sequence | None
-    aside: dict[str, str] = field(default_factory=dict)
+    truncated_at: Sequence | None
+    reassigned: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class GoldState:
     `changes` are the positions of the statements that its schema stands on; `horizon` is the highest window whose
     statements were looked at; `mark` is the greatest sequence replayed, per partition. `pending` are the halves of
     updates whose other half has not come, by sequence, with the window in which each waits. `floor` is what silver
-    no longer holds of it; None: it holds all. `implicit` are the columns that only images told of, and `typing` the
+    no longer holds of it; None: it holds all. `inferred` are the columns that only images told of, and `typing` the
     settings (`Settings.typing`) by which they have their types. `keys_are_set`: the settings named the `keys`.
     `shards` are the source's tables that go into it, by identity, where there are several, and `clashes` counts the
     keys of which more than one of them has a row, where readers do not see which is whose; `gathered` the tables of
@@ -100,12 +100,12 @@ class GoldState:
     mark: dict[str, Sequence] = field(default_factory=dict)
     applied: dict[str, str] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
-    implicit: tuple[ImplicitColumn, ...] = ()
+    inferred: tuple[InferredColumn, ...] = ()
     pending: dict[str, str] = field(default_factory=dict)
-    void: Sequence | None = None
+    truncated_at: Sequence | None = None
     hold: Hold | None = None
     horizon: int = -1
-    floor: Floor | None = None
+    floor: RetentionFloor | None = None
     typing: str = ""
     keys_are_set: bool = False
     shards: dict[str, ShardState] = field(default_factory=dict)
@@ -121,11 +121,11 @@ class GoldState:
 
     def has_shards_of(self, history: TableHistory) -> bool:
         """Whether all tables that went into it still do, under the same names and with the same columns for its own."""
-        now = {each.history.identity: (each.history.name, each.aside) for each in history.shards}
-        return all(now.get(identity) == (shard.table, shard.aside) for identity, shard in self.shards.items())
+        now = {each.history.identity: (each.history.name, each.reassigned) for each in history.shards}
+        return all(now.get(identity) == (shard.table, shard.reassigned) for identity, shard in self.shards.items())
 
     @property
-    def untold_shards(self) -> list[TableName]:
+    def undeclared_shards(self) -> list[TableName]:
         """Those of them that no statement made."""
         return [shard.table for identity, shard in self.shards.items() if identity == f"{shard.table}@base"]
 
@@ -136,9 +136,9 @@ class GoldState:
         return replace(self, table=table, mark=marks, keys=tuple(key for key in self.keys if key not in own))
 
     @property
-    def missing(self) -> Floor | None:
+    def missing(self) -> RetentionFloor | None:
         """What silver no longer holds of the rows that count; None: the table can be built anew."""
-        return None if self.floor is None else self.floor.above(self.void)
+        return None if self.floor is None else self.floor.above(self.truncated_at)
 
     def with_applied(self, window: str, identity: str) -> "GoldState":
         """Remember a window as replayed; the oldest beyond a bound are forgotten and then replayed as if new."""
@@ -179,14 +179,14 @@ def to_properties(state: GoldState) -> dict[str, str]:
         "mark": _json({part: str(sequence) for part, sequence in state.mark.items()}),
         "applied": _json(state.applied),
         "changes": _json(state.changes),
-        "implicit": _json([_implicit_json(column, state.identity) for column in state.implicit]),
+        "implicit": _json([_inferred_json(column, state.identity) for column in state.inferred]),
         "pending": _json(state.pending),
         "horizon": str(state.horizon),
         "typing": state.typing,
         "keys_are_set": str(state.keys_are_set).lower(),
     }
-    if state.void is not None:
-        properties["void"] = str(state.void)
+    if state.truncated_at is not None:
+        properties["void"] = str(state.truncated_at)
     if state.shards:
         properties["shards"] = _json({identity: _shard_json(shard) for identity, shard in state.shards.items()})
     if state.clashes:
@@ -216,9 +216,9 @@ def from_properties(properties: dict[str, str]) -> GoldState | None:
         mark={part: parse_sequence(text) for part, text in json.loads(own["mark"]).items()},
         applied=json.loads(own["applied"]),
         changes=tuple(json.loads(own["changes"])),
-        implicit=tuple(_implicit(own["identity"], item) for item in json.loads(own["implicit"])),
+        inferred=tuple(_inferred(own["identity"], item) for item in json.loads(own["implicit"])),
         pending=json.loads(own.get("pending", "{}")),
-        void=parse_sequence(own["void"]) if "void" in own else None,
+        truncated_at=parse_sequence(own["void"]) if "void" in own else None,
         hold=parse_hold(json.loads(own["hold"])) if "hold" in own else None,
         horizon=int(own["horizon"]),
         floor=_floor(json.loads(own["floor"])) if "floor" in own else None,
@@ -243,15 +243,15 @@ def hold_json(hold: Hold) -> dict[str, str | None]:
     }
 
 
-def floor_json(floor: Floor) -> str:
+def floor_json(floor: RetentionFloor) -> str:
     """A floor as the value of its property."""
     dropped = {part: str(sequence) for part, sequence in floor.dropped.items()}
     return _json({"dropped": dropped, "through": floor.through, "partial": floor.partial})
 
 
-def _floor(facts: dict[str, Any]) -> Floor:
+def _floor(facts: dict[str, Any]) -> RetentionFloor:
     dropped = {part: parse_sequence(text) for part, text in facts["dropped"].items()}
-    return Floor(dropped, facts["through"], facts["partial"])
+    return RetentionFloor(dropped, facts["through"], facts["partial"])
 
 
 def parse_hold(facts: dict[str, str | None]) -> Hold:
@@ -297,28 +297,30 @@ def _column(item: dict[str, object]) -> GoldColumn:
 
 
 def _shard_json(shard: ShardState) -> dict[str, object]:
-    table, void = shard.table, None if shard.void is None else str(shard.void)
-    return {"table": [table.database, table.schema, table.table], "void": void, "aside": shard.aside}
+    table, truncated_at = shard.table, None if shard.truncated_at is None else str(shard.truncated_at)
+    return {"table": [table.database, table.schema, table.table], "void": truncated_at, "aside": shard.reassigned}
 
 
 def _shard(facts: dict[str, Any]) -> ShardState:
-    void = facts["void"]
-    return ShardState(TableName(*facts["table"]), None if void is None else parse_sequence(void), facts["aside"])
+    truncated_at = facts["void"]
+    return ShardState(
+        TableName(*facts["table"]), None if truncated_at is None else parse_sequence(truncated_at), facts["aside"]
+    )
 
 
-def _implicit_json(column: ImplicitColumn, whole: str) -> list[str | None]:
+def _inferred_json(column: InferredColumn, whole: str) -> list[str | None]:
     start = None if column.epoch_start is None else str(column.epoch_start)
     of_shard = [] if column.identity == whole else [column.identity]
     return [start, column.name, column.source_type, str(column.type), *of_shard]
 
 
-def _implicit(whole: str, item: list[str | None]) -> ImplicitColumn:
+def _inferred(whole: str, item: list[str | None]) -> InferredColumn:
     start, name, source_type, kind, *of_shard = item
     identity = of_shard[0] if of_shard and of_shard[0] else whole
     gold_type = parse_gold_type(kind or "")
     if gold_type is None or name is None:
         raise ValueError(f"the property retable.implicit has an unknown type {kind!r}")
-    return ImplicitColumn(identity, parse_sequence(start) if start else None, name, source_type, gold_type)
+    return InferredColumn(identity, parse_sequence(start) if start else None, name, source_type, gold_type)
 
 
 def _json(value: object) -> str:

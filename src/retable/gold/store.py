@@ -85,7 +85,7 @@ class RowStore(Protocol):
 
     def delete_all(self, gold: str, branch: str) -> None: ...
 
-    def delete_below(self, gold: str, branch: str, void: Sequence, shard: str | None = None) -> None:
+    def delete_below(self, gold: str, branch: str, truncated_at: Sequence, shard: str | None = None) -> None:
         """Delete the rows of a lower sequence: all such, or those of a shard."""
 
     def delete_keys(self, gold: str, branch: str, keys: pa.Table) -> None:
@@ -147,7 +147,7 @@ class GoldTable(Described, Protocol):
         evolution: Evolution | None,
         properties: dict[str, str],
         window: str,
-        step: Callable[[str], None],
+        on_progress: Callable[[str], None],
         tag: str | None = None,
     ) -> None:
         """Make what was written, the columns and the properties visible at once, or nothing of them: Fenced says why.

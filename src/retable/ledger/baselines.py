@@ -59,12 +59,12 @@ class Unfinished:
         """How far it came."""
         first, pieces = self.rows[0], f"{len(self.rows)} pieces"
         how_far = f"{self.replayed} of its {pieces} are replayed" if self.landed else f"it ended after {pieces}"
-        return f"its baseline from {first.origin} at {spell_start(first.position)} is not finished: {how_far}"
+        return f"its baseline from {first.origin} at {format_start(first.position)} is not finished: {how_far}"
 
     def command(self, gold: str) -> str:
         """The command that goes on with it, of a copy without what only says how to read that."""
         first = self.rows[0]
-        at = f"--at {spell_start(first.position)}"
+        at = f"--at {format_start(first.position)}"
         part = f" --partition {first.part}" if first.part else ""
         if first.origin != NOTHING:
             return f"`retable baseline {gold} --from {quote(first.origin)} {at}{part}`, with the other options it had,"
@@ -90,7 +90,7 @@ def unfinished_baselines(rows: Iterable[BaselineRow], replayed: Collection[str])
     return found
 
 
-def spell_start(position: str) -> str:
+def format_start(position: str) -> str:
     """The place of a baseline as the command line takes it."""
     at = parse_sequence(position)
     return "start" if at.hi == LOWEST.hi else f"{at.epoch}:{at.hi}"

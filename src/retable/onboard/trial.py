@@ -20,7 +20,7 @@ from retable.replay.inputs.silver import by_name, to_event
 from retable.replay.table.rounds import Widenings
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.statement import Statement
-from retable.schema_history.traced import ImplicitColumn
+from retable.schema_history.traced import InferredColumn
 from retable.settings.sources import SourceSettings
 
 _SAMPLE = "sample"
@@ -83,14 +83,14 @@ def _trace(
     rows: Mapping[TableName, list[RowEvent]],
 ) -> tuple[Tables, Mapping[str, list[RowEvent]]]:
     """Trace until every column that rows bring is known."""
-    implicit, widenings, known = list[ImplicitColumn](), Widenings(), read_known(lake, source.name)
+    inferred, widenings, known = list[InferredColumn](), Widenings(), read_known(lake, source.name)
     while True:
-        tables = Tables.trace(statements, rules, implicit, known)
+        tables = Tables.trace(statements, rules, inferred, known)
         owned = tables.split(dict(rows))
-        strange = widenings.fresh(tables.strange(owned, {}), implicit)
-        if not strange:
+        undeclared = widenings.fresh(tables.undeclared(owned, {}), inferred)
+        if not undeclared:
             return tables, owned
-        implicit += strange
+        inferred += undeclared
 
 
 def _is_unsupported(hold: Hold | None, statements: Sequence[Statement]) -> bool:
@@ -112,7 +112,7 @@ def _read(tried: Tried, rules: SourceRules, hold: Hold | None) -> None:
     except (KeyUnknown, TableError) as error:
         tried.stops = tried.stops or f"{error.code}: {error.message}"
         return
-    bounds = Bounds(history.void, hold, history.skipped, history.shard_voids)
+    bounds = Bounds(history.truncated_at, hold, history.skipped, history.shard_truncations)
     for event in tried.rows:
         if bounds.verdict(event) is not None:
             continue
@@ -139,6 +139,6 @@ def _open(tried: Tried, rules: SourceRules) -> tuple[str, ...]:
     return tuple(
         column.name
         for column in history.final.columns
-        if column.kept is None and column.source_type is None and column.type.kind == "string"
+        if column.retained is None and column.source_type is None and column.type.kind == "string"
         if column.id not in told and column.name not in settled
     )

@@ -54,7 +54,7 @@ def adopt(
     tables: Mapping[str, str],
     record: LakeRecord | None,
     now: datetime,
-    step: Callable[[str], None] = lambda _: None,
+    on_progress: Callable[[str], None] = lambda _: None,
     former: str | None = None,
     lacking: Collection[str] = (),
 ) -> Path | None:
@@ -65,10 +65,10 @@ def adopt(
     where that ends halfway, run it again. Gold tables that are `lacking` their last commits are recorded as held.
     """
     if isinstance(settings.lake.catalog, SqliteCatalog):
-        kept = _adopt_in_new_file(settings, settings.lake.catalog.file, tables, now, step, former)
+        kept = _adopt_in_new_file(settings, settings.lake.catalog.file, tables, now, on_progress, former)
     else:
         kept = None
-        _register(Lake(settings, connect(settings.lake)), tables, step, former)
+        _register(Lake(settings, connect(settings.lake)), tables, on_progress, former)
     _count(settings, record, lacking, now)
     return kept
 
@@ -78,21 +78,21 @@ def _adopt_in_new_file(
     file: Path,
     tables: Mapping[str, str],
     now: datetime,
-    step: Callable[[str], None],
+    on_progress: Callable[[str], None],
     former: str | None,
 ) -> Path | None:
-    beside = file.with_name(f"{file.name}.recovered")
+    part = file.with_name(f"{file.name}.recovered")
     file.parent.mkdir(parents=True, exist_ok=True)
-    _files(beside, lambda path: path.unlink())
-    use_write_ahead_log(beside)
-    in_file = settings.lake.model_copy(update={"catalog": SqliteCatalog(beside)})
+    _files(part, lambda path: path.unlink())
+    use_write_ahead_log(part)
+    in_file = settings.lake.model_copy(update={"catalog": SqliteCatalog(part)})
     lake = Lake(settings.model_copy(update={"lake": in_file}), connect(in_file))
-    _register(lake, tables, step, former)
+    _register(lake, tables, on_progress, former)
     close_lake(lake)
     kept = file.with_name(f"{file.name}.before-{now:%Y%m%dT%H%M%SZ}")
     has_former = file.exists()
     _files(file, lambda path: path.rename(f"{kept}{str(path).removeprefix(str(file))}"))
-    _files(beside, lambda path: path.rename(f"{file}{str(path).removeprefix(str(beside))}"))
+    _files(part, lambda path: path.rename(f"{file}{str(path).removeprefix(str(part))}"))
     return kept if has_former else None
 
 
@@ -103,10 +103,10 @@ def _files(file: Path, act: Callable[[Path], object]) -> None:
             act(path)
 
 
-def _register(lake: Lake, tables: Mapping[str, str], step: Callable[[str], None], former: str | None) -> None:
+def _register(lake: Lake, tables: Mapping[str, str], on_progress: Callable[[str], None], former: str | None) -> None:
     with explained(lake.settings.lake):
         for name, address in tables.items():
-            step(name)
+            on_progress(name)
             with suppress(NamespaceAlreadyExistsError, IntegrityError):
                 lake.catalog.create_namespace(name.partition(".")[0])
             with suppress(NoSuchTableError):

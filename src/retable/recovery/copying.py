@@ -47,7 +47,9 @@ def check_destination(lake: Lake, to: StorageLocation) -> Warehouse:
     return warehouse
 
 
-def copy_lake(lake: Lake, to: StorageLocation, now: datetime, step: Callable[[str], None] = lambda _: None) -> Copied:
+def copy_lake(
+    lake: Lake, to: StorageLocation, now: datetime, on_progress: Callable[[str], None] = lambda _: None
+) -> Copied:
     """Copy all tables of a lake, as they are now, with all of their snapshots, and give the copy a new identity.
 
     The tables are looked at in the order that a run writes them backwards, so what the copy lacks is what a run that
@@ -60,14 +62,14 @@ def copy_lake(lake: Lake, to: StorageLocation, now: datetime, step: Callable[[st
         metadata = dict(_newest(lake, source))
         count = 0
         for name, address in metadata.items():
-            step(name)
+            on_progress(name)
             count += _copy_table(source, target, address)
             relocate_table(target.io, moved(address, source.address, target.address), source.address, target.address)
     copy = settings.model_copy(update={"warehouse": to, "catalog": _catalog(to, settings)})
     told = {name: moved(address, source.address, target.address) for name, address in metadata.items()}
     record = new_record(copy)
     if isinstance(copy.catalog, SqliteCatalog) and isinstance(to, Path):
-        adopt(_with(lake.settings, copy), told, record, now, step, source.address)
+        adopt(_with(lake.settings, copy), told, record, now, on_progress, source.address)
     else:
         write_record(target, record)
     return Copied(len(metadata), count, copy, isinstance(to, Path))

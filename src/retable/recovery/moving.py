@@ -52,14 +52,14 @@ def _record_at(lake: LakeSettings, address: str) -> LakeRecord | None:
         return None
 
 
-def rewrite_addresses(warehouse: Warehouse, old: str, step: Callable[[str], None] = lambda _: None) -> Rewritten:
+def rewrite_addresses(warehouse: Warehouse, old: str, on_progress: Callable[[str], None] = lambda _: None) -> Rewritten:
     """Rewrite the addresses of all tables of a warehouse that stood at `old`; killed, it is done again.
 
     Of a table whose newest metadata file is damaged the newest sound one is taken.
     """
     written, missing = 0, set[str]()
     for folder in warehouse.tables():
-        step(folder.address)
+        on_progress(folder.address)
         sound = [file for file in folder.metadata if warehouse.metadata(file) is not None]
         for file in [each for each in sound if each.version == sound[0].version]:
             done = relocate_table(warehouse.io, file.address, old, warehouse.address)

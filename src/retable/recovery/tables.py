@@ -55,7 +55,7 @@ def find_tables(
     warehouse: Warehouse,
     known: Mapping[str, str],
     taken: Collection[str],
-    step: Callable[[str], None] = lambda _: None,
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> Findings:
     """Find every table of a warehouse, and the newest metadata file of each.
 
@@ -66,7 +66,7 @@ def find_tables(
     chosen_by_hand, named = set(map(plain_path, taken)), set(map(plain_path, known.values()))
     versions = {_folder(address): _version(address) for address in known.values()}
     for folder in warehouse.tables():
-        step(folder.address)
+        on_progress(folder.address)
         by_hand = [file for file in folder.metadata if plain_path(file.address) in chosen_by_hand]
         by_catalog = [file for file in folder.newest if plain_path(file.address) in named]
         chosen = _choose(warehouse, folder, by_hand or by_catalog or list(folder.newest), findings)

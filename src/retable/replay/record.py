@@ -86,16 +86,16 @@ def _place(row: Mapping[str, object]) -> tuple[str, ...]:
 def ledger_rows(
     source: str,
     windows: Mapping[int, Window],
-    outcome: ReplayResult,
+    result: ReplayResult,
     run_id: str,
     now: datetime,
     seconds: float,
 ) -> list[LedgerRow]:
     """One row per window that the table has events in; the equation of each is checked."""
     rows = []
-    for ordinal, mine in sorted(outcome.counted.items()):
+    for ordinal, mine in sorted(result.counted.items()):
         counts = {"rows": mine.rows}
-        counts |= {verdict: n for (where, verdict), n in sorted(outcome.verdicts.items()) if where == ordinal and n}
+        counts |= {verdict: n for (where, verdict), n in sorted(result.verdicts.items()) if where == ordinal and n}
         check_rows(counts)
         window = windows[ordinal].name
         rows.append(
@@ -103,12 +103,12 @@ def ledger_rows(
                 source=source,
                 window=window,
                 stage="replay",
-                table=outcome.gold,
+                table=result.gold,
                 counts=counts,
                 lowest={part: str(sequence) for part, sequence in mine.lowest.items()},
                 highest={part: str(sequence) for part, sequence in mine.highest.items()},
-                snapshot_id=outcome.snapshot,
-                identity=outcome.applied.get(window) or outcome.state.applied.get(window),
+                snapshot_id=result.snapshot,
+                identity=result.applied.get(window) or result.state.applied.get(window),
                 run_id=run_id,
                 seconds=round(seconds, 3),
                 bytes=0,
@@ -138,7 +138,7 @@ def change_rows(
     lake: Lake,
     source: str,
     windows: Mapping[Statement, str],
-    outcomes: Iterable[ReplayResult],
+    results: Iterable[ReplayResult],
     now: datetime,
     told: Iterable[tuple[Statement, ChangeStatus, str | None]],
 ) -> list[SchemaChangeRow]:
@@ -150,9 +150,9 @@ def change_rows(
     recorded = read_schema_changes(lake, source)
     statements = {(statement.position, statement.part): statement for statement in windows}
     rows = [
-        _change_row(source, outcome, change, statement, windows[statement], now)
-        for outcome in outcomes
-        for change in outcome.history.changes
+        _change_row(source, result, change, statement, windows[statement], now)
+        for result in results
+        for change in result.history.changes
         if (statement := statements.get((change.position, source_part(change.part)))) is not None
     ]
     concerned = {(row.position, row.part, row.statement) for row in (*recorded, *rows) if row.identity}
@@ -168,12 +168,12 @@ def change_rows(
 
 
 def _change_row(
-    source: str, outcome: ReplayResult, change: AppliedChange, statement: Statement, window: str, now: datetime
+    source: str, result: ReplayResult, change: AppliedChange, statement: Statement, window: str, now: datetime
 ) -> SchemaChangeRow:
     return SchemaChangeRow(
         source=source,
-        identity=outcome.state.identity,
-        table=outcome.gold,
+        identity=result.state.identity,
+        table=result.gold,
         position=str(change.position),
         part=source_part(change.part) or "",
         event_time_ms=statement.event_time_ms,
@@ -182,7 +182,7 @@ def _change_row(
         meaning=json.dumps(change.meaning, ensure_ascii=False, default=str),
         status=change.status,
         reason=change.reason,
-        columns=json.dumps({column.name: column.field_id for column in outcome.state.columns}, ensure_ascii=False),
+        columns=json.dumps({column.name: column.field_id for column in result.state.columns}, ensure_ascii=False),
         recorded_at=now,
     )
 

@@ -20,5 +20,5 @@ class Replayed:
     silver: str | None
     tables: Tables
     statements: Mapping[Statement, str]
-    outcomes: list[ReplayResult]
+    results: list[ReplayResult]
     suspects: list[Suspect] = field(default_factory=list)

@@ -28,19 +28,19 @@ from retable.schema_history.shards.joined import is_sharded
 class RunRecord:
     """The record of one source around one run."""
 
-    def __init__(self, lake: Lake, source: str, run_id: str, now: datetime, step: Callable[[str], None]) -> None:
+    def __init__(self, lake: Lake, source: str, run_id: str, now: datetime, on_progress: Callable[[str], None]) -> None:
         self._lake = lake
         self._source = source
         self._run_id = run_id
         self._now = now
-        self._step = step
+        self._on_progress = on_progress
         self._baselines = read_whole_baselines(lake, source)
         windows = [*self._baselines.windows, *read_windows(lake, source)]
         self._windows = {window.ordinal: window for window in windows}
         self._ledger = read_ledger(lake, source)
         self._tables = {row.identity: row for row in read_tables(lake, source)}
 
-    def past(self) -> RecordedState:
+    def recorded(self) -> RecordedState:
         """What was before the run."""
         replayed = [row for row in self._ledger if row.stage == "replay"]
         takes = self._lake.settings.source(self._source).takes_named
@@ -65,26 +65,26 @@ class RunRecord:
 
     def record(self, replayed: Replayed, seconds: float) -> StageReport:
         """Leave the record of the run; the ledger comes last, because it says that all the rest is done."""
-        source, now, outcomes = self._source, self._now, replayed.outcomes
-        read = [outcome for outcome in outcomes if not outcome.state.is_unread]
+        source, now, results = self._source, self._now, replayed.results
+        read = [result for result in results if not result.state.is_unread]
         for ordinal, window in self._windows.items():
             mine = [o for o in read if ordinal in o.counted or window.name == replayed.window]
             if mine:
                 rejects = [(o.history, [r for r in o.rejects if r.event.ordinal == ordinal]) for o in mine]
                 record.quarantine_rejects(self._lake, source, window, rejects, now)
-        wrote = any(outcome.wrote for outcome in outcomes)
+        wrote = any(result.wrote for result in results)
         told = replayed.tables.recorded
-        rows: list[OpsRow] = list(record.change_rows(self._lake, source, replayed.statements, outcomes, now, told))
-        states = [record.table_row(source, o.gold, o.state, now) for o in outcomes]
+        rows: list[OpsRow] = list(record.change_rows(self._lake, source, replayed.statements, results, now, told))
+        states = [record.table_row(source, o.gold, o.state, now) for o in results]
         rows += [row for row in states if record.facts(row) != record.facts(self._tables.get(row.identity))]
         snapshots = {o.state.identity: (o.gold, o.snapshot, o.state.state) for o in read}
         latest = max([replayed.window, *(row.window for row in self._ledger if row.stage == "replay")])
         rows += [suspect_row(source, suspect, now) for suspect in replayed.suspects]
         rows += record.cut_rows(self._lake, source, latest, snapshots, now)
         append_rows(self._lake, rows)
-        self._step("recorded but for the ledger")
+        self._on_progress("recorded but for the ledger")
         counted = self._count(replayed, seconds)
-        looked_at = {outcome.state.identity for outcome in outcomes}
+        looked_at = {result.state.identity for result in results}
         held_before = {row.gold for i, row in self._tables.items() if row.state == "held" and i not in looked_at}
         total: Counter[str] = Counter()
         for row in counted:
@@ -96,7 +96,7 @@ class RunRecord:
             counts=dict(total),
             tables={row.table or "": row.counts for row in counted if row.window == replayed.window},
             wrote=wrote,
-            held=tuple(sorted({o.gold for o in outcomes if o.state.hold} | held_before)),
+            held=tuple(sorted({o.gold for o in results if o.state.hold} | held_before)),
             seconds=round(seconds, 3),
         )
 
@@ -111,12 +111,12 @@ class RunRecord:
         source, now, run_id = self._source, self._now, self._run_id
         counted = [
             row
-            for outcome in replayed.outcomes
-            for row in record.ledger_rows(source, self._windows, outcome, run_id, now, seconds)
+            for result in replayed.results
+            for row in record.ledger_rows(source, self._windows, result, run_id, now, seconds)
         ]
         settings = self._lake.settings
-        former = {name for o in replayed.outcomes for name in gold_names(settings, o.history) - {o.gold}}
-        former |= {self._tables[i].gold for o in replayed.outcomes for i in o.state.gathered}
+        former = {name for o in replayed.results for name in gold_names(settings, o.history) - {o.gold}}
+        former |= {self._tables[i].gold for o in replayed.results for i in o.state.gathered}
         silver, took = replayed.silver, round(seconds, 3)
         whole = LedgerRow(
             source=source,

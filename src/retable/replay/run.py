@@ -40,95 +40,101 @@ class Run:
 
     def __init__(
         self,
-        lanes: Callable[[int], list[SessionSlot]],
-        past: RecordedState,
+        slots: Callable[[int], list[SessionSlot]],
+        recorded: RecordedState,
         settings: Settings,
         source: SourceSettings,
         run_id: str,
         location: Callable[[], str],
-        step: Callable[[str], None],
+        on_progress: Callable[[str], None],
     ) -> None:
-        self._lanes = lanes
-        first = lanes(1)[0]
-        self._past = past
+        self._slots = slots
+        first = slots(1)[0]
+        self._recorded = recorded
         self._settings = settings
         self._source = source
         self._run_id = run_id
         self._location = location
-        self._step = step
+        self._on_progress = on_progress
         self._rows = first.rows
         self._catalog = first.catalog
-        self._places = TableLocator(first.catalog, past.tables, self._is_fed, source.name, step)
-        system = source.source_system or past.imports.dialect
-        self._survey = ScopeReader(first.rows, self._places, past, settings, source, system)
+        self._locator = TableLocator(first.catalog, recorded.tables, self._is_fed, source.name, on_progress)
+        system = source.source_system or recorded.imports.dialect
+        self._scope_reader = ScopeReader(first.rows, self._locator, recorded, settings, source, system)
         self._blocked: dict[str, Hold] = {}
 
     # --- entrances -----------------------------------------------------------------------------------------------
     def replay(self, name: str) -> Replayed:
         """Replay a decoded window."""
-        if name not in self._past.decoded:
+        if name not in self._recorded.decoded:
             raise NotReady(f"window {name} is not decoded; run `retable decode {self._source.name} --window {name}`")
-        applied = {name: self._past.silver(name).get(name, NO_FILES)}
-        if self._past.records(applied) and self._is_finished(seen := self._survey.window(name, sketched=True), applied):
-            return Replayed(name, applied[name], seen.tables, seen.statements, [])
-        seen = self._survey.window(name)
-        gone = self._leave(seen)
-        self._blocked = self._places.rename({i: name for i, (name, _) in seen.tables.gold_names().items()}, seen.found)
-        works = [work for each in sorted(seen.found) if (work := self._work(seen, each, applied)) is not None]
-        outcomes = [*self._replay_all(name, works), *gone]
-        suspects = self._suspects(seen, name, works, outcomes)
-        return Replayed(name, applied[name], seen.tables, seen.statements, outcomes, suspects)
+        applied = {name: self._recorded.silver(name).get(name, NO_FILES)}
+        if self._recorded.records(applied) and self._is_finished(
+            scope := self._scope_reader.window(name, sketched=True), applied
+        ):
+            return Replayed(name, applied[name], scope.tables, scope.statements, [])
+        scope = self._scope_reader.window(name)
+        gone = self._leave(scope)
+        self._blocked = self._locator.rename(
+            {i: name for i, (name, _) in scope.tables.gold_names().items()}, scope.found
+        )
+        works = [work for each in sorted(scope.found) if (work := self._work(scope, each, applied)) is not None]
+        results = [*self._replay_all(name, works), *gone]
+        suspects = self._suspects(scope, name, works, results)
+        return Replayed(name, applied[name], scope.tables, scope.statements, results, suspects)
 
     def rebuild(self, gold: str, resumes: bool = False) -> Replayed:
         """Build a table anew from all of silver up to the last replayed window, and swap it in.
 
         One that `resumes` keeps its rows: its hold is lifted, and it catches up with what came since.
         """
-        tables = self._survey.tables()
-        identity, name = self._survey.find(tables, gold)
-        state = self._places.find(identity, gold).state
-        seen = self._survey.table(tables, identity, name, remembered(state) if resumes else ())
-        if not seen.tables.has(identity):
+        tables = self._scope_reader.tables()
+        identity, name = self._scope_reader.find(tables, gold)
+        state = self._locator.find(identity, gold).state
+        scope = self._scope_reader.table(tables, identity, name, remembered(state) if resumes else ())
+        if not scope.tables.has(identity):
             raise NotFound(f"nothing goes into {gold} any more, and its rows are in other tables: drop it", table=gold)
-        history = seen.tables.history(identity)
-        dropped = self._survey.moved.dropped(history)
+        history = scope.tables.history(identity)
+        dropped = self._scope_reader.moved.dropped(history)
         if state is not None and state.is_unread:
-            seen.found[identity] = LocatedTable(gold)
+            scope.found[identity] = LocatedTable(gold)
             names = {gold, *gold_names(self._settings, history)}
-            untold = is_sharded(identity)
-            dropped = self._past.missing(names, seen.owned.get(identity, []), history.void, everywhere=untold)
+            undeclared = is_sharded(identity)
+            dropped = self._recorded.missing(
+                names, scope.owned.get(identity, []), history.truncated_at, everywhere=undeclared
+            )
         if not resumes:
             check_whole(gold, state, history, dropped)
-        content = self._past.replayed_content()
-        applied = {name: content[name] for name in seen.visible if name in content}
-        seen.found.setdefault(identity, self._places.find(identity, gold))
-        work = self._work(seen, identity, applied, "resume" if resumes else "rebuild")
+        content = self._recorded.replayed_content()
+        applied = {name: content[name] for name in scope.visible if name in content}
+        scope.found.setdefault(identity, self._locator.find(identity, gold))
+        work = self._work(scope, identity, applied, "resume" if resumes else "rebuild")
         if work is None:
             raise NotFound(f"{gold} has neither rows nor columns in silver", table=gold)
-        window = max(self._past.replayed)
-        outcomes = self._replay_all(window, [work])
-        if outcomes[0].state.hold is None:
-            outcomes += self._leave(seen)
-        suspects = self._suspects(seen, window, [work], outcomes)
-        return Replayed(window, None, seen.tables, seen.statements, outcomes, suspects)
+        window = max(self._recorded.replayed)
+        results = self._replay_all(window, [work])
+        if results[0].state.hold is None:
+            results += self._leave(scope)
+        suspects = self._suspects(scope, window, [work], results)
+        return Replayed(window, None, scope.tables, scope.statements, results, suspects)
 
     # --- work ----------------------------------------------------------------------------------------------------
     def _work(
-        self, seen: ReplayScope, identity: str, silver: Mapping[str, str], mode: Mode = "replay"
+        self, scope: ReplayScope, identity: str, silver: Mapping[str, str], mode: Mode = "replay"
     ) -> TableReplay | None:
         """What to do for one table; None where there is nothing to say, or gold and the record say it already."""
-        events, history = seen.owned.get(identity, []), seen.tables.history(identity)
-        gold, state = seen.found[identity].gold, seen.found[identity].state
-        if self._is_nothing(seen, identity) or (mode == "replay" and self._is_done(seen, identity, silver)):
+        events, history = scope.owned.get(identity, []), scope.tables.history(identity)
+        gold, state = scope.found[identity].gold, scope.found[identity].state
+        if self._is_nothing(scope, identity) or (mode == "replay" and self._is_done(scope, identity, silver)):
             return None
-        damaged = seen.found[identity].hold if mode == "replay" else None
+        damaged = scope.found[identity].hold if mode == "replay" else None
         whole = self._whole_mode(history, state) if mode == "replay" and damaged is None else None
         if whole is not None:
-            events, silver = self._all_of(seen, history, silver), {**self._past.replayed_content(), **silver}
+            events, silver = self._all_of(scope, history, silver), {**self._recorded.replayed_content(), **silver}
         mode = whole or mode
-        moved = None if mode == "rebuild" else moved_hold(history, state, self._survey.moved.missing(history))
-        endless = next((undecided(seen.endless[each]) for each in history.identities & seen.endless.keys()), None)
-        hold = damaged or moved or self._blocked.get(identity) or seen.tables.gold_names()[identity][1] or endless
+        moved = None if mode == "rebuild" else moved_hold(history, state, self._scope_reader.moved.missing(history))
+        endless = next((undecided(scope.endless[each]) for each in history.identities & scope.endless.keys()), None)
+        hold = damaged or moved or self._blocked.get(identity) or scope.tables.gold_names()[identity][1] or endless
         keys: tuple[str, ...] = ()
         standing = None if mode == "rebuild" else state
         stopped = None if standing is None or mode == "resume" else standing.hold
@@ -137,7 +143,7 @@ class Run:
 
         def keys_of(history: TableHistory) -> tuple[str, ...]:
             known = () if standing is None or standing.keys_are_set else named_now(standing, history)
-            return self._survey.rules.keys(history, events, known, stopped)
+            return self._scope_reader.rules.keys(history, events, known, stopped)
 
         try:
             keys = keys_of(history)
@@ -150,34 +156,36 @@ class Run:
             state=state,
             mode=mode,
             lifts_hold=mode == "resume",
-            implicit=tuple(column for column in seen.implicit if column.identity in history.identities),
+            inferred=tuple(column for column in scope.inferred if column.identity in history.identities),
             typing=self._settings.typing(self._source.name, history.name),
             events=events,
-            older=lambda needed: self._survey.older(seen.tables, history, seen.visible[-1], set(silver), needed),
-            windows=self._past.windows,
+            older=lambda needed: self._scope_reader.older(
+                scope.tables, history, scope.visible[-1], set(silver), needed
+            ),
+            windows=self._recorded.windows,
             keys=keys_of,
-            former=lambda history, told: self._survey.rules.former_keys(history, told, stopped),
-            hashed=self._survey.rules.hashed_by(keys, history, events),
+            former=lambda history, told: self._scope_reader.rules.former_keys(history, told, stopped),
+            hashed=self._scope_reader.rules.hashed_by(keys, history, events),
             keys_are_set=bool(rules.keys),
-            names=self._survey.rules.column_names,
+            names=self._scope_reader.rules.column_names,
             source_format=self._source.format,
-            rules=self._survey.rules.value_rules(history.name),
+            rules=self._scope_reader.rules.value_rules(history.name),
             applied=self._identities(history, silver),
             before=self._before(history, gold, self._counted_anew(history, state, silver)),
-            bulks=tuple(seen.bulks.get(identity, ())) if mode == "replay" else (),
-            identities=lambda: self._identities(history, self._past.replayed_content()),
-            horizon=max(self._past.ordinals[window] for window in seen.visible),
+            batches=tuple(scope.batches.get(identity, ())) if mode == "replay" else (),
+            identities=lambda: self._identities(history, self._recorded.replayed_content()),
+            horizon=max(self._recorded.ordinals[window] for window in scope.visible),
             format_version=rules.format_version,
             partition=rules.partition,
             clash=hold,
             retired=not self._settings.feeds(self._source, history.name, bool(history.shards)),
-            left_out=any(str(name) in self._past.left_out for name in history.names),
-            gathered=self._survey.moved.of(history),
+            left_out=any(str(name) in self._recorded.left_out for name in history.names),
+            gathered=self._scope_reader.moved.of(history),
         )
 
     def _whole_mode(self, history: TableHistory, state: GoldState | None) -> Literal["rebuild", "resume"] | None:
         """How a run of one window replays all rows of a table; None: it replays those of the window."""
-        moved = self._survey.moved
+        moved = self._scope_reader.moved
         if moved.are_late(history) and moved.dropped(history) is None:
             return "rebuild"
         return "resume" if state is not None and waits_no_more(state.hold, history) else None
@@ -189,123 +197,123 @@ class Run:
 
         That is under a former name where it has nothing under the present one, and no other table has the name now.
         """
-        past = self._past
-        others = {row.gold for identity, row in past.tables.items() if identity != history.identity}
+        recorded = self._recorded
+        others = {row.gold for identity, row in recorded.tables.items() if identity != history.identity}
         names = (*sorted(gold_names(self._settings, history) - others - {gold}), gold)
-        places = [(window, name) for name in names for window in windows if (window, name) in past.counted]
-        return {where[0]: (past.counted[where], past.counts.get(where, {})) for where in places}
+        places = [(window, name) for name in names for window in windows if (window, name) in recorded.counted]
+        return {where[0]: (recorded.counted[where], recorded.counts.get(where, {})) for where in places}
 
     def _counted_anew(self, history: TableHistory, state: GoldState | None, silver: Mapping[str, str]) -> Iterable[str]:
         """The windows that a run counts anew: all, where the tables that go into this one have other names."""
         alike = state is None or state.has_shards_of(history)
-        return silver if alike else {*self._past.replayed, *silver}
+        return silver if alike else {*self._recorded.replayed, *silver}
 
-    def _leave(self, seen: ReplayScope) -> list[ReplayResult]:
+    def _leave(self, scope: ReplayScope) -> list[ReplayResult]:
         """Take gold tables out of the catalog whose rows are all another's, by a statement that came after them."""
-        outcomes = []
-        for row in self._survey.moved.replaced(seen.found):
-            found = self._places.find(row.identity, row.gold)
+        results = []
+        for row in self._scope_reader.moved.replaced(scope.found):
+            found = self._locator.find(row.identity, row.gold)
             if found.state is not None and not found.state.is_unread:
                 self._catalog.drop(found.gold)
-                self._step(f"{found.gold}: left, its rows are those of another table")
-            outcomes.append(given_up(row))
-        return outcomes
+                self._on_progress(f"{found.gold}: left, its rows are those of another table")
+            results.append(given_up(row))
+        return results
 
     def _suspects(
-        self, seen: ReplayScope, window: str, works: list[TableReplay], outcomes: list[ReplayResult]
+        self, scope: ReplayScope, window: str, works: list[TableReplay], results: list[ReplayResult]
     ) -> list[Suspect]:
         """What the source cannot have any more of these tables, and of those that refer to them."""
         anew = {work.history.identity for work in works if work.replaces_all or work.lifts_hold}
-        return Cascades(self._rows, self._places, self._past, seen.tables, outcomes, window).look(anew)
+        return Cascades(self._rows, self._locator, self._recorded, scope.tables, results, window).look(anew)
 
-    def _all_of(self, seen: ReplayScope, history: TableHistory, silver: Mapping[str, str]) -> list[RowEvent]:
+    def _all_of(self, scope: ReplayScope, history: TableHistory, silver: Mapping[str, str]) -> list[RowEvent]:
         """All rows of a table that goes on, those of the windows that were replayed as well."""
-        older = self._survey.older(seen.tables, history, seen.visible[-1], set(silver), None)
-        names, done = self._past.windows, self._past.replayed
-        bulks = seen.bulks.get(history.identity)
+        older = self._scope_reader.older(scope.tables, history, scope.visible[-1], set(silver), None)
+        names, done = self._recorded.windows, self._recorded.replayed
+        batches = scope.batches.get(history.identity)
         return [
-            *(events_of_all(bulks, self._past.ordinals) if bulks else seen.owned.get(history.identity, [])),
+            *(events_of_all(batches, self._recorded.ordinals) if batches else scope.owned.get(history.identity, [])),
             *(event._replace(counted=True) for event in older if names[event.ordinal] in done),
         ]
 
     def _identities(self, history: TableHistory, silver: Mapping[str, str]) -> dict[str, str]:
         """What a window of this content of silver is applied as, under the settings and imports of a table."""
-        settings = self._survey.rules.fingerprint(history.identity, history.name)
+        settings = self._scope_reader.rules.fingerprint(history.identity, history.name)
         return {window: f"{files}:{settings}" for window, files in silver.items()}
 
     def _replay_all(self, window: str, works: list[TableReplay]) -> list[ReplayResult]:
         """Replay tables side by side, one a lane; with several lanes all end before the first failure is told."""
-        lanes: SimpleQueue[SessionSlot] = SimpleQueue()
-        taken = self._lanes(min(len(works), THREADS))
-        for lane in taken:
-            lanes.put(lane)
+        slots: SimpleQueue[SessionSlot] = SimpleQueue()
+        taken = self._slots(min(len(works), THREADS))
+        for slot in taken:
+            slots.put(slot)
 
         def replay(work: TableReplay) -> ReplayResult:
-            lane = lanes.get()
+            slot = slots.get()
             try:
-                outcome = self._replay_table(lane, window, work)
-                if outcome.state.hold is None and self._is_gone(outcome.history, outcome.state):
-                    lane.catalog.drop(work.gold)
-                    outcome.snapshot = None
-                self._step(f"{work.gold}: done")
-                return outcome
+                result = self._replay_table(slot, window, work)
+                if result.state.hold is None and self._is_gone(result.history, result.state):
+                    slot.catalog.drop(work.gold)
+                    result.snapshot = None
+                self._on_progress(f"{work.gold}: done")
+                return result
             finally:
-                lanes.put(lane)
+                slots.put(slot)
 
         if len(taken) == 1:
             return list(map(replay, works))
         with ThreadPoolExecutor(THREADS) as pool:
             return list(pool.map(replay, works))
 
-    def _replay_table(self, lane: SessionSlot, window: str, work: TableReplay) -> ReplayResult:
+    def _replay_table(self, slot: SessionSlot, window: str, work: TableReplay) -> ReplayResult:
         """Replay one table; one of which a file is damaged is held.
 
         A rebuild that cannot find the rows to replace replaces all: the table is held, and empty, until it is done.
         """
         if work.state is not None and work.state.is_unread and not work.replaces_all:
             return left_unread(work, work.state)
-        table = TableReplayer(lane.catalog, lane.rows, self._run_id, window, self._step)
+        table = TableReplayer(slot.catalog, slot.rows, self._run_id, window, self._on_progress)
         try:
             return table.replay(work, self._location)
         except Exception as failure:
-            damage = lane.catalog.find_damage(work.gold, failure)
+            damage = slot.catalog.find_damage(work.gold, failure)
             if damage is None:
                 raise
             held = table.hold(work, damaged_hold(damage), self._location)
             if not (work.replaces_all and is_of_lists(damage)):
                 return held
-            lane.catalog.empty(work.gold)
+            slot.catalog.empty(work.gold)
             return table.replay(replace(work, state=held.state), self._location)
 
-    def _is_finished(self, seen: ReplayScope, silver: Mapping[str, str]) -> bool:
+    def _is_finished(self, scope: ReplayScope, silver: Mapping[str, str]) -> bool:
         """Whether there is nothing to do for any table, and each has the name that it should have."""
-        names = seen.tables.gold_names()
+        names = scope.tables.gold_names()
         return all(
             (found.state is None or found.gold == names[identity][0])
-            and (self._is_nothing(seen, identity) or self._is_done(seen, identity, silver))
-            for identity, found in seen.found.items()
+            and (self._is_nothing(scope, identity) or self._is_done(scope, identity, silver))
+            for identity, found in scope.found.items()
         )
 
     def _is_fed(self, row: TableRow) -> bool:
         """Whether the settings still take a recorded table."""
         return self._settings.feeds(self._source, row.name, is_sharded(row.identity))
 
-    def _is_nothing(self, seen: ReplayScope, identity: str) -> bool:
+    def _is_nothing(self, scope: ReplayScope, identity: str) -> bool:
         """Whether there is neither gold, nor a record of it, nor a row, nor a column, nor a hold.
 
         A table that only a snapshot declared is nothing until a row of it comes: the connector may not capture it.
         """
-        history, row = seen.tables.history(identity), self._past.tables.get(identity)
-        there = seen.found[identity].state is not None or identity in seen.owned
+        history, row = scope.tables.history(identity), self._recorded.tables.get(identity)
+        there = scope.found[identity].state is not None or identity in scope.owned
         leaves = self._source.options.leaves_empty_tables and row is None
-        if not there and leaves and seen.tables.is_declared_only(history):
+        if not there and leaves and scope.tables.is_declared_only(history):
             return True
         empty = (history.dropped and (row is None or row.state == "dropped")) or not history.final.columns
         return not there and empty and history.hold is None
 
-    def _is_done(self, seen: ReplayScope, identity: str, silver: Mapping[str, str]) -> bool:
+    def _is_done(self, scope: ReplayScope, identity: str, silver: Mapping[str, str]) -> bool:
         """Whether gold says that it holds all this, and the ledger counts just this."""
-        history, found = seen.tables.history(identity), seen.found[identity]
+        history, found = scope.tables.history(identity), scope.found[identity]
         gold, state = found.gold, found.state
         applied = self._identities(history, silver)
         if state is not None and state.is_set_back:
@@ -314,24 +322,24 @@ class Run:
             return state is None and self._is_gone(history, state) and self._is_counted(history, gold, applied)
         if self._whole_mode(history, state) is not None:
             return False
-        is_moved = moved_hold(history, state, self._survey.moved.missing(history)) is not None
+        is_moved = moved_hold(history, state, self._scope_reader.moved.missing(history)) is not None
         if (is_moved or not state.has_shards_of(history)) and (state.hold is None or state.hold.code != MOVED):
             return False
         told = {str(change.position) for change in history.changes if change.status == "applied"}
         if state.hold is None and (history.hold is not None or told != set(state.changes)):
             return False
-        if identity not in seen.owned:
-            return self._past.records(silver)
+        if identity not in scope.owned:
+            return self._recorded.records(silver)
         same = all(state.applied.get(window) == identity for window, identity in applied.items())
         return same and self._is_counted(history, gold, applied)
 
     def _is_counted(self, history: TableHistory, gold: str, applied: Mapping[str, str]) -> bool:
         """Whether the ledger counts just this."""
         named = {gold, *gold_names(self._settings, history)}
-        counted = self._past.counted
+        counted = self._recorded.counted
         return all(any(counted.get((window, table)) == what for table in named) for window, what in applied.items())
 
     def _is_gone(self, history: TableHistory, state: GoldState | None) -> bool:
         """Whether the source dropped a table, nothing came behind, and the settings want gold's dropped too."""
         gone = history.dropped and history.hold is None and (state is None or state.state == "dropped")
-        return gone and self._survey.rules.policies(history.name).drop_table == "drop"
+        return gone and self._scope_reader.rules.policies(history.name).drop_table == "drop"

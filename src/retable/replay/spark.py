@@ -57,7 +57,7 @@ def replay(
     window: str,
     run_id: str,
     now: datetime,
-    step: Callable[[str], None] = lambda _: None,
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> StageReport:
     """Replay one decoded window into gold; a window that was replayed with the same outcome changes nothing.
 
@@ -67,9 +67,9 @@ def replay(
     check_replayable(lake, source.name, window)
 
     def replay_once() -> StageReport:
-        return _record(spark, lake, source, run_id, now, step, lambda run: run.replay(window), window)
+        return _record(spark, lake, source, run_id, now, on_progress, lambda run: run.replay(window), window)
 
-    return _mending(spark, lake, source, run_id, now, step, replay_once, window)
+    return _mending(spark, lake, source, run_id, now, on_progress, replay_once, window)
 
 
 def replay_piece(
@@ -79,10 +79,10 @@ def replay_piece(
     window: str,
     run_id: str,
     now: datetime,
-    step: Callable[[str], None] = lambda _: None,
+    on_progress: Callable[[str], None] = lambda _: None,
 ) -> StageReport:
     """Replay one piece of a baseline, which stands in silver under the name of a window."""
-    return _record(spark, lake, source, run_id, now, step, lambda run: run.replay(window), window)
+    return _record(spark, lake, source, run_id, now, on_progress, lambda run: run.replay(window), window)
 
 
 def rebuild(
@@ -92,7 +92,7 @@ def rebuild(
     table: str,
     run_id: str,
     now: datetime,
-    step: Callable[[str], None] = lambda _: None,
+    on_progress: Callable[[str], None] = lambda _: None,
     resumes: bool = False,
 ) -> StageReport:
     """Build one gold table anew from all of silver up to the last replayed window, and swap it in.
@@ -101,9 +101,9 @@ def rebuild(
     """
 
     def rebuild_once() -> StageReport:
-        return _record(spark, lake, source, run_id, now, step, lambda run: run.rebuild(table, resumes))
+        return _record(spark, lake, source, run_id, now, on_progress, lambda run: run.rebuild(table, resumes))
 
-    return _mending(spark, lake, source, run_id, now, step, rebuild_once)
+    return _mending(spark, lake, source, run_id, now, on_progress, rebuild_once)
 
 
 def _mending(
@@ -112,7 +112,7 @@ def _mending(
     source: SourceSettings,
     run_id: str,
     now: datetime,
-    step: Callable[[str], None],
+    on_progress: Callable[[str], None],
     act: Callable[[], StageReport],
     window: str | None = None,
 ) -> StageReport:
@@ -129,13 +129,13 @@ def _mending(
             if damaged is None or damaged in mended:
                 raise
             mended.add(damaged)
-            step(f"{damaged}: a file of silver is damaged, the window is decoded anew")
+            on_progress(f"{damaged}: a file of silver is damaged, the window is decoded anew")
             try:
                 decode(spark, lake, source, damaged, run_id, now)
             except (NotFound, NotKept):
                 raise error from None
         if damaged != window:
-            replay(spark, lake, source, damaged, run_id, now, step)
+            replay(spark, lake, source, damaged, run_id, now, on_progress)
 
 
 def _record(
@@ -144,7 +144,7 @@ def _record(
     source: SourceSettings,
     run_id: str,
     now: datetime,
-    step: Callable[[str], None],
+    on_progress: Callable[[str], None],
     act: Callable[[Run], Replayed],
     window: str | None = None,
 ) -> StageReport:
@@ -159,13 +159,15 @@ def _record(
         window=window,
     )
     with spark_explained(lake.settings.lake), leased(lake, lease, PATIENCE_SECONDS):
-        report = RunRecord(lake, source.name, run_id, now, step)
-        places = lanes(spark, lake, source.name)
-        run = Run(places, report.past(), lake.settings, source, run_id, lambda: lake.new_location("gold"), step)
+        report = RunRecord(lake, source.name, run_id, now, on_progress)
+        places = slots(spark, lake, source.name)
+        run = Run(
+            places, report.recorded(), lake.settings, source, run_id, lambda: lake.new_location("gold"), on_progress
+        )
         return report.record(act(run), time.perf_counter() - began)
 
 
-def lanes(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[SessionSlot]]:
+def slots(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[SessionSlot]]:
     """Give lanes as they are asked for: the given session's first, then of others, which live as long as it does."""
     own, others = (
         SessionSlot(SparkRows(spark, lake, source), IcebergCatalog(spark, lake)),
@@ -262,9 +264,9 @@ class SparkRows:
     def delete_all(self, gold: str, branch: str) -> None:
         self.spark.sql(f"DELETE FROM {_quoted(gold, branch)} WHERE true")
 
-    def delete_below(self, gold: str, branch: str, void: Sequence, shard: str | None = None) -> None:
+    def delete_below(self, gold: str, branch: str, truncated_at: Sequence, shard: str | None = None) -> None:
         path = SEQUENCE_COLUMN
-        epoch, hi, lo = int(void.epoch), int(void.hi), int(void.lo)
+        epoch, hi, lo = int(truncated_at.epoch), int(truncated_at.hi), int(truncated_at.lo)
         older = f"{path}.hi < {hi} OR ({path}.hi = {hi} AND {path}.lo < {lo})"
         below = f"({path}.epoch < {epoch} OR ({path}.epoch = {epoch} AND ({older})))"
         if shard is not None:

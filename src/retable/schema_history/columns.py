@@ -11,7 +11,15 @@ from retable.model.schema import ColumnSpec, GoldType
 from retable.model.schema_change import AddColumn, ChangeColumn, ColumnPosition, DropColumn, SchemaChange
 from retable.model.sequence import Sequence
 from retable.schema_history.history import Column, Epoch
-from retable.schema_history.policies import TEXT, arranged, beside, forsaken, keep, next_number, side_column
+from retable.schema_history.policies import (
+    TEXT,
+    arranged,
+    next_number,
+    replace_retaining,
+    retain,
+    side_column,
+    unfollowed,
+)
 
 FROZEN = "the settings freeze the table's columns"
 _BLANKS = re.compile(r"('(?:[^']|'')*')|\s+")
@@ -54,14 +62,14 @@ def evolve(
     after = _evolve(epoch, change, turn, dialect, turn.policies)
     if isinstance(after, str):
         return after
-    if turn.policies.columns == "frozen" and _spelled_alike(after) != _spelled_alike(epoch):
+    if turn.policies.columns == "frozen" and _with_normal_types(after) != _with_normal_types(epoch):
         return FROZEN
     return arranged(after)
 
 
 def shape(columns: tuple[Column, ...]) -> list[tuple[str, str | None]]:
     """The names and the source types of a source's own columns, however they are spelled."""
-    return [(column.name.lower(), spelling(column.source_type)) for column in columns if column.kept is None]
+    return [(column.name.lower(), spelling(column.source_type)) for column in columns if column.retained is None]
 
 
 def spelling(source_type: str | None) -> str | None:
@@ -72,7 +80,7 @@ def spelling(source_type: str | None) -> str | None:
     return "".join(piece if piece.startswith("'") else piece.lower() for piece in pieces if piece)
 
 
-def _spelled_alike(epoch: Epoch) -> Epoch:
+def _with_normal_types(epoch: Epoch) -> Epoch:
     columns = (replace(column, source_type=spelling(column.source_type)) for column in epoch.columns)
     return replace(epoch, columns=tuple(columns))
 
@@ -102,8 +110,8 @@ def _evolve(
             if epoch.keys and name.lower() in {key.lower() for key in epoch.keys}:
                 return f"it drops the key column {name!r}"
             left = tuple(column for column in epoch.columns if column != gone)
-            kept = (keep(gone, 0),) if policies.columns == "additive" else ()
-            return forsaken(replace(epoch, columns=(*left, *kept)), gone.id)
+            retained = (retain(gone, 0),) if policies.columns == "additive" else ()
+            return unfollowed(replace(epoch, columns=(*left, *retained)), gone.id)
         case ChangeColumn(table, name, spec, place, if_exists):
             old = epoch.column(name)
             if old is None:
@@ -148,13 +156,13 @@ def _changed(
         after = _lossily(epoch, old, replace(new, born=old.born), turn, policies)
     elif renames:
         new = replace(new, id=turn.identity)
-        after = beside(epoch, old, new, turn.at)
+        after = replace_retaining(epoch, old, new, turn.at)
     else:
         after = replace(epoch, columns=tuple(new if column == old else column for column in epoch.columns))
     if isinstance(after, str):
         return after
     if new.type != old.type or not lossless:
-        after = forsaken(after, new.id)
+        after = unfollowed(after, new.id)
     keys = epoch.keys and tuple(spec.name if key.lower() == old.name.lower() else key for key in epoch.keys)
     return _moved(replace(after, keys=keys), spec.name, change.place)
 
@@ -186,7 +194,7 @@ def _placed(columns: tuple[Column, ...], column: Column, place: ColumnPosition) 
     if place.after is not None:
         wanted = place.after.lower()
         for index, other in enumerate(columns):
-            if other.name.lower() == wanted and other.kept is None:
+            if other.name.lower() == wanted and other.retained is None:
                 return (*columns[: index + 1], column, *columns[index + 1 :])
     return (*columns, column)
 

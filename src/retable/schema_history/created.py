@@ -19,7 +19,7 @@ def created_epoch(
         if like is None or like.hold is not None or not (like.epochs[-1].complete or like.declared):
             return Epoch(at, (), None, complete=False)
         model = like.epochs[-1]
-        own = [c for c in model.columns if c.kept is None and not like.is_of_images(c)]
+        own = [c for c in model.columns if c.retained is None and not like.is_of_images(c)]
         copied = tuple(
             Column(id=identify(i), name=c.name, source_type=c.source_type, type=c.type) for i, c in enumerate(own)
         )

@@ -36,7 +36,7 @@ def declare(
     if table.hold is not None or table.dropped:
         return []
     if isinstance(change, StartTable):
-        table.voids.append((at, False))
+        table.truncations.append((at, False))
         return []
     if table.epochs[-1].complete:
         return []

@@ -40,7 +40,7 @@ def _end(table: TracedTable, at: Statement, policies: Policies) -> None:
     if policies.drop_table == "keep":
         table.ended = at.position
     else:
-        table.voids.append((at.position, True))
+        table.truncations.append((at.position, True))
 
 
 def truncate(table: TracedTable, at: Statement, policies: Policies) -> str | None:
@@ -50,7 +50,7 @@ def truncate(table: TracedTable, at: Statement, policies: Policies) -> str | Non
     reason = asks_first(policies, "truncate")
     if reason is not None:
         return table.stop(at, reason, "APPROVAL", REMEDY_APPROVAL)
-    table.voids.append((at.position, False))
+    table.truncations.append((at.position, False))
     return None
 
 

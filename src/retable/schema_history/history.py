@@ -60,7 +60,7 @@ class Column:
     default: str | None = None
     born: "Column | None" = None
     fill: Fill | None = None
-    kept: RetainedColumn | None = None
+    retained: RetainedColumn | None = None
     text_since: Sequence | None = None
 
 
@@ -80,7 +80,7 @@ class Epoch:
     def column(self, name: str) -> Column | None:
         """Find a column by its source name; MySQL's column names ignore case."""
         wanted = name.lower()
-        return next((c for c in self.columns if c.name.lower() == wanted and c.kept is None), None)
+        return next((c for c in self.columns if c.name.lower() == wanted and c.retained is None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class AppliedChange:
 class TableHistory:
     """One table of a source through all its names.
 
-    `voids` are the positions below which no row counts (TRUNCATE, DROP, CREATE), each with whether the table is
+    `truncations` are the positions below which no row counts (TRUNCATE, DROP, CREATE), each with whether the table is
     dropped from there on. `key_changes` are those at which its primary key came, went or changed. `ended` is where
     it was dropped and its rows stay. `skipped` are the places of rows that a person decided to leave out. One of
     several that go into one is `called` as it was at its end wherever a hold stops it, and its rows have its `label`.
@@ -168,13 +168,13 @@ class TableHistory:
     identity: str
     spans: tuple[NameSpan, ...]
     epochs: tuple[Epoch, ...]
-    voids: tuple[tuple[Sequence, bool], ...] = ()
+    truncations: tuple[tuple[Sequence, bool], ...] = ()
     hold: Hold | None = None
     changes: tuple[AppliedChange, ...] = field(default=())
     key_changes: tuple[Sequence, ...] = ()
     ended: Sequence | None = None
     skipped: frozenset[tuple[Sequence, str | None, str | None]] = frozenset()
-    untold: frozenset[str] = frozenset()
+    inferred_ids: frozenset[str] = frozenset()
     called: TableName | None = None
     label: str = ""
     shards: "tuple[Shard, ...]" = ()
@@ -202,8 +202,8 @@ class TableHistory:
         return self.epochs[-1]
 
     @property
-    def void(self) -> Sequence | None:
-        return self.voids[-1][0] if self.voids else None
+    def truncated_at(self) -> Sequence | None:
+        return self.truncations[-1][0] if self.truncations else None
 
     @property
     def dropped(self) -> bool:
@@ -212,12 +212,18 @@ class TableHistory:
     @property
     def dropped_at(self) -> Sequence | None:
         """Where the source dropped the table, unless it made it again."""
-        return self.voids[-1][0] if self.ended is None and self.voids and self.voids[-1][1] else self.ended
+        return (
+            self.truncations[-1][0]
+            if self.ended is None and self.truncations and self.truncations[-1][1]
+            else self.ended
+        )
 
     @property
     def rekeyed(self) -> tuple[Sequence, ...]:
         """Where the key changed, if rows that count can lie below."""
-        return tuple(position for position in self.key_changes if self.void is None or self.void < position)
+        return tuple(
+            position for position in self.key_changes if self.truncated_at is None or self.truncated_at < position
+        )
 
     @property
     def names(self) -> set[TableName]:
@@ -242,9 +248,11 @@ class TableHistory:
         return self.shard(label).history if self.shards else self
 
     @property
-    def shard_voids(self) -> dict[str, Sequence]:
+    def shard_truncations(self) -> dict[str, Sequence]:
         """The positions below which no row of a shard counts."""
-        return {shard.label: shard.history.void for shard in self.shards if shard.history.void is not None}
+        return {
+            shard.label: shard.history.truncated_at for shard in self.shards if shard.history.truncated_at is not None
+        }
 
     def until(self, hold: Hold) -> "TableHistory":
         """The history as it was where `hold` stops the table, unless something stopped it before."""
@@ -256,7 +264,7 @@ class TableHistory:
         return replace(
             self,
             epochs=tuple(epoch for epoch in self.epochs if epoch.start is None or epoch.start < at),
-            voids=tuple(void for void in self.voids if void[0] < at),
+            truncations=tuple(truncated_at for truncated_at in self.truncations if truncated_at[0] < at),
             changes=tuple(change for change in self.changes if change.position < at),
             key_changes=tuple(position for position in self.key_changes if position < at),
             hold=hold,
@@ -276,13 +284,13 @@ class Shard:
     """One of several tables of the source that go into one of gold; `label` is its name, or tells it from one before.
 
     `columns` are its own for each final column of the whole, in their order; where it has none, the whole's. Those
-    that stand `aside` have, by first name and number, another of the whole than the one of that name.
+    that stand `reassigned` have, by first name and number, another of the whole than the one of that name.
     """
 
     label: str
     history: TableHistory
     columns: tuple[Column, ...] = ()
-    aside: Mapping[str, str] = field(default_factory=dict)
+    reassigned: Mapping[str, str] = field(default_factory=dict)
 
     def has_dropped(self, at: int) -> bool:
         """Whether it had the column at this place of the whole, and has it no more."""

@@ -18,36 +18,36 @@ def side_column(epoch: Epoch, old: Column, new: Column, at: Sequence, number: in
     """Put a new column in the place of an old one, which stays as `<name>__until_<number>` with its rows' values."""
     filled = replace(new, default=None, born=None, fill=Fill(at, old, new.source_type, new.type))
     there = tuple(filled if column == old else column for column in epoch.columns)
-    return arranged(replace(epoch, columns=(*there, keep(old, number))))
+    return arranged(replace(epoch, columns=(*there, retain(old, number))))
 
 
-def beside(epoch: Epoch, old: Column, new: Column, at: Sequence) -> Epoch:
+def replace_retaining(epoch: Epoch, old: Column, new: Column, at: Sequence) -> Epoch:
     """Put a renamed column in the place of the old one, which keeps its name and goes on to show the same.
 
     So do those that showed the old one.
     """
     filled = replace(new, default=None, born=None, fill=Fill(at, old, new.source_type, new.type, keeps=True))
     there = tuple(filled if column == old else column for column in epoch.columns)
-    return arranged(_followed(replace(epoch, columns=(*there, keep(old, 0, new.id))), old.id, new.id))
+    return arranged(_followed(replace(epoch, columns=(*there, retain(old, 0, new.id))), old.id, new.id))
 
 
 def left_behind(epoch: Epoch, columns: tuple[Column, ...]) -> tuple[Column, ...]:
     """The columns that a table had before it was created anew without them, as gold keeps them."""
     taken = {column.name.lower() for column in columns}
     return tuple(
-        replace(column, kept=column.kept or RetainedColumn(column.name, 0))
+        replace(column, retained=column.retained or RetainedColumn(column.name, 0))
         for column in epoch.columns
         if column.name.lower() not in taken
     )
 
 
-def keep(column: Column, number: int, follows: str | None = None) -> Column:
+def retain(column: Column, number: int, follows: str | None = None) -> Column:
     """A column as gold has it from where the source has it no more."""
     name = f"{column.name}__until_{number}" if number else column.name
-    return replace(column, name=name, kept=RetainedColumn(column.name, number, follows))
+    return replace(column, name=name, retained=RetainedColumn(column.name, number, follows))
 
 
-def forsaken(epoch: Epoch, identity: str) -> Epoch:
+def unfollowed(epoch: Epoch, identity: str) -> Epoch:
     """The epoch in which nothing follows a column any more, as its values are others now."""
     return _followed(epoch, identity, None)
 
@@ -57,8 +57,8 @@ def _followed(epoch: Epoch, identity: str, now: str | None) -> Epoch:
     return replace(
         epoch,
         columns=tuple(
-            replace(column, kept=replace(column.kept, follows=now))
-            if column.kept is not None and column.kept.follows == identity
+            replace(column, retained=replace(column.retained, follows=now))
+            if column.retained is not None and column.retained.follows == identity
             else column
             for column in epoch.columns
         ),
@@ -67,29 +67,29 @@ def _followed(epoch: Epoch, identity: str, now: str | None) -> Epoch:
 
 def arranged(epoch: Epoch) -> Epoch:
     """The epoch with what is kept behind the source's own columns; where names meet, the kept one takes a number."""
-    own = [column for column in epoch.columns if column.kept is None]
+    own = [column for column in epoch.columns if column.retained is None]
     taken = {column.name.lower() for column in own}
     columns = list(own)
-    for column in (column for column in epoch.columns if column.kept is not None):
+    for column in (column for column in epoch.columns if column.retained is not None):
         columns.append(_apart(column, taken))
         taken.add(columns[-1].name.lower())
     return epoch if tuple(columns) == epoch.columns else replace(epoch, columns=tuple(columns))
 
 
 def _apart(column: Column, taken: set[str]) -> Column:
-    while column.name.lower() in taken and column.kept is not None:
-        kept = replace(column.kept, number=column.kept.number + 1)
-        column = replace(column, name=f"{kept.name}__until_{kept.number}", kept=kept)
+    while column.name.lower() in taken and column.retained is not None:
+        retained = replace(column.retained, number=column.retained.number + 1)
+        column = replace(column, name=f"{retained.name}__until_{retained.number}", retained=retained)
     return column
 
 
 def next_number(epochs: Iterable[Epoch], name: str) -> int:
     """The number that the next kept column of this name takes; none is given twice."""
     numbers = (
-        column.kept.number
+        column.retained.number
         for epoch in epochs
         for column in epoch.columns
-        if column.kept is not None and column.kept.name.lower() == name.lower()
+        if column.retained is not None and column.retained.name.lower() == name.lower()
     )
     return max(numbers, default=0) + 1
 
@@ -103,7 +103,7 @@ def keyed_cast(
     `former` are the keys that the table had before, each with the position up to which it counted.
     """
     wanted = {key.lower() for key in keys}
-    own = [column for column in history.final.columns if column.kept is None]
+    own = [column for column in history.final.columns if column.retained is None]
     found = casts_of(column for column in own if not keys or column.name.lower() in wanted)
     for end, columns in former:
         found += [cast for cast in casts_of(columns or own) if cast[0] < end]

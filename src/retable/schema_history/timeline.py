@@ -45,7 +45,7 @@ from retable.schema_history.destructive import drop, drop_unseen, drops_database
 from retable.schema_history.history import ChangeStatus, Epoch, NameSpan, TableHistory
 from retable.schema_history.policies import left_behind
 from retable.schema_history.statement import Redelivered, Statement, doubt
-from retable.schema_history.traced import ImplicitColumn, TracedTable
+from retable.schema_history.traced import InferredColumn, TracedTable
 
 LEFT_OUT = "somebody decided that it counts for nothing"
 APPROVED = "somebody approved it"
@@ -57,15 +57,15 @@ class Timeline:
     def __init__(
         self,
         dialect: SchemaRules,
-        implicit: Iterable[ImplicitColumn] = (),
+        inferred: Iterable[InferredColumn] = (),
         known: Iterable[TableName] = (),
         decisions: Iterable[Decision] = (),
     ) -> None:
         self._dialect = dialect
         self._decisions = Decisions(decisions)
-        self._implicit: dict[str, dict[Sequence | None, list[ImplicitColumn]]] = {}
-        for column in implicit:
-            self._implicit.setdefault(column.identity, {}).setdefault(column.epoch_start, []).append(column)
+        self._inferred: dict[str, dict[Sequence | None, list[InferredColumn]]] = {}
+        for column in inferred:
+            self._inferred.setdefault(column.identity, {}).setdefault(column.epoch_start, []).append(column)
         self._live: dict[TableName, TracedTable] = {}
         self._all: list[TracedTable] = []
         self._dropped_databases: dict[str, Statement] = {}
@@ -218,7 +218,7 @@ class Timeline:
         start, end = max(ends, default=None), min(starts, default=None)
         identity = f"{name}@{'base' if start is None else start}"
         table = TracedTable(
-            identity=identity, spans=[NameSpan(name, start, end)], epochs=[], implicit=self._implicit.get(identity, {})
+            identity=identity, spans=[NameSpan(name, start, end)], epochs=[], inferred=self._inferred.get(identity, {})
         )
         table.skipped = self._decisions.skipped(identity)
         table.begin(Epoch(None, (), None, complete=False))
@@ -248,10 +248,10 @@ class Timeline:
         policies = self._policies(table, at)
         if policies.columns == "frozen" and (was := shape(table.epochs[-1].columns)) and was != shape(created.columns):
             return table.stop(at, FROZEN, remedy=REMEDY_POLICY)
-        table.voids.append((at.position, False))
+        table.truncations.append((at.position, False))
         table.ended = table.declared = None
-        kept = left_behind(table.epochs[-1], created.columns) if policies.columns == "additive" else ()
-        table.begin(replace(created, columns=(*created.columns, *kept)))
+        retained = left_behind(table.epochs[-1], created.columns) if policies.columns == "additive" else ()
+        table.begin(replace(created, columns=(*created.columns, *retained)))
         self._note(table, at, change)
         return None
 

@@ -8,13 +8,13 @@ from retable.schema_history.columns import SchemaRules
 from retable.schema_history.decisions import Decision
 from retable.schema_history.statement import Statement
 from retable.schema_history.timeline import Timeline
-from retable.schema_history.traced import ImplicitColumn
+from retable.schema_history.traced import InferredColumn
 
 
 def trace(
     statements: Iterable[Statement],
     dialect: SchemaRules,
-    implicit: Iterable[ImplicitColumn] = (),
+    inferred: Iterable[InferredColumn] = (),
     known: Mapping[TableName, Sequence | None] | None = None,
     decisions: Iterable[Decision] = (),
 ) -> Timeline:
@@ -25,7 +25,7 @@ def trace(
     `decisions` are what people decided.
     """
     known = known or {}
-    timeline = Timeline(dialect, implicit, [name for name, first in known.items() if first is None], decisions)
+    timeline = Timeline(dialect, inferred, [name for name, first in known.items() if first is None], decisions)
     waiting = sorted(((first, str(name), name) for name, first in known.items() if first is not None), reverse=True)
     seen: set[tuple[Sequence, str | None, TableName | None, str]] = set()
     for statement in sorted(statements, key=lambda s: (s.position, s.part or "", s.offset)):

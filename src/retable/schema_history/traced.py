@@ -14,7 +14,7 @@ from retable.schema_history.statement import Statement
 
 
 @dataclass(frozen=True, slots=True)
-class ImplicitColumn:
+class InferredColumn:
     """A column that images bring though no statement told of it; it stands from the start of its first epoch.
 
     One that comes again with a wider type widens it.
@@ -48,8 +48,8 @@ class TracedTable:
     identity: str
     spans: list[NameSpan]
     epochs: list[Epoch]
-    implicit: dict[Sequence | None, list[ImplicitColumn]]
-    voids: list[tuple[Sequence, bool]] = field(default_factory=list)
+    inferred: dict[Sequence | None, list[InferredColumn]]
+    truncations: list[tuple[Sequence, bool]] = field(default_factory=list)
     hold: Hold | None = None
     changes: list[AppliedChange] = field(default_factory=list)
     left: Counter[str] = field(default_factory=Counter)
@@ -62,7 +62,7 @@ class TracedTable:
 
     @property
     def dropped(self) -> bool:
-        return self.ended is not None or (bool(self.voids) and self.voids[-1][1])
+        return self.ended is not None or (bool(self.truncations) and self.truncations[-1][1])
 
     @property
     def name(self) -> TableName:
@@ -89,11 +89,11 @@ class TracedTable:
     def save(self, position: Sequence) -> None:
         """Remember the table as it is before a statement, which is taken wholly or not at all."""
         if self.saved is None or self.saved[0] != position:
-            self.saved = (position, list(self.epochs), list(self.voids), list(self.changes), self.ended)
+            self.saved = (position, list(self.epochs), list(self.truncations), list(self.changes), self.ended)
 
     def undo(self, position: Sequence) -> None:
         if self.saved is not None and self.saved[0] == position:
-            _, self.epochs, self.voids, self.changes, self.ended = self.saved
+            _, self.epochs, self.truncations, self.changes, self.ended = self.saved
             self.key_changes = [at for at in self.key_changes if at != position]
 
     def stop(self, at: Statement, reason: str, code: str = "UNSUPPORTED_CHANGE", remedy: str = REMEDY_STATEMENT) -> str:
@@ -130,7 +130,7 @@ class TracedTable:
     def complete(self) -> None:
         """Put the columns that images are known to bring in the last epoch behind the told ones."""
         epoch = self.epochs[-1]
-        for seen in self.implicit.get(epoch.start, []):
+        for seen in self.inferred.get(epoch.start, []):
             column = epoch.column(seen.name)
             if column is None:
                 column = Column(
@@ -148,7 +148,7 @@ class TracedTable:
 
     @property
     def _seen(self) -> set[tuple[str, str | None, GoldType]]:
-        return {(each.name.lower(), each.source_type, each.type) for each in chain(*self.implicit.values())}
+        return {(each.name.lower(), each.source_type, each.type) for each in chain(*self.inferred.values())}
 
     def identify(self, name: str) -> str:
         """The identity of a column that no statement told of, by the name that it has now."""
@@ -168,16 +168,18 @@ class TracedTable:
         columns = [
             (each.id, (each.name.lower(), each.source_type, each.type)) for e in self.epochs for each in e.columns
         ]
-        untold = {identity for identity, _ in columns} - {identity for identity, told in columns if told not in seen}
+        inferred_ids = {identity for identity, _ in columns} - {
+            identity for identity, told in columns if told not in seen
+        }
         return TableHistory(
             identity=self.identity,
             spans=tuple(self.spans),
             epochs=tuple(self.epochs),
-            voids=tuple(self.voids),
+            truncations=tuple(self.truncations),
             hold=self.hold,
             changes=tuple(self.changes),
             key_changes=tuple(self.key_changes),
             ended=self.ended,
             skipped=self.skipped,
-            untold=frozenset(untold),
+            inferred_ids=frozenset(inferred_ids),
         )

@@ -208,7 +208,9 @@ def _merge(
             origins[here] = file
             old = into[key] = {} if isinstance(value, dict) else value
         elif not (isinstance(value, dict) and isinstance(old, dict)):
-            raise InvalidSetting(f"{_spell(here)} is set twice: in {origins[here]} and in {file}; keep one of them")
+            raise InvalidSetting(
+                f"{_format_place(here)} is set twice: in {origins[here]} and in {file}; keep one of them"
+            )
         if isinstance(value, dict) and isinstance(old, dict):
             _merge(old, value, file, origins, here)
 
@@ -228,14 +230,14 @@ def _check_hosts(value: object, origins: Mapping[tuple[str, ...], str], place: t
             try:
                 check_host(host)
             except ValueError as error:
-                where = f"{_file_of(place, origins, '')}: {_spell(place)}"
-                raise InvalidSetting(f"{where}: {error}", setting=_spell(place)) from None
+                where = f"{_file_of(place, origins, '')}: {_format_place(place)}"
+                raise InvalidSetting(f"{where}: {error}", setting=_format_place(place)) from None
 
 
 def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], str], first: str) -> Exception:
     place, kind = _place(error)
     file = _file_of(place, origins, first)
-    where = f"{file}: {_spell(place)}" if place else file
+    where = f"{file}: {_format_place(place)}" if place else file
     match error["type"]:
         case "extra_forbidden":
             depth = 1 if place[0] == "lake" else 2
@@ -244,30 +246,32 @@ def _explain(error: ErrorDetails, origins: Mapping[tuple[str, ...], str], first:
             if others := [] if inside else [name for name in KINDS if kind and place[-1] in KINDS[name].model_fields]:
                 return InvalidSetting(
                     f"{where} belongs to a source of kind {others[0]!r}, and this one is of another kind",
-                    setting=_spell(place),
+                    setting=_format_place(place),
                     file=file,
                 )
             fields = section.model_fields
             known = {field.alias or name for name, field in fields.items()} - {"name"}
             known |= _OPTIONS.keys() if kind and not inside else set()
             hint = nearest(place[-1], known) or f"; there are {', '.join(sorted(known))}"
-            return UnknownSetting(f"{where} is no setting{hint}", setting=_spell(place), file=file)
+            return UnknownSetting(f"{where} is no setting{hint}", setting=_format_place(place), file=file)
         case "union_tag_not_found":
-            return InvalidSetting(f"{where}.kind is missing; it has no default", setting=_spell(place), file=file)
+            return InvalidSetting(
+                f"{where}.kind is missing; it has no default", setting=_format_place(place), file=file
+            )
         case "union_tag_invalid":
             where += ".kind"
             reason = f"should be {' or '.join(map(repr, KINDS))}, not {error['ctx']['tag']!r}"
         case "option_missing" | "option_of_another":
-            return InvalidSetting(f"{where} {error['msg']}", setting=_spell(place), file=file)
+            return InvalidSetting(f"{where} {error['msg']}", setting=_format_place(place), file=file)
         case "missing":
-            return InvalidSetting(f"{where} is missing; it has no default", setting=_spell(place), file=file)
+            return InvalidSetting(f"{where} is missing; it has no default", setting=_format_place(place), file=file)
         case "value_error":
             reason = error["msg"].removeprefix("Value error, ")
         case _:
             reason = error["msg"].removeprefix("Input ")
             if not any(map(_NAMES_A_SECRET.search, place)):
                 reason += f", not {error['input']!r}"
-    return InvalidSetting(f"{where}: {without_passwords(reason)}", setting=_spell(place), file=file)
+    return InvalidSetting(f"{where}: {without_passwords(reason)}", setting=_format_place(place), file=file)
 
 
 def _file_of(place: tuple[str, ...], origins: Mapping[tuple[str, ...], str], first: str) -> str:
@@ -288,5 +292,5 @@ _NAMES_A_SECRET = re.compile(r"_env$|password|secret|token|credential", re.IGNOR
 """Settings in whose place somebody may have written the secret itself."""
 
 
-def _spell(place: tuple[str, ...]) -> str:
+def _format_place(place: tuple[str, ...]) -> str:
     return ".".join(part if re.fullmatch(r"[\w-]+", part) else json.dumps(part) for part in place)

@@ -43,14 +43,14 @@ class ShadowDifference:
 def compare_shadow(lake: Lake, shadow: Shadow, table: str, folder: Path) -> ShadowDifference:
     """Compare one table with its shadow as both are now; rows wait in `folder`."""
     gold, _ = find_gold(lake, table)
-    beside, state = find_gold(lake, shadow.name_of(table))
-    left, right = _columns(gold), _columns(beside)
+    shadowed, state = find_gold(lake, shadow.name_of(table))
+    left, right = _columns(gold), _columns(shadowed)
     names = tuple(name for name in right if name in left)
     published = {column.name: column.gold for column in state.columns}
     key = tuple(published.get(name, "") for name in state.keys)
     on = tuple(map(names.index, key)) if key and set(key) <= set(names) else ()
     spills = []
-    for side, each in (("gold", gold), ("shadow", beside)):
+    for side, each in (("gold", gold), ("shadow", shadowed)):
         spills.append(Spill(folder / f"{side}-{len(table)}.arrow"))
         if (snapshot := each.current_snapshot()) is not None:
             read_columns(lake, each, snapshot.snapshot_id, list(names), spills[-1])

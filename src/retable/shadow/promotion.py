@@ -47,10 +47,12 @@ def _check_decoder(lake: Lake, shadow: Shadow) -> None:
 def _changes(lake: Lake, shadow: Shadow, table: str) -> Iterator[str]:
     source = shadow.ask.source
     _, state = find_gold(lake, table)
-    _, beside = find_gold(lake, shadow.name_of(table))
-    if state.identity != beside.identity:
-        yield f"{table} is another table than when its shadow was built, of {beside.table}"
-    if any(identity.rpartition(":")[2] != _fingerprint(lake, source, beside) for identity in beside.applied.values()):
+    _, shadowed = find_gold(lake, shadow.name_of(table))
+    if state.identity != shadowed.identity:
+        yield f"{table} is another table than when its shadow was built, of {shadowed.table}"
+    if any(
+        identity.rpartition(":")[2] != _fingerprint(lake, source, shadowed) for identity in shadowed.applied.values()
+    ):
         yield f"the settings of {table}, or what was imported of its schema, have changed since its shadow was built"
     if _decisions(lake, source, state) != _decisions(lake, shadow_source(source), state):
         yield f"the decisions on {table} have changed since its shadow was built"

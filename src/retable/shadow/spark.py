@@ -36,11 +36,18 @@ from retable.shadow.promotion import check_promotion
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Step = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 
 def build(
-    spark: "SparkSession", lake: Lake, ask: Ask, reason: str, who: str, run_id: str, now: datetime, step: Step
+    spark: "SparkSession",
+    lake: Lake,
+    ask: Ask,
+    reason: str,
+    who: str,
+    run_id: str,
+    now: datetime,
+    on_progress: OnProgress,
 ) -> Shadow:
     """Decode the windows anew beside silver, and fold the tables from that and from silver's other windows.
 
@@ -50,36 +57,50 @@ def build(
 
         def told(text: str) -> None:
             goes_on()
-            step(text)
+            on_progress(text)
 
         return _build(spark, lake, ask, reason, who, run_id, now, told)
 
 
 def _build(
-    spark: "SparkSession", lake: Lake, ask: Ask, reason: str, who: str, run_id: str, now: datetime, step: Step
+    spark: "SparkSession",
+    lake: Lake,
+    ask: Ask,
+    reason: str,
+    who: str,
+    run_id: str,
+    now: datetime,
+    on_progress: OnProgress,
 ) -> Shadow:
-    beside = shadow_lake(lake, ask.source)
-    source = beside.settings.source(shadow_source(ask.source))
+    shadowed = shadow_lake(lake, ask.source)
+    source = shadowed.settings.source(shadow_source(ask.source))
     append_rows(lake, [ActionRow(ask.source, f"shadow build {_words(ask)}", ", ".join(ask.tables), reason, who, now)])
     states = {table: find_gold(lake, table)[0].metadata.current_snapshot_id for table in ask.tables}
-    session = build_session(beside.settings, "retable shadow")
+    session = build_session(shadowed.settings, "retable shadow")
     shadow = Shadow(ask, reason, who, states)
     with spark_explained(lake.settings.lake):
-        step("copying")
+        on_progress("copying")
         _copy(spark, lake, ask)
     copy_record(lake, ask.source)
     for window in ask.windows:
-        step(f"decoding {window}")
-        decode(session, beside, source, window, run_id, now)
+        on_progress(f"decoding {window}")
+        decode(session, shadowed, source, window, run_id, now)
     for table in ask.tables:
-        step(f"folding {table}")
-        rebuild(session, beside, source, shadow.name_of(table), run_id, now, step)
+        on_progress(f"folding {table}")
+        rebuild(session, shadowed, source, shadow.name_of(table), run_id, now, on_progress)
     finish(lake, shadow)
     return shadow
 
 
 def promote(
-    spark: "SparkSession", lake: Lake, source_name: str, reason: str, who: str, run_id: str, now: datetime, step: Step
+    spark: "SparkSession",
+    lake: Lake,
+    source_name: str,
+    reason: str,
+    who: str,
+    run_id: str,
+    now: datetime,
+    on_progress: OnProgress,
 ) -> list[StageReport]:
     """Do to silver and gold what the shadow showed, then drop it; each table changes in one visible step, and stays it.
 
@@ -92,14 +113,14 @@ def promote(
     append_rows(lake, [ActionRow(ask.source, f"shadow promote {_words(ask)}", ", ".join(ask.tables), reason, who, now)])
     reports = []
     for window in ask.windows:
-        step(f"decoding {window}")
+        on_progress(f"decoding {window}")
         reports.append(decode(spark, lake, source, window, run_id, now))
     for table in ask.tables:
-        step(f"folding {table}")
-        reports.append(rebuild(spark, lake, source, table, run_id, now, step))
+        on_progress(f"folding {table}")
+        reports.append(rebuild(spark, lake, source, table, run_id, now, on_progress))
     for window in ask.windows:
-        step(f"replaying {window}")
-        reports.append(replay(spark, lake, source, window, run_id, now, step))
+        on_progress(f"replaying {window}")
+        reports.append(replay(spark, lake, source, window, run_id, now, on_progress))
     drop_shadow(lake, ask.source)
     return reports
 

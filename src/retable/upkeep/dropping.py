@@ -72,13 +72,13 @@ def drop_silver(
     told, before = set(json.loads(table.properties.get(STAYS, "[]"))), kept_from_of(table)
     needed = {owner.identity for owner in known.values() if owner.stay}
     if kept == before and told <= needed:
-        return Dropped(notes=(*cut.notes, *spell_stays(known, {})))
+        return Dropped(notes=(*cut.notes, *format_stays(known, {})))
     since = FIRST_WINDOW if before is None or not told <= needed else before
     tasks = [task for task in _behind(lake, table, kept) if since <= task.file.partition[0]]
     reader = _Reader(table, tasks)
     stays = _raise_floors(lake, reader, known, retained.through, set_property)
     dropped = _drop(lake, source, reader, known, stays, kept, run_id)
-    dropped.notes = (*cut.notes, *spell_stays(known, stays))
+    dropped.notes = (*cut.notes, *format_stays(known, stays))
     return dropped
 
 
@@ -173,7 +173,7 @@ def _window(
     return [*notes, *files], made, before - (0 if stay is None else stay.num_rows)
 
 
-def spell_stays(known: Mapping[TableName, Owner], stays: Mapping[TableName, Stay]) -> tuple[str, ...]:
+def format_stays(known: Mapping[TableName, Owner], stays: Mapping[TableName, Stay]) -> tuple[str, ...]:
     """Whose rows stay behind the horizon, by gold's name where gold has one, and why."""
     found = {str(name): stay.reason for name, stay in stays.items() if name not in known}
     for name, owner in known.items():

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from retable.gold.state import Floor, GoldState
+from retable.gold.state import GoldState, RetentionFloor
 from retable.model.event import TableName
 from retable.model.window import window_name
 from retable.schema_history.history import TableHistory
@@ -82,7 +82,7 @@ def stay_of(state: GoldState, history: TableHistory, is_keyed_by_settings: bool,
         return Stay("it has no key: its rows are counted")
     if history.shards:
         return Stay("several tables go into it, each with an order of its own")
-    rekeyed = (at for at in history.key_changes if state.void is None or state.void < at)
+    rekeyed = (at for at in history.key_changes if state.truncated_at is None or state.truncated_at < at)
     if any(rekeyed) and not is_keyed_by_settings:
         return Stay("its key changed: its rows are read under the key of their time")
     if shares_a_name:
@@ -138,7 +138,7 @@ def owners_of(
 class Floors:
     """The floors to raise, by gold's name, and whose rows stay, with those that gold cannot stand for."""
 
-    raised: Mapping[str, Floor]
+    raised: Mapping[str, RetentionFloor]
     stays: Mapping[TableName, Stay]
 
 
@@ -153,7 +153,7 @@ def plan_floors(
             stay = stays.get(name) if name in known else stays.setdefault(name, _UNKNOWN)
             if stay is None or not stay.holds(window):
                 goes[known[name].identity].append(extent)
-    raised: dict[str, Floor] = {}
+    raised: dict[str, RetentionFloor] = {}
     for identity, extents in goes.items():
         names = [name for name, owner in known.items() if owner.identity == identity]
         owner = known[names[0]]
@@ -165,7 +165,7 @@ def plan_floors(
     return Floors(raised, stays)
 
 
-def _raise(state: GoldState, extents: Iterable[Extent], through: int) -> Floor | None:
+def _raise(state: GoldState, extents: Iterable[Extent], through: int) -> RetentionFloor | None:
     """The floor after rows of such extents went, too; None where gold has not been beyond all of them."""
     before = state.floor
     last = {} if before is None else dict(before.dropped)
@@ -176,4 +176,4 @@ def _raise(state: GoldState, extents: Iterable[Extent], through: int) -> Floor |
             if part not in state.mark or place > state.mark[part]:
                 return None
             last[part] = max(place, last.get(part, place))
-    return Floor(last, through, partial)
+    return RetentionFloor(last, through, partial)

@@ -32,7 +32,7 @@ def upkeep(
     chosen: Sequence[TablePlace],
     run_id: str,
     clock: Callable[[], datetime],
-    step: Callable[[str], None] = lambda _: None,
+    on_progress: Callable[[str], None] = lambda _: None,
     rules: UpkeepRules | None = None,
 ) -> list[UpkeepResult]:
     """Compact, expire and clean tables, each under a lease; one that another run is at is left alone, and told.
@@ -42,7 +42,7 @@ def upkeep(
     keeper = Keeper(Iceberg(spark), lake, run_id, clock, rules or UpkeepRules())
     found = []
     for place in chosen:
-        step(place.name)
+        on_progress(place.name)
         found.append(keeper.keep(place))
     return found
 

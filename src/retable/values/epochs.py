@@ -29,14 +29,14 @@ from retable.values.time_text import (
 )
 from retable.values.times import ValueRules, time_converter
 
-TickForm = EpochDays | WallTicks | ClockTicks | SpanTicks | Zoned | Zulu
+EpochEncoding = EpochDays | WallTicks | ClockTicks | SpanTicks | Zoned | Zulu
 
 _whole = fit_whole(-(2**63), 2**63 - 1)
 _LONGEST_CLOCK = 1000 * 3600
 """Seconds: a span of four digits of hours is no TIME of any database."""
 
 
-def tick_converter(form: TickForm, gold: GoldType, rules: ValueRules) -> Convert:
+def epoch_converter(form: EpochEncoding, gold: GoldType, rules: ValueRules) -> Convert:
     """Compile dates and times of a form to a gold type; a number is shown as the text that it stands for."""
     match form:
         case EpochDays():

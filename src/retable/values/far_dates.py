@@ -54,7 +54,7 @@ def with_far_dates(convert: Convert, show: Show, gold: GoldType, rules: ValueRul
 def far_day(text: str) -> str | None:
     """Read days since 1970-01-01."""
     days = read_whole(text)
-    return _INFINITE_DAYS.get(days) or _spelled(days, "")
+    return _INFINITE_DAYS.get(days) or _format(days, "")
 
 
 def far_ticks(digits: int) -> Show:
@@ -67,7 +67,7 @@ def far_ticks(digits: int) -> Show:
         days, rest = divmod(ticks, 86_400 * 10**digits)
         seconds, part = divmod(rest, 10**digits)
         clock = f" {seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-        return _spelled(days, f"{clock}.{part:0{digits}}".rstrip("0").rstrip(".") if part else clock)
+        return _format(days, f"{clock}.{part:0{digits}}".rstrip("0").rstrip(".") if part else clock)
 
     return show
 
@@ -78,7 +78,7 @@ def far_text(text: str) -> str | None:
     return None if found is None else _INFINITE_YEARS.get(found[1], text)
 
 
-def _spelled(days: int, clock: str) -> str | None:
+def _format(days: int, clock: str) -> str | None:
     """A date of the Gregorian calendar, as PostgreSQL writes it, with its time of day."""
     if not _FIRST_DAY <= days <= _LAST_DAY or _YEAR_1 <= days < _YEAR_10000:
         return None

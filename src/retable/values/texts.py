@@ -61,10 +61,10 @@ def text_converter(form: TextForm, gold: GoldType, rules: ValueRules) -> Convert
     """Compile texts, labels and bytes to a gold type. Text becomes whatever it spells in that type's usual form."""
     match form:
         case Text():
-            return _BYTES_OF[rules.binary_encoding] if gold.kind == "binary" else _spelled(WallClock(), gold, rules)
+            return _BYTES_OF[rules.binary_encoding] if gold.kind == "binary" else _text_of(WallClock(), gold, rules)
         case Untyped(in_base64):
             bytes_of = _base64(None) if in_base64 else _octets(None)
-            return bytes_of if gold.kind == "binary" else _spelled(Instant(), gold, rules)
+            return bytes_of if gold.kind == "binary" else _text_of(Instant(), gold, rules)
         case EmptyIsNull():
             convert = text_converter(Text(), gold, rules)
             return lambda text: convert(text) if text else None
@@ -199,7 +199,7 @@ def _unread(reason: str) -> Convert:
     return convert
 
 
-def _spelled(zoned: WallClock | Instant, gold: GoldType, rules: ValueRules) -> Convert:
+def _text_of(zoned: WallClock | Instant, gold: GoldType, rules: ValueRules) -> Convert:
     """Read text as what it spells; `zoned` is the form in which it spells a timestamptz."""
     match gold.kind:
         case "string" | "binary":

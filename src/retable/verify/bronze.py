@@ -8,7 +8,7 @@ from pyiceberg.table import Table
 
 from retable.errors import InvalidSetting
 from retable.gold.read import feeds, find_gold
-from retable.gold.state import SEQUENCE_COLUMN, Floor, GoldState
+from retable.gold.state import SEQUENCE_COLUMN, GoldState, RetentionFloor
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
 from retable.ledger.read import read_ledger, read_ledger_whole, read_tables, scan
@@ -54,7 +54,7 @@ def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Verific
     _read_gold(lake, table, rows)
     decoded, told = _decode(lake, source, state, ledger, events)
     if floor is not None:
-        told = replace(told, floor=floor, remembered=state.implicit)
+        told = replace(told, floor=floor, remembered=state.inferred)
     report = compare_rows(told, Gold(name, state, published_columns(table), rows), events, share)
     messages = sum(counts[what] for counts in decoded.counts.values() for what in ("decoded", "quarantined", "ignored"))
     checked = {"windows": len(decoded.counts), "messages": messages, **report.checked}
@@ -119,7 +119,7 @@ def _replayed(ledger: list[LedgerRow], state: GoldState) -> set[str]:
     return {row.window for row in ledger if row.stage == "replay" and row.table is None} | set(state.applied)
 
 
-def bronze_floor(lake: Lake, name: str, state: GoldState, ledger: list[LedgerRow]) -> Floor | None:
+def bronze_floor(lake: Lake, name: str, state: GoldState, ledger: list[LedgerRow]) -> RetentionFloor | None:
     """Up to where messages of a table that count were dropped from bronze, as the ledger counted them."""
     kept = kept_from(lake, "bronze", state.source)
     named = {row["gold"] for row in _rows_of_table(lake, state)} | {name}
@@ -127,7 +127,7 @@ def bronze_floor(lake: Lake, name: str, state: GoldState, ledger: list[LedgerRow
     dropped: dict[str, Sequence] = {}
     for part, text in (place for row in mine for place in row.highest.items()):
         dropped[part] = max(parse_sequence(text), dropped.get(part, LOWEST))
-    return Floor(dropped, -1).above(state.void)
+    return RetentionFloor(dropped, -1).above(state.truncated_at)
 
 
 def _rows_of_table(lake: Lake, state: GoldState) -> list[dict[str, object]]:

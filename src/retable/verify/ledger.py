@@ -99,7 +99,7 @@ def _accounts_of(
         silver_rows=len(_addresses(tables["silver"], window=window, kind="row")),
         quarantine=len(refused),
         unseen=tuple(sorted(here - known)) if is_decoded else (),
-        strange=tuple(sorted(known - here)),
+        unknown=tuple(sorted(known - here)),
         fresh=replay is None or (replay.identity or NO_FILES) == silver,
         counted={stage: row.counts for stage, row in stages.items()},
     )

@@ -18,7 +18,7 @@ from retable.fold.fold import Bounds, Folded, Key, Values
 from retable.fold.images import TableReader
 from retable.fold.key_changes import fold_key_changes, key_changes_of
 from retable.formats.image_text import read_image
-from retable.gold.state import Floor, GoldState
+from retable.gold.state import GoldState, RetentionFloor
 from retable.model.event import TableName
 from retable.model.row_event import Half, Pair, RowEvent
 from retable.model.schema import GoldType
@@ -30,7 +30,7 @@ from retable.replay.table.rounds import A_BUG, Widenings
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.shards.joined import of_shard
 from retable.schema_history.statement import Statement
-from retable.schema_history.traced import ImplicitColumn
+from retable.schema_history.traced import InferredColumn
 from retable.verify.compare import part_of
 from retable.verify.findings import Finding
 from retable.verify.spill import NOWHERE, Spill
@@ -49,8 +49,8 @@ class SourceHistory:
     ordinals: Mapping[str, int]
     replayed: frozenset[str]
     known: dict[TableName, Sequence | None]
-    floor: Floor | None = None
-    remembered: tuple[ImplicitColumn, ...] = ()
+    floor: RetentionFloor | None = None
+    remembered: tuple[InferredColumn, ...] = ()
 
 
 class _Shape(NamedTuple):
@@ -84,7 +84,7 @@ class Links:
 
 def names_of(told: SourceHistory, state: GoldState) -> set[TableName]:
     """Every name under which rows of a table may have come."""
-    tables = Tables.trace(list(told.statements), told.rules, [], told.known | dict.fromkeys(state.untold_shards))
+    tables = Tables.trace(list(told.statements), told.rules, [], told.known | dict.fromkeys(state.undeclared_shards))
     return tables.names_of(state.identity) or state.names
 
 
@@ -120,7 +120,9 @@ class Rebuild:
         self.columns: tuple[tuple[str, GoldType], ...] = tuple(
             (names[column.id], column.type) for column in self.history.final.columns
         )
-        self.bounds = Bounds(self.history.void, self.history.hold, self.history.skipped, self.history.shard_voids)
+        self.bounds = Bounds(
+            self.history.truncated_at, self.history.hold, self.history.skipped, self.history.shard_truncations
+        )
 
     def _check_whole(self) -> None:
         """Without all messages only rows with a key can be folded, and only under one key."""
@@ -139,16 +141,16 @@ class Rebuild:
         by_name: dict[TableName, list[RowEvent]] = {}
         for shape, event in shapes.items():
             by_name.setdefault(shape.name, []).append(event)
-        implicit, widenings = list(self._told.remembered), Widenings()
+        inferred, widenings = list(self._told.remembered), Widenings()
         while True:
-            known = self._told.known | dict.fromkeys(self._state.untold_shards)
-            tables = Tables.trace(list(self._told.statements), self._told.rules, implicit, known)
+            known = self._told.known | dict.fromkeys(self._state.undeclared_shards)
+            tables = Tables.trace(list(self._told.statements), self._told.rules, inferred, known)
             owned = tables.split(by_name)
             holds = {self._state.identity: self._standing}
-            strange = widenings.fresh(tables.strange(owned, holds), implicit)
-            if not strange:
+            undeclared = widenings.fresh(tables.undeclared(owned, holds), inferred)
+            if not undeclared:
                 break
-            implicit += strange
+            inferred += undeclared
         identity = self._identity(tables)
         for each in tables.history(identity).identities & widenings.endless.keys():
             raise TableError(f"{self._state.table}: {widenings.endless[each]}; {A_BUG}")
@@ -250,7 +252,7 @@ class Rebuild:
                 what = "changes tell only some columns of a row that no message brought"
                 self.findings.append(Finding("ROW_MISSING", f"key {key!r}", what))
             elif winner.row is not None and winner.base is None:
-                found.append((*winner.row, spell_sequence(winner.sequence, winner.part)))
+                found.append((*winner.row, format_sequence(winner.sequence, winner.part)))
         return found
 
     def _mine_of(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[TableName, RowEvent]]:
@@ -280,7 +282,7 @@ def _address(event: RowEvent) -> tuple[str, int, int, int, int]:
     return (event.topic, event.partition, event.offset, event.row_index, event.ordinal)
 
 
-def spell_sequence(sequence: Sequence, part: str | None) -> str:
+def format_sequence(sequence: Sequence, part: str | None) -> str:
     """A row's place in the order of its source, as text."""
     return str(sequence) if part is None else f"{sequence} of {part}"
 

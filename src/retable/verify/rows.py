@@ -9,7 +9,7 @@ import pyarrow as pa
 from retable.errors import TableError
 from retable.fold.fold import Folded, Values
 from retable.gold.rows import to_values
-from retable.gold.state import SEQUENCE_COLUMN, Floor, GoldState
+from retable.gold.state import SEQUENCE_COLUMN, GoldState, RetentionFloor
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.inputs.plan import Tables
@@ -18,7 +18,7 @@ from retable.schema_history.shards.parts import source_part
 from retable.schema_history.statement import Statement
 from retable.verify.compare import Comparison, RowDifference, comparable, part_of
 from retable.verify.findings import Finding, Verification
-from retable.verify.rebuild import Rebuild, SourceHistory, spell_sequence
+from retable.verify.rebuild import Rebuild, SourceHistory, format_sequence
 from retable.verify.spill import MOST_PARTS, Spill
 
 ROWS_AT_ONCE = 100_000
@@ -69,13 +69,13 @@ def compare_columns(here: ComparedColumns, wanted: ComparedColumns) -> list[Find
     """How gold's columns differ from those that its source tells; their order is of no account."""
     gold, rebuilt = dict(here), dict(wanted)
     missing = [Finding("COLUMN", name, f"gold lacks it; it is {kind}") for name, kind in wanted if name not in gold]
-    strange = [Finding("COLUMN", name, "gold has it, its source does not") for name, _ in here if name not in rebuilt]
+    extra = [Finding("COLUMN", name, "gold has it, its source does not") for name, _ in here if name not in rebuilt]
     retyped = [
         Finding("COLUMN", name, f"gold has it as {kind}; it is {rebuilt[name]}")
         for name, kind in here
         if name in rebuilt and kind != rebuilt[name]
     ]
-    return [*missing, *strange, *retyped]
+    return [*missing, *extra, *retyped]
 
 
 def _notes(state: GoldState) -> list[str]:
@@ -104,14 +104,14 @@ def _as_known(told: SourceHistory, state: GoldState) -> SourceHistory:
 
 
 def _histories(told: SourceHistory, statements: Mapping[Statement, str], state: GoldState) -> list[TableHistory]:
-    tables = Tables.trace(list(statements), told.rules, [], told.known | dict.fromkeys(state.untold_shards))
+    tables = Tables.trace(list(statements), told.rules, [], told.known | dict.fromkeys(state.undeclared_shards))
     return [history for history in tables.histories() if history.identity == state.identity]
 
 
 class _Compared:
     """One comparison of gold with its rebuild."""
 
-    def __init__(self, gold: Gold, rebuild: Rebuild, notes: list[str], floor: Floor | None) -> None:
+    def __init__(self, gold: Gold, rebuild: Rebuild, notes: list[str], floor: RetentionFloor | None) -> None:
         self._gold = gold
         self._rebuild = rebuild
         self._notes = notes
@@ -190,7 +190,7 @@ class _Compared:
             yield (*row, _sequence(at))
 
 
-def _may_be_gone(spelled: object, floor: Floor | None) -> bool:
+def _may_be_gone(spelled: object, floor: RetentionFloor | None) -> bool:
     """Whether the message that brought a row may be gone."""
     if floor is None or not isinstance(spelled, str):
         return False
@@ -203,4 +203,4 @@ def _sequence(value: dict[str, object] | None) -> str | None:
         return None
     part = value.get("part")
     position = Sequence(*(int(str(value[name])) for name in ("epoch", "hi", "lo")))
-    return spell_sequence(position, None if part is None else str(part))
+    return format_sequence(position, None if part is None else str(part))

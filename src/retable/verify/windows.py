@@ -18,7 +18,7 @@ _SHOWN = 3
 class Accounts:
     """What the tables hold of one window, and what the ledger counted, by stage; a stage that has not run is missing.
 
-    `unseen` are the messages of bronze of which neither silver nor quarantine knows, `strange` the addresses that they
+    `unseen` are the messages of bronze of which neither silver nor quarantine knows, `unknown` the addresses that they
     know and bronze does not. `fresh` says whether what was replayed is what silver holds now.
     """
 
@@ -28,7 +28,7 @@ class Accounts:
     silver_rows: int
     quarantine: int
     unseen: tuple[MessageAddress, ...]
-    strange: tuple[MessageAddress, ...]
+    unknown: tuple[MessageAddress, ...]
     fresh: bool
     counted: Mapping[str, Mapping[str, int]]
 
@@ -37,7 +37,7 @@ def as_counted(accounts: Accounts, gone: Collection[str]) -> Accounts:
     """The accounts of a window which retention dropped from these layers: what was there is what was counted."""
     land, decode, replay = (accounts.counted.get(stage, {}) for stage in ("land", "decode", "replay"))
     sums = _sums(decode)
-    found = replace(accounts, unseen=(), strange=())
+    found = replace(accounts, unseen=(), unknown=())
     if "bronze" in gone:
         found = replace(found, bronze=land.get("landed", 0))
     if "quarantine" in gone:
@@ -136,9 +136,9 @@ def _check_decoded(accounts: Accounts) -> Iterable[tuple[str, str]]:
             yield f"{what.upper()}_DIFFERS", f"{what} has {there} rows of it, and the ledger counted {wanted}"
     if len(accounts.unseen) > sums["excluded"] + sums["ignored"] + sums["erased"]:
         words = "are neither event nor note nor in quarantine"
-        yield "MESSAGE_UNACCOUNTED", f"{len(accounts.unseen)} messages {words}: {_spell(accounts.unseen)}"
-    if accounts.strange:
-        yield "EVENT_WITHOUT_MESSAGE", f"bronze has no message at {_spell(accounts.strange)}"
+        yield "MESSAGE_UNACCOUNTED", f"{len(accounts.unseen)} messages {words}: {_format_addresses(accounts.unseen)}"
+    if accounts.unknown:
+        yield "EVENT_WITHOUT_MESSAGE", f"bronze has no message at {_format_addresses(accounts.unknown)}"
 
 
 def _check_replayed(accounts: Accounts) -> Iterable[tuple[str, str]]:
@@ -167,6 +167,6 @@ def _sums(counts: Mapping[str, int]) -> Counter[str]:
     return sums
 
 
-def _spell(addresses: Sequence[MessageAddress]) -> str:
+def _format_addresses(addresses: Sequence[MessageAddress]) -> str:
     shown = ", ".join(f"{topic}/{partition}@{offset}" for topic, partition, offset in addresses[:_SHOWN])
     return shown if len(addresses) <= _SHOWN else f"{shown} and {len(addresses) - _SHOWN} more"

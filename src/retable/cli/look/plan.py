@@ -11,7 +11,7 @@ from retable.cli.arguments import Json, lake_of
 from retable.cli.clock import now
 from retable.cli.output import print_json, print_table, say
 from retable.cli.patterns import warn_of_patterns
-from retable.freshness.gate import spell
+from retable.freshness.gate import format_time
 from retable.gold.state import hold_json
 from retable.ledger.rows import Stage
 from retable.verify.outlook import CAUSES, Outlook, look_ahead
@@ -97,7 +97,7 @@ def _steps(outlook: Outlook) -> list[str]:
         first = ", ".join(f"{count} from {stage} on" for stage, count in stages.items())
         steps.append(f"`retable run {outlook.source}` would finish {len(outlook.waiting)} windows: {first}")
     if outlook.again is not None:
-        start, end = (spell(time) for time in outlook.again)
+        start, end = (format_time(time) for time in outlook.again)
         windows, tables = ({getattr(each, name) for each in outlook.stale} for name in ("window", "table"))
         again = [f"{len(windows)} stale windows of {len(tables)} tables"] if windows else []
         again += [f"those that left {len(outlook.left_out)} tables out"] if outlook.left_out else []

@@ -13,7 +13,7 @@ from retable.cli.look.why import standing_json
 from retable.cli.output import NeedsAttention, print_json, print_table, say
 from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import read_facts
-from retable.freshness.gate import FreshnessStanding, judge, spell
+from retable.freshness.gate import FreshnessStanding, format_time, judge
 from retable.freshness.sla import find_late
 from retable.gold.names import gold_table
 from retable.gold.read import is_retired, known_states
@@ -172,13 +172,13 @@ _HEADERS = (
 
 def _line(source: SourceStatus, now: datetime) -> list[object]:
     watermark, grade = source.standing.watermark, source.standing.grade
-    shown = [None, None, None] if watermark is None else [spell(watermark), grade, _spell_lag(now - watermark)]
+    shown = [None, None, None] if watermark is None else [format_time(watermark), grade, _format_lag(now - watermark)]
     empty = f" ({source.empty} empty)" if source.empty else ""
     done = [source.name, f"{source.recorded}{empty}", source.done["replay"], source.last, source.next]
     return [*done, *shown, source.tables.total(), len(source.held), source.quarantined]
 
 
-def _spell_lag(lag: timedelta) -> str:
+def _format_lag(lag: timedelta) -> str:
     """A length of time in its two biggest units, as 2d 3h or 3h 20m."""
     minutes = max(lag, timedelta(0)) // timedelta(minutes=1)
     parts = [(minutes // 1440, "d"), (minutes // 60 % 24, "h"), (minutes % 60, "m")]

@@ -9,7 +9,7 @@ from retable.cli.arguments import GradeOption, Json, SourceOrTable, instant, lak
 from retable.cli.clock import now
 from retable.cli.output import print_facts, print_json
 from retable.freshness.catalog import ask, source_of
-from retable.freshness.gate import Verdict, spell
+from retable.freshness.gate import Verdict, format_time
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -36,9 +36,11 @@ def why(
     print_facts(
         {
             "name": verdict.name,
-            "asked": f"complete through {spell(asked)}",
+            "asked": f"complete through {format_time(asked)}",
             "verdict": "fresh" if verdict.is_fresh else "late",
-            "watermark": None if standing.watermark is None else f"{spell(standing.watermark)} ({standing.grade})",
+            "watermark": None
+            if standing.watermark is None
+            else f"{format_time(standing.watermark)} ({standing.grade})",
             "cause": None if cause is None else f"{cause.code}: {cause.reason}",
             "next step": None if cause is None else cause.next_step,
         }
@@ -50,7 +52,7 @@ def verdict_json(verdict: Verdict, now: datetime) -> dict[str, object]:
     cause, standing = verdict.cause, verdict.standing
     return {
         "name": verdict.name,
-        "through": spell(verdict.through),
+        "through": format_time(verdict.through),
         "fresh": verdict.is_fresh,
         **standing_json(standing.watermark, standing.grade, now),
         "cause": None
@@ -62,7 +64,7 @@ def verdict_json(verdict: Verdict, now: datetime) -> dict[str, object]:
             "table": cause.table,
             "partition": cause.partition,
             "window": cause.window,
-            "since": None if cause.since is None else spell(cause.since),
+            "since": None if cause.since is None else format_time(cause.since),
         },
     }
 
@@ -70,7 +72,7 @@ def verdict_json(verdict: Verdict, now: datetime) -> dict[str, object]:
 def standing_json(watermark: datetime | None, grade: str | None, now: datetime) -> dict[str, object]:
     """How far something is complete, by what, and how long ago that was."""
     return {
-        "watermark": None if watermark is None else spell(watermark),
+        "watermark": None if watermark is None else format_time(watermark),
         "grade": grade,
         "lag_seconds": None if watermark is None else (now - watermark) // timedelta(seconds=1),
     }

@@ -157,7 +157,9 @@ def _act(lake: Lake, releases: Mapping[str, Release], reason: str) -> None:
             _record(lake, source.name, table, release, reason, this.now)
             progress.begin(number, table, release.way)
             resumes = release.way != "rebuild"
-            reports[table] = _rebuild_door()(spark, lake, source, table, this.id, this.now, progress.step, resumes)
+            reports[table] = _rebuild_entry_point()(
+                spark, lake, source, table, this.id, this.now, progress.step, resumes
+            )
             progress.done(reports[table])
     again = [table for table, report in reports.items() if table in report.held]
     if again:
@@ -178,8 +180,8 @@ def _record(lake: Lake, source: str, table: str, release: Release, reason: str, 
     append_rows(lake, [ActionRow(source, what, table, reason, user(), now)])
 
 
-def _rebuild_door() -> Callable[..., StageReport]:
-    # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
+def _rebuild_entry_point() -> Callable[..., StageReport]:
+    # Spark's entry point loads PySpark, which takes longer than most commands that need none.
     from retable.replay.spark import rebuild
 
     return rebuild

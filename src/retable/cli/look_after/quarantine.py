@@ -235,7 +235,7 @@ def _has_cut_lines(lake: Lake, source: Source, window: str) -> bool:
 
 
 def _land_anew(lake: Lake, source: Source, window: str, spark: Any) -> list[StageReport]:
-    # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
+    # Spark's entry point loads PySpark, which takes longer than most commands that need none.
     from retable.land.spark import land_window
 
     this = new_run()

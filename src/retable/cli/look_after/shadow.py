@@ -38,7 +38,7 @@ def build(
     this = new_run()
     with WindowProgress(1) as progress, running_spark(lake.settings) as spark:
         progress.begin(1, source, "shadow")
-        _doors().build(spark, lake, ask, reason, user(), this.id, this.now, progress.step)
+        _entry_points().build(spark, lake, ask, reason, user(), this.id, this.now, progress.step)
     say(f"built beside gold: {', '.join(ask.tables)}; `retable shadow diff {source}` shows how they differ")
 
 
@@ -66,7 +66,7 @@ def promote(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
     this = new_run()
     with WindowProgress(1) as progress, running_spark(lake.settings) as spark:
         progress.begin(1, source, "promote")
-        reports = _doors().promote(spark, lake, source, reason, user(), this.id, this.now, progress.step)
+        reports = _entry_points().promote(spark, lake, source, reason, user(), this.id, this.now, progress.step)
     say(f"promoted: {', '.join(shadow.ask.tables)}")
     # A table that waited for its turn was held until then: the last word counts.
     call_attention_to_rebuilt(lake, lake.settings.source(source), reports, reports[-1].held)
@@ -125,8 +125,8 @@ def _column(side: tuple[str, str] | None) -> dict[str, str] | None:
     return None if side is None else {"name": side[0], "type": side[1]}
 
 
-def _doors() -> Any:
-    # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
+def _entry_points() -> Any:
+    # Spark's entry point loads PySpark, which takes longer than most commands that need none.
     from retable.shadow import spark
 
     return spark

@@ -14,7 +14,7 @@ from retable.cli.progress import WindowProgress
 from retable.cli.run.stages import running_spark
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.retained import KEPT_LAYERS, kept_from
-from retable.upkeep.dropping import spell_stays
+from retable.upkeep.dropping import format_stays
 from retable.upkeep.inspection import TablePlace, choose, places
 from retable.upkeep.outlook import look_at_retention, owners
 from retable.upkeep.plan import plan_place
@@ -48,7 +48,7 @@ def upkeep(
         return
     with WindowProgress(1) as progress, running_spark(lake.settings) as spark:
         progress.begin(1, "upkeep", "")
-        kept = _door()(spark, lake, chosen, new_run().id, now, progress.step)
+        kept = _entry_point()(spark, lake, chosen, new_run().id, now, progress.step)
     _print_kept(kept, as_json)
     check_damaged(kept)
 
@@ -96,7 +96,7 @@ def _cuts(lake: Lake, chosen: Sequence[TablePlace], at: datetime) -> dict[str, _
         source = lake.settings.source(name)
         for layer, cut in look_at_retention(lake, source, at).cuts.items():
             has_horizon = layer == "silver" and cut.kept_from is not None
-            stays = spell_stays(owners(lake, source), {}) if has_horizon else ()
+            stays = format_stays(owners(lake, source), {}) if has_horizon else ()
             found[f"{layer}.{name}"] = _Cut(kept_from(lake, layer, name), cut.kept_from, (*cut.notes, *stays))
     return {place.name: found[place.name] for place in chosen if place.name in found}
 
@@ -136,8 +136,8 @@ def _heading(name: str) -> str:
     return name.replace("_", " ").upper()
 
 
-def _door() -> Callable[..., list[UpkeepResult]]:
-    # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
+def _entry_point() -> Callable[..., list[UpkeepResult]]:
+    # Spark's entry point loads PySpark, which takes longer than most commands that need none.
     from retable.upkeep.spark import upkeep as upkeep_stage
 
     return upkeep_stage

@@ -16,7 +16,7 @@ from retable.errors import InvalidSetting, NotFound
 from retable.gold.names import gold_table
 from retable.gold.read import find_lost, gold_states
 from retable.gold.state import GoldState
-from retable.ledger.baselines import spell_start
+from retable.ledger.baselines import format_start
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.rows import ActionRow, BaselineRow, StageReport
 from retable.ledger.write import append_rows
@@ -85,7 +85,7 @@ def baseline(
     this = new_run()
     pieces = land_baseline(lake, target, copy, this.now, say)
     rows = sum(piece.rows for piece in pieces)
-    what = f"baseline of {rows} rows at {spell_start(str(target.position))} from {origin}"
+    what = f"baseline of {rows} rows at {format_start(str(target.position))} from {origin}"
     append_rows(lake, [ActionRow(target.source, what, table, "", user(), this.now)])
     reports = replay_pieces(lake, known.source, pieces)
     rejected = sum(report.counts.get("rejected", 0) for report in reports)
@@ -199,17 +199,17 @@ def replay_pieces(lake: Lake, source: SourceSettings, pieces: list[BaselineRow])
     """Bring the pieces of a baseline to gold, one by one."""
     reports = []
     with WindowProgress(len(pieces)) as progress, running_spark(lake.settings) as spark:
-        door = _door()
+        entry_point = _entry_point()
         for number, piece in enumerate(pieces, start=1):
             progress.begin(number, piece.window, "replay")
             this = new_run()
-            reports.append(door(spark, lake, source, piece.window, this.id, this.now, progress.step))
+            reports.append(entry_point(spark, lake, source, piece.window, this.id, this.now, progress.step))
             progress.done(reports[-1])
     return reports
 
 
-def _door() -> Any:
-    # The room's door to Spark loads PySpark, which takes longer than most commands that need none.
+def _entry_point() -> Any:
+    # Spark's entry point loads PySpark, which takes longer than most commands that need none.
     from retable.replay.spark import replay_piece
 
     return replay_piece

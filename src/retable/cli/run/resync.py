@@ -10,7 +10,7 @@ from retable.cli.arguments import TableArgument, lake_to_write
 from retable.cli.clock import new_run, user
 from retable.cli.output import NeedsAttention, say
 from retable.cli.run.baseline import find_table, part_of, replay_pieces, target_of
-from retable.ledger.baselines import NOTHING, spell_start
+from retable.ledger.baselines import NOTHING, format_start
 from retable.ledger.rows import ActionRow
 from retable.ledger.write import append_rows
 from retable.model.sequence import LOWEST
@@ -45,7 +45,7 @@ def resync(
         target = target_of(lake, known, read_start(at), part_of(lake, known, partition))
     this = new_run()
     pieces = land_baseline(lake, target, Copy(NOTHING, NOTHING, {}, _no_rows), this.now, say)
-    where = f"source epoch {target.position.epoch}" if at is None else spell_start(str(target.position))
+    where = f"source epoch {target.position.epoch}" if at is None else format_start(str(target.position))
     append_rows(lake, [ActionRow(target.source, f"resync from {where}", table, reason, user(), this.now)])
     reports = replay_pieces(lake, known.source, pieces)
     say(f"{table} starts anew at {where}: what its source loads from there on fills it")

@@ -15,7 +15,7 @@ from retable.ledger.write import append_rows
 from retable.model.sequence import Sequence
 from retable.onboard.schema.databases import is_address, read_database
 from retable.onboard.schema.dumps import read_dump
-from retable.onboard.schema.imports import ImportPlan, plan_import, position_of, spell_position
+from retable.onboard.schema.imports import ImportPlan, format_position, plan_import, position_of
 from retable.onboard.schema.tables import Schema, UnreadStatement
 from retable.printable import printable
 from retable.settings.load import read_variable
@@ -60,7 +60,7 @@ def import_schema(
     plan = plan_import(lake, found, schema, position, _shown_origin(origin), this.now)
     keeps = bool(plan.rows) and (apply or plan.is_first)
     if keeps:
-        what = f"schema import of {len(plan.rows)} tables at {spell_position(position)} from {_shown_origin(origin)}"
+        what = f"schema import of {len(plan.rows)} tables at {format_position(position)} from {_shown_origin(origin)}"
         append_rows(lake, [*plan.rows, ActionRow(source, what, source, "", user(), this.now)])
     if as_json:
         print_json(_facts(plan, position, keeps))
@@ -85,7 +85,7 @@ def _shown_origin(origin: str) -> str:
 
 def _facts(plan: ImportPlan, position: Sequence, keeps: bool) -> dict[str, object]:
     return {
-        "position": spell_position(position),
+        "position": format_position(position),
         "added": list(map(str, plan.added)),
         "changed": {str(name): list(words) for name, words in plan.changed.items()},
         "gone": list(map(str, plan.gone)),
@@ -116,7 +116,7 @@ def _tell(plan: ImportPlan, position: Sequence, keeps: bool) -> None:
         print_line(printable(f"? {where}{each.table or 'no table'}: {each.reason}"))
     counts = f"{len(plan.added)} tables added, {len(plan.changed)} changed, {plan.same} the same"
     left_out = f", {plan.left_out} left out by the settings" if plan.left_out else ""
-    say(f"as of {spell_position(position)}: {counts}{left_out}")
+    say(f"as of {format_position(position)}: {counts}{left_out}")
     if keeps:
         say("kept; tables that have rows already take it with `retable plan` and a run again, or a rebuild")
     elif plan.rows:

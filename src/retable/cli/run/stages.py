@@ -18,7 +18,7 @@ from retable.cli.progress import WindowProgress
 from retable.errors import SparkDied
 from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import ask, record
-from retable.freshness.gate import spell
+from retable.freshness.gate import format_time
 from retable.land.due import check_paused, look
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import spark_died, spark_explained
@@ -168,21 +168,21 @@ def run_window(
     progress: WindowProgress,
 ) -> list[StageReport]:
     """Run these stages of one window, each under a run of its own."""
-    doors = _doors(progress.step, checks=stages == ("land",))
+    entry_points = _entry_points(progress.step, checks=stages == ("land",))
     reports = []
     for stage in stages:
         progress.begin(number, window, stage)
         this = new_run()
         begin_run(lake)
-        reports.append(doors[stage](spark, lake, source, window, this.id, this.now))
+        reports.append(entry_points[stage](spark, lake, source, window, this.id, this.now))
         progress.done(reports[-1])
     if "replay" in stages:
         record(lake, source, now())
     return reports
 
 
-def _doors(step: Callable[[str], None], checks: bool) -> dict[Stage, Callable[..., StageReport]]:
-    # The rooms' doors to Spark load PySpark, as above.
+def _entry_points(on_progress: Callable[[str], None], checks: bool) -> dict[Stage, Callable[..., StageReport]]:
+    # Spark's entry points load PySpark, as above.
     from retable.decode.spark import decode as decode_window
     from retable.land.spark import land_window
     from retable.replay.spark import replay as replay_window
@@ -190,14 +190,14 @@ def _doors(step: Callable[[str], None], checks: bool) -> dict[Stage, Callable[..
     return {
         "land": partial(land_window, checks=checks),
         "decode": decode_window,
-        "replay": partial(replay_window, step=step),
+        "replay": partial(replay_window, on_progress=on_progress),
     }
 
 
 def _say_how_far(lake: Lake, source: Source) -> None:
     standing = ask(lake, [source.name], now(), "row", now()).standing
     if standing.watermark is not None:
-        say(f"{source.name} is complete through {spell(standing.watermark)} ({standing.grade})")
+        say(f"{source.name} is complete through {format_time(standing.watermark)} ({standing.grade})")
 
 
 def call_attention(lake: Lake, source: Source, reports: list[StageReport]) -> None:

@@ -33,7 +33,7 @@ def diff(
         print_rows(found.rows, "A", "B")
     by = f"by {', '.join(found.key)}" if found.key else "as whole rows"
     verdict = "equal" if found.rows.is_equal and not found.columns else "different"
-    say(f"{table}: {_spell(found.left)} and {_spell(found.right)}, compared {by}: {verdict}")
+    say(f"{table}: {_format_state(found.left)} and {_format_state(found.right)}, compared {by}: {verdict}")
     say(f"    {found.rows.left:,} rows in A, {found.rows.right:,} rows in B")
 
 
@@ -47,7 +47,7 @@ def _sides(change: ColumnDifference) -> list[str | None]:
     return [None if side is None else " ".join(side) for side in (change.left, change.right)]
 
 
-def _spell(state: ComparedState) -> str:
+def _format_state(state: ComparedState) -> str:
     return f"{state.asked} ({'no row yet' if state.snapshot is None else f'snapshot {state.snapshot}'})"
 
 

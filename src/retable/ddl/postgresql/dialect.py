@@ -3,4 +3,4 @@
 from retable.ddl.dialect import Dialect
 from retable.ddl.postgresql.types import gold_type
 
-POSTGRESQL = Dialect(name="postgresql", gold_type=gold_type, spelled_alike=frozenset({"uuid"}))
+POSTGRESQL = Dialect(name="postgresql", gold_type=gold_type, same_text_types=frozenset({"uuid"}))

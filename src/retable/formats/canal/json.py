@@ -220,8 +220,8 @@ def _images(
     if _is_misaligned(new, old):
         return None, image
     before = old.rows[index]
-    if strange := before.keys() - row.keys():
-        text = f"`{old.field}` names the column {min(strange)[:100]!r}, which `{new.field}` does not have"
+    if unknown := before.keys() - row.keys():
+        text = f"`{old.field}` names the column {min(unknown)[:100]!r}, which `{new.field}` does not have"
         raise _refused(Malformed, envelope, text, f"{old.field}[{index}]")
     return write_image(row | before), image
 

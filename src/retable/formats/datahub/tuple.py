@@ -213,8 +213,8 @@ def _check_columns(row: _Row, told: _Told, name: TableName | None, keys: tuple[s
     """Refuse a record that its topic's schema does not describe: what is missing there is not NULL."""
     if missing := told.types.keys() - row.keys():
         text = f"the column {min(missing)[:100]!r} of the topic's schema is not in the record"
-    elif strange := row.keys() - told.types.keys():
-        text = f"the column {min(strange)[:100]!r} of the record is not in the topic's schema"
+    elif unknown := row.keys() - told.types.keys():
+        text = f"the column {min(unknown)[:100]!r} of the record is not in the topic's schema"
     elif empty := [column for column in told.never_null if bytes(row[column]) == b"null"]:
         text = f"the column {min(empty)[:100]!r} is null, and the topic's schema says that it never is"
     else:

@@ -95,13 +95,13 @@ def _statement(statement: StatementRecord, message: RawMessage, context: DecodeC
             # Its offset is no place among the rows, which have a topic of their own; none of them came before it.
             sequence = Sequence(sequence.epoch, place.BEFORE_ROWS, message.offset)
     is_structure = system in _WITHOUT_TEXTS and text is None and bool(kinds) and set(kinds) <= _STRUCTURE
-    untold = WITHOUT_TEXT if statement.ddl == WITHOUT_TEXT or is_structure else next(iter(kinds), "DDL")
+    op_raw = WITHOUT_TEXT if statement.ddl == WITHOUT_TEXT or is_structure else next(iter(kinds), "DDL")
     schema, table = _table(statement, changes)
     return ChangeEvent(
         source_format=NAME,
         source_system=system,
         op="DDL" if counts else "OTHER",
-        op_raw=SNAPSHOT if source.is_snapshot else untold,
+        op_raw=SNAPSHOT if source.is_snapshot else op_raw,
         address=Address(message.topic, message.partition, message.offset),
         database=statement.database or source.db or None,
         schema=statement.schema or schema,

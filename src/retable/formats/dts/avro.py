@@ -20,7 +20,14 @@ from functools import lru_cache
 
 from retable.errors import BadValue, Malformed, MessageError
 from retable.formats.context import DecodeContext
-from retable.formats.dts.avro_values import agree, declared_encoding, default_type, spell, usual_types, wire_encoding
+from retable.formats.dts.avro_values import (
+    agree,
+    declared_encoding,
+    default_type,
+    to_raw_value,
+    usual_types,
+    wire_encoding,
+)
 from retable.formats.dts.record import DtsRecord, read_record
 from retable.formats.format import Format, inside_a_partition
 from retable.formats.image_text import write_image
@@ -179,7 +186,7 @@ def _image(record: DtsRecord, columns: _Columns, values: object, place: str) -> 
         for at, value in enumerate(values):
             raw_value = None
             if type(value) is list:
-                raw_value, wires[at] = spell(value, wires[at])
+                raw_value, wires[at] = to_raw_value(value, wires[at])
             elif value == "NONE":
                 image.absent.append(at)
             raw_values.append(raw_value)

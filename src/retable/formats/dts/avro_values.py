@@ -35,7 +35,7 @@ from retable.values.encodings import (
 from retable.values.time_text import clock_text, read_instant
 from retable.values.times import ValueRules
 
-Lexeme = tuple[str, str]
+RawValue = tuple[str, str]
 """A value as text, with its wire type."""
 
 _DECIMAL, _NAMED_DECIMAL = "Decimal", "Decimal#named"
@@ -97,12 +97,12 @@ def usual_types(system: str | None, numbers: tuple[int, ...]) -> tuple[str, ...]
     return tuple(told.get(number, "") for number in numbers)
 
 
-def spell(value: Any, usual: str) -> Lexeme:
+def to_raw_value(value: Any, usual: str) -> RawValue:
     """Give a value that is not null as text; ValueError says why it is none.
 
     `usual` tells what the branch does not: that a double is a 32-bit float, or a timestamp one of MySQL.
     """
-    return _SPELLERS[value[0]](value, usual)
+    return _READERS[value[0]](value, usual)
 
 
 def wire_encoding(wire_type: str | None) -> Encoding:
@@ -133,7 +133,7 @@ def declared_encoding(form: Encoding, declared: str | None, gold: GoldType, rule
             return refined_encoding(form, stated)
 
 
-def agree(one: Lexeme, other: Lexeme) -> tuple[Lexeme, Lexeme]:
+def agree(one: RawValue, other: RawValue) -> tuple[RawValue, RawValue]:
     """Bring two values of one column to one wire type; ValueError where they have nothing in common.
 
     A NUMBER of Oracle is an integer or a decimal as its value is; text whose charset does not have its bytes comes
@@ -150,32 +150,32 @@ def agree(one: Lexeme, other: Lexeme) -> tuple[Lexeme, Lexeme]:
     raise ValueError(f"it is {one[1]} before the change and {other[1]} after it")
 
 
-def _as_bytes(text: Lexeme) -> Lexeme:
+def _as_bytes(text: RawValue) -> RawValue:
     return text if text[1] == _BYTES_OF_TEXT else (_base64(text[0].encode()), _BYTES_OF_TEXT)
 
 
-def _integer(value: list[Any], _: str) -> Lexeme:
+def _integer(value: list[Any], _: str) -> RawValue:
     return value[2], "Integer"
 
 
-def _decimal(value: list[Any], _: str) -> Lexeme:
+def _decimal(value: list[Any], _: str) -> RawValue:
     number = value[1]
     return number, _NAMED_DECIMAL if number in _NAMED.values() else _DECIMAL
 
 
-def _float(value: list[Any], usual: str) -> Lexeme:
+def _float(value: list[Any], usual: str) -> RawValue:
     number = repr(value[1])
     return number if isfinite(value[1]) else _NAMED[number], usual if usual == _FLOAT32 else _FLOAT
 
 
-def _character(value: list[Any], _: str) -> Lexeme:
+def _character(value: list[Any], _: str) -> RawValue:
     _, charset, octets = value
     if charset in ("", "binary"):
         return _base64(octets), _BYTES_OF_TEXT
     return decode_text(octets, charset), "Character"
 
 
-def _timestamp(value: list[Any], usual: str) -> Lexeme:
+def _timestamp(value: list[Any], usual: str) -> RawValue:
     """Microseconds since 1970. MySQL has no timestamp at that very moment: it is what is read from its zero date."""
     _, seconds, micros = value
     if usual == _TIMESTAMP and seconds == micros == 0:
@@ -183,12 +183,12 @@ def _timestamp(value: list[Any], usual: str) -> Lexeme:
     return str(seconds * 1_000_000 + _micros(micros)), _TIMESTAMP
 
 
-def _date_time(value: list[Any], _: str) -> Lexeme:
+def _date_time(value: list[Any], _: str) -> RawValue:
     """A date, a time, both, or a year, by the parts that are there; a date may have zeros in it."""
     return _parts(value[1:])
 
 
-def _parts(parts: list[int | None]) -> Lexeme:
+def _parts(parts: list[int | None]) -> RawValue:
     match parts:
         case [int(year), int(month), int(day), int(hour), int(minute), int(second), micros]:
             clock = f"{hour:02}:{minute:02}:{second:02}{_fraction(micros)}"
@@ -222,7 +222,7 @@ def _micros(number: int) -> int:
     return number
 
 
-def _zoned(value: list[Any], _: str) -> Lexeme:
+def _zoned(value: list[Any], _: str) -> RawValue:
     """A wall clock with its distance from UTC; one with the name of a zone becomes that of UTC."""
     _, parts, zone = value
     text, wire = _parts(parts)
@@ -240,23 +240,23 @@ def _zone(name: str) -> ZoneInfo:
         raise ValueError(f"{name[:80]!r} is no time zone") from None
 
 
-def _text_object(value: list[Any], _: str) -> Lexeme:
+def _text_object(value: list[Any], _: str) -> RawValue:
     name, kind, text = value
     if kind.upper() == "BOOL":
         return _TRUTHS.get(text, text), "TextObject#truth"
     return text, name
 
 
-def _binary_object(value: list[Any], _: str) -> Lexeme:
+def _binary_object(value: list[Any], _: str) -> RawValue:
     name, kind, octets = value
     return _base64(octets), "BinaryObject#text" if kind.upper() in _TEXTS else name
 
 
-def _text_geometry(value: list[Any], _: str) -> Lexeme:
+def _text_geometry(value: list[Any], _: str) -> RawValue:
     return value[2], "TextGeometry"
 
 
-def _binary_geometry(value: list[Any], _: str) -> Lexeme:
+def _binary_geometry(value: list[Any], _: str) -> RawValue:
     return _base64(value[2]), "BinaryGeometry"
 
 
@@ -264,7 +264,7 @@ def _base64(octets: bytes) -> str:
     return b64encode(octets).decode()
 
 
-_SPELLERS: dict[str, Callable[[list[Any], str], Lexeme]] = {
+_READERS: dict[str, Callable[[list[Any], str], RawValue]] = {
     "Integer": _integer,
     "Character": _character,
     "Decimal": _decimal,

@@ -99,8 +99,8 @@ class RowWriter:
         found = [] if keys is None else self._files_with(snapshot_id, keys)
         if found is None:
             return None
-        with ThreadPoolExecutor(1) as beside:
-            files = beside.submit(self.data_files, rows)
+        with ThreadPoolExecutor(1) as executor:
+            files = executor.submit(self.data_files, rows)
             vectors = Vectors([], []) if keys is None else self._vectors(found, keys)
         if vectors is None:
             for file in files.result():

@@ -258,7 +258,7 @@ class GoldTable(Described):
         evolution: Evolution | None,
         properties: dict[str, str],
         window: str,
-        step: Callable[[str], None],
+        on_progress: Callable[[str], None],
         tag: str | None = None,
     ) -> None:
         """Make the rows, the schema and the properties visible in one transaction, or nothing of them.
@@ -275,7 +275,7 @@ class GoldTable(Described):
             head = transaction.table().currentSnapshot()
             properties = {**properties, HEAD_PROPERTY: self._told_of(head), NAME_PROPERTY: self.name}
             self._tell(transaction, properties)
-        step(f"{self.name}: before publishing")
+        on_progress(f"{self.name}: before publishing")
         try:
             with self.catalog.conflicts(self.name):
                 transaction.commitTransaction()
@@ -283,7 +283,7 @@ class GoldTable(Described):
             if not self._is_published(int(head.snapshotId()), properties):
                 raise (self._overtaken() if isinstance(error, Fenced) else error) from error
         self._refresh()
-        step(f"{self.name}: published")
+        on_progress(f"{self.name}: published")
 
     def rebase(self) -> None:
         self._refresh()

@@ -64,14 +64,14 @@ def back_up(file: Path, to: Path) -> None:
     if to.exists():
         raise InvalidSetting(f"{to} is there already; name a file that is not")
     to.parent.mkdir(parents=True, exist_ok=True)
-    beside = to.with_name(f"{to.name}.part")
+    part = to.with_name(f"{to.name}.part")
     with (
         closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", timeout=BUSY_SECONDS, uri=True)) as old,
-        closing(sqlite3.connect(beside)) as new,
+        closing(sqlite3.connect(part)) as new,
     ):
         old.backup(new)
         new.execute("PRAGMA journal_mode=DELETE")
-    beside.rename(to)
+    part.rename(to)
 
 
 def _is_writable(file: Path) -> bool:

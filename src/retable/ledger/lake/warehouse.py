@@ -84,15 +84,15 @@ class Warehouse:
                 stream.write(content)
             return
         Path(self._root).mkdir(parents=True, exist_ok=True)
-        beside = Path(f"{path}.{uuid.uuid4().hex}")
+        part = Path(f"{path}.{uuid.uuid4().hex}")
         try:
-            with beside.open("wb") as file:
+            with part.open("wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            beside.replace(path)
+            part.replace(path)
         finally:
-            beside.unlink(missing_ok=True)
+            part.unlink(missing_ok=True)
 
     def tables(self) -> Iterator[TableFolder]:
         """Give the folder of every table that has metadata, layer by layer."""

@@ -94,12 +94,12 @@ def write_whole(io: FileIO, address: str, data: bytes) -> None:
         _write(io, address, data)
         return
     _write(io, address + _BESIDE, data)
-    beside = Path(path + _BESIDE)
-    shutil.copymode(path, beside)
-    _sync(beside)
-    beside.with_name(f".{Path(path).name}.crc").unlink(missing_ok=True)
-    beside.replace(path)
-    _sync(beside.parent)
+    part = Path(path + _BESIDE)
+    shutil.copymode(path, part)
+    _sync(part)
+    part.with_name(f".{Path(path).name}.crc").unlink(missing_ok=True)
+    part.replace(path)
+    _sync(part.parent)
 
 
 def _write(io: FileIO, address: str, data: bytes) -> None:

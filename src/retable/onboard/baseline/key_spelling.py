@@ -29,7 +29,7 @@ def spelling_of(source_type: str | None, gold: GoldType | None, system: str) -> 
     if gold.kind in ("int", "long"):
         return "digits" if word in _DIGITS and "zerofill" not in source_type.lower() else None
     if gold.kind == "string":
-        return "text" if word in _TEXT or word in find_dialect(system).spelled_alike else None
+        return "text" if word in _TEXT or word in find_dialect(system).same_text_types else None
     return None
 
 

@@ -68,7 +68,7 @@ def read_start(text: str) -> Sequence:
     return read_position(text)
 
 
-def spell_position(position: Sequence) -> str:
+def format_position(position: Sequence) -> str:
     return START if position == LOWEST else ":".join(map(str, position))
 
 
@@ -133,7 +133,7 @@ def _differences(before: list[Import], now: DeclareTable, position: Sequence) ->
         return None
     last = next((each for each in reversed(before) if each.position <= position), None)
     if last is None:
-        return (f"as of {spell_position(position)}, was {spell_position(before[0].position)}",)
+        return (f"as of {format_position(position)}, was {format_position(before[0].position)}",)
     if to_json(last.table) == to_json(now):
         return ()
     then = {column.name.lower(): column for column in last.table.columns}

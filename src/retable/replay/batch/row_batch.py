@@ -42,13 +42,13 @@ class RowBatch:
 
     def of(self, shard: str | None) -> "RowBatch":
         """The same rows as those of one of several tables."""
-        bulk = replace(self, shard=shard)
-        return replace(bulk, ends=bulk.labelled(self.ends))
+        batch = replace(self, shard=shard)
+        return replace(batch, ends=batch.labelled(self.ends))
 
 
-def events_of_all(bulks: Iterable[RowBatch], ordinals: Mapping[str, int]) -> list[RowEvent]:
+def events_of_all(batches: Iterable[RowBatch], ordinals: Mapping[str, int]) -> list[RowEvent]:
     """The rows of several bulks as events, in their order."""
-    return [event for bulk in bulks for event in bulk.events(ordinals)]
+    return [event for batch in batches for event in batch.events(ordinals)]
 
 
 def by_table(rows: pa.Table) -> Iterator[tuple[TableName, pa.Table]]:
@@ -103,12 +103,12 @@ def read_events(
     rows: pa.Table, ordinals: Mapping[str, int], sketched: bool
 ) -> tuple[dict[TableName, list[RowEvent]], dict[TableName, RowBatch]]:
     """The rows of a window as events, and of each bulk, which all are if they are only `sketched`, its ends."""
-    events, bulks = {}, {}
+    events, batches = {}, {}
     for table, mine in by_table(rows):
         if sketched or _is_plain(mine):
-            bulks[table] = _bulk(mine, ordinals)
-        events[table] = bulks[table].ends if table in bulks else to_events(mine, ordinals)
-    return events, bulks
+            batches[table] = _batch(mine, ordinals)
+        events[table] = batches[table].ends if table in batches else to_events(mine, ordinals)
+    return events, batches
 
 
 def _is_plain(rows: pa.Table) -> bool:
@@ -124,7 +124,7 @@ def _is_plain(rows: pa.Table) -> bool:
     )
 
 
-def _bulk(rows: pa.Table, ordinals: Mapping[str, int]) -> RowBatch:
+def _batch(rows: pa.Table, ordinals: Mapping[str, int]) -> RowBatch:
     sequences = sequences_of(rows)
     ends = [_foremost(sequences, order) for order in ("ascending", "descending")]
     events = to_events(rows.take(pa.array(list(dict.fromkeys(ends)))), ordinals)

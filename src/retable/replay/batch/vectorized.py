@@ -91,13 +91,13 @@ def fold_vectorized(
     return VectorizedRows(spoken, rows, verdicts, silver.filter(pa.array(rest)))
 
 
-def join_vectorized(plains: Sequence[VectorizedRows]) -> VectorizedRows:
+def join_vectorized(vectorized_batches: Sequence[VectorizedRows]) -> VectorizedRows:
     """One of several, whose keys are not the same ones."""
     return VectorizedRows(
-        pa.concat_tables(plain.keys for plain in plains),
-        pa.concat_tables(plain.rows for plain in plains),
-        sum((plain.verdicts for plain in plains), Counter()),
-        pa.concat_tables(plain.rest for plain in plains),
+        pa.concat_tables(vectorized.keys for vectorized in vectorized_batches),
+        pa.concat_tables(vectorized.rows for vectorized in vectorized_batches),
+        sum((vectorized.verdicts for vectorized in vectorized_batches), Counter()),
+        pa.concat_tables(vectorized.rest for vectorized in vectorized_batches),
     )
 
 
@@ -143,10 +143,10 @@ def _with_all_of_their_keys(silver: pa.Table, unplain: _Flags) -> _Flags:
     return unplain | same
 
 
-def _last(silver: pa.Table, keys: Sequence[pa.Array], plain: _Flags) -> tuple[_Places, Counter[str]]:
+def _last(silver: pa.Table, keys: Sequence[pa.Array], vectorized: _Flags) -> tuple[_Places, Counter[str]]:
     """The place of the last row of every key, and what became of the others; of a redelivered row the first counts."""
     order, ranks = _ranked(silver)
-    counts = plain[order]
+    counts = vectorized[order]
     places, ranks = order[counts], ranks[counts]
     codes = _codes(keys)[places]
     by_key = np.argsort(codes, kind="stable")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from retable.gold.names import gold_table
-from retable.gold.state import Floor, GoldState
+from retable.gold.state import GoldState, RetentionFloor
 from retable.ledger.rows import LedgerRow, TableRow
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
@@ -29,9 +29,9 @@ _LATE = "late"
 class MovedRows:
     """The gold tables of a source that have rows of others, as far as tables of several have any part in it."""
 
-    def __init__(self, past: RecordedState, places: TableLocator) -> None:
-        self._past = past
-        self._places = places
+    def __init__(self, recorded: RecordedState, places: TableLocator) -> None:
+        self._recorded = recorded
+        self._locator = places
         self._marks: dict[str, str] = {}
         self._late: dict[str, set[str]] = {}
         self._there: frozenset[str] = frozenset()
@@ -47,7 +47,7 @@ class MovedRows:
         own = {history.identity: history for history in histories}
         gone: dict[TableName, set[str]] = defaultdict(set)
         ended: dict[TableName, list[tuple[TableRow, Sequence]]] = defaultdict(list)
-        for row in self._past.tables.values():
+        for row in self._recorded.tables.values():
             if row.identity not in self._there and not is_sharded(row.identity) and row.state != "dropped":
                 gone[row.name].add(row.identity)
             for span in own[row.identity].spans if row.identity in own else ():
@@ -64,7 +64,7 @@ class MovedRows:
 
     def _has_rows_from(self, row: TableRow, end: Sequence) -> bool:
         """Whether a gold table may have rows that came under a name after it had that no more."""
-        state = self._places.find(row.identity, row.gold).state
+        state = self._locator.find(row.identity, row.gold).state
         if state is None or str(end) in state.changes:
             return False
         return any(end <= mark for mark in state.mark.values())
@@ -72,30 +72,30 @@ class MovedRows:
     def replaced(self, identities: Iterable[str]) -> list[TableRow]:
         """The recorded gold tables that these take the place of: no statement tells of them any more."""
         gone = {each for identity in identities for each in self._late.get(identity, ())} - self._there
-        return [self._past.tables[identity] for identity in sorted(gone)]
+        return [self._recorded.tables[identity] for identity in sorted(gone)]
 
     @cached_property
     def _wholes(self) -> dict[str, GoldState]:
-        states = {i: self._places.find(i, row.gold).state for i, row in self._past.tables.items() if is_sharded(i)}
+        states = {i: self._locator.find(i, row.gold).state for i, row in self._recorded.tables.items() if is_sharded(i)}
         return {identity: state for identity, state in states.items() if state is not None}
 
     @property
-    def untold(self) -> set[TableName]:
+    def undeclared(self) -> set[TableName]:
         """The tables that went into one of several, and that no statement made."""
-        return {name for state in self._wholes.values() for name in state.untold_shards}
+        return {name for state in self._wholes.values() for name in state.undeclared_shards}
 
     def of(self, history: TableHistory) -> dict[str, str]:
         """Which other gold tables have, or had, rows of a table: by identity, what was replayed into them."""
         mine = history.identities
         others = {identity for identity, state in self._wholes.items() if not mine.isdisjoint(state.shards)}
         if history.shards:
-            others |= mine & self._past.tables.keys()
+            others |= mine & self._recorded.tables.keys()
         late = dict.fromkeys(self._late.get(history.identity, ()), _LATE)
         return late | {identity: self._mark(identity) for identity in others - {history.identity}}
 
     def missing(self, history: TableHistory) -> list[str]:
         """The gold tables with rows of a table that its own gold does not have yet: by name, as they are recorded."""
-        return sorted(self._past.tables[identity].gold for identity in self._missing(history))
+        return sorted(self._recorded.tables[identity].gold for identity in self._missing(history))
 
     def are_late(self, history: TableHistory) -> bool:
         """Whether gold lacks rows that were replayed elsewhere before the statement that makes them this table's."""
@@ -104,26 +104,26 @@ class MovedRows:
     def _missing(self, history: TableHistory) -> dict[str, str]:
         if not (elsewhere := self.of(history)):
             return {}
-        row = self._past.tables.get(history.identity)
-        state = None if row is None else self._places.find(history.identity, row.gold).state
+        row = self._recorded.tables.get(history.identity)
+        state = None if row is None else self._locator.find(history.identity, row.gold).state
         gathered = {} if state is None else state.gathered
         return {identity: how for identity, how in elsewhere.items() if gathered.get(identity) != how}
 
-    def dropped(self, history: TableHistory) -> Floor | None:
+    def dropped(self, history: TableHistory) -> RetentionFloor | None:
         """What silver no longer holds of the rows that those have; None: it holds all that count."""
         elsewhere = self.of(history)
-        mine = {each.identity: each.void for _, each in history.parts() if each.identity in elsewhere}
-        for identity, void in (dict.fromkeys(self._late.get(history.identity, ())) | mine).items():
+        mine = {each.identity: each.truncated_at for _, each in history.parts() if each.identity in elsewhere}
+        for identity, truncated_at in (dict.fromkeys(self._late.get(history.identity, ())) | mine).items():
             if identity in elsewhere:
-                state = self._places.find(identity, self._past.tables[identity].gold).state
-                floor = None if state is None or state.floor is None else state.floor.above(void)
+                state = self._locator.find(identity, self._recorded.tables[identity].gold).state
+                floor = None if state is None or state.floor is None else state.floor.above(truncated_at)
                 if floor is not None:
                     return floor
         return None
 
     def _mark(self, identity: str) -> str:
         if identity not in self._marks:
-            self._marks[identity] = mark(self._past.tables[identity].gold, self._past.counted)
+            self._marks[identity] = mark(self._recorded.tables[identity].gold, self._recorded.counted)
         return self._marks[identity]
 
 

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 
 from retable.ddl.registry import find_dialect
 from retable.fold.fold import Bounds
-from retable.fold.images import strange_columns
+from retable.fold.images import undeclared_columns
 from retable.gold.names import gold_table
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
@@ -22,7 +22,7 @@ from retable.schema_history.shards.parts import source_part
 from retable.schema_history.statement import Statement
 from retable.schema_history.timeline import Timeline
 from retable.schema_history.trace import trace
-from retable.schema_history.traced import ImplicitColumn
+from retable.schema_history.traced import InferredColumn
 from retable.settings.load import Settings
 
 REMEDY_CLASH = "give one of the two another database or exclude it, then: retable rebuild TABLE --reason ..."
@@ -74,7 +74,7 @@ class Tables:
         cls,
         statements: list[Statement],
         rules: SourceRules,
-        implicit: Iterable[ImplicitColumn],
+        inferred: Iterable[InferredColumn],
         known: Mapping[TableName, Sequence | None],
         holder: Callable[[str], str | None] = lambda _: None,
     ) -> "Tables":
@@ -83,15 +83,15 @@ class Tables:
 
         `holder` gives the identity of the table that has a gold name now.
         """
-        implicit = list(implicit)
+        inferred = list(inferred)
         takes = rules.source.takes
         starts = start_statements(rules.baselines, takes)
         statements = [*statements, *rules.imports.statements(takes), *starts]
-        timeline = trace(statements, rules.dialect(), implicit, decisions=rules.decisions)
+        timeline = trace(statements, rules.dialect(), inferred, decisions=rules.decisions)
         told = {history.identity for history in timeline.histories()}
-        untold = {name: first for name, first in known.items() if f"{name}@base" not in told}
-        if untold:
-            timeline = trace(statements, rules.dialect(), implicit, untold, rules.decisions)
+        undeclared = {name: first for name, first in known.items() if f"{name}@base" not in told}
+        if undeclared:
+            timeline = trace(statements, rules.dialect(), inferred, undeclared, rules.decisions)
         decisions = rules.decisions
         for _ in rules.decisions:
             # What is decided about a table may be what gives it the name by which the next decision calls it.
@@ -99,7 +99,7 @@ class Tables:
             if found == decisions:
                 break
             decisions = found
-            timeline = trace(statements, rules.dialect(), implicit, untold, decisions)
+            timeline = trace(statements, rules.dialect(), inferred, undeclared, decisions)
         return cls(timeline, rules, holder, statements)
 
     def has(self, identity: str) -> bool:
@@ -177,16 +177,16 @@ class Tables:
         changes = [change.position for change in history.of(label).changes]
         return any(first <= at <= last for at in (*changes, *ends_of_name))
 
-    def strange(self, owned: dict[str, list[RowEvent]], holds: Mapping[str, Hold | None]) -> list[ImplicitColumn]:
+    def undeclared(self, owned: dict[str, list[RowEvent]], holds: Mapping[str, Hold | None]) -> list[InferredColumn]:
         """The columns that rows below a hold bring though no statement told of them."""
-        found: list[ImplicitColumn] = []
+        found: list[InferredColumn] = []
         for identity, events in owned.items():
             history = self._histories[identity]
             for hold in (history.hold, holds.get(identity)):
                 events = [event for event in events if Bounds(None, hold).verdict(event) is None]
             for label, each in history.parts():
                 mine = [event for event in events if event.shard == label]
-                found += strange_columns(mine, each, partial(self.rules.seen, each.name))
+                found += undeclared_columns(mine, each, partial(self.rules.seen, each.name))
         return found
 
     def gold_names(self) -> dict[str, tuple[str, Hold | None]]:
@@ -232,7 +232,7 @@ def _is_start(change: SchemaChange) -> bool:
 
 def _starts(history: TableHistory) -> set[tuple[Sequence, TableName | None]]:
     """Where a table may start anew, under each of its names."""
-    return {(at, span.name) for _, each in history.parts() for at, _ in each.voids for span in each.spans}
+    return {(at, span.name) for _, each in history.parts() for at, _ in each.truncations for span in each.spans}
 
 
 def gold_names(settings: Settings, history: TableHistory) -> set[str]:

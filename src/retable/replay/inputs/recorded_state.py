@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from retable.gold.state import Floor
+from retable.gold.state import RetentionFloor
 from retable.ledger.baselines import NO_BASELINES, Baselines
 from retable.ledger.rows import TableRow
 from retable.model.row_event import RowEvent
@@ -64,9 +64,9 @@ class RecordedState:
         return all(self.counted.get((window, None)) == content for window, content in silver.items())
 
     def missing(
-        self, names: Collection[str], events: Iterable[RowEvent], void: Sequence | None, *, everywhere: bool
-    ) -> Floor | None:
-        """What these events lack of the rows from `void` on that were counted under names; None: they are all.
+        self, names: Collection[str], events: Iterable[RowEvent], truncated_at: Sequence | None, *, everywhere: bool
+    ) -> RetentionFloor | None:
+        """What these events lack of the rows from `truncated_at` on that were counted under names; None: they are all.
 
         Rows may lack where retention dropped some, or `everywhere`, where nothing tells all tables that they are of.
         """
@@ -78,7 +78,7 @@ class RecordedState:
                 for part, text in self.highest.get((window, table), {}).items():
                     last = parse_sequence(text)
                     dropped[part] = max(last, dropped.get(part, last))
-        return Floor(dropped, -1, partial=True).above(void)
+        return RetentionFloor(dropped, -1, partial=True).above(truncated_at)
 
     def visible(self, window: str) -> list[str]:
         """The decoded windows up to this one, or to the highest that was ever replayed: what gold may know of."""

@@ -52,7 +52,7 @@ class SourceRules:
     def are_typed_otherwise(self, state: GoldState) -> bool:
         """Whether columns that only images told of have types by other settings, and all their images are there."""
         now = self.settings.typing(self.source.name, state.table)
-        return bool(state.implicit) and state.typing not in ("", now) and state.missing is None
+        return bool(state.inferred) and state.typing not in ("", now) and state.missing is None
 
     def started_by(self, window: str) -> set[Statement]:
         """The start of the table of which this window is a piece of a baseline: the piece may have no row."""
@@ -124,12 +124,12 @@ class SourceRules:
         return names
 
     def _column_name(self, column: Column) -> str:
-        kept, case = column.kept, self.settings.lake.case
+        retained, case = column.retained, self.settings.lake.case
         if column.id == SHARD_ID:
             return column.name
-        if kept is None or not kept.number:
+        if retained is None or not retained.number:
             return gold_column(column.name, case)
-        return gold_column(f"{gold_column(kept.name, case)}__until_{kept.number}", case)
+        return gold_column(f"{gold_column(retained.name, case)}__until_{retained.number}", case)
 
     def keys(
         self, history: TableHistory, events: Iterable[RowEvent], known: tuple[str, ...], hold: Hold | None
@@ -142,8 +142,8 @@ class SourceRules:
         last = tuple(column.name for column in history.final.columns if column.id == SHARD_ID)
         if rules.keys:
             return (*rules.keys, *last)
-        since = max(history.rekeyed, default=history.void)
-        counts = Bounds(since, history.hold or hold, frozenset(), history.shard_voids)
+        since = max(history.rekeyed, default=history.truncated_at)
+        counts = Bounds(since, history.hold or hold, frozenset(), history.shard_truncations)
         named = {self._final_names(history, e) for e in events if e.keys and counts.verdict(e) is None}
         if history.final.keys:
             told = {name.lower() for name in history.final.keys} - {*last}
@@ -166,7 +166,7 @@ class SourceRules:
         """The keys that the table had before: of the statements, else of the messages; none where settings name one."""
         if not history.rekeyed or self.settings.rules(history.name).keys:
             return ()
-        events, start = list(events), history.void
+        events, start = list(events), history.truncated_at
         found = []
         for end in history.rekeyed:
             epoch = [epoch for epoch in history.epochs if epoch.start is None or epoch.start < end][-1]
@@ -177,8 +177,8 @@ class SourceRules:
                 raise KeyUnknown(f"messages of {history.name} name {len(told)} keys before {end}; set keys for it")
             places = {column.id: column for column in epoch.columns}
             key = next(iter(told), ())
-            if strange := [identity for identity in key if identity not in places]:
-                raise KeyUnknown(f"the key of {history.name} before {end} has a column that is not there: {strange[0]}")
+            if unknown := [identity for identity in key if identity not in places]:
+                raise KeyUnknown(f"the key of {history.name} before {end} has a column that is not there: {unknown[0]}")
             found.append(FormerKey(end, tuple(places[identity] for identity in key)))
             start = end
         return tuple(found)

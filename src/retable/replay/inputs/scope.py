@@ -25,7 +25,7 @@ from retable.replay.table.rounds import Widenings
 from retable.schema_history.history import TableHistory
 from retable.schema_history.shards.joined import is_sharded, waits_no_more
 from retable.schema_history.statement import Statement
-from retable.schema_history.traced import ImplicitColumn
+from retable.schema_history.traced import InferredColumn
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 
@@ -37,7 +37,7 @@ Owned = dict[str, list[RowEvent]]
 class ReplayScope:
     """The tables that a run concerns: what was made of them, their rows and bulks, their gold; by identity.
 
-    `statements` are those of the `visible` windows, with the window of each; `implicit` the columns that only images
+    `statements` are those of the `visible` windows, with the window of each; `inferred` the columns that only images
     told of, and `endless` the tables, by the identity at the source, whose columns came to no end, with what is told
     of it.
     """
@@ -46,10 +46,10 @@ class ReplayScope:
     visible: list[str]
     tables: Tables
     owned: Owned
-    implicit: list[ImplicitColumn]
+    inferred: list[InferredColumn]
     found: dict[str, LocatedTable]
     endless: Mapping[str, str] = field(default_factory=dict)
-    bulks: dict[str, list[RowBatch]] = field(default_factory=dict)
+    batches: dict[str, list[RowBatch]] = field(default_factory=dict)
 
 
 class ScopeReader:
@@ -59,20 +59,22 @@ class ScopeReader:
         self,
         rows: RowStore,
         places: TableLocator,
-        past: RecordedState,
+        recorded: RecordedState,
         settings: Settings,
         source: SourceSettings,
         system: str | None,
     ) -> None:
         self._rows = rows
-        self._places = places
-        self._past = past
+        self._locator = places
+        self._recorded = recorded
         self._settings = settings
         self._source = source
         self._system = system
         self._holders: dict[str, str | None] = {}
-        self.moved = MovedRows(past, places)
-        self.rules = SourceRules(settings, source, system or DEFAULT, past.decisions, past.imports, past.baselines)
+        self.moved = MovedRows(recorded, places)
+        self.rules = SourceRules(
+            settings, source, system or DEFAULT, recorded.decisions, recorded.imports, recorded.baselines
+        )
 
     # --- entrances -----------------------------------------------------------------------------------------------
     def window(self, name: str, sketched: bool = False) -> ReplayScope:
@@ -81,33 +83,33 @@ class ScopeReader:
         Each round has fewer bulks than the one before it, or sees more of the windows that there are.
         """
         columns = SKETCH_COLUMNS if sketched else ROW_COLUMNS
-        events, bulks = read_events(self._rows.window_rows(name, columns), self._past.ordinals, sketched)
-        visible = self._past.visible(name)
-        counted = {i for i, row in self._taken().items() if self._past.counts.get((name, row.gold), {}).get("rows")}
+        events, batches = read_events(self._rows.window_rows(name, columns), self._recorded.ordinals, sketched)
+        visible = self._recorded.visible(name)
+        counted = {i for i, row in self._taken().items() if self._recorded.counts.get((name, row.gold), {}).get("rows")}
         while True:
             statements = self._statements(visible)
-            pending = {s for s, where in statements.items() if where == name or where not in self._past.replayed}
+            pending = {s for s, where in statements.items() if where == name or where not in self._recorded.replayed}
             pending |= self.rules.started_by(name)
             seen = self._trace(statements, visible, events, pending, None, {name}, counted)
-            if divided := seen.tables.divided({table: bulk.ends for table, bulk in bulks.items()}, seen.owned):
-                events |= {table: bulks.pop(table).events(self._past.ordinals) for table in divided}
+            if divided := seen.tables.divided({table: batch.ends for table, batch in batches.items()}, seen.owned):
+                events |= {table: batches.pop(table).events(self._recorded.ordinals) for table in divided}
                 continue
             # A run that died before its record may have brought gold to a later window than the record tells.
-            visible = self._past.visible(max(name, self._past.windows.get(self._places.horizon, name)))
+            visible = self._recorded.visible(max(name, self._recorded.windows.get(self._locator.horizon, name)))
             if visible == seen.visible:
-                return replace(seen, bulks=_by_identity(seen.tables, bulks))
+                return replace(seen, batches=_by_identity(seen.tables, batches))
 
-    def table(self, tables: Tables, identity: str, name: TableName, told: tuple[ImplicitColumn, ...]) -> ReplayScope:
+    def table(self, tables: Tables, identity: str, name: TableName, told: tuple[InferredColumn, ...]) -> ReplayScope:
         """See all that was replayed of one table of these; `told` are the columns of which only images told before."""
-        replayed = self._past.replayed
-        visible = self._past.visible(max(replayed))
+        replayed = self._recorded.replayed
+        visible = self._recorded.visible(max(replayed))
         records = self._rows.table_rows(visible[-1], tables.names_of(identity) or {name})
         events = self._events([record for record in records if record["window"] in replayed], counted=True)
         return self._trace(self._statements(visible), visible, events, set(), told, replayed)
 
     def find(self, tables: Tables, gold: str) -> tuple[str, TableName]:
         """The identity and the name at the source of a gold table, which may be one that no run made yet."""
-        row = rows_by_name(self._past.tables.values()).get(gold)
+        row = rows_by_name(self._recorded.tables.values()).get(gold)
         if row is not None:
             return row.identity, row.name
         for identity, (name, _) in tables.gold_names().items():
@@ -117,7 +119,7 @@ class ScopeReader:
 
     def tables(self) -> Tables:
         """The tables up to the last window that was replayed, as statements alone tell them."""
-        statements = self._statements(self._past.visible(max(self._past.replayed)))
+        statements = self._statements(self._recorded.visible(max(self._recorded.replayed)))
         return Tables.trace([*statements], self.rules, [], self._known(), self._holder)
 
     def older(
@@ -125,34 +127,34 @@ class ScopeReader:
     ) -> list[RowEvent]:
         """The table's events in windows not its `own`; what those call by its name may be another table."""
         found = self._rows.table_rows(until, history.names, needed)
-        known = self._past.ordinals.keys() - own
+        known = self._recorded.ordinals.keys() - own
         events = self._events([record for record in found if record["window"] in known], counted=False)
         return tables.split(events).get(history.identity, [])
 
     # --- what there is -------------------------------------------------------------------------------------------
     def _taken(self) -> dict[str, TableRow]:
         """The tables that gold has and the settings take: those that they leave out stay as they are."""
-        tables = self._past.tables.items()
+        tables = self._recorded.tables.items()
         return {i: row for i, row in tables if self._settings.feeds(self._source, row.name, is_sharded(i))}
 
     def _holder(self, gold: str) -> str | None:
         """The identity of the table that has a gold name, as far as it is recorded."""
         if gold not in self._holders:
-            known = (identity for identity, row in self._past.tables.items() if row.gold == gold)
-            there = (each for each in known if self._places.find(each, gold).state is not None)
+            known = (identity for identity, row in self._recorded.tables.items() if row.gold == gold)
+            there = (each for each in known if self._locator.find(each, gold).state is not None)
             self._holders[gold] = next(there, None)
         return self._holders[gold]
 
     def _known(self) -> dict[TableName, Sequence | None]:
         """The tables that gold has though no statement made them."""
-        own = known_tables(self._past.tables.values(), self._past.lowest, self._past.kept_from)
-        return {**own, **dict.fromkeys(self.moved.untold)}
+        own = known_tables(self._recorded.tables.values(), self._recorded.lowest, self._recorded.kept_from)
+        return {**own, **dict.fromkeys(self.moved.undeclared)}
 
     def _left(self, tables: Tables) -> set[str]:
         """The gold tables of several of the source's that some of these left, or left the name of."""
-        wholes = [each for each in tables.histories() if each.shards and each.identity in self._past.tables]
-        golds = {each.identity: self._past.tables[each.identity].gold for each in wholes}
-        states = ((each, self._places.find(each.identity, golds[each.identity]).state) for each in wholes)
+        wholes = [each for each in tables.histories() if each.shards and each.identity in self._recorded.tables]
+        golds = {each.identity: self._recorded.tables[each.identity].gold for each in wholes}
+        states = ((each, self._locator.find(each.identity, golds[each.identity]).state) for each in wholes)
         return {each.identity for each, state in states if state is not None and not state.has_shards_of(each)}
 
     def _statements(self, visible: list[str]) -> dict[Statement, str]:
@@ -165,11 +167,11 @@ class ScopeReader:
         return found
 
     def _arrival(self, record: RowDict) -> tuple[int, int]:
-        return self._past.ordinals[str(record["window"])], cast(int, record["offset"])
+        return self._recorded.ordinals[str(record["window"])], cast(int, record["offset"])
 
     def _events(self, records: list[RowDict], counted: bool) -> RowsByName:
         return {
-            name: [to_event(record, self._past.ordinals, counted) for record in mine]
+            name: [to_event(record, self._recorded.ordinals, counted) for record in mine]
             for name, mine in by_name(records).items()
         }
 
@@ -179,7 +181,7 @@ class ScopeReader:
         visible: list[str],
         events: RowsByName,
         pending: set[Statement],
-        told: tuple[ImplicitColumn, ...] | None,
+        told: tuple[InferredColumn, ...] | None,
         own: Set[str],
         counted: Set[str] = frozenset(),
     ) -> ReplayScope:
@@ -189,54 +191,54 @@ class ScopeReader:
         rows: of `own` windows, and of others.
         `counted` are the tables that had rows before, and may have none now.
         """
-        implicit, stored, widenings = list(told or ()), told is None, Widenings()
+        inferred, stored, widenings = list(told or ()), told is None, Widenings()
         found: dict[str, LocatedTable] = {}
         older: Owned = {}
         known = self._known()
         while True:
-            tables = Tables.trace([*statements], self.rules, implicit, known, self._holder)
+            tables = Tables.trace([*statements], self.rules, inferred, known, self._holder)
             owned = tables.split(events)
             self.moved.see(tables.histories(), None if told is not None else {each.position for each in pending})
             names = tables.gold_names()
-            touched = set(owned) | tables.touched_by(pending, self._past.tables)
+            touched = set(owned) | tables.touched_by(pending, self._recorded.tables)
             touched |= counted & names.keys()
-            touched |= {i for i, row in self._past.tables.items() if i in names and names[i][0] != row.gold}
+            touched |= {i for i, row in self._recorded.tables.items() if i in names and names[i][0] != row.gold}
             touched |= self._left(tables)
             touched |= {each.identity for each in tables.histories() if self.moved.missing(each)}
             fresh = touched - set(found)
             for identity in fresh:
                 history = tables.history(identity)
                 former = gold_names(self._settings, history)
-                found[identity] = self._places.find(identity, names[identity][0], former, lives=not history.dropped)
+                found[identity] = self._locator.find(identity, names[identity][0], former, lives=not history.dropped)
             states = {i: each.state for i, each in found.items() if stored and each.state is not None}
             anew = {i for i, state in states.items() if waits_no_more(state.hold, tables.history(i))}
-            more: list[ImplicitColumn] = []
+            more: list[InferredColumn] = []
             late = {i for i in fresh if self.moved.are_late(tables.history(i))}
             for identity in fresh & states.keys() | late:
                 state = states.get(identity)
                 if state is None or identity in late | anew or self.rules.are_typed_otherwise(state):
                     older[identity] = self.older(tables, tables.history(identity), visible[-1], own, None)
                 else:
-                    more += state.implicit
+                    more += state.inferred
             rows = {i: [*owned.get(i, []), *older.get(i, [])] for i in owned.keys() | older.keys()}
             holds = {identity: None if identity in anew else state.hold for identity, state in states.items()}
-            strange = widenings.fresh(tables.strange(rows, holds), implicit)
-            if not strange and not more:
+            undeclared = widenings.fresh(tables.undeclared(rows, holds), inferred)
+            if not undeclared and not more:
                 return ReplayScope(
                     statements=statements,
                     visible=visible,
                     tables=tables,
                     owned=owned,
-                    implicit=implicit,
+                    inferred=inferred,
                     found=found,
                     endless=widenings.endless,
                 )
-            implicit += more + [column for column in strange if column not in more]
+            inferred += more + [column for column in undeclared if column not in more]
 
 
-def _by_identity(tables: Tables, bulks: Mapping[TableName, RowBatch]) -> dict[str, list[RowBatch]]:
+def _by_identity(tables: Tables, batches: Mapping[TableName, RowBatch]) -> dict[str, list[RowBatch]]:
     found: dict[str, list[RowBatch]] = defaultdict(list)
-    for name, bulk in bulks.items():
-        identity, ends = next(iter(tables.split({name: bulk.ends}).items()))
-        found[identity].append(bulk.of(ends[0].shard))
+    for name, batch in batches.items():
+        identity, ends = next(iter(tables.split({name: batch.ends}).items()))
+        found[identity].append(batch.of(ends[0].shard))
     return dict(found)

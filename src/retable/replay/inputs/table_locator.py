@@ -40,7 +40,7 @@ class TableLocator:
         recorded: Mapping[str, TableRow],
         is_fed: Callable[[TableRow], bool],
         source: str,
-        step: Callable[[str], None],
+        on_progress: Callable[[str], None],
     ) -> None:
         self.recorded = recorded
         self.horizon = -1
@@ -49,7 +49,7 @@ class TableLocator:
         self._is_fed = is_fed
         self._source = source
         self._rows = rows_by_name(recorded.values())
-        self._step = step
+        self._on_progress = on_progress
 
     def find(self, identity: str, desired: str, former: Iterable[str] = (), *, lives: bool = True) -> LocatedTable:
         """Find a table's gold under its recorded name, the one it should have, or, after a crash, anywhere near.
@@ -109,7 +109,7 @@ class TableLocator:
                 blocked[identity] = moves[identity]
                 continue
             self._catalog.rename(found[identity].gold, to)
-            self._step(f"{to}: renamed")
+            self._on_progress(f"{to}: renamed")
             found[identity].gold = to
             if free:
                 del moves[identity]

@@ -69,17 +69,17 @@ class Cascades:
         self,
         rows: RowStore,
         places: TableLocator,
-        past: RecordedState,
+        recorded: RecordedState,
         tables: Tables,
-        outcomes: Iterable[ReplayResult],
+        results: Iterable[ReplayResult],
         window: str,
     ) -> None:
         self._rows = rows
-        self._places = places
-        self._past = past
+        self._locator = places
+        self._recorded = recorded
         self._tables = tables
         self._window = window
-        self._outcomes = {outcome.state.identity: outcome for outcome in outcomes}
+        self._results = {result.state.identity: result for result in results}
         self._parts = {
             part.name: (history, label)
             for history in tables.histories()
@@ -97,8 +97,8 @@ class Cascades:
         """
         for reference in self._references:
             self._take(reference, anew)
-        touched = {identity for identity, outcome in self._outcomes.items() if outcome.wrote}
-        for suspect in self._past.suspects:
+        touched = {identity for identity, result in self._results.items() if result.wrote}
+        for suspect in self._recorded.suspects:
             if suspect.state == "open" and suspect.identity in touched and suspect.place not in self._looks:
                 self._begin(suspect.identity, suspect.label, suspect.columns, suspect.constraint)
         waiting = {place for place, look in self._looks.items() if look.lost}
@@ -106,10 +106,10 @@ class Cascades:
             look = self._looks[waiting.pop()]
             look.found = self._suspicious(look)
             waiting |= self._chain(look)
-        gone = {identity for identity in touched if self._outcomes[identity].state.state == "dropped"}
+        gone = {identity for identity in touched if self._results[identity].state.state == "dropped"}
         return [
             *(suspect for look in self._looks.values() for suspect in self._told(look)),
-            *(each.settled() for each in self._past.suspects if each.state == "open" and each.identity in gone),
+            *(each.settled() for each in self._recorded.suspects if each.state == "open" and each.identity in gone),
         ]
 
     # --- what parents lost ---------------------------------------------------------------------------------------
@@ -122,12 +122,12 @@ class Cascades:
         """Take what the parent lost in this window; in all of them, where a table is written anew, or comes late."""
         parent, child = self._parts[reference.key.parent][0], self._parts[reference.child][0]
         first = last = self._window
-        came = self._outcomes.get(child.identity)
+        came = self._results.get(child.identity)
         if {parent.identity, child.identity} & set(anew):
             first, last = _FIRST, _LAST
-        elif came is not None and came.wrote and any(name > self._window for name in self._past.replayed):
+        elif came is not None and came.wrote and any(name > self._window for name in self._recorded.replayed):
             last = _LAST
-        elif parent.identity not in self._outcomes:
+        elif parent.identity not in self._results:
             return
         look = self._look_of(reference)
         if look is None:
@@ -137,16 +137,16 @@ class Cascades:
         of_key = {name.lower() for name in self._names(reference)} <= {name.lower() for name in part.final.keys or ()}
         records = self._rows.removals(part.names, ops, first, last, of_key)
         records += self._other_halves(part, records)
-        for lost in losses(reference, part, records, self._tables.rules, self._past.ordinals):
+        for lost in losses(reference, part, records, self._tables.rules, self._recorded.ordinals):
             self._add(look, lost)
 
     def _other_halves(self, part: TableHistory, records: list[RowDict]) -> list[RowDict]:
         """The halves of updates that stand in other windows than their other half."""
-        events = [to_event(record, self._past.ordinals, False) for record in records]
+        events = [to_event(record, self._recorded.ordinals, False) for record in records]
         alone = frozenset(pair[1] for pair in unpaired(events))
         found = self._rows.table_rows(_LAST, part.names, Halves(alone)) if alone else []
         known = {event.arrival for event in events}
-        return [each for each in found if to_event(each, self._past.ordinals, False).arrival not in known]
+        return [each for each in found if to_event(each, self._recorded.ordinals, False).arrival not in known]
 
     def _parent_of(self, reference: ForeignKeyReference) -> TableHistory:
         history, label = self._parts[reference.key.parent]
@@ -159,7 +159,7 @@ class Cascades:
         if values is None:
             return False
         lost = lost._replace(values=values)
-        for known in self._past.suspects:
+        for known in self._recorded.suspects:
             if known.state == "accepted" and known.place == look.place and known.has(lost, kinds):
                 return False
         is_new = lost not in look.lost
@@ -200,24 +200,24 @@ class Cascades:
             constraint=constraint,
         )
         self._looks[look.place] = look
-        for suspect in self._past.suspects:
+        for suspect in self._recorded.suspects:
             if suspect.state == "open" and suspect.place == look.place:
                 for lost in suspect.lost:
                     self._add(look, lost)
         return look
 
     def _gold(self, history: TableHistory) -> str:
-        outcome = self._outcomes.get(history.identity)
-        if outcome is not None:
-            return outcome.gold
-        row = self._past.tables.get(history.identity)
+        result = self._results.get(history.identity)
+        if result is not None:
+            return result.gold
+        row = self._recorded.tables.get(history.identity)
         desired = self._tables.gold_names()[history.identity][0] if row is None else row.gold
-        return self._places.find(history.identity, desired).gold
+        return self._locator.find(history.identity, desired).gold
 
     def _state(self, history: TableHistory) -> GoldState | None:
-        outcome = self._outcomes.get(history.identity)
+        result = self._results.get(history.identity)
         place = self._gold(history)
-        state = self._places.find(history.identity, place).state if outcome is None else outcome.state
+        state = self._locator.find(history.identity, place).state if result is None else result.state
         return None if state is None or state.is_unread or state.state == "dropped" else state
 
     def _suspicious(self, look: _Look) -> list[_Found]:
@@ -246,7 +246,7 @@ class Cascades:
     def _time(self, look: _Look, moment: Moment) -> int | None:
         """The source time of a row; of one that a full copy brought, the time when that was recorded."""
         if look.identity not in self._times:
-            copied = {row.window: int(row.recorded_at.timestamp() * 1000) for row in self._past.baselines.rows}
+            copied = {row.window: int(row.recorded_at.timestamp() * 1000) for row in self._recorded.baselines.rows}
             records = self._rows.times(self._tables.history(look.identity).names, _LAST)
             self._times[look.identity] = {
                 replace(at, time=None): copied.get(str(record["window"]), at.time)
@@ -286,7 +286,7 @@ class Cascades:
     def _told(self, look: _Look) -> list[Suspect]:
         """What is said of a table otherwise than before, by the window of the loss."""
         before = {
-            each.window: each for each in self._past.suspects if each.place == look.place and each.state == "open"
+            each.window: each for each in self._recorded.suspects if each.place == look.place and each.state == "open"
         }
         rows: dict[str, list[_Found]] = defaultdict(list)
         for each in look.found:

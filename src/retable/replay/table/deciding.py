@@ -29,15 +29,15 @@ from retable.replay.table.horizon import (
     UndecidedRows,
     check_key,
     count_accounted,
-    floor_of,
     left_or_held,
     older,
+    retention_floor,
     settle,
     split_accounted,
     stopping,
     without_rewriting,
 )
-from retable.replay.table.next_state import fresh_voids
+from retable.replay.table.next_state import new_truncations
 from retable.replay.table.related_events import events_of
 from retable.replay.table.replace import EventsMissed, is_below, replace_bag, replace_keys, replace_newer
 from retable.replay.table.rewriting import check_findable, check_refused, evolution_of, is_keyed_otherwise
@@ -53,33 +53,33 @@ EventsOf = Callable[[bool], tuple[list[RowEvent], list[RowEvent]]]
 class Deciding:
     """Decides about tables of one window; nothing here writes."""
 
-    def __init__(self, rows: RowStore, window: str, step: Callable[[str], None]) -> None:
+    def __init__(self, rows: RowStore, window: str, on_progress: Callable[[str], None]) -> None:
         self._rows = rows
         self._window = window
-        self._step = step
+        self._on_progress = on_progress
 
     def decide(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, ReplayPlan]:
         """Decide from bulks, else from rows one by one, else from all rows of the table; gives the work with those."""
         try:
-            if (plainly := self._decide_plainly(work, table)) is not None:
+            if (plainly := self._decide_vectorized(work, table)) is not None:
                 return work, plainly
             return (work := work.one_by_one()), self._decide(work, table)
         except RewriteNeeded as reason:
             work = work.one_by_one()
-            if floor_of(work, work.history) is not None or isinstance(reason, RowsMissing):
+            if retention_floor(work, work.history) is not None or isinstance(reason, RowsMissing):
                 return work, without_rewriting(work, reason, lambda below: self._decide(below, table))
-            self._step(f"{work.gold}: writing all rows anew, {reason}")
+            self._on_progress(f"{work.gold}: writing all rows anew, {reason}")
             return self._decide_rewritten(work, table)
 
-    def _decide_plainly(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
+    def _decide_vectorized(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
         """Fold bulks of rows that are newer than all that gold has; None: each has to be looked at by itself."""
-        history, bulks = work.history, work.bulks
-        if not bulks or not all(is_newer(work, bulk, self._window, table.is_empty) for bulk in bulks):
+        history, batches = work.history, work.batches
+        if not batches or not all(is_newer(work, batch, self._window, table.is_empty) for batch in batches):
             return None
         try:
             keys = work.keys(history)
             reader = TableReader(history=history, keys=keys, source_format=work.source_format, rules=work.rules)
-            wires = [reader.of(bulk.shard).plain_wire(bulk.types) for bulk in bulks]
+            wires = [reader.of(batch.shard).image_names(batch.types) for batch in batches]
             evolution = evolution_of(work, table, reader, work.names(history))
             resolve(work.partition or (), history)
         except (MessageError, TableError):
@@ -87,20 +87,24 @@ class Deciding:
         if not keys or None in wires or keyed_cast(history, keys, ()) is not None:
             return None
         ordinals = {window: ordinal for ordinal, window in work.windows.items()}
-        plains, rest = [], []
-        for bulk, wire in zip(bulks, wires, strict=True):
-            plains.append(fold_vectorized(bulk.rows, reader.of(bulk.shard), wire or {}, table.has_part(), bulk.shard))
-            rest += bulk.labelled(to_events(plains[-1].rest, ordinals))
-        plain = join_vectorized(plains)
-        folded = fold_keys(rest, reader.read, Bounds(history.void, None))
-        if folded.hold is not None or not folded.touched.isdisjoint(to_values(plain.keys) if folded.touched else ()):
+        vectorized_batches, rest = [], []
+        for batch, wire in zip(batches, wires, strict=True):
+            vectorized_batches.append(
+                fold_vectorized(batch.rows, reader.of(batch.shard), wire or {}, table.has_part(), batch.shard)
+            )
+            rest += batch.labelled(to_events(vectorized_batches[-1].rest, ordinals))
+        vectorized = join_vectorized(vectorized_batches)
+        folded = fold_keys(rest, reader.read, Bounds(history.truncated_at, None))
+        if folded.hold is not None or not folded.touched.isdisjoint(
+            to_values(vectorized.keys) if folded.touched else ()
+        ):
             return None
         if self._has_others(table, evolution, reader, folded):
             return None
-        for verdict, count in plain.verdicts.items():
-            folded.verdicts[bulks[0].ends[0].ordinal, verdict] += count
+        for verdict, count in vectorized.verdicts.items():
+            folded.verdicts[batches[0].ends[0].ordinal, verdict] += count
         defaults = reader.defaults if table.has_defaults() else {}
-        change = Change(evolution, replace_newer(folded), defaults, (), plain)
+        change = Change(evolution, replace_newer(folded), defaults, (), vectorized)
         return ReplayPlan(history, None, folded, keys, change)
 
     def _decide_rewritten(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, ReplayPlan]:
@@ -144,7 +148,7 @@ class Deciding:
             stages = key_changes_of(work.former(history, events), reader)
         except TableError as error:
             return basis.below(work, schema_hold(history, error))
-        bounds = Bounds(history.void, hold, history.skipped | basis.left, history.shard_voids)
+        bounds = Bounds(history.truncated_at, hold, history.skipped | basis.left, history.shard_truncations)
         check_findable(work, reader)
         if stages and is_keyed_otherwise(work, events, bounds, stages[-1].end):
             raise RewriteNeeded("its primary key changed")
@@ -152,7 +156,7 @@ class Deciding:
             return basis.below(work, cast)
         folded = fold_key_changes(events, stages, reader, bounds)
         if folded.hold is not None:
-            late = stopping(floor_of(work, history), folded.hold, events, bounds)
+            late = stopping(retention_floor(work, history), folded.hold, events, bounds)
             return _below_row(work, basis, hold, folded.hold, late)
         check_refused(work, folded)
         count_accounted(folded, in_gold, bounds)
@@ -183,16 +187,18 @@ class Deciding:
         bounds: Bounds,
     ) -> Change:
         evolution = evolution_of(work, table, reader, names)
-        voids = [] if table.is_empty else fresh_voids(work, reader.history)
+        truncations = [] if table.is_empty else new_truncations(work, reader.history)
         standing = [] if work.replaces_all else self._standing(table, evolution, reader, folded)
         standing = [row for row in standing if not is_below(row, reader.history)]
         defaults = reader.defaults if table.has_defaults() else {}
-        if work.state is not None and (floor := floor_of(work, reader.history)) is not None:
+        if work.state is not None and (floor := retention_floor(work, reader.history)) is not None:
             check_key(work.state, reader)
             settle(floor, folded, events, standing, reader, bounds, work.state.pending)
         if reader.keys:
-            return Change(evolution, replace_keys(folded, reader.key_columns, standing, complete), defaults, voids)
-        return Change(evolution, replace_bag(folded, standing), defaults, voids)
+            return Change(
+                evolution, replace_keys(folded, reader.key_columns, standing, complete), defaults, truncations
+            )
+        return Change(evolution, replace_bag(folded, standing), defaults, truncations)
 
     def _has_others(self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded) -> bool:
         """Whether gold has other rows than those that were told to leave their keys."""

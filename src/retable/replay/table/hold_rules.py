@@ -7,7 +7,7 @@ from retable.gold.state import GoldState
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.replay.batch.row_batch import RowBatch
-from retable.replay.table.next_state import fresh_voids, is_late
+from retable.replay.table.next_state import is_late, new_truncations
 from retable.replay.table.table_replay import TableReplay
 from retable.schema_history.decisions import REMEDY_ROW
 from retable.schema_history.history import Hold, TableHistory
@@ -51,18 +51,18 @@ def moved_hold(history: TableHistory, state: GoldState | None, missing: list[str
     return None if why is None else Hold(MOVED, why, None, None, None, REMEDY_MOVED)
 
 
-def is_newer(work: TableReplay, bulk: RowBatch, window: str, empty: bool) -> bool:
+def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bool:
     """Whether all rows of a bulk are of the last epoch, and newer than all that gold has or will void."""
-    history, state, first, part = work.history, work.state, bulk.ends[0].sequence, bulk.ends[0].part
-    own = history.of(bulk.shard)
-    starts = (own.final.start, own.void, *own.rekeyed)
+    history, state, first, part = work.history, work.state, batch.ends[0].sequence, batch.ends[0].part
+    own = history.of(batch.shard)
+    starts = (own.final.start, own.truncated_at, *own.rekeyed)
     if any(start is not None and first <= start for start in starts) or history.hold is not None:
         return False
     if any(place >= first for place, _, _ in history.skipped):
         return False
-    if work.replaces_all or not work.hashed or any(column.kept is not None for column in history.final.columns):
+    if work.replaces_all or not work.hashed or any(column.retained is not None for column in history.final.columns):
         return False
-    if standing_hold(work) is not None or ordering_hold(work, history, bulk.ends) is not None:
+    if standing_hold(work) is not None or ordering_hold(work, history, batch.ends) is not None:
         return False
     if state is None:
         return empty
@@ -71,9 +71,9 @@ def is_newer(work: TableReplay, bulk: RowBatch, window: str, empty: bool) -> boo
     if work.is_relabelled:
         return False
     keyed = all(str(position) in state.changes for position in history.rekeyed)
-    voided = empty or (state.void == history.void and not fresh_voids(work, history))
+    voided = empty or (state.truncated_at == history.truncated_at and not new_truncations(work, history))
     again = window in state.applied or bool(state.pending) or is_late(state, part, first)
-    marks = {mark for mark in state.mark if shard_of(mark) == bulk.shard}
+    marks = {mark for mark in state.mark if shard_of(mark) == batch.shard}
     return keyed and voided and not again and marks <= {part or ""}
 
 

@@ -8,14 +8,14 @@ from retable.errors import BehindHorizon, MessageError, NotKept, TableError
 from retable.fold.fold import Bounds, Folded, Key
 from retable.fold.images import TableReader
 from retable.gold.evolve import RewriteNeeded, RowsMissing
-from retable.gold.state import Floor, GoldState
+from retable.gold.state import GoldState, RetentionFloor
 from retable.gold.store import CurrentRow, LateKeys
 from retable.model.row_event import RowEvent, told_row
 from retable.model.sequence import Sequence
 from retable.replay.table.table_replay import ReplayPlan, TableReplay, all_held
 from retable.schema_history.decisions import BEHIND, REMEDY_ALL_ROWS, REMEDY_BEHIND
 from retable.schema_history.history import Hold, TableHistory
-from retable.schema_history.traced import ImplicitColumn
+from retable.schema_history.traced import InferredColumn
 
 LeftOut = frozenset[tuple[Sequence, str | None, str | None]]
 _SHOWN = 3
@@ -29,19 +29,19 @@ class UndecidedRows(Exception):
         self.events = events
 
 
-def floor_of(work: TableReplay, history: TableHistory) -> Floor | None:
+def retention_floor(work: TableReplay, history: TableHistory) -> RetentionFloor | None:
     """What silver no longer holds of the rows that count, under a history."""
-    return None if work.state is None or work.state.floor is None else work.state.floor.above(history.void)
+    return None if work.state is None or work.state.floor is None else work.state.floor.above(history.truncated_at)
 
 
-def check_whole(gold: str, state: GoldState | None, history: TableHistory, dropped: Floor | None) -> None:
+def check_whole(gold: str, state: GoldState | None, history: TableHistory, dropped: RetentionFloor | None) -> None:
     """NotKept where a table cannot be built anew: rows that count were dropped, of it or of what goes into it now."""
-    floor = None if state is None or state.floor is None else state.floor.above(history.void)
+    floor = None if state is None or state.floor is None else state.floor.above(history.truncated_at)
     if (floor := floor or dropped) is not None:
         raise not_kept(gold, floor, "it cannot be built anew from what is left")
 
 
-def not_kept(gold: str, floor: Floor, what: str) -> NotKept:
+def not_kept(gold: str, floor: RetentionFloor, what: str) -> NotKept:
     """Say what a table's horizon forbids, and what remains possible."""
     some = sorted(floor.dropped.items())[:_SHOWN]
     told = ", ".join(f"{last} of {part}" if part else str(last) for part, last in some)
@@ -52,20 +52,20 @@ def not_kept(gold: str, floor: Floor, what: str) -> NotKept:
     )
 
 
-def remembered(state: GoldState | None) -> tuple[ImplicitColumn, ...]:
+def remembered(state: GoldState | None) -> tuple[InferredColumn, ...]:
     """The columns that gold has of what images told, where the rows that told of them may be dropped."""
-    return () if state is None or state.floor is None else state.implicit
+    return () if state is None or state.floor is None else state.inferred
 
 
 def older(work: TableReplay, needed: LateKeys | None) -> list[RowEvent]:
     """The events of other windows that a fold may go by: gold stands for those that are not above the floor."""
-    floor = floor_of(work, work.history)
+    floor = retention_floor(work, work.history)
     return [event for event in work.older(needed) if floor is None or not floor.covers(event.part, event.sequence)]
 
 
 def split_accounted(work: TableReplay, events: list[RowEvent]) -> tuple[list[RowEvent], list[RowEvent]]:
     """The events to fold and, where a hold is lifted, those that gold has from before: what came behind may be gone."""
-    floor = floor_of(work, work.history) if work.lifts_hold else None
+    floor = retention_floor(work, work.history) if work.lifts_hold else None
     if floor is None:
         return events, []
     known_ones = [e.ordinal <= floor.through and floor.covers(e.part, e.sequence) for e in events]
@@ -95,7 +95,7 @@ def check_key(state: GoldState, reader: TableReader) -> None:
 
 # --- late rows ---------------------------------------------------------------------------------------------------
 def settle(
-    floor: Floor,
+    floor: RetentionFloor,
     folded: Folded,
     events: Iterable[RowEvent],
     standing: Iterable[CurrentRow],
@@ -163,7 +163,7 @@ def _supersede(folded: Folded, keys: set[Key], late: list[tuple[RowEvent, tuple[
     folded.touched -= keys
 
 
-def stopping(floor: Floor | None, hold: Hold, events: Iterable[RowEvent], bounds: Bounds) -> list[RowEvent]:
+def stopping(floor: RetentionFloor | None, hold: Hold, events: Iterable[RowEvent], bounds: Bounds) -> list[RowEvent]:
     """The rows that brought a hold, where what came before them may be gone."""
     here = (event for event in events if event.counted and event.sequence == hold.position)
     if floor is None:

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from retable.fold.fold import Bounds, Folded
 from retable.gold.evolve import Evolution
-from retable.gold.state import Floor, GoldColumn, GoldState, ShardState
+from retable.gold.state import GoldColumn, GoldState, RetentionFloor, ShardState
 from retable.gold.store import GoldTable
 from retable.model.sequence import Sequence, parse_sequence
-from retable.replay.table.table_replay import ReplayPlan, TableReplay, Voids
+from retable.replay.table.table_replay import ReplayPlan, TableReplay, Truncations
 from retable.schema_history.history import TableHistory
 
 DROP_TAG = "retable_dropped_"
@@ -18,34 +18,42 @@ def drop_tag(work: TableReplay, history: TableHistory, empty: bool) -> str | Non
     """The name for gold's last snapshot from before the source dropped the table; None where nothing is to keep."""
     if work.state is None or empty:
         return None
-    before = work.state.void
-    drops = [at for at, is_drop in history.voids if is_drop and (before is None or at > before)]
+    before = work.state.truncated_at
+    drops = [at for at, is_drop in history.truncations if is_drop and (before is None or at > before)]
     return f"{DROP_TAG}{'_'.join(map(str, max(drops)))}".replace("-", "n") if drops else None
 
 
-def _pending(work: TableReplay, folded: Folded, before: Mapping[str, str], void: Sequence | None) -> dict[str, str]:
+def _pending(
+    work: TableReplay, folded: Folded, before: Mapping[str, str], truncated_at: Sequence | None
+) -> dict[str, str]:
     """The halves that wait, with their windows: those from before that nothing settled, voided or skipped; new ones."""
     settled = {pair[:2] for pair in folded.settled} | {place[:2] for place, _, _ in work.history.skipped}
     waiting = {text: window for text, window in before.items() if parse_sequence(text)[:2] not in settled}
     waiting |= {str(event.sequence): work.windows[event.ordinal] for event in folded.pending}
-    return {text: window for text, window in waiting.items() if void is None or parse_sequence(text) >= void}
+    return {
+        text: window for text, window in waiting.items() if truncated_at is None or parse_sequence(text) >= truncated_at
+    }
 
 
-def fresh_voids(work: TableReplay, history: TableHistory) -> Voids:
+def new_truncations(work: TableReplay, history: TableHistory) -> Truncations:
     """The voids that gold does not know yet."""
     state = work.state
     if history.shards:
-        known = {} if state is None else {identity: shard.void for identity, shard in state.shards.items()}
-        now = [(shard.label, shard.history.void, known.get(shard.history.identity)) for shard in history.shards]
-        return [(label, void) for label, void, before in now if void is not None and void != before]
-    if history.void is None or (state is not None and state.void == history.void):
+        known = {} if state is None else {identity: shard.truncated_at for identity, shard in state.shards.items()}
+        now = [(shard.label, shard.history.truncated_at, known.get(shard.history.identity)) for shard in history.shards]
+        return [
+            (label, truncated_at)
+            for label, truncated_at, before in now
+            if truncated_at is not None and truncated_at != before
+        ]
+    if history.truncated_at is None or (state is not None and state.truncated_at == history.truncated_at):
         return []
-    return [(None, history.void)]
+    return [(None, history.truncated_at)]
 
 
 def _shard_states(history: TableHistory) -> dict[str, ShardState]:
     return {
-        shard.history.identity: ShardState(shard.history.name, shard.history.void, dict(shard.aside))
+        shard.history.identity: ShardState(shard.history.name, shard.history.truncated_at, dict(shard.reassigned))
         for shard in history.shards
     }
 
@@ -91,11 +99,11 @@ def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ..
         columns=columns,
         keys=plan.keys,
         changes=tuple(str(change.position) for change in applied),
-        implicit=work.implicit,
+        inferred=work.inferred,
         typing=work.typing,
         keys_are_set=work.keys_are_set,
-        pending=_pending(work, plan.folded, before.pending, history.void),
-        void=history.void,
+        pending=_pending(work, plan.folded, before.pending, history.truncated_at),
+        truncated_at=history.truncated_at,
         shards=_shard_states(history),
         gathered=dict(work.gathered),
         clashes=before.clashes if clashes is None else clashes,
@@ -114,7 +122,7 @@ def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ..
     return replace(state, state="live") if lives and hold is None else state
 
 
-def _floor_below(floor: Floor | None, work: TableReplay) -> Floor | None:
+def _floor_below(floor: RetentionFloor | None, work: TableReplay) -> RetentionFloor | None:
     """The floor of a table that takes no row: what this run leaves out is not in gold."""
     first = min((event.ordinal for event in work.events if event.counted), default=None)
     return (

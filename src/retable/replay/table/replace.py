@@ -27,8 +27,8 @@ class EventsMissed(Exception):
 
 def is_below(row: CurrentRow, history: TableHistory) -> bool:
     """Whether a row of gold counts no more, as its table was emptied since."""
-    void = history.shard_voids.get(shard_of(row.part) or "") if history.shards else history.void
-    return void is not None and row.sequence < void
+    truncated_at = history.shard_truncations.get(shard_of(row.part) or "") if history.shards else history.truncated_at
+    return truncated_at is not None and row.sequence < truncated_at
 
 
 def replace_keys(

@@ -13,7 +13,7 @@ from retable.gold.store import GoldCatalog, GoldTable, RowStore
 from retable.replay.table.clashes import clashes_after, count_clashes, hidden_key
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.next_state import drop_tag, gold_columns, new_state
-from retable.replay.table.table_replay import ReplayPlan, ReplayResult, TableReplay, Voids, all_held, counted_of
+from retable.replay.table.table_replay import ReplayPlan, ReplayResult, TableReplay, Truncations, all_held, counted_of
 from retable.schema_history.history import Hold
 from retable.schema_history.shards.joined import HIDDEN
 
@@ -24,14 +24,14 @@ class TableReplayer:
     """Replays tables through one Spark session."""
 
     def __init__(
-        self, catalog: GoldCatalog, rows: RowStore, run_id: str, window: str, step: Callable[[str], None]
+        self, catalog: GoldCatalog, rows: RowStore, run_id: str, window: str, on_progress: Callable[[str], None]
     ) -> None:
         self._catalog = catalog
         self._rows = rows
         self._run_id = run_id
         self._window = window
-        self._step = step
-        self._deciding = Deciding(rows, window, step)
+        self._on_progress = on_progress
+        self._deciding = Deciding(rows, window, on_progress)
 
     def replay(self, work: TableReplay, location: Callable[[], str]) -> ReplayResult:
         """Decide, expand, write on a branch, publish; nothing is written where gold already says all this."""
@@ -73,7 +73,7 @@ class TableReplayer:
             properties = {**to_properties(state), RUN_PROPERTY: f"{self._run_id}/{self._window}"}
             tag = drop_tag(work, plan.history, table.is_empty)
             try:
-                table.publish(evolution, properties, self._window, self._step, tag)
+                table.publish(evolution, properties, self._window, self._on_progress, tag)
                 break
             except Compacted:
                 if not left:
@@ -89,8 +89,8 @@ class TableReplayer:
             with_part = any(part is not None for part in parts)
             table = self._catalog.create(work.gold, with_part, location(), work.format_version)
         there = None if table is None else table.state
-        strange = table is not None and there is None and not table.is_empty
-        if strange or (there is not None and (there.source, there.identity) != (work.source, work.history.identity)):
+        is_foreign = table is not None and there is None and not table.is_empty
+        if is_foreign or (there is not None and (there.source, there.identity) != (work.source, work.history.identity)):
             raise TableError(f"{work.gold} is not {work.history.name} of this source; move it away, then replay again")
         if table is None or there != work.state:
             raise Fenced(f"{work.gold}: another writer committed first; run this window again", table=work.gold)
@@ -105,34 +105,34 @@ class TableReplayer:
         history, change = plan.history, plan.change
         if change is None:
             return None
-        evolution, replacement, plain = change.evolution, change.replacement, change.plain
+        evolution, replacement, vectorized = change.evolution, change.replacement, change.vectorized
         if evolution.expands and is_first:
             table.expand(evolution, change.defaults)
-            self._step(f"{work.gold}: expanded")
+            self._on_progress(f"{work.gold}: expanded")
         if is_first and work.partition is not None:
             fields = wanted_fields(work.partition, history, evolution, work.state is None)
             if fields is not None:
                 table.part_by(fields)
-        if not (work.replaces_all or change.voids or replacement.deletes or replacement.rows or plain):
+        if not (work.replaces_all or change.truncations or replacement.deletes or replacement.rows or vectorized):
             return None
         final = history.final.columns
         columns = [(name, column.type) for name, column in zip(evolution.physical, final, strict=True)]
         on = key_columns(history, plan.keys) or list(range(len(columns)))
         gone = to_keys(replacement.deletes, [columns[at] for at in on])
         rows = to_table(replacement.rows, columns, table.has_part())
-        if plain is not None:
-            gone = pa.concat_tables([gone, plain.keys.rename_columns(gone.column_names)])
-            rows = pa.concat_tables([rows, plain.rows.rename_columns(rows.column_names)])
+        if vectorized is not None:
+            gone = pa.concat_tables([gone, vectorized.keys.rename_columns(gone.column_names)])
+            rows = pa.concat_tables([rows, vectorized.rows.rename_columns(rows.column_names)])
         for _, name, kind in table.fields():
             if name in evolution.drops and kind is not None:
                 rows = rows.append_column(name, pa.nulls(len(rows), arrow_type(kind)))
         key = [columns[at][0] for at in hidden_key(history, plan.keys)]
-        if work.replaces_all or change.voids or not table.replace(gone, rows, self._run_id, self._window):
-            branch = self._write_branch(work, table, change.voids, gone, rows)
+        if work.replaces_all or change.truncations or not table.replace(gone, rows, self._run_id, self._window):
+            branch = self._write_branch(work, table, change.truncations, gone, rows)
             clashes = self._rows.clashes(work.gold, branch, key) if key else 0
         else:
             clashes = self._clashes_after(work, table, gone, rows, key) if key else 0
-        self._step(f"{work.gold}: written")
+        self._on_progress(f"{work.gold}: written")
         return clashes
 
     def _clashes_after(
@@ -145,17 +145,19 @@ class TableReplayer:
         touched = pa.concat_tables([gone.select(key), rows.select(key)]).group_by(key).aggregate([])
         return clashes_after(before, self._rows.of_keys(work.gold, gone.column_names, touched), gone, rows, key)
 
-    def _write_branch(self, work: TableReplay, table: GoldTable, voids: Voids, gone: pa.Table, rows: pa.Table) -> str:
+    def _write_branch(
+        self, work: TableReplay, table: GoldTable, truncations: Truncations, gone: pa.Table, rows: pa.Table
+    ) -> str:
         """Delete and append by a commit each, which nobody sees, where one snapshot cannot hold both."""
         branch = table.branch(self._run_id)
         if work.replaces_all:
             self._rows.delete_all(work.gold, branch)
         else:
-            for shard, void in voids:
-                self._rows.delete_below(work.gold, branch, void, shard)
+            for shard, truncated_at in truncations:
+                self._rows.delete_below(work.gold, branch, truncated_at, shard)
         if gone.num_rows and not table.is_empty:
             self._rows.delete_keys(work.gold, branch, gone)
-            self._step(f"{work.gold}: deleted")
+            self._on_progress(f"{work.gold}: deleted")
         if rows.num_rows:
             table.append(rows, self._run_id, self._window)
         return branch

@@ -11,7 +11,7 @@ from retable.gold.state import KEEP_APPLIED, GoldState
 from retable.gold.store import GoldTable
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.table.next_state import fresh_voids
+from retable.replay.table.next_state import new_truncations
 from retable.replay.table.table_replay import TableReplay, counted_of
 from retable.schema_history.history import TableHistory
 from retable.schema_history.shards.columns import differs_by_shard
@@ -58,7 +58,7 @@ def check_findable(work: TableReplay, reader: TableReader) -> None:
         raise RewriteNeeded("one of the tables that go into it has another name")
     if work.lifts_hold:
         return
-    if work.history.shards and not reader.keys and fresh_voids(work, reader.history):
+    if work.history.shards and not reader.keys and new_truncations(work, reader.history):
         raise RewriteNeeded("one of the tables that go into it was emptied, and no key tells its rows")
     if work.state.keys_are_set and not work.keys_are_set and _is_rekeyed(work.state, reader):
         raise RewriteNeeded("its key is not that of the settings any more")
@@ -130,6 +130,6 @@ def _is_rekeyed(state: GoldState, reader: TableReader) -> bool:
 def _is_key_read_one_way(reader: TableReader) -> bool:
     """Whether rows have their key whatever the settings say of zones, dates, bytes and numbers."""
     columns = reader.history.final.columns
-    may_vary = find_format(reader.source_format).options_spell_numbers
+    may_vary = find_format(reader.source_format).options_decide_numbers
     one_way = _READ_ONE_WAY if may_vary else _READ_ONE_WAY | _SPELLED_ONE_WAY
     return bool(reader.keys) and all(columns[index].type.kind in one_way for index in reader.key_columns)

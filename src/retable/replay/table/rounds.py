@@ -9,7 +9,7 @@ from retable.replay.table.horizon import LeftOut
 from retable.replay.table.table_replay import ReplayPlan, TableReplay, all_held
 from retable.schema_history.history import Hold
 from retable.schema_history.shards.joined import together
-from retable.schema_history.traced import ImplicitColumn
+from retable.schema_history.traced import InferredColumn
 
 UNDECIDED = "UNDECIDED"
 A_BUG = "this is a bug of Retable, please report it with this reason"
@@ -79,7 +79,7 @@ class Widenings:
         self._came: Counter[tuple[str, Sequence | None, str]] = Counter()
         self.endless: dict[str, str] = {}
 
-    def fresh(self, columns: Iterable[ImplicitColumn], known: Iterable[ImplicitColumn]) -> list[ImplicitColumn]:
+    def fresh(self, columns: Iterable[InferredColumn], known: Iterable[InferredColumn]) -> list[InferredColumn]:
         """The columns that the next round has to go by: those that are not known, but for those of endless tables."""
         known = list(known)
         found = [column for column in columns if column not in known]

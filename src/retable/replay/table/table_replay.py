@@ -20,9 +20,9 @@ from retable.replay.batch.row_batch import RowBatch, events_of_all
 from retable.replay.batch.vectorized import VectorizedRows
 from retable.replay.table.replace import Replacement
 from retable.schema_history.history import Epoch, Hold, NameSpan, TableHistory
-from retable.schema_history.traced import ImplicitColumn
+from retable.schema_history.traced import InferredColumn
 
-Voids = Seq[tuple[str | None, Sequence]]
+Truncations = Seq[tuple[str | None, Sequence]]
 """Positions below which rows count no more, each of one shard, or, without one, of the whole table."""
 
 
@@ -47,7 +47,7 @@ class TableReplay:
     clash: Hold | None = None
     """Holds the table whatever its rows say."""
 
-    implicit: tuple[ImplicitColumn, ...]
+    inferred: tuple[InferredColumn, ...]
     """Columns of which only images tell."""
     typing: str
     """The digest of what decides their types."""
@@ -68,7 +68,7 @@ class TableReplay:
     """By what the settings part its files."""
 
     events: list[RowEvent]
-    bulks: tuple[RowBatch, ...] = ()
+    batches: tuple[RowBatch, ...] = ()
     """The events of the window as columns, where each is newer than all that gold has."""
     older: Callable[[LateKeys | Halves | None], list[RowEvent]]
     """Fetch events of the same table in other windows: the other halves of updates, those of late keys, or all; the
@@ -102,10 +102,10 @@ class TableReplay:
 
     def one_by_one(self) -> "TableReplay":
         """The same with every row as an event of its own."""
-        if not self.bulks:
+        if not self.batches:
             return self
         ordinals = {window: ordinal for ordinal, window in self.windows.items()}
-        return replace(self, events=events_of_all(self.bulks, ordinals), bulks=())
+        return replace(self, events=events_of_all(self.batches, ordinals), batches=())
 
     def rewritten(self, without: Collection[str] = ()) -> "TableReplay":
         """The same with all events of the table, so that every row of gold is written anew.
@@ -137,13 +137,13 @@ class ReplayPlan:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The way to gold: columns, and rows. Rows below `voids` go first: all of them, or those of a shard."""
+    """The way to gold: columns, and rows. Rows below `truncations` go first: all of them, or those of a shard."""
 
     evolution: Evolution
     replacement: Replacement
     defaults: Mapping[str, Value]
-    voids: Voids = ()
-    plain: VectorizedRows | None = None
+    truncations: Truncations = ()
+    vectorized: VectorizedRows | None = None
 
 
 @dataclass(slots=True)
@@ -167,8 +167,8 @@ def counted_of(work: TableReplay) -> dict[int, WindowCounts]:
     for event in work.events:
         if event.counted:
             found.setdefault(event.ordinal, WindowCounts()).add(event.part, event.sequence)
-    if work.bulks:
-        found[work.events[0].ordinal].rows = sum(bulk.rows.num_rows for bulk in work.bulks)
+    if work.batches:
+        found[work.events[0].ordinal].rows = sum(batch.rows.num_rows for batch in work.batches)
     if (work.lifts_hold and not work.is_relabelled) or work.mode == "rebuild":
         return found
     for ordinal, window in work.windows.items():

@@ -85,7 +85,9 @@ class Group:
             # Rows of each shard show its own, which no column of gold does for them: they are written into the rows.
             own = sorted((label, str(line.column.default)) for label, line in self.lines.items() if line.tells_default)
             identity = f"{self.identity}{OWN}{hashlib.sha256(repr(own).encode()).hexdigest()[:8]}"
-            return Column(id=identity, name=self.name, source_type=first.source_type, type=kind, kept=first.kept)
+            return Column(
+                id=identity, name=self.name, source_type=first.source_type, type=kind, retained=first.retained
+            )
         born = next(((each.born or each) for each in told.values()), None)
         return Column(
             id=self.identity,
@@ -94,7 +96,7 @@ class Group:
             type=kind,
             default=next(iter(told), None),
             born=born,
-            kept=first.kept,
+            retained=first.retained,
         )
 
 
@@ -159,7 +161,7 @@ def _lines(history: TableHistory, lives: bool) -> dict[tuple[str, int], ShardCol
         for column in epoch.columns:
             origin = _of(column)
             if origin not in found:
-                first = f"{column.name.lower()}{'~' if column.kept else ''}"
+                first = f"{column.name.lower()}{'~' if column.retained else ''}"
                 counts[first] = counts.get(first, -1) + 1
                 found[origin] = (first, counts[first]), ShardColumn(column, [], not anew, epoch.start)
             line = found[origin][1]
@@ -173,7 +175,7 @@ def _lines(history: TableHistory, lives: bool) -> dict[tuple[str, int], ShardCol
 
 
 def _of(column: Column) -> tuple[str, bool]:
-    return _origin(column).id, column.kept is not None
+    return _origin(column).id, column.retained is not None
 
 
 def _origin(column: Column) -> Column:

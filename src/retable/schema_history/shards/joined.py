@@ -205,8 +205,8 @@ def _shard(history: TableHistory, groups: Seq[Group], columns: Seq[Column]) -> S
         mine = column if line is None else replace(line.column, type=column.type)
         own.append(mine if differs_by_shard(column) else replace(mine, default=column.default, born=column.born))
     own[0] = replace(columns[0], default=label)
-    aside = {group.strangers[label]: group.identity for group in groups if label in group.strangers}
-    return Shard(label, history, tuple(own), aside)
+    reassigned = {group.strangers[label]: group.identity for group in groups if label in group.strangers}
+    return Shard(label, history, tuple(own), reassigned)
 
 
 def _keys(whole: TableName, cut: Seq[TableHistory], living: set[str], groups: Seq[Group]) -> tuple[str, ...] | None:

@@ -83,9 +83,9 @@ def _shift_keys(shop: Shop, name: str) -> None:
 def _swap_keys(shop: Shop, name: str) -> None:
     """Two rows trade keys in one transaction, through a third key."""
     first, second = shop.pick_rows(name, 2)
-    aside = shop.fresh_key(name)
+    spare = shop.fresh_key(name)
     with shop.transaction() as work:
-        for key, to in ((first, aside), (second, first), (aside, second)):
+        for key, to in ((first, spare), (second, first), (spare, second)):
             work.update(name, (key, shop.moved(name, key, to)))
 
 
