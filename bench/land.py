@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from bench.replay.measure import megabytes, note, processor_seconds, ratio, seconds, show, table_bytes, timed
-from retable.land.due import look
+from retable.land.due import inspect_arrivals
 from retable.land.kafka.messages import split_ranges
 from retable.land.spark import land_window
 from retable.ledger.lake.catalog import Lake, open_lake
@@ -171,7 +171,7 @@ class Contest:
 
     def _record(self, lake: Lake, settings: Settings) -> Window:
         now, source = START + HOUR + timedelta(minutes=2), settings.source("bench")
-        return record_windows(lake, source, lambda: look(source, now), START + HOUR, now)[-1]
+        return record_windows(lake, source, lambda: inspect_arrivals(source, now), START + HOUR, now)[-1]
 
     def _plainly(self, spark: SparkSession, window: Window, folder: Path) -> None:
         tasks = spark.sparkContext.defaultParallelism * 4

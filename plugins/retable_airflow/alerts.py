@@ -27,7 +27,7 @@ from retable_airflow.lakes import Reference, lake_of
 
 if TYPE_CHECKING:
     from retable.freshness.incidents import Event
-    from retable.freshness.sla import Look
+    from retable.freshness.sla import SlaInspection
     from retable.ledger.incidents import Incident
     from retable.ledger.lake.catalog import Lake
     from retable.settings.types import Notify
@@ -134,11 +134,11 @@ class _Watch:
         self._tables = {f"{row.source}/{row.gold}": row for row in read_tables(lake)}
 
     def run(self) -> list[Alert]:
-        from retable.freshness.sla import look_at
+        from retable.freshness.sla import inspect_sla
         from retable.ledger.incidents import change_incidents
 
         sources = [self._lake.settings.source(name) for name in self._sources]
-        looks = {source.name: look_at(self._lake, source, self._now) for source in sources}
+        looks = {source.name: inspect_sla(self._lake, source, self._now) for source in sources}
         late = [each for look in looks.values() for each in look.late]
         for each in late:
             _log.warning(each.verdict.words)
@@ -151,7 +151,9 @@ class _Watch:
         change_incidents(self._lake, claim)
         return self._tell(claims)
 
-    def _claims(self, known: "list[Incident]", looks: "dict[str, Look]") -> "tuple[list[_Claim], list[Incident]]":
+    def _claims(
+        self, known: "list[Incident]", looks: "dict[str, SlaInspection]"
+    ) -> "tuple[list[_Claim], list[Incident]]":
         """Judge, and undertake to tell what nobody has told: both in one commit."""
         from retable.freshness.incidents import claim_key, due_to_tell, judge_incidents, sources_of
 

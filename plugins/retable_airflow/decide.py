@@ -185,7 +185,7 @@ def _explain(settings: Reference, context: Context) -> dict[str, Any]:
     hold = state.hold
     assert hold is not None
     lines = [f"**{inline(name)}** is held at {inline(hold.position or 'its first row')} ({inline(hold.code)}):"]
-    lines += [code(hold.told)] + ([code(hold.told_statement)] if hold.told_statement else [])
+    lines += [code(hold.words)] + ([code(hold.shown_statement)] if hold.shown_statement else [])
     for way, told in words.items():
         lines.append(f"**{ANSWERS[way]}**\n\n{code(told)}")
     lines.append(f"**{LEAVE}**: it stays held. What else can be done: {inline(hold.remedy.replace('TABLE', name))}")
@@ -217,7 +217,7 @@ def _answers(lake: "Lake", name: str, state: "GoldState") -> dict[str, str]:
     ways = [way for way in fitting_ways(hold) if way in ANSWERS]
     plans = {way: plan_release(name, state, hold, way, None, waiting, lambda: dialect_of(lake, source)) for way in ways}
     # The first lines say what stands above already.
-    shown = 1 + bool(hold.told_statement)
+    shown = 1 + bool(hold.shown_statement)
     return {way: "\n".join(plan.words[shown:]) for way, plan in plans.items()}
 
 
@@ -249,5 +249,5 @@ def _outcome(lake: "Lake", context: Context) -> dict[str, Any]:
 
     _, state = find_gold(lake, context["params"]["table"])
     if state.hold is not None:
-        context["ti"].task.log.warning("held again: %s", printable(state.hold.told))
+        context["ti"].task.log.warning("held again: %s", printable(state.hold.words))
     return {"state": state.state, "held_again": None if state.hold is None else state.hold.code}

@@ -133,10 +133,10 @@ def archived_classes() -> list[str]:
 
 
 def _session_conf(settings: Settings, local: bool) -> dict[str, str]:
-    told = {f"{_CATALOG}.{name}": value for name, value in settings.lake.spark().items()}
+    catalog_conf = {f"{_CATALOG}.{name}": value for name, value in settings.lake.spark().items()}
     conf = {
         _CATALOG: f"{_ICEBERG}.SparkCatalog",
-        **told,
+        **catalog_conf,
         "spark.sql.ansi.enabled": "true",
         "spark.sql.session.timeZone": "UTC",
     }

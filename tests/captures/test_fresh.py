@@ -7,7 +7,7 @@ import pytest
 from formats.debezium_messages import DEBEZIUM, capture
 from retable.decode.evidence import evidence_rows
 from retable.decode.outcome import decode_batches
-from retable.decode.tally import Alike, Count, Tally, join_tallies
+from retable.decode.tally import CountKey, Count, Tally, join_tallies
 from retable.freshness.watermark import SourceLine
 from retable.land.bronze import to_batches
 from retable.ledger.rows import EvidenceRow
@@ -20,7 +20,7 @@ WINDOW = Window(source="erp", ordinal=0, start=START, end=END, objects=(), recor
 
 def evidence(stream: str, *, topic_a_table: bool = True) -> list[EvidenceRow]:
     """What the messages of a stream prove, all in one window."""
-    tally: dict[Alike, Count] = {}
+    tally: dict[CountKey, Count] = {}
     batches = to_batches(capture(stream.removeprefix("debezium_"), schemas=True), "w", END)
     for decoded in decode_batches(batches, DEBEZIUM, lambda _: True):
         join_tallies(tally, decoded.tally)

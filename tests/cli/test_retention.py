@@ -22,7 +22,7 @@ from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.upkeep.dropping import drop_silver, drop_whole
-from retable.upkeep.outlook import look_at_retention
+from retable.upkeep.outlook import inspect_retention
 from retable.upkeep.retention import Cut
 from retable.upkeep.system import prune_leases
 
@@ -51,11 +51,11 @@ def test_a_layer_is_cut_where_nothing_waits_and_says_so_everywhere(retable: Reta
     result = retable("upkeep", "--dry-run")
     assert f"bronze.dump: it is old enough to go, but {name(7)} has something in quarantine" in result.stderr
     assert f"silver.dump: windows before {name(7)} go; it is kept from its first window on now" in result.stderr
-    cuts = look_at_retention(lake, source, NOW).cuts
+    cuts = inspect_retention(lake, source, NOW).cuts
     assert drop_whole(lake, "bronze", "dump", cuts["bronze"], "run").windows == 2
     assert lake.load("bronze.dump").scan().to_arrow()["window"].to_pylist() == [name(7)]
     assert drop_whole(lake, "bronze", "dump", cuts["bronze"], "run").windows == 0
-    dropped = drop_silver(lake, source, look_at_retention(lake, source, NOW), "run", lambda *_: None)
+    dropped = drop_silver(lake, source, inspect_retention(lake, source, NOW), "run", lambda *_: None)
     assert (dropped.windows, dropped.rows) == (2, 2)
     assert [kept_from(lake, layer, "dump") for layer in ("bronze", "silver", "quarantine")] == [name(7), name(7), None]
     (status,) = json.loads(retable("status", "--json").stdout)
@@ -103,14 +103,14 @@ def test_a_window_that_was_decoded_anew_waits_and_rows_of_a_table_without_a_key_
     )
     assert read_tables(lake, "dump")
     feed.decoded_anew(6)
-    cut = look_at_retention(lake, source, NOW).cuts["silver"]
+    cut = inspect_retention(lake, source, NOW).cuts["silver"]
     assert (cut.kept_from, cut.because) == (
         name(6),
         f"{name(6)} is not replayed as silver has it: `retable plan` says what waits",
     )
     (told,) = json.loads(retable("upkeep", "silver.dump", "--dry-run", "--json").stdout)
     assert (told["kept_from"], told["keep_from"], len(told["stays"])) == (None, name(6), 2)
-    notes = drop_silver(lake, source, look_at_retention(lake, source, NOW), "run", lambda *_: None).notes
+    notes = drop_silver(lake, source, inspect_retention(lake, source, NOW), "run", lambda *_: None).notes
     assert f"{gold} keeps its rows behind the horizon: it has no key: its rows are counted" in notes
 
 

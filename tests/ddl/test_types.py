@@ -237,10 +237,10 @@ def test_an_unknown_system_has_no_types() -> None:
 
 
 def test_a_bare_type_of_a_message_without_lengths_promises_no_length() -> None:
-    assert str(gold_type("mysql", "decimal", lengths_told=False)) == "string"
-    assert str(gold_type("mysql", "bit", lengths_told=False)) == "long"
-    assert str(gold_type("mysql", "DECIMAL(9,3)", lengths_told=False)) == "decimal(9,3)"
-    assert str(gold_type("mysql", "int", lengths_told=False)) == "int"
+    assert str(gold_type("mysql", "decimal", has_lengths=False)) == "string"
+    assert str(gold_type("mysql", "bit", has_lengths=False)) == "long"
+    assert str(gold_type("mysql", "DECIMAL(9,3)", has_lengths=False)) == "decimal(9,3)"
+    assert str(gold_type("mysql", "int", has_lengths=False)) == "int"
 
 
 @given(st.text())

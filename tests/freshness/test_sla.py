@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from feeding import EACH, Feed, at
 from lakes import SettingsWriter
 from published import publish
-from retable.freshness.sla import LateTable, due_through, find_late, look_at, place_of
+from retable.freshness.sla import LateTable, due_through, find_late, inspect_sla, place_of
 from retable.ledger.lake.catalog import open_lake
 from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows
@@ -111,9 +111,9 @@ def test_a_source_of_which_a_new_table_is_all_in_quarantine_is_late_itself(feed:
 def test_what_has_an_sla_is_watched_and_so_is_its_source(feed: Feed, write_settings: SettingsWriter) -> None:
     source = feed.lake.settings.source("dump")
     both = {"dump", "dump/gold_shop.orders", "dump/gold_shop.items"}
-    assert look_at(feed.lake, source, at("07:00")).watched == both
+    assert inspect_sla(feed.lake, source, at("07:00")).watched == both
     fewer = write_settings(SLA + 'exclude = ["shop.orders"]\n').source("dump")
-    assert look_at(feed.lake, fewer, at("07:00")).watched == both - {"dump/gold_shop.orders"}
+    assert inspect_sla(feed.lake, fewer, at("07:00")).watched == both - {"dump/gold_shop.orders"}
 
 
 def test_without_an_sla_nothing_is_late(write_settings: SettingsWriter) -> None:

@@ -177,7 +177,7 @@ class MemoryCatalog:
         table = self.tables.get(name)
         return None if table is None else LoadedTable(name, table)
 
-    described = load
+    find_metadata = load
 
     def find_damage(self, name: str, failure: Exception) -> None:
         """Nothing in memory is ever damaged."""

@@ -100,7 +100,7 @@ def test_what_would_hold_a_table_is_told(check: Check, text: str, words: str) ->
     assert f"hold it: {words}" in result.stdout
     hold = replayed(messages).states()["gold_shop.t"].hold
     assert hold is not None
-    assert tables(check(messages, "--json"))["shop.t"]["would_hold"] == f"{hold.code} at {hold.place}: {hold.told}"
+    assert tables(check(messages, "--json"))["shop.t"]["would_hold"] == f"{hold.code} at {hold.place}: {hold.words}"
 
 
 def test_rows_that_do_not_fit_are_counted_with_one_reason(check: Check) -> None:

@@ -16,7 +16,7 @@ from captures.test_expected import CAPTURES, END, STREAMS, _cut, differences, ex
 from laws.spark_world import SparkWorld
 from retable.decode.context import context_of
 from retable.formats.registry import decode_message
-from retable.land.due import look
+from retable.land.due import inspect_arrivals
 from retable.land.spark import land_window
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_ledger
@@ -103,7 +103,7 @@ class KafkaWorld(SparkWorld):
         produce(self.broker, messages)
         source, end = self.settings.source("shop"), self.first + (len(self.names) + 1) * HOUR
         now = end + timedelta(minutes=2)
-        name = record_windows(self.lake, source, lambda: look(source, now), end, now)[-1].name
+        name = record_windows(self.lake, source, lambda: inspect_arrivals(source, now), end, now)[-1].name
         report = land_window(self.session, self.lake, source, name, "run", now)
         assert (report.counts["landed"], report.counts["holes"]) == (len(messages), 0)
         self.decode(name, now)

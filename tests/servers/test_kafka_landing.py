@@ -17,7 +17,7 @@ import pytest
 
 from lakes import SettingsWriter
 from retable.errors import NotFound, PositionsLost
-from retable.land.due import look, record_due
+from retable.land.due import inspect_arrivals, record_due
 from retable.land.landing import open_landing
 from retable.land.spark import land_window
 from retable.ledger.lake.catalog import open_lake
@@ -54,7 +54,9 @@ class Erp:
 
     def record(self, hour: float) -> None:
         now = DAY + timedelta(hours=hour, minutes=2)
-        record_windows(self.lake, self.source, lambda: look(self.source, now), now - timedelta(minutes=2), now)
+        record_windows(
+            self.lake, self.source, lambda: inspect_arrivals(self.source, now), now - timedelta(minutes=2), now
+        )
 
     def land(self, window: str) -> StageReport:
         return land_window(self.spark, self.lake, self.source, window, "run", DAY)
@@ -204,7 +206,7 @@ password_env = "{PASSWORD_VARIABLE}"
         bootstrap = f"127.0.0.1:{kafka.sasl_port}"
         settings = write_settings(SOURCE.format(bootstrap=bootstrap, topic="closure") + self.ACCESS)
         lake, source = open_lake(settings), settings.source("erp")
-        record_windows(lake, source, lambda: look(source, NOW), DAY + timedelta(hours=6), NOW)
+        record_windows(lake, source, lambda: inspect_arrivals(source, NOW), DAY + timedelta(hours=6), NOW)
         landing = open_landing(source, find_window(lake, "erp", W5), 8)
         carried = pickle.dumps(landing) + repr(settings).encode()
         assert PASSWORD_VARIABLE.encode() in carried

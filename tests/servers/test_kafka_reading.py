@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from retable.errors import EnvironmentFault, NotFound, PositionsLost, Unavailable
-from retable.land.due import look
+from retable.land.due import inspect_arrivals
 from retable.land.kafka import messages as reading
 from retable.land.kafka.messages import find_left, read_ranges, split_ranges
 from retable.ledger.windows.positions import FoundLog, plan_ranges
@@ -30,7 +30,7 @@ def stamp(hour: float) -> int:
 
 
 def log_of(source: KafkaSource, now: datetime = NOW) -> FoundLog:
-    found = look(source, now)
+    found = inspect_arrivals(source, now)
     assert isinstance(found, FoundLog)
     return found
 
@@ -260,9 +260,9 @@ def test_topics_are_globs_and_never_kafkas_own(kafka: Broker) -> None:
     assert everything >= {"globs.a1", "Globs.a2", "globsxa3", "__debezium-heartbeat.globs"}
     assert not everything & {"__consumer_offsets", "__transaction_state"}
     with pytest.raises(NotFound, match="no topic 'globs.a', or this user may not see it; did you mean 'globs.a1'"):
-        look(kafka.source("globs.a"), NOW)
+        inspect_arrivals(kafka.source("globs.a"), NOW)
     with pytest.raises(NotFound, match="no topic matches 'nothing.*'"):
-        look(kafka.source("nothing.*"), NOW)
+        inspect_arrivals(kafka.source("nothing.*"), NOW)
 
 
 def test_a_message_as_long_as_max_message_is_whole_and_a_longer_one_says_what_is_missing(kafka: Broker) -> None:
@@ -319,7 +319,7 @@ class TestAway:
             with pytest.raises(Unavailable, match="nothing came of away/0 from position [0-9]+ on; try again"):
                 list(messages)
             with pytest.raises(Unavailable, match="do not answer: .*; try again"):
-                look(source, NOW)
+                inspect_arrivals(source, NOW)
         finally:
             kafka.process.start()
         assert len(read(source, [recorded])[0]) == 20_000
@@ -342,10 +342,10 @@ class TestAway:
         access = {"security_protocol": "SASL_PLAINTEXT", "username_env": USER_VARIABLE, "password_env": "WRONG"}
         source = kafka.source("secured", kafka=access, bootstrap=f"127.0.0.1:{kafka.sasl_port}")
         with pytest.raises(EnvironmentFault, match="refuse: .*check sources.erp.kafka, the variables") as caught:
-            look(source, NOW)
+            inspect_arrivals(source, NOW)
         assert "S3CR3T" not in str(caught.value)
 
     def test_a_variable_that_is_not_set_is_named(self, kafka: Broker) -> None:
         access = {"security_protocol": "SASL_PLAINTEXT", "username_env": USER_VARIABLE, "password_env": "NOT_SET_HERE"}
         with pytest.raises(EnvironmentFault, match="NOT_SET_HERE"):
-            look(kafka.source("secured", kafka=access), NOW)
+            inspect_arrivals(kafka.source("secured", kafka=access), NOW)

@@ -46,7 +46,7 @@ from retable.replay.inputs.decisions import decision_row
 from retable.replay.release import Way, count_waiting, plan_release
 from retable.replay.spark import rebuild, replay_piece
 from retable.settings.load import load_settings
-from retable.verify.outlook import look_ahead
+from retable.verify.outlook import inspect_source
 from verify.test_spark import both
 
 
@@ -158,7 +158,7 @@ def test_other_settings_make_tables_stale_and_a_rebuild_brings_rows_there_and_ba
     for text, window in ((apart_again, ADDED[7:8]), (together, ADDED[8:])):
         settings.write_text(text, encoding="utf-8")
         world.lake = open_lake(load_settings(settings))
-        moved = set(look_ahead(world.lake, world.source, NOW).moved)
+        moved = set(inspect_source(world.lake, world.source, NOW).moved)
         assert moved == ({"gold_shop.orders_0", "gold_shop.orders_1"} if text is apart_again else {TABLE})
         told = call(world, "plan").stderr
         assert f"`retable rebuild {' '.join(sorted(moved))} --reason ...` brings the rows where they go now" in told
@@ -171,7 +171,7 @@ def test_other_settings_make_tables_stale_and_a_rebuild_brings_rows_there_and_ba
         assert done.exit_code == 0, done.stderr
         if text is apart_again:
             replay(world, window)
-        outlook = look_ahead(world.lake, world.source, NOW)
+        outlook = inspect_source(world.lake, world.source, NOW)
         assert (outlook.moved, outlook.stale, outlook.held) == ({}, (), {})
         for gold, state in world.states().items():
             if not is_retired(world.lake, state):

@@ -23,12 +23,12 @@ from retable.replay.release import count_waiting, plan_release
 from retable.replay.spark import rebuild, replay
 from retable.shadow.plan import check_ask
 from retable.upkeep.inspection import choose, places
-from retable.upkeep.outlook import look_at_retention
+from retable.upkeep.outlook import inspect_retention
 from retable.upkeep.report import UpkeepResult
 from retable.upkeep.spark import upkeep
 from retable.verify.bronze import against_bronze
 from retable.verify.ledger import against_ledger
-from retable.verify.outlook import look_ahead
+from retable.verify.outlook import inspect_source
 from retable.verify.rows import Share
 
 pytestmark = pytest.mark.slow
@@ -82,7 +82,7 @@ def told_of_bronze(world: SparkWorld, table: str, folder: Path) -> str:
 def test_old_windows_go_and_what_is_needed_stays(world: SparkWorld) -> None:
     first, second, third = world.names
     before, ledger = world.gold(), read_ledger(world.lake, "shop")
-    retained = look_at_retention(world.lake, world.source, NOW)
+    retained = inspect_retention(world.lake, world.source, NOW)
     assert retained.cuts["silver"].kept_from == third
     assert f"{third} is not replayed" in (retained.cuts["silver"].because or "")
     kept = keep(world)
@@ -124,7 +124,7 @@ def test_what_needs_dropped_windows_is_refused_and_what_does_not_goes_on(world: 
         check_ask(lake, "shop", [TABLE], first, third)
     report = against_ledger(lake, TABLE)
     assert (report.findings, len(report.notes)) == ((), 3)
-    outlook = look_ahead(lake, source, NOW)
+    outlook = inspect_source(lake, source, NOW)
     assert (outlook.stale, outlook.kept_from["silver"], list(outlook.waiting)) == ((), third, [third])
 
 

@@ -10,26 +10,26 @@ _WIDEST_NUMBER = 130
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """A default: `is_told` with the text that rows show, null included; `is_computed`, an expression; or else a
+    """A default: `is_known` with the text that rows show, null included; `is_computed`, an expression; or else a
     constant of which the statement does not tell how the database reads it, such as text for a date."""
 
     text: str | None = None
-    is_told: bool = False
+    is_known: bool = False
     is_computed: bool = False
 
 
 COMPUTED = Default(is_computed=True)
-NULL = Default(None, is_told=True)
+NULL = Default(None, is_known=True)
 
 
 def shown_as(text: str | None) -> Default:
     """A constant that rows show as this text; None: nobody can tell how."""
-    return Default(text, is_told=text is not None)
+    return Default(text, is_known=text is not None)
 
 
 def column_spec(name: str, source_type: str, not_null: bool, default: Default | None) -> ColumnSpec:
     found = default or Default()
-    return ColumnSpec(name, source_type, not_null, found.is_told, found.text, None, found.is_computed)
+    return ColumnSpec(name, source_type, not_null, found.is_known, found.text, None, found.is_computed)
 
 
 def for_no_rows(spec: ColumnSpec) -> ColumnSpec:

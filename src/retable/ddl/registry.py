@@ -79,14 +79,14 @@ def find_dialect(system: str) -> Dialect:
     return DIALECTS.get(system.lower(), _UNKNOWN)
 
 
-def gold_type(system: str, source_type: str, *, lengths_told: bool = True) -> GoldType | None:
+def gold_type(system: str, source_type: str, *, has_lengths: bool = True) -> GoldType | None:
     """Find the gold type of a column type, as DDL writes it or as a message names it; None: an unknown type.
 
-    `lengths_told` False is for messages that never print lengths (Canal JSON of DTS): there a bare `decimal` may
+    `has_lengths` False is for messages that never print lengths (Canal JSON of DTS): there a bare `decimal` may
     hold any digits and becomes a string, and a bare `bit` a long; in DDL they are `decimal(10,0)` and `bit(1)`.
     Source: docs/formats.md, types in gold.
     """
-    return find_dialect(system).gold_type(source_type, lengths_told)
+    return find_dialect(system).gold_type(source_type, has_lengths)
 
 
 def keeps_values(system: str, old: str | None, new: str) -> bool:

@@ -39,11 +39,11 @@ class Cells:
         was = self.then.get(column.id)
         if was is None and column.fill is not None:
             return self._filled(self.cell(column.fill.of), column)
-        told = column if was is None else was
-        name, wire_type = self.wire.get(self._shown(told), (None, None))
-        change = changer(told, column)
-        kind = told.type if is_carried(told, column) else column.type
-        how = (self.source_format, wire_type, kind, self.rules, told.source_type or column.source_type)
+        origin = column if was is None else was
+        name, wire_type = self.wire.get(self._shown(origin), (None, None))
+        change = changer(origin, column)
+        kind = origin.type if is_carried(origin, column) else column.type
+        how = (self.source_format, wire_type, kind, self.rules, origin.source_type or column.source_type)
         read, number = value_reader(*how), number_reader(*how)
         shows = name is None and (was is None or was.retained is None)
         default = default_value(column, self.rules) if shows else None
@@ -90,8 +90,8 @@ def default_value(column: Column, rules: ValueRules) -> object:
     if column.default is None:
         return None
     try:
-        told = column.born or column
-        read = default_reader(told.source_type or "", told.type, rules)
-        return changer(told, column)(read(column.default))
+        origin = column.born or column
+        read = default_reader(origin.source_type or "", origin.type, rules)
+        return changer(origin, column)(read(column.default))
     except BadValue as error:
         raise UnsupportedChange(f"the default of column {column.name!r}: {error.message}") from error

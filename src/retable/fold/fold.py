@@ -11,7 +11,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from retable.errors import MessageError, RowMissing, TableError
-from retable.model.row_event import Half, Pair, RowEvent, told_row
+from retable.model.row_event import Half, Pair, RowEvent, row_text
 from retable.model.sequence import Sequence
 from retable.schema_history.decisions import REMEDY_ROW
 from retable.schema_history.history import Hold
@@ -35,35 +35,35 @@ ABSENT = Absent.ABSENT
 class RowAction(NamedTuple):
     """What one event does: the key (or, without a key, the image) that goes and the row that comes.
 
-    `told` gives the row that goes, as far as its image tells it, where another key comes.
+    `leaving_row` gives the row that goes, as far as its image tells it, where another key comes.
     """
 
     gone: Key | None
     key: Key | None
     row: Values | None
-    told: LeavingRow | None = None
+    leaving_row: LeavingRow | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Winner:
     """The last state of a key: its row, or None for a tombstone.
 
-    Columns that are ABSENT have the values of gold's row of the key `base`, which no event tells anew. `told` gives
-    the row that a tombstone took away to another key, if that is the first that was folded of its key. `moved`: the
-    row came from another key, and `over_another`: onto one that lived, as rows of one statement may for a moment.
+    Columns that are ABSENT have the values of gold's row of the key `base`, which no event tells anew. `leaving_row`
+    gives the row that a tombstone took away to another key, if that is the first that was folded of its key. `moved`:
+    the row came from another key, and `over_another`: onto one that lived, as rows of one statement may for a moment.
     """
 
     sequence: Sequence
     part: str | None
     row: Values | None
     base: Key | None = None
-    told: LeavingRow | None = field(default=None, compare=False)
+    leaving_row: LeavingRow | None = field(default=None, compare=False)
     moved: bool = False
     over_another: bool = False
 
     def took_another(self, row: Values) -> bool:
         """Whether this tombstone is that of another row, of whose key nothing else was folded."""
-        return _is_another(self.told, row)
+        return _is_another(self.leaving_row, row)
 
     def over(self, standing: Values) -> "Winner":
         """The state with the absent columns taken from a row."""
@@ -136,7 +136,7 @@ class Bounds:
         All rows of a full load may have one sequence, so the row itself tells which of them is meant.
         """
         if event.half is None:
-            return (event.sequence, event.part, told_row(event)) in self.skipped
+            return (event.sequence, event.part, row_text(event)) in self.skipped
         return any((place.epoch, place.hi, part) == event.pair for place, part, _ in self.skipped)
 
 
@@ -185,7 +185,9 @@ def fold_keys(
                 continue
         old = halved[event.pair][0] if event.half == "after" and event.pair in halved else action.gone
         seen = action.gone in folded.winners
-        gone = Winner(sequence=event.sequence, part=event.part, row=None, told=None if seen else action.told)
+        gone = Winner(
+            sequence=event.sequence, part=event.part, row=None, leaving_row=None if seen else action.leaving_row
+        )
         for key, winner in ((action.gone, gone), (action.key, coming)):
             if key is None:
                 continue
@@ -194,7 +196,7 @@ def fold_keys(
                 _stop(folded, event, "ORDER_UNDEFINED", f"partitions {before.part} and {event.part} both write one key")
             if touches:
                 folded.touched.add(key)
-            if winner is gone and before is not None and action.told and _gave_way(before, action.told):
+            if winner is gone and before is not None and action.leaving_row and _gave_way(before, action.leaving_row):
                 folded.winners[key] = replace(before, over_another=False)
                 continue
             if winner is coming and old not in (None, key):
@@ -216,14 +218,14 @@ def _count_applied(folded: Folded, applied: list[tuple[RowEvent, Key]], owner: M
         folded.verdicts[event.ordinal, "applied" if owner.get(key) is event else "superseded"] += 1
 
 
-def _gave_way(here: Winner, told: LeavingRow) -> bool:
+def _gave_way(here: Winner, leaving_row: LeavingRow) -> bool:
     """Whether the row that leaves a key is not the one that is there, but one onto whose key that one moved before."""
-    return here.moved and here.row is not None and (here.over_another or _is_another(told, here.row))
+    return here.moved and here.row is not None and (here.over_another or _is_another(leaving_row, here.row))
 
 
-def _is_another(told: LeavingRow | None, row: Values) -> bool:
+def _is_another(leaving_row: LeavingRow | None, row: Values) -> bool:
     """Whether what is told is another row than this one."""
-    known = None if told is None else told()
+    known = None if leaving_row is None else leaving_row()
     return known is not None and any(
         value is not ABSENT and value is not mine and value != mine for value, mine in zip(known, row, strict=True)
     )
@@ -324,5 +326,5 @@ def _readable(
 def _stop(folded: Folded, event: RowEvent, code: str, reason: str) -> None:
     """Remember the lowest position at which the rows themselves stop the table."""
     if folded.hold is None or (folded.hold.position is not None and event.sequence < folded.hold.position):
-        row = told_row(event)
+        row = row_text(event)
         folded.hold = Hold(code, reason, event.sequence, event.part, row, REMEDY_ROW)

@@ -82,7 +82,7 @@ class TableReader:
             return self._read_whole(event, after)
         if after is None:
             gone = self._key(self._row(event, event.before, keys_only=True))
-            return RowAction(gone, None, None, partial_of(self._told, event) if event.half is not None else None)
+            return RowAction(gone, None, None, partial_of(self._leaving_row, event) if event.half is not None else None)
         if event.op != "UPDATE" or event.half is not None or event.before is None:
             return RowAction(None, self._key(after), after)
         before = self._row(event, event.before, partial=True, keys_only=True)
@@ -92,7 +92,7 @@ class TableReader:
         key, old = self._key(after), self.key_of(before)
         if old == key or ABSENT in old:
             return RowAction(None, key, after)
-        return RowAction(old, key, after, partial_of(self._told, event))
+        return RowAction(old, key, after, partial_of(self._leaving_row, event))
 
     def sides(self, event: RowEvent) -> tuple[Values | None, Values | None]:
         """The reader's columns before and after an event, ABSENT where an image leaves one out; None: no image."""
@@ -118,7 +118,7 @@ class TableReader:
                 return None
         return wire
 
-    def _told(self, event: RowEvent) -> Values | None:
+    def _leaving_row(self, event: RowEvent) -> Values | None:
         """The row that leaves its key; None where more than its key cannot be read, which counts for nothing."""
         try:
             return self._row(event, event.before, partial=True)
@@ -236,9 +236,9 @@ def undeclared_columns(
             images[place] = event
     standing = _inferred_columns(history)
     found: dict[tuple[Sequence | None, str], tuple[InferredColumn, bool]] = {}
-    for (start, told), event in sorted(images.items(), key=lambda each: each[1].arrival):
+    for (start, typed), event in sorted(images.items(), key=lambda each: each[1].arrival):
         epoch = history.epoch_of(event.sequence)
-        for name, wire in told:
+        for name, wire in typed:
             column = epoch.column(name)
             if column is not None and column.id not in standing:
                 continue
@@ -263,10 +263,10 @@ def _inferred_columns(history: TableHistory) -> dict[str, InferredColumn]:
 
 def _both(one: tuple[InferredColumn, bool], other: tuple[InferredColumn, bool]) -> tuple[InferredColumn, bool]:
     """A column as two images tell it: one that tells a type counts before one that tells none."""
-    (column, told), (seen, tells) = one, other
-    if told != tells:
-        return one if told else (replace(column, source_type=seen.source_type, type=seen.type), True)
-    joined = column.type.joined(seen.type) if told else None
+    (column, is_typed), (seen, is_typed_there) = one, other
+    if is_typed != is_typed_there:
+        return one if is_typed else (replace(column, source_type=seen.source_type, type=seen.type), True)
+    joined = column.type.joined(seen.type) if is_typed else None
     if joined is None or joined == column.type:
         return one
     return replace(column, source_type=seen.source_type if joined == seen.type else None, type=joined), True

@@ -32,8 +32,8 @@ def _no_binlog(_file: str, _offset: int) -> None:
     return None
 
 
-def _declared_encoding(form: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
-    return form if declared is None else refined_encoding(form, declared_encoding_of(declared, rules.system))
+def _declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
+    return encoding if declared is None else refined_encoding(encoding, declared_encoding_of(declared, rules.system))
 
 
 def _always(_: bytes) -> bool:

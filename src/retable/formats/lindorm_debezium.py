@@ -113,7 +113,7 @@ class _Schema(msgspec.Struct, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _SchemaPart:
     """The wire types of the columns, and whether all of them are known."""
 
     types: dict[str, str]
@@ -138,9 +138,9 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     is_hbase = LindormOptions.of(context.options).model == "hbase"
     keys, origin = _keys(name, context, is_hbase)
     schema = bytes(envelope.schema or _NULL)
-    told = _told_base64(schema, rows, name) if is_hbase else _told(schema)
-    if told is not None:
-        _check_columns(rows, told, name, keys)
+    schema_part = _schema_part_base64(schema, rows, name) if is_hbase else _schema_part(schema)
+    if schema_part is not None:
+        _check_columns(rows, schema_part, name, keys)
     return [
         ChangeEvent(
             source_format=NAME,
@@ -160,8 +160,8 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
             sequence_scope="partition",
             event_time_ms=_time(source.ts_ms),
             process_time_ms=_time(payload.ts_ms),
-            column_types=None if told is None else told.types,
-            problems=_problems(name, keys, rows, told),
+            column_types=None if schema_part is None else schema_part.types,
+            problems=_problems(name, keys, rows, schema_part),
         )
     ]
 
@@ -186,7 +186,7 @@ def _keys(
 
 
 def _problems(
-    name: TableName | None, keys: tuple[str, ...] | None, rows: list[_Row], told: _Told | None
+    name: TableName | None, keys: tuple[str, ...] | None, rows: list[_Row], schema_part: _SchemaPart | None
 ) -> tuple[str, ...]:
     found = []
     if name is None:
@@ -195,7 +195,7 @@ def _problems(
         found.append("KEYS_UNKNOWN")
     elif not all(row.keys() >= set(keys) for row in rows):
         found.append("KEY_NOT_IN_IMAGE")
-    if told is not None and not told.known:
+    if schema_part is not None and not schema_part.known:
         found.append("TYPES_UNKNOWN")
     return tuple(found)
 
@@ -207,15 +207,17 @@ def _whole(after: _Row, before: _Row | None) -> _Row:
     return after | {name: _NULL for name in before if name not in after}
 
 
-def _check_columns(rows: list[_Row], told: _Told, name: TableName | None, keys: tuple[str, ...] | None) -> None:
+def _check_columns(
+    rows: list[_Row], schema_part: _SchemaPart, name: TableName | None, keys: tuple[str, ...] | None
+) -> None:
     """Refuse a column that the schema part does not describe; one that only the schema has is deleted, so NULL."""
     for row in rows:
-        if unknown := row.keys() - told.types.keys():
+        if unknown := row.keys() - schema_part.types.keys():
             text = f"the column {min(unknown)[:100]!r} of the row is not in the schema part"
             raise BadValue(text, place="schema", table=name, keys=_touched(rows, keys))
 
 
-def _told_base64(schema: bytes, rows: list[_Row], name: TableName | None) -> _Told:
+def _schema_part_base64(schema: bytes, rows: list[_Row], name: TableName | None) -> _SchemaPart:
     check_shared(schema)
     for row in rows:
         for column, token in row.items():
@@ -226,8 +228,8 @@ def _told_base64(schema: bytes, rows: list[_Row], name: TableName | None) -> _To
 
 
 @lru_cache(maxsize=1024)
-def _all_base64(columns: tuple[str, ...]) -> _Told:
-    return _Told(dict.fromkeys(columns, _BASE64), known=True)
+def _all_base64(columns: tuple[str, ...]) -> _SchemaPart:
+    return _SchemaPart(dict.fromkeys(columns, _BASE64), known=True)
 
 
 def _touched(rows: list[_Row], keys: tuple[str, ...] | None) -> tuple[str, ...]:
@@ -238,12 +240,12 @@ def _time(milliseconds: int) -> int | None:
     return milliseconds if milliseconds > 0 else None
 
 
-def _told(text: bytes) -> _Told | None:
+def _schema_part(text: bytes) -> _SchemaPart | None:
     """The wire types of the schema part, None where it has none; neighbours of one table share the very same map."""
     return _read_schema(text) if len(text) > _LONG_SCHEMA else _remembered_schema(text)
 
 
-def _read_schema(text: bytes) -> _Told | None:
+def _read_schema(text: bytes) -> _SchemaPart | None:
     check_shared(text)
     try:
         schema = _SCHEMA.decode(text) or _Schema()
@@ -256,7 +258,7 @@ def _read_schema(text: bytes) -> _Told | None:
             if types.setdefault(column.field, kind) != kind:
                 text_of_both = f"{types[column.field][:40]!r} and {kind[:40]!r}"
                 raise Malformed(f"the column {column.field[:100]!r} has the types {text_of_both}", place="schema")
-    return _Told(types, all(kind in _FORMS for kind in types.values())) if types else None
+    return _SchemaPart(types, all(kind in _FORMS for kind in types.values())) if types else None
 
 
 _remembered_schema = lru_cache(maxsize=1024)(_read_schema)

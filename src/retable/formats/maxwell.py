@@ -183,10 +183,10 @@ def _message_key(message: RawMessage, row: _Row) -> tuple[str, ...] | None:
             place="key",
         ) from error
     if isinstance(key, dict):
-        told = [column.removeprefix(_PART) for column in key if column.startswith(_PART)]
+        named = [column.removeprefix(_PART) for column in key if column.startswith(_PART)]
     else:
-        told = [column for part in key[2] for column in part]
-    found = [[column for column in row if column.lower() == small] for small in told]
+        named = [column for part in key[2] for column in part]
+    found = [[column for column in row if column.lower() == small] for small in named]
     return tuple(columns[0] for columns in found) if found and all(len(columns) == 1 for columns in found) else None
 
 
@@ -212,10 +212,10 @@ def default_type(wire_type: str) -> None:
     """Tell no type: until a statement, a dump or the settings do, a column is text."""
 
 
-def declared_encoding(form: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
+def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
     """Tell how values of a declared type stand. Source: the classes of Maxwell's `schema.columndef`."""
     if declared is None:
-        return form
+        return encoding
     if base_type(declared) in SHAPES:
         return (
             Text() if gold.kind == "string" else Unread('it is well-known text: types = { column = "string" } keeps it')
@@ -230,7 +230,7 @@ def declared_encoding(form: Encoding, declared: str | None, gold: GoldType, rule
         case Instant():
             return Instant("UTC")
         case Untyped():
-            return form
+            return encoding
         case stated:
             return stated
 

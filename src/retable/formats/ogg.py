@@ -132,8 +132,8 @@ def _images(found: _Message, op: Op, name: TableName | None) -> tuple[_Row | Non
         "TRUNCATE": has == (False, False),
     }
     if not fits[op]:
-        told = " and ".join(side for side, is_there in zip(("before", "after"), has, strict=True) if is_there) or "no"
-        raise Malformed(f"{found.op_type} with {told} image", place="before, after", table=name)
+        sides = " and ".join(side for side, is_there in zip(("before", "after"), has, strict=True) if is_there) or "no"
+        raise Malformed(f"{found.op_type} with {sides} image", place="before, after", table=name)
     return before, after
 
 

@@ -59,8 +59,8 @@ def value_reader(
     timestamp microseconds since 1970. The reader raises BadValue for what the gold type does not hold exactly, and
     ZeroDate for a date with a zero in it where the rules hold it.
     """
-    form = value_encoding(source_format, wire_type, gold, rules, declared)
-    return read_value_of(form, wire_type or declared, gold, rules)
+    encoding = value_encoding(source_format, wire_type, gold, rules, declared)
+    return read_value_of(encoding, wire_type or declared, gold, rules)
 
 
 def value_encoding(
@@ -80,10 +80,10 @@ def number_reader(
 
     None where the form leaves no such choice.
     """
-    form = value_encoding(source_format, wire_type, gold, rules, declared)
-    if wire_type is not None or not isinstance(form, Unscaled):
+    encoding = value_encoding(source_format, wire_type, gold, rules, declared)
+    if wire_type is not None or not isinstance(encoding, Unscaled):
         return None
-    return read_value_of(Exact(form.scale), declared, gold, rules)
+    return read_value_of(Exact(encoding.scale), declared, gold, rules)
 
 
 def default_reader(declared: str, gold: GoldType, rules: ValueRules) -> Callable[[str | None], Value]:
@@ -97,10 +97,10 @@ def default_reader(declared: str, gold: GoldType, rules: ValueRules) -> Callable
 
 
 def read_value_of(
-    form: Encoding, spelling: str | None, gold: GoldType, rules: ValueRules
+    encoding: Encoding, spelling: str | None, gold: GoldType, rules: ValueRules
 ) -> Callable[[str | None], Value]:
     """Compile the reader of values of a form; `spelling` is what an error calls their type."""
-    convert = _converter(form, gold, rules)
+    convert = _converter(encoding, gold, rules)
 
     def read(raw_value: str | None) -> Value:
         if raw_value is None:
@@ -113,18 +113,18 @@ def read_value_of(
     return read
 
 
-def _converter(form: Encoding, gold: GoldType, rules: ValueRules) -> Convert:
-    match form:
+def _converter(encoding: Encoding, gold: GoldType, rules: ValueRules) -> Convert:
+    match encoding:
         case Whole() | Year() | Bits() | Exact() | Real() | Numeral():
-            return number_converter(form, gold)
+            return number_converter(encoding, gold)
         case Wrapped() | Unscaled() | SelfScaled() | PackedBits():
-            return number_converter(form, gold)
+            return number_converter(encoding, gold)
         case Day() | WallClock() | Instant() | ClockTime() | EpochMillis() | EpochMicros() | EpochClock():
-            return time_converter(form, gold, rules)
+            return time_converter(encoding, gold, rules)
         case EpochDays() | WallTicks() | ClockTicks() | SpanTicks() | Zoned() | Zulu():
-            return epoch_converter(form, gold, rules)
+            return epoch_converter(encoding, gold, rules)
         case _:
-            return text_converter(form, gold, rules)
+            return text_converter(encoding, gold, rules)
 
 
 def _bad_value(raw_value: str, wire_type: str | None, gold: GoldType, error: Exception) -> BadValue:

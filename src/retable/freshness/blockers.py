@@ -26,7 +26,7 @@ from retable.model.event import TableName
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.inputs.baselines import read_unfinished
 from retable.replay.inputs.moved_rows import RowsElsewhere
-from retable.replay.references.suspects import open_suspects, remedy_of, told_of
+from retable.replay.references.suspects import open_suspects, remedy_of, words_of
 from retable.schema_history.history import Hold
 from retable.schema_history.shards.joined import is_sharded
 from retable.schema_history.shards.parts import source_part
@@ -121,7 +121,7 @@ def _held(lake: Lake, source: SourceSettings, gold: str, state: GoldState, befor
     window = None if hold.position is None else _held_since(lake, source.name, gold, state.identity, hold)
     cause = Cause(
         "HELD",
-        f"it is held at {hold.place or 'its first row'} ({hold.code}): {hold.told}",
+        f"it is held at {hold.place or 'its first row'} ({hold.code}): {hold.words}",
         hold.remedy.replace("TABLE", gold),
         table=gold,
         window=window,
@@ -158,7 +158,7 @@ def _suspected(gold: str, suspects: Seq[SuspectRow], before: Before) -> Iterable
     """Rows that the source cannot have any more."""
     if suspects:
         window = min(row.window for row in suspects)
-        cause = Cause("SUSPECT", told_of(suspects), remedy_of(gold), table=gold, window=window)
+        cause = Cause("SUSPECT", words_of(suspects), remedy_of(gold), table=gold, window=window)
         yield Blocker(cause, before(window))
 
 

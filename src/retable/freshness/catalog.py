@@ -12,7 +12,7 @@ from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge, 
 from retable.freshness.progress import SourceProgress, decoded_anew, read_progress, read_promises, watermarks_before
 from retable.freshness.watermark import SourceLine, Watermarks, to_rows
 from retable.gold.damage import rows_by_name, unread_state, with_recorded_hold
-from retable.gold.described import state_of
+from retable.gold.gold_metadata import state_of
 from retable.gold.names import gold_table
 from retable.gold.read import feeds, find_gold, find_known, gold_states, state_of_lost
 from retable.gold.state import GoldState

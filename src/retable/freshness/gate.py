@@ -234,13 +234,13 @@ def _silent(facts: SourceFacts, through: datetime, lowest: Grade) -> Cause:
     if not silent:
         return Cause("SILENT", f"no {kinds} of {facts.source} was ever seen", _SPEAK, window=facts.line.window)
     name, since = silent[0]
-    told = f"since {format_time(since)}" if since else "from its first message on"
+    when = f"since {format_time(since)}" if since else "from its first message on"
     more = f", as are {len(silent) - 1} more partitions" if len(silent) > 1 else ""
     ahead = facts.ahead.get(name, 0)
     unbelieved = f" ({ahead:,} stamps in it lie ahead of the clock and prove nothing)" if ahead else ""
     return Cause(
         "SILENT",
-        f"the partition {name} is silent {told}: no {kinds} stamped {format_time(through)} or later{more}{unbelieved}",
+        f"the partition {name} is silent {when}: no {kinds} stamped {format_time(through)} or later{more}{unbelieved}",
         _SPEAK_OF_ITS_TABLE if facts.topic_a_table else _SPEAK,
         partition=name,
         window=facts.line.window,

@@ -83,8 +83,8 @@ def read_progress(lake: Lake, source: SourceSettings, promises: Sequence[Waterma
 
 def _of_no_table(lake: Lake, source: str, line: SourceLine) -> set[str]:
     """The partitions of which no window ever told a row, in any source epoch."""
-    told = {partition_name(row) for row in read_evidence(lake, source) if _tells_of_rows(row)}
-    return {name for name, stamps in line.partitions.items() if stamps == Stamps() and name not in told}
+    with_rows = {partition_name(row) for row in read_evidence(lake, source) if _tells_of_rows(row)}
+    return {name for name, stamps in line.partitions.items() if stamps == Stamps() and name not in with_rows}
 
 
 def _tells_of_rows(row: EvidenceRow) -> bool:

@@ -43,7 +43,7 @@ class LateTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class SlaInspection:
     """What of a source is late, and the names of all of it that has an SLA."""
 
     late: tuple[LateTable, ...] = ()
@@ -58,10 +58,10 @@ def due_through(now: datetime, sla: timedelta, every: timedelta) -> datetime:
 
 def find_late(lake: Lake, source: Source, now: datetime) -> list[LateTable]:
     """Give what of a source is late; without an SLA nothing is, nor is a table that the settings leave out."""
-    return [*look_at(lake, source, now).late]
+    return [*inspect_sla(lake, source, now).late]
 
 
-def look_at(lake: Lake, source: Source, now: datetime) -> Look:
+def inspect_sla(lake: Lake, source: Source, now: datetime) -> SlaInspection:
     """Give the same, and what was looked at: the source itself too, where anything of it has an SLA."""
     tables = {
         gold: state for gold, state in tables_of(lake, source.name).items() if feeds(lake.settings, source, state)
@@ -69,13 +69,13 @@ def look_at(lake: Lake, source: Source, now: datetime) -> Look:
     rules = {gold: lake.settings.rules(state.table) for gold, state in tables.items()}
     slas = _slas(source, tables, rules)
     if not slas:
-        return Look()
+        return SlaInspection()
     facts = read_facts(lake, source, tables, now)
     if facts.own and source.sla is not None:
         slas[None] = source.sla
     found = (_late(source, facts, table, sla, rules.get(table or ""), now) for table, sla in slas.items())
     watched = {_name(source.name, table) for table in [None, *slas]}
-    return Look(tuple(late for late in found if late is not None), frozenset(watched))
+    return SlaInspection(tuple(late for late in found if late is not None), frozenset(watched))
 
 
 def _name(source: str, table: str | None) -> str:

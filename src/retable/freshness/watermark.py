@@ -77,10 +77,10 @@ class SourceLine:
     def proven(self, lowest: Grade, ordered: bool) -> datetime | None:
         """What the stamps of the partitions prove together: the latest of all, or else the least of the latest."""
         stamps = [each.best(lowest) for each in self.partitions.values()]
-        told = [at for at in stamps if at is not None]
+        known = [at for at in stamps if at is not None]
         if ordered:
-            return max(told, default=None)
-        return min(told) if told and len(told) == len(stamps) else None
+            return max(known, default=None)
+        return min(known) if known and len(known) == len(stamps) else None
 
     def silent(self, lowest: Grade, through: datetime, ordered: bool) -> list[tuple[str, datetime | None]]:
         """The partitions whose evidence does not reach `through`, with their last stamp: the least one first.

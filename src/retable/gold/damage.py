@@ -97,15 +97,15 @@ def find_damage(lake: Lake, name: str, failure: Exception) -> DamagedFile | None
 
     Where the failure names no file, all of the table are read: of Java's errors many tell neither file nor damage.
     """
-    told = _told(lake, failure)
-    if isinstance(told, RetableError) and not isinstance(told, DamagedFile):
+    translated = _translated(lake, failure)
+    if isinstance(translated, RetableError) and not isinstance(translated, DamagedFile):
         return None
     table = lake.find(name)
     if table is None:
         return None
-    if told is not None and "path" in told.facts:
-        mine = plain_path(str(told.facts["path"])).startswith(f"{plain_path(table.location())}/")
-        return told if mine else None
+    if translated is not None and "path" in translated.facts:
+        mine = plain_path(str(translated.facts["path"])).startswith(f"{plain_path(table.location())}/")
+        return translated if mine else None
     try:
         with explained(lake.settings.lake):
             for _ in table.scan().to_arrow_batch_reader():
@@ -126,11 +126,11 @@ def damaged_window(lake: Lake, source: str, error: DamagedFile) -> str | None:
         return next((str(file.partition[0]) for file in files if plain_path(file.file_path) == path), None)
 
 
-def _told(lake: Lake, failure: Exception) -> RetableError | None:
+def _translated(lake: Lake, failure: Exception) -> RetableError | None:
     try:
         with spark_explained(lake.settings.lake):
             raise failure
-    except RetableError as told:
-        return told
+    except RetableError as translated:
+        return translated
     except Exception:  # noqa: BLE001  # it is raised again by whoever asks
         return None

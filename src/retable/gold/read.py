@@ -9,7 +9,7 @@ from pyiceberg.table import DataScan, Table
 
 from retable.errors import DamagedFile, NotFound, NotReady
 from retable.gold.damage import LOST, lost_state, rows_by_name, unread_state, with_recorded_hold
-from retable.gold.described import state_of
+from retable.gold.gold_metadata import state_of
 from retable.gold.state import SEQUENCE_COLUMN, GoldState
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained

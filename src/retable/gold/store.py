@@ -92,7 +92,7 @@ class RowStore(Protocol):
         """Delete the rows whose columns of these names equal a row of `keys`, null-safe."""
 
 
-class Described(Protocol):
+class GoldMetadata(Protocol):
     """What a gold table says of itself, as it was when it was looked at."""
 
     @property
@@ -100,7 +100,7 @@ class Described(Protocol):
         """None when it is not one of Retable's."""
 
 
-class GoldTable(Described, Protocol):
+class GoldTable(GoldMetadata, Protocol):
     """One loaded gold table; what it publishes succeeds only while main is as it was loaded."""
 
     @property
@@ -163,7 +163,7 @@ class GoldTable(Described, Protocol):
 class GoldCatalog(Protocol):
     """The gold tables, by `namespace.table`."""
 
-    def described(self, name: str) -> Described | None:
+    def find_metadata(self, name: str) -> GoldMetadata | None:
         """What a table says of itself; None where it is not there."""
 
     def load(self, name: str) -> GoldTable | None: ...

@@ -13,7 +13,7 @@ from retable.settings.sources import FilesSource, KafkaSource, Source
 NO_KAFKA = "reading Kafka needs the package confluent-kafka: `pip install 'retable[kafka]'`"
 
 
-def look(source: Source, now: datetime) -> FoundPositions:
+def inspect_arrivals(source: Source, now: datetime) -> FoundPositions:
     """Look at what there is at a source now."""
     if isinstance(source, FilesSource):
         return objects_of(source).list()
@@ -35,7 +35,7 @@ def record_due(lake: Lake, source: Source, window: str, now: datetime) -> Window
     wait = _wait(source, end, now)
     if wait:
         sleep(wait.total_seconds())
-    record_windows(lake, source, lambda: look(source, now + wait), end, now + wait)
+    record_windows(lake, source, lambda: inspect_arrivals(source, now + wait), end, now + wait)
     return find_window(lake, source.name, window)
 
 

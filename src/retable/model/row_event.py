@@ -47,6 +47,6 @@ class RowEvent(NamedTuple):
         return (self.sequence, self.ordinal, self.topic, self.partition, self.offset, self.row_index)
 
 
-def told_row(event: RowEvent) -> str:
+def row_text(event: RowEvent) -> str:
     """The beginning of a row, as a hold tells it."""
     return (event.after or event.before or "")[:500]

@@ -104,7 +104,7 @@ def check(lake: Lake, source: Source) -> Checked:
     shown = {name for each in tried if each.rows for name in (each.history.name, *each.history.names)} | left_out.keys()
     silent = tuple(sorted({each.table.table for each in imports.each} - shown, key=str))
     declared = [each.history.name for each in tried if each.is_left_out and each.history.identity not in states]
-    told = isinstance(source, FilesSource) and source.hour is None
+    is_by_arrival = isinstance(source, FilesSource) and source.hour is None
     return Checked(
         places=found.places,
         messages=messages,
@@ -113,7 +113,7 @@ def check(lake: Lake, source: Source) -> Checked:
         tables=tuple(sorted(tables, key=lambda table: str(table.name))),
         silent=silent,
         declared=tuple(sorted(declared, key=str)),
-        hours=find_hours([place.name for place in found.places]) if told else None,
+        hours=find_hours([place.name for place in found.places]) if is_by_arrival else None,
         is_whole=is_whole,
     )
 

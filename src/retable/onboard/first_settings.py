@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 
 from retable.model.event import TableName
-from retable.onboard.first_look import FirstLook
+from retable.onboard.first_inspection import FirstInspection
 from retable.onboard.recognition import Reading
 from retable.printable import toml_string
 
@@ -21,35 +21,38 @@ _LAKE = (
 )
 
 
-def settings_of_folder(name: str, path: str, look: FirstLook) -> str:
+def settings_of_folder(name: str, path: str, inspection: FirstInspection) -> str:
     """Give the settings of a source whose messages are in a folder."""
-    hours = look.hours
+    hours = inspection.hours
     hour = f"hour   = '{hours.pattern}'" if hours else "# hour = '(\\d{4}-\\d{2}-\\d{2}T\\d{2})'"
-    told = "the name of an object says its hour" if hours else "no name says its hour: the modification time counts"
+    origin = "the name of an object says its hour" if hours else "no name says its hour: the modification time counts"
     source = [
         f"[sources.{name}]",
         'kind   = "files"',
         f"path   = {toml_string(path)}",
-        f"layout = {toml_string(look.layout or '')}",
-        f"format = {toml_string(look.reading.format.name)}   # {_share(look.reading)}",
-        f"{hour}   # {told}",
+        f"layout = {toml_string(inspection.layout or '')}",
+        f"format = {toml_string(inspection.reading.format.name)}   # {_share(inspection.reading)}",
+        f"{hour}   # {origin}",
         f"every  = {toml_string(hours.every if hours else '1h')}   # the length of a window; fixed with the first one",
     ]
     zone = ["# - The hour in the names is taken as UTC; if it is not, take `hour` away."] if hours else []
-    return _text([*_LAKE, *source, *_open_questions(look.reading, zone)])
+    return _text([*_LAKE, *source, *_open_questions(inspection.reading, zone)])
 
 
 def settings_of_topics(
-    name: str, bootstrap: str, topics: Iterable[str], access: Mapping[str, str], look: FirstLook
+    name: str, bootstrap: str, topics: Iterable[str], access: Mapping[str, str], inspection: FirstInspection
 ) -> str:
     """Give the settings of a source whose messages are in topics; `access` says how brokers let one in."""
-    globs, there = ", ".join(map(toml_string, topics)), f"{look.count} partitions, {look.positions:,} positions now"
+    globs, there = (
+        ", ".join(map(toml_string, topics)),
+        f"{inspection.count} partitions, {inspection.positions:,} positions now",
+    )
     source = [
         f"[sources.{name}]",
         'kind      = "kafka"',
         f"bootstrap = {toml_string(bootstrap)}",
         f"topics    = [{globs}]   # {there}",
-        f"format    = {toml_string(look.reading.format.name)}   # {_share(look.reading)}",
+        f"format    = {toml_string(inspection.reading.format.name)}   # {_share(inspection.reading)}",
         'start     = "earliest"   # or "latest", or a time with its zone',
         'every     = "1h"         # the length of a window; fixed with the first one',
         'delay     = "2m"         # how long after its end a window is recorded',
@@ -58,7 +61,7 @@ def settings_of_topics(
         source.append(
             f"kafka     = {{ {', '.join(f'{key} = {toml_string(value)}' for key, value in access.items())} }}"
         )
-    return _text([*_LAKE, *source, *_open_questions(look.reading, _strangers(look.reading))])
+    return _text([*_LAKE, *source, *_open_questions(inspection.reading, _strangers(inspection.reading))])
 
 
 def list_tables(reading: Reading) -> str:

@@ -30,5 +30,5 @@ def _seen(lake: Lake, source: str) -> Scope | None:
     rows = And(EqualTo(term=Reference("kind"), value=literal("row")), NotNull(term=Reference("sequence_scope")))
     with explained(lake.settings.lake):
         found = silver.scan(row_filter=And(of_windows, rows), selected_fields=("sequence_scope",), limit=1).to_arrow()
-    told: list[Scope] = found["sequence_scope"].to_pylist()
-    return told[0] if told else None
+    scopes: list[Scope] = found["sequence_scope"].to_pylist()
+    return scopes[0] if scopes else None

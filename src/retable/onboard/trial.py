@@ -13,7 +13,7 @@ from retable.ledger.lake.catalog import Lake
 from retable.model.event import ChangeEvent, TableName
 from retable.model.row_event import RowEvent
 from retable.model.schema_change import Unsupported
-from retable.replay.inputs.histories import read_known, read_told
+from retable.replay.inputs.histories import read_known, read_source_statements
 from retable.replay.inputs.plan import Tables
 from retable.replay.inputs.rules import SourceRules
 from retable.replay.inputs.silver import by_name, to_event
@@ -51,7 +51,7 @@ def try_out(lake: Lake, source: SourceSettings, events: Sequence[ChangeEvent], i
     A table that gold does not have, and that only a snapshot declares, `is_left_out` where no row is among these.
     """
     records = events_to_batch(_SAMPLE, events).to_pylist() if events else []
-    rules, statements = read_told(lake, source, [row for row in records if row["kind"] == "schema"])
+    rules, statements = read_source_statements(lake, source, [row for row in records if row["kind"] == "schema"])
     named = by_name(row for row in records if row["kind"] == "row")
     rows = {name: [to_event(row, {_SAMPLE: 0}, counted=True) for row in mine] for name, mine in _taken(source, named)}
     tables, owned = _trace(lake, source, rules, statements, rows)
@@ -103,7 +103,7 @@ def _read(tried: Tried, rules: SourceRules, hold: Hold | None) -> None:
     """Read each row of a table that counts; what does not fit is counted, or stops the table."""
     history = tried.history
     if hold is not None:
-        tried.stops = f"{hold.code} at {hold.place or 'its first row'}: {hold.told}"
+        tried.stops = f"{hold.code} at {hold.place or 'its first row'}: {hold.words}"
     try:
         tried.keys = rules.keys(history, tried.rows, (), hold)
         reader = TableReader(
@@ -129,16 +129,16 @@ def _read(tried: Tried, rules: SourceRules, hold: Hold | None) -> None:
 def _open(tried: Tried, rules: SourceRules) -> tuple[str, ...]:
     """The columns that are text because neither statements, settings nor any message tells their type."""
     history = tried.history
-    told = set()
+    typed = set()
     for event in tried.rows:
         epoch = history.of(event.shard).epoch_of(event.sequence)
         types = event.types or dict.fromkeys(read_image(event.after or event.before or "{}"))
         named = ((epoch.column(name), wire) for name, wire in types.items())
-        told |= {column.id for column, wire in named if column is not None and wire and wire.strip()}
+        typed |= {column.id for column, wire in named if column is not None and wire and wire.strip()}
     settled = rules.settings.rules(history.name).types
     return tuple(
         column.name
         for column in history.final.columns
         if column.retained is None and column.source_type is None and column.type.kind == "string"
-        if column.id not in told and column.name not in settled
+        if column.id not in typed and column.name not in settled
     )

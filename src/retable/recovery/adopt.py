@@ -132,11 +132,11 @@ def _count(settings: Settings, record: LakeRecord | None, lacking: Collection[st
     append_rows(lake, [_held(lake, name, now) for name in lacking])
     with explained(settings.lake):
         table = lake.find(LAKE_TABLE)
-        told = None if table is None else record_of(table)
-        right = record or told
+        recorded = None if table is None else record_of(table)
+        right = record or recorded
         if right is None:
             return
-        newest = max(right.run, told.run if told else 0)
+        newest = max(right.run, recorded.run if recorded else 0)
         right = LakeRecord(right.id, right.layout, str(settings.lake.warehouse), str(settings.lake.catalog), newest)
         with lake.ensure(LAKE_TABLE, to_properties(right)).transaction() as change:
             change.set_properties(to_properties(right))

@@ -66,10 +66,10 @@ def copy_lake(
             count += _copy_table(source, target, address)
             relocate_table(target.io, moved(address, source.address, target.address), source.address, target.address)
     copy = settings.model_copy(update={"warehouse": to, "catalog": _catalog(to, settings)})
-    told = {name: moved(address, source.address, target.address) for name, address in metadata.items()}
+    addresses = {name: moved(address, source.address, target.address) for name, address in metadata.items()}
     record = new_record(copy)
     if isinstance(copy.catalog, SqliteCatalog) and isinstance(to, Path):
-        adopt(_with(lake.settings, copy), told, record, now, on_progress, source.address)
+        adopt(_with(lake.settings, copy), addresses, record, now, on_progress, source.address)
     else:
         write_record(target, record)
     return Copied(len(metadata), count, copy, isinstance(to, Path))

@@ -140,7 +140,7 @@ def change_rows(
     windows: Mapping[Statement, str],
     results: Iterable[ReplayResult],
     now: datetime,
-    told: Iterable[tuple[Statement, ChangeStatus, str | None]],
+    recorded_changes: Iterable[tuple[Statement, ChangeStatus, str | None]],
 ) -> list[SchemaChangeRow]:
     """What became of the statements of these windows, table by table; what is recorded already is left out.
 
@@ -158,7 +158,7 @@ def change_rows(
     concerned = {(row.position, row.part, row.statement) for row in (*recorded, *rows) if row.identity}
     rows += [
         _statement_row(source, statement, windows[statement], status, reason, now)
-        for statement, status, reason in told
+        for statement, status, reason in recorded_changes
         if statement in windows
         and status != "applied"
         and (str(statement.position), statement.part or "", statement.text) not in concerned

@@ -14,7 +14,7 @@ from retable.model.event import TableName
 from retable.model.schema_change import NoChange, SchemaChange, Unsupported
 from retable.model.sequence import LOWEST
 from retable.replay.inputs.silver import system_of
-from retable.replay.repeats import told_places
+from retable.replay.repeats import format_places
 from retable.replay.table.hold_rules import MOVED
 from retable.schema_history.decisions import BEHIND, REMEDY_DATABASE, Decision, DecisionKind, DecisionPlace
 from retable.schema_history.history import Hold
@@ -53,10 +53,10 @@ class Release:
         if self.way != "skip" or self.decision is None or not places:
             return self
         if not wanted:
-            offer = f"It stands again at {told_places(places)}: --repeats skips it there, too."
+            offer = f"It stands again at {format_places(places)}: --repeats skips it there, too."
             return replace(self, words=(*self.words, offer))
         again = tuple(replace(self.decision, position=at) for at, _ in places)
-        said = f"It is skipped, too, where it stands again: at {told_places(places)}."
+        said = f"It is skipped, too, where it stands again: at {format_places(places)}."
         return replace(self, words=(*self.words, said), repeats=again)
 
 
@@ -104,8 +104,8 @@ def plan_release(
     elif kind == "skip":
         decision = Decision(state.identity, LOWEST, None, kind, f"{BEHIND}{waiting.last}")
     where = f"at {hold.place}" if hold.place is not None else "as it stands"
-    lines = [f"{table} is held {where}: {hold.told}"]
-    lines += [f"  {hold.told_statement}"] if hold.told_statement else []
+    lines = [f"{table} is held {where}: {hold.words}"]
+    lines += [f"  {hold.shown_statement}"] if hold.shown_statement else []
     return Release(way, decision, (*lines, *_deed(way, hold, text, meaning), _cost(way, waiting)))
 
 

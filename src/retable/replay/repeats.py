@@ -20,9 +20,9 @@ _COLUMNS = (*_NAMES, "sequence", "part")
 def find_repeats(lake: Lake, source: str, hold: Hold) -> tuple[DecisionPlace, ...]:
     """Find the other places of silver with the statement of a hold: the same text, about the same table."""
     table = lake.find(f"silver.{source}")
-    if table is None or hold.place is None or hold.told_statement is None:
+    if table is None or hold.place is None or hold.shown_statement is None:
         return ()
-    same = And(of_kind("schema"), EqualTo(term=Reference("ddl_text"), value=literal(hold.told_statement)))
+    same = And(of_kind("schema"), EqualTo(term=Reference("ddl_text"), value=literal(hold.shown_statement)))
     with explained(lake.settings.lake):
         rows = table.scan(row_filter=same, selected_fields=_COLUMNS).to_arrow().to_pylist()
     held = (hold.place, source_part(hold.part))
@@ -38,7 +38,7 @@ def later_ones(places: tuple[DecisionPlace, ...], hold: Hold) -> tuple[DecisionP
     return tuple(place for place in places if hold.place is not None and place[1] == part and place[0] > hold.place)
 
 
-def told_places(places: tuple[DecisionPlace, ...]) -> str:
+def format_places(places: tuple[DecisionPlace, ...]) -> str:
     """The places as words show them: the first few, and how many more there are."""
     return ", ".join(str(at) for at, _ in places[:_SHOWN]) + (
         f" and {len(places) - _SHOWN} places more" if len(places) > _SHOWN else ""
@@ -51,4 +51,4 @@ def hint_of(places: tuple[DecisionPlace, ...], hold: Hold) -> str | None:
         return None
     later = later_ones(places, hold)
     ways = "; `hold release --skip --repeats` skips it behind the hold, too" if later else ""
-    return f"the same statement stood at {told_places(places)}{ways}"
+    return f"the same statement stood at {format_places(places)}{ways}"

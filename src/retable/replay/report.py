@@ -73,8 +73,10 @@ class RunRecord:
                 rejects = [(o.history, [r for r in o.rejects if r.event.ordinal == ordinal]) for o in mine]
                 record.quarantine_rejects(self._lake, source, window, rejects, now)
         wrote = any(result.wrote for result in results)
-        told = replayed.tables.recorded
-        rows: list[OpsRow] = list(record.change_rows(self._lake, source, replayed.statements, results, now, told))
+        recorded_changes = replayed.tables.recorded
+        rows: list[OpsRow] = list(
+            record.change_rows(self._lake, source, replayed.statements, results, now, recorded_changes)
+        )
         states = [record.table_row(source, o.gold, o.state, now) for o in results]
         rows += [row for row in states if record.facts(row) != record.facts(self._tables.get(row.identity))]
         snapshots = {o.state.identity: (o.gold, o.snapshot, o.state.state) for o in read}

@@ -164,7 +164,7 @@ class Run:
             ),
             windows=self._recorded.windows,
             keys=keys_of,
-            former=lambda history, told: self._scope_reader.rules.former_keys(history, told, stopped),
+            former=lambda history, events: self._scope_reader.rules.former_keys(history, events, stopped),
             hashed=self._scope_reader.rules.hashed_by(keys, history, events),
             keys_are_set=bool(rules.keys),
             names=self._scope_reader.rules.column_names,
@@ -224,7 +224,7 @@ class Run:
     ) -> list[Suspect]:
         """What the source cannot have any more of these tables, and of those that refer to them."""
         anew = {work.history.identity for work in works if work.replaces_all or work.lifts_hold}
-        return Cascades(self._rows, self._locator, self._recorded, scope.tables, results, window).look(anew)
+        return Cascades(self._rows, self._locator, self._recorded, scope.tables, results, window).inspect(anew)
 
     def _all_of(self, scope: ReplayScope, history: TableHistory, silver: Mapping[str, str]) -> list[RowEvent]:
         """All rows of a table that goes on, those of the windows that were replayed as well."""
@@ -325,8 +325,8 @@ class Run:
         is_moved = moved_hold(history, state, self._scope_reader.moved.missing(history)) is not None
         if (is_moved or not state.has_shards_of(history)) and (state.hold is None or state.hold.code != MOVED):
             return False
-        told = {str(change.position) for change in history.changes if change.status == "applied"}
-        if state.hold is None and (history.hold is not None or told != set(state.changes)):
+        changes = {str(change.position) for change in history.changes if change.status == "applied"}
+        if state.hold is None and (history.hold is not None or changes != set(state.changes)):
             return False
         if identity not in scope.owned:
             return self._recorded.records(silver)

@@ -129,13 +129,13 @@ class Hold:
         return is_row(self.statement)
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """The reason as logs and alerts may have it: of one that has a value of a row, only where it is shown."""
         shows = self.is_of_row or self.code in _OF_VALUES
         return "a value of a row stops it: `retable hold list` shows which, and why" if shows else self.reason
 
     @property
-    def told_statement(self) -> str | None:
+    def shown_statement(self) -> str | None:
         """The statement that stops the table; None where it is a row, or nothing is told."""
         return None if self.is_of_row else self.statement
 

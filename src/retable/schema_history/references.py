@@ -62,12 +62,12 @@ class ForeignKeyReference:
         key = self.key
         parent = f"{key.parent} ({', '.join(key.parent_columns)})" if key.parent_columns else str(key.parent)
         words = {"cascade": "CASCADE", "set_null": "SET NULL"}
-        told = [
+        actions = [
             f"ON {event} {words[action]}"
             for event, action in (("DELETE", key.on_delete), ("UPDATE", key.on_update))
             if action in words
         ]
-        return f"FOREIGN KEY ({', '.join(key.columns)}) REFERENCES {parent} {' '.join(told)}"
+        return f"FOREIGN KEY ({', '.join(key.columns)}) REFERENCES {parent} {' '.join(actions)}"
 
     def may_cover(self, moment: Moment) -> bool:
         """Whether it may have stood at a moment; False only where it surely did not."""

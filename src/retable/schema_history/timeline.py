@@ -141,8 +141,8 @@ class Timeline:
 
     def _replace(self, table: TracedTable, at: Statement, decision: Decision, number: int) -> str | None:
         """Apply what stands in a statement's place; it must be about this table, and be understood."""
-        told = self._dialect.read(decision.statement or "", table.name)
-        for place, change in enumerate(told):
+        replacements = self._dialect.read(decision.statement or "", table.name)
+        for place, change in enumerate(replacements):
             about = table.name if isinstance(change, NoChange) else getattr(change, "table", None)
             if about != table.name:
                 return table.stop(at, f"what stands in its place is about {about}: {decision.statement}")

@@ -169,7 +169,7 @@ class TracedTable:
             (each.id, (each.name.lower(), each.source_type, each.type)) for e in self.epochs for each in e.columns
         ]
         inferred_ids = {identity for identity, _ in columns} - {
-            identity for identity, told in columns if told not in seen
+            identity for identity, known in columns if known not in seen
         }
         return TableHistory(
             identity=self.identity,

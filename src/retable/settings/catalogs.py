@@ -61,13 +61,13 @@ class PostgresCatalog:
         return f"postgresql://{self.user}@{self.server}/{self.database}"
 
     def spark(self) -> dict[str, str]:
-        told = [*self.options, ("connectTimeout", CONNECT_SECONDS), ("tcpKeepAlive", "true")]
-        uri = f"jdbc:postgresql://{self.server}/{quote(self.database)}?{urlencode(told)}"
+        options = [*self.options, ("connectTimeout", CONNECT_SECONDS), ("tcpKeepAlive", "true")]
+        uri = f"jdbc:postgresql://{self.server}/{quote(self.database)}?{urlencode(options)}"
         return {"type": "jdbc", "uri": uri, "jdbc.user": self.user, "jdbc.schema-version": "V1"}
 
     def pyiceberg(self) -> dict[str, str]:
-        told = urlencode([*self.options, ("connect_timeout", CONNECT_SECONDS)])
-        uri = f"postgresql+psycopg2://{quote(self.user)}@{self.server}/{quote(self.database)}?{told}"
+        options = urlencode([*self.options, ("connect_timeout", CONNECT_SECONDS)])
+        uri = f"postgresql+psycopg2://{quote(self.user)}@{self.server}/{quote(self.database)}?{options}"
         # A connection that the server closed since its last use is noticed before anything is sent on it.
         return {"type": "sql", "uri": uri, "pool_pre_ping": "true"}
 

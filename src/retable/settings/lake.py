@@ -78,7 +78,7 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstri
 
     def spark(self) -> dict[str, str]:
         """What Spark's catalog is told; nothing of it is secret."""
-        told = {
+        properties = {
             "warehouse": str(self.warehouse),
             # A cached table hides what other sessions have committed since.
             "cache-enabled": "false",
@@ -87,15 +87,15 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstri
             **self.catalog.spark(),
         }
         if isinstance(self.warehouse, Bucket):
-            told |= {
+            properties |= {
                 "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
                 "s3.path-style-access": str(self.s3.has_path_style).lower(),
             }
-            told |= _known({"s3.endpoint": self.s3.endpoint, "client.region": self.s3.region})
+            properties |= _known({"s3.endpoint": self.s3.endpoint, "client.region": self.s3.region})
         elif not isinstance(self.catalog, SqliteCatalog):
             # A server may tell its clients of a store of its own.
-            told["io-impl"] = "org.apache.iceberg.hadoop.HadoopFileIO"
-        return told
+            properties["io-impl"] = "org.apache.iceberg.hadoop.HadoopFileIO"
+        return properties
 
     def spark_secrets(self, read: ReadVariable) -> dict[str, str]:
         """What Spark's catalog is told beyond that, which nothing may show."""
@@ -104,7 +104,7 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstri
 
     def pyiceberg(self, read: ReadVariable) -> dict[str, str]:
         """What pyiceberg's catalog is told, secrets included, but for a database's password: see `password`."""
-        told = {
+        properties = {
             "warehouse": str(self.warehouse),
             "py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO",
             **self.catalog.pyiceberg(),
@@ -112,9 +112,9 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstri
         store = self._store()
         if store is not None:
             virtual = str(not store.has_path_style).lower()
-            told |= {"s3.force-virtual-addressing": virtual, "s3.request-timeout": str(REQUEST_SECONDS)}
-            told |= _known({"s3.endpoint": store.endpoint, "s3.region": store.region})
-        return told | _read(self._proofs() | _s3_keys(store), read)
+            properties |= {"s3.force-virtual-addressing": virtual, "s3.request-timeout": str(REQUEST_SECONDS)}
+            properties |= _known({"s3.endpoint": store.endpoint, "s3.region": store.region})
+        return properties | _read(self._proofs() | _s3_keys(store), read)
 
     def password(self, read: ReadVariable) -> str | None:
         """The password of a PostgreSQL catalog."""
@@ -137,8 +137,8 @@ def _s3_keys(store: S3Settings | None) -> dict[str, str | None]:
     }
 
 
-def _known(told: dict[str, str | None]) -> dict[str, str]:
-    return {name: value for name, value in told.items() if value is not None}
+def _known(properties: dict[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in properties.items() if value is not None}
 
 
 def _read(variables: dict[str, str | None], read: ReadVariable) -> dict[str, str]:

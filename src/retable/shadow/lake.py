@@ -67,10 +67,10 @@ def _free_name(lake: Lake, source: str) -> str:
 def find_shadow(lake: Lake, source: str) -> Shadow | None:
     """The shadow of a source that is built to its end; None where there is none."""
     table = lake.find(f"silver.{shadow_source(source)}")
-    told = None if table is None else table.properties.get(_MANIFEST)
-    if told is None:
+    manifest = None if table is None else table.properties.get(_MANIFEST)
+    if manifest is None:
         return None
-    facts = json.loads(told)
+    facts = json.loads(manifest)
     ask = Ask(facts["ask"]["source"], tuple(facts["ask"]["tables"]), tuple(facts["ask"]["windows"]))
     return Shadow(ask, facts["reason"], facts["who"], facts["snapshots"])
 

@@ -28,5 +28,5 @@ def names_of_tables(lake: Lake, ask: Ask) -> set[TableName]:
     statements, system = decoded.read_statements(records, source, imports.dialect)
     baselines = read_whole_baselines(lake, ask.source)
     rules = SourceRules(lake.settings, source, system, decisions_of(lake, ask.source), imports, baselines)
-    told = SourceHistory(rules, statements, ordinals, replayed, read_known(lake, ask.source))
-    return {name for table in ask.tables for name in names_of(told, find_gold(lake, table)[1])}
+    history = SourceHistory(rules, statements, ordinals, replayed, read_known(lake, ask.source))
+    return {name for table in ask.tables for name in names_of(history, find_gold(lake, table)[1])}

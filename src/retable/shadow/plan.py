@@ -12,7 +12,7 @@ from retable.ledger.retained import check_decodable
 from retable.ledger.windows.recording import find_window, read_windows
 from retable.model.window import window_start
 from retable.replay.table.horizon import not_kept
-from retable.verify.outlook import look_again
+from retable.verify.outlook import inspect_again
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def _check_others(lake: Lake, ask: Ask, begun: bool) -> None:
     """
     states, run = gold_states(lake), f"{ask.source} run again from {ask.windows[0]} to {ask.windows[-1]}"
     golds = {str(state.table): name for name, state in states.items() if state.source == ask.source}
-    again = look_again(lake, lake.settings.source(ask.source), ask.windows)
+    again = inspect_again(lake, lake.settings.source(ask.source), ask.windows)
     found = {each.table for each in again.stale if not begun or each.because != ("silver",)}
     found |= {golds[name] for name in again.left_out if name in golds}
     free = {name for name, state in states.items() if state.hold is None}

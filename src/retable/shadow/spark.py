@@ -55,11 +55,11 @@ def build(
     """
     with building(lake, ask.source, run_id, now) as goes_on:
 
-        def told(text: str) -> None:
+        def report_progress(text: str) -> None:
             goes_on()
             on_progress(text)
 
-        return _build(spark, lake, ask, reason, who, run_id, now, told)
+        return _build(spark, lake, ask, reason, who, run_id, now, report_progress)
 
 
 def _build(

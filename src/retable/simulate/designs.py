@@ -79,7 +79,7 @@ _DEFAULT_TEXTS = ("n/a", "", "it's", "é 😀", "a;b -- c")
 _DATED = ("date", "datetime", "timestamp")
 
 
-def told_by_settings_only(kind: ColumnType) -> bool:
+def declared_by_settings_only(kind: ColumnType) -> bool:
     """Say whether messages that only tell the family of a type, as streamx_json's, leave the gold type open."""
     return kind.is_whole or kind.base in ("decimal", *_DATED)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from retable.simulate.actions.statements import RenameTables
 from retable.simulate.columns import INTEGER_BITS, ColumnType
 from retable.simulate.database import Table, copied
-from retable.simulate.designs import told_by_settings_only
+from retable.simulate.designs import declared_by_settings_only
 from retable.simulate.history import History, StatementRun
 
 Types = dict[str, ColumnType]
@@ -59,7 +59,7 @@ def loaded_settings(history: History, schema: str | None = None) -> TableSetting
 
 
 def _open_types(table: Table) -> Types:
-    return {column.name: column.type for column in table.columns if told_by_settings_only(column.type)}
+    return {column.name: column.type for column in table.columns if declared_by_settings_only(column.type)}
 
 
 def _widen(known: Types, seen: Types) -> None:

@@ -9,7 +9,7 @@ from itertools import islice
 from retable.simulate.chance import Chance, pick
 from retable.simulate.columns import Row
 from retable.simulate.database import RowKey, Table, Tables, copied
-from retable.simulate.designs import designed, told_by_settings_only
+from retable.simulate.designs import declared_by_settings_only, designed
 from retable.simulate.history import Entry, History, RowChange, Statement, StatementRun, TransactionMark
 from retable.simulate.keys import changed_row, numbered_key, row_with_key
 from retable.simulate.sql import STYLES, Pen
@@ -161,8 +161,10 @@ class Shop:
     # --- the full load ---------------------------------------------------------------------------------------------
     def _load(self, name: str, rows: int) -> None:
         self.tables[name] = table = designed(name)
-        told = frozenset(column.name.lower() for column in table.columns if told_by_settings_only(column.type))
-        self.reserved[name] = told
+        undeclared = frozenset(
+            column.name.lower() for column in table.columns if declared_by_settings_only(column.type)
+        )
+        self.reserved[name] = undeclared
         for _ in range(rows):
             row = self.new_row(name)
             table.rows[table.key_of(row, None if table.keys else self.next_row_id())] = row

@@ -69,11 +69,11 @@ def drop_silver(
     if table is None or kept is None:
         return Dropped(notes=cut.notes)
     known = owners(lake, source)
-    told, before = set(json.loads(table.properties.get(STAYS, "[]"))), kept_from_of(table)
+    recorded, before = set(json.loads(table.properties.get(STAYS, "[]"))), kept_from_of(table)
     needed = {owner.identity for owner in known.values() if owner.stay}
-    if kept == before and told <= needed:
+    if kept == before and recorded <= needed:
         return Dropped(notes=(*cut.notes, *format_stays(known, {})))
-    since = FIRST_WINDOW if before is None or not told <= needed else before
+    since = FIRST_WINDOW if before is None or not recorded <= needed else before
     tasks = [task for task in _behind(lake, table, kept) if since <= task.file.partition[0]]
     reader = _Reader(table, tasks)
     stays = _raise_floors(lake, reader, known, retained.through, set_property)
@@ -141,7 +141,7 @@ def _drop(
 ) -> Dropped:
     """Drop window after window, some in one commit, and move the horizon on with them."""
     dropped = Dropped()
-    told = {STAYS: json.dumps(sorted({known[name].identity for name in stays if name in known}))}
+    recorded = {STAYS: json.dumps(sorted({known[name].identity for name in stays if name in known}))}
     names = reader.windows
     groups = [names[at : at + _WINDOWS] for at in range(0, len(names), _WINDOWS)] or [[]]
     for number, windows in enumerate(groups, start=1):
@@ -152,7 +152,7 @@ def _drop(
             gone, come = gone + files, come + made
             dropped.rows += count
             dropped.windows += bool(files)
-        properties = {KEPT_FROM: kept, **told} if number == len(groups) else {KEPT_FROM: groups[number][0]}
+        properties = {KEPT_FROM: kept, **recorded} if number == len(groups) else {KEPT_FROM: groups[number][0]}
         _commit(lake, lake.load(f"silver.{source.name}"), gone, come, properties, kept, run_id)
     return dropped
 

@@ -31,7 +31,7 @@ class Retained:
     through: int
 
 
-def look_at_retention(lake: Lake, source: SourceSettings, now: datetime) -> Retained:
+def inspect_retention(lake: Lake, source: SourceSettings, now: datetime) -> Retained:
     """How far each layer of a source may be cut."""
     before = {layer: kept_from(lake, layer, source.name) for layer in KEPT_LAYERS}
     ages = {layer: getattr(source.retention, layer) for layer in KEPT_LAYERS}

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from retable.gold.described import state_of
+from retable.gold.gold_metadata import state_of
 from retable.gold.read import find_gold
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.data_files import stands_for_others

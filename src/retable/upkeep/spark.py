@@ -16,7 +16,7 @@ from retable.settings.load import CATALOG
 from retable.upkeep.dropping import Dropped, drop_silver, drop_whole
 from retable.upkeep.inspection import TablePlace, facts_of, places
 from retable.upkeep.orphans import foreign, remove_orphans
-from retable.upkeep.outlook import look_at_retention
+from retable.upkeep.outlook import inspect_retention
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import Partition, Plan, TableFacts, UpkeepRules, stands_alone
 from retable.upkeep.report import UpkeepResult, record_cut, record_kept
@@ -181,7 +181,7 @@ class Keeper:
         if place.source is None or place.layer == "gold":
             return Dropped()
         source = self._lake.settings.source(place.source)
-        retained = look_at_retention(self._lake, source, now)
+        retained = inspect_retention(self._lake, source, now)
         if place.layer == "silver":
             return drop_silver(self._lake, source, retained, self._run_id, self._iceberg.set_property)
         layer = cast(KeptLayer, place.layer)

@@ -199,7 +199,7 @@ class Zoned:
 class Zulu:
     """Text of another form with a `Z` behind it that says nothing: the value has no zone."""
 
-    form: Day | WallClock | ClockTime
+    encoding: Day | WallClock | ClockTime
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,9 +301,9 @@ Encoding = (
 )
 
 
-def refined_encoding(form: Encoding, declared: Encoding) -> Encoding:
+def refined_encoding(encoding: Encoding, declared: Encoding) -> Encoding:
     """The form of a value whose wire type names a family of types only, by the form of its declared type."""
-    match form, declared:
+    match encoding, declared:
         case Untyped(base64=False), _:
             return declared
         case EpochMillis(), ClockTime():
@@ -314,7 +314,7 @@ def refined_encoding(form: Encoding, declared: Encoding) -> Encoding:
             return Enum(labels, by_number=True)
         case Whole(), LabelSet(labels):
             return LabelSet(labels, by_mask=True)
-    return form
+    return encoding
 
 
 def refuse(what: str) -> Convert:

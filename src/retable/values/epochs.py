@@ -36,21 +36,21 @@ _LONGEST_CLOCK = 1000 * 3600
 """Seconds: a span of four digits of hours is no TIME of any database."""
 
 
-def epoch_converter(form: EpochEncoding, gold: GoldType, rules: ValueRules) -> Convert:
+def epoch_converter(encoding: EpochEncoding, gold: GoldType, rules: ValueRules) -> Convert:
     """Compile dates and times of a form to a gold type; a number is shown as the text that it stands for."""
-    match form:
+    match encoding:
         case EpochDays():
             return with_far_dates(_days(gold, rules), far_day, gold, rules)
         case WallTicks():
-            return with_far_dates(_wall_ticks(form, gold, rules), far_ticks(form.digits), gold, rules)
+            return with_far_dates(_wall_ticks(encoding, gold, rules), far_ticks(encoding.digits), gold, rules)
         case ClockTicks():
-            return _clock_text(form) if gold.kind == "string" else refuse("a time of day")
+            return _clock_text(encoding) if gold.kind == "string" else refuse("a time of day")
         case SpanTicks():
-            return _span_text(form) if gold.kind == "string" else refuse("an interval")
+            return _span_text(encoding) if gold.kind == "string" else refuse("an interval")
         case Zoned():
             return with_far_dates(_zoned(gold, rules), far_text, gold, rules)
         case Zulu():
-            return _zulu(with_far_dates(time_converter(form.form, gold, rules), far_text, gold, rules))
+            return _zulu(with_far_dates(time_converter(encoding.encoding, gold, rules), far_text, gold, rules))
 
 
 def _days(gold: GoldType, rules: ValueRules) -> Convert:
@@ -60,13 +60,13 @@ def _days(gold: GoldType, rules: ValueRules) -> Convert:
     return lambda text: convert(day_text(read_days(text)))
 
 
-def _wall_ticks(form: WallTicks, gold: GoldType, rules: ValueRules) -> Convert:
-    read = partial(read_wall_ticks, digits=form.digits)
+def _wall_ticks(encoding: WallTicks, gold: GoldType, rules: ValueRules) -> Convert:
+    read = partial(read_wall_ticks, digits=encoding.digits)
     match gold.kind:
         case "timestamp":
             return read
         case "string":
-            return _nano_text if form.digits == 9 else lambda text: clock_text(read(text))
+            return _nano_text if encoding.digits == 9 else lambda text: clock_text(read(text))
         case _:
             convert = time_converter(WallClock(), gold, rules)
             return lambda text: convert(clock_text(read(text)))
@@ -81,16 +81,16 @@ def _nano_text(text: str) -> str:
     return f"{second}.{fraction:0<6}{below:03}"
 
 
-def _clock_text(form: ClockTicks) -> Convert:
+def _clock_text(encoding: ClockTicks) -> Convert:
     """Hours may pass 24; as many digits of a second as the source shows, else as many as the value has."""
 
     def show(text: str) -> str:
         ticks = read_whole(text)
-        seconds, part = divmod(abs(ticks), 10**form.digits)
+        seconds, part = divmod(abs(ticks), 10**encoding.digits)
         if seconds >= _LONGEST_CLOCK:
             raise ValueError("not a time of less than a thousand hours")
-        fraction = f"{part:0{form.digits}}".rstrip("0")
-        fraction = fraction.ljust(form.shown or 0, "0")
+        fraction = f"{part:0{encoding.digits}}".rstrip("0")
+        fraction = fraction.ljust(encoding.shown or 0, "0")
         minutes, second = divmod(seconds, 60)
         clock = f"{minutes // 60:02}:{minutes % 60:02}:{second:02}"
         return f"{'-' if ticks < 0 else ''}{clock}{'.' if fraction else ''}{fraction}"
@@ -98,14 +98,14 @@ def _clock_text(form: ClockTicks) -> Convert:
     return show
 
 
-def _span_text(form: SpanTicks) -> Convert:
+def _span_text(encoding: SpanTicks) -> Convert:
     """An interval as ISO 8601 in days, hours, minutes and seconds, each with the sign of the whole."""
 
     def show(text: str) -> str:
         ticks = _whole(read_exact(text))
-        seconds, part = divmod(abs(ticks), 10**form.digits)
+        seconds, part = divmod(abs(ticks), 10**encoding.digits)
         minutes, second = divmod(seconds, 60)
-        shown = f"{second}.{part:0{form.digits}}".rstrip("0").rstrip(".") if part else str(second)
+        shown = f"{second}.{part:0{encoding.digits}}".rstrip("0").rstrip(".") if part else str(second)
         parts = [(minutes // 1440, "D"), (minutes // 60 % 24, "H"), (minutes % 60, "M"), (shown, "S")]
         sign = "-" if ticks < 0 else ""
         day, *clock = [f"{sign}{number}{unit}" if str(number) != "0" else "" for number, unit in parts]

@@ -68,7 +68,7 @@ def unsigned_bits(declared: str) -> int | None:
     return _BITS.get(base) if base == "serial" or _UNSIGNED.search(declared) else None
 
 
-_OF_ONE_FORM: dict[str, Encoding] = {
+_OF_ONE_ENCODING: dict[str, Encoding] = {
     "year": Year(),
     "double": Real(64),
     "real": Real(64),
@@ -90,8 +90,8 @@ def mysql_encoding(declared: str) -> Encoding:
     base = base_type(declared)
     if base in _BITS or base in ("bool", "boolean"):
         return Whole()
-    if base in _OF_ONE_FORM:
-        return _OF_ONE_FORM[base]
+    if base in _OF_ONE_ENCODING:
+        return _OF_ONE_ENCODING[base]
     match base:
         case "bit":
             return Bits(numbers[0] if numbers else None)

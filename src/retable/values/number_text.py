@@ -69,12 +69,12 @@ def read_float(text: str) -> float:
     return as_float(read_double(text))
 
 
-def read_told_double(text: str) -> float:
+def read_declared_double(text: str) -> float:
     """Read digits as the double that tells them: they are its fewest ones, or it rounded to as many."""
     return _telling(read_double(text), read_exact(text))
 
 
-def read_told_float(text: str) -> float:
+def read_declared_float(text: str) -> float:
     """Read digits as the 32-bit float that tells them: they are its fewest ones, or it rounded to as many."""
     return _telling(read_float(text), read_exact(text))
 

@@ -30,12 +30,12 @@ from retable.values.number_text import (
     fit_whole,
     float_text,
     narrow_double,
+    read_declared_double,
+    read_declared_float,
     read_double,
     read_exact,
     read_float,
     read_packed_bits,
-    read_told_double,
-    read_told_float,
     read_unscaled,
     read_whole,
     read_wrapped,
@@ -63,9 +63,9 @@ class _SelfScaled(msgspec.Struct, gc=False):
 _SELF_SCALED = msgspec.json.Decoder(_SelfScaled)
 
 
-def number_converter(form: NumberForm, gold: GoldType) -> Convert:
+def number_converter(encoding: NumberForm, gold: GoldType) -> Convert:
     """Compile numbers of a form to a gold type; what it does not hold exactly is refused."""
-    match form:
+    match encoding:
         case Whole(truths):
             read_number = _read_truth if truths else read_whole
             return _number(read_number, lambda text: str(read_number(text)), gold)
@@ -89,9 +89,9 @@ def number_converter(form: NumberForm, gold: GoldType) -> Convert:
             read_packed = _packed_reader(width)
             return _number(read_packed, lambda text: str(read_packed(text)), gold)
         case Real(named=True):
-            return _named(_real(form, gold), gold)
+            return _named(_real(encoding, gold), gold)
         case Real():
-            return _real(form, gold)
+            return _real(encoding, gold)
         case Numeral():
             return _numeral(gold)
 
@@ -121,16 +121,16 @@ def _fitted(read: _Read, fit: Callable[[int | Decimal], int | float | Decimal]) 
     return lambda text: fit(read(text))
 
 
-def _real(form: Real, gold: GoldType) -> Convert:
+def _real(encoding: Real, gold: GoldType) -> Convert:
     """A 32-bit float becomes the double that equals it, as the source itself would widen it."""
-    read = read_float if form.width == 32 else read_double
+    read = read_float if encoding.width == 32 else read_double
     match gold.kind:
         case "double":
             return read
         case "float":
             return lambda text: narrow_double(read(text))
         case "string":
-            show = float_text if form.width == 32 else repr
+            show = float_text if encoding.width == 32 else repr
             return lambda text: show(read(text))
         case _:
             return _number(read_exact, repr, gold)
@@ -140,9 +140,9 @@ def _numeral(gold: GoldType) -> Convert:
     """Digits may be of a 32-bit float shown as a double, and of a decimal that no double holds: each value tells."""
     match gold.kind:
         case "double":
-            return read_told_double
+            return read_declared_double
         case "float":
-            return read_told_float
+            return read_declared_float
         case _:
             return number_converter(Exact(None), gold)
 

@@ -57,9 +57,9 @@ _ESCAPED = re.compile(r"\\([,\\])")
 _TRUTHS = {"true": True, "True": True, "1": True, "false": False, "False": False, "0": False}
 
 
-def text_converter(form: TextForm, gold: GoldType, rules: ValueRules) -> Convert:
+def text_converter(encoding: TextForm, gold: GoldType, rules: ValueRules) -> Convert:
     """Compile texts, labels and bytes to a gold type. Text becomes whatever it spells in that type's usual form."""
-    match form:
+    match encoding:
         case Text():
             return _BYTES_OF[rules.binary_encoding] if gold.kind == "binary" else _text_of(WallClock(), gold, rules)
         case Untyped(in_base64):
@@ -71,7 +71,7 @@ def text_converter(form: TextForm, gold: GoldType, rules: ValueRules) -> Convert
         case Latin1Text():
             return _then(_latin1_as_utf8, text_converter(Text(), gold, rules))
         case Enum() | LabelSet() | LabelArray():
-            return _label_converter(form, gold, rules)
+            return _label_converter(encoding, gold, rules)
         case TurnedUuid():
             return _then(_unturned, text_converter(Text(), gold, rules))
         case Truth():
@@ -81,21 +81,25 @@ def text_converter(form: TextForm, gold: GoldType, rules: ValueRules) -> Convert
         case Base64(length):
             return _bytes(_base64(length), gold)
         case Shape():
-            return _shape(form, gold)
+            return _shape(encoding, gold)
         case Unread(reason):
             return _unread(reason)
 
 
-def _label_converter(form: Enum | LabelSet | LabelArray, gold: GoldType, rules: ValueRules) -> Convert:
+def _label_converter(encoding: Enum | LabelSet | LabelArray, gold: GoldType, rules: ValueRules) -> Convert:
     convert, is_number = text_converter(Text(), gold, rules), gold.kind in ("int", "long")
-    match form:
+    match encoding:
         case Enum():
             return (
-                number_converter(Whole(), gold) if form.by_number and is_number else _then(_label_reader(form), convert)
+                number_converter(Whole(), gold)
+                if encoding.by_number and is_number
+                else _then(_label_reader(encoding), convert)
             )
         case LabelSet():
             return (
-                number_converter(Whole(), gold) if form.by_mask and is_number else _then(_labels_reader(form), convert)
+                number_converter(Whole(), gold)
+                if encoding.by_mask and is_number
+                else _then(_labels_reader(encoding), convert)
             )
         case LabelArray(labels):
             return _then(_labels_of_array(labels), convert)
@@ -148,7 +152,7 @@ class _Shape(msgspec.Struct, gc=False):
 _SHAPE = msgspec.json.Decoder(_Shape)
 
 
-def _shape(form: Shape, gold: GoldType) -> Convert:
+def _shape(encoding: Shape, gold: GoldType) -> Convert:
     """As text, a geometry stays the object that it came as."""
     if gold.kind == "string":
         return str
@@ -163,7 +167,7 @@ def _shape(form: Shape, gold: GoldType) -> Convert:
         if shape.wkb is None or not 0 <= (shape.srid or 0) < 2**32:
             raise ValueError("no WKB with an srid of 32 bits")
         octets = base64.b64decode(shape.wkb, validate=True)
-        return (shape.srid or 0).to_bytes(4, "little") + octets if form.internal else _with_srid(octets, shape.srid)
+        return (shape.srid or 0).to_bytes(4, "little") + octets if encoding.internal else _with_srid(octets, shape.srid)
 
     return read
 
@@ -243,28 +247,28 @@ def _base64(length: int | None) -> Callable[[str], bytes]:
 _BYTES_OF: dict[str, Callable[[str], bytes]] = {"utf-8": str.encode, "base64": _base64(None), "hex": unhexlify}
 
 
-def _label_reader(form: Enum) -> Callable[[str], str]:
-    if form.escaped:
-        return lambda text: _known_escaped(text, form.labels)
-    if not form.by_number:
-        return lambda text: _known(text, form.labels)
-    if not form.labels:
+def _label_reader(encoding: Enum) -> Callable[[str], str]:
+    if encoding.escaped:
+        return lambda text: _known_escaped(text, encoding.labels)
+    if not encoding.by_number:
+        return lambda text: _known(text, encoding.labels)
+    if not encoding.labels:
         return _no_labels
-    labels = ("", *form.labels)
-    fit = fit_whole(0, len(form.labels))
+    labels = ("", *encoding.labels)
+    fit = fit_whole(0, len(encoding.labels))
     return lambda text: labels[fit(read_whole(text))]
 
 
-def _labels_reader(form: LabelSet) -> Callable[[str], str]:
-    if not form.by_mask:
-        return lambda text: ",".join(_known(label, form.labels) for label in text.split(","))
-    if not form.labels:
+def _labels_reader(encoding: LabelSet) -> Callable[[str], str]:
+    if not encoding.by_mask:
+        return lambda text: ",".join(_known(label, encoding.labels) for label in text.split(","))
+    if not encoding.labels:
         return _no_labels
-    fit = fit_whole(0, 2 ** len(form.labels) - 1)
+    fit = fit_whole(0, 2 ** len(encoding.labels) - 1)
 
     def read(text: str) -> str:
         mask = fit(read_whole(text))
-        return ",".join(label for bit, label in enumerate(form.labels) if mask >> bit & 1)
+        return ",".join(label for bit, label in enumerate(encoding.labels) if mask >> bit & 1)
 
     return read
 

@@ -57,12 +57,12 @@ class ValueRules:
 TimeForm = Day | WallClock | Instant | ClockTime | EpochMillis | EpochMicros | EpochClock
 
 
-def time_converter(form: TimeForm, gold: GoldType, rules: ValueRules) -> Convert:
+def time_converter(encoding: TimeForm, gold: GoldType, rules: ValueRules) -> Convert:
     """Compile dates and times of a form to a gold type; as text they stay as the source wrote them.
 
     An instant as a number is no text that anybody wrote: it is shown as the wall clock of `time_zone`.
     """
-    match form:
+    match encoding:
         case Day():
             return _zero_dates(_day(gold, rules), gold, rules)
         case WallClock():

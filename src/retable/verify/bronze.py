@@ -52,10 +52,10 @@ def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Verific
     floor = bronze_floor(lake, name, state, ledger)
     rows, events = Spill(folder / "gold.arrow"), Spill(folder / "events.arrow")
     _read_gold(lake, table, rows)
-    decoded, told = _decode(lake, source, state, ledger, events)
+    decoded, source_history = _decode(lake, source, state, ledger, events)
     if floor is not None:
-        told = replace(told, floor=floor, remembered=state.inferred)
-    report = compare_rows(told, Gold(name, state, published_columns(table), rows), events, share)
+        source_history = replace(source_history, floor=floor, remembered=state.inferred)
+    report = compare_rows(source_history, Gold(name, state, published_columns(table), rows), events, share)
     messages = sum(counts[what] for counts in decoded.counts.values() for what in ("decoded", "quarantined", "ignored"))
     checked = {"windows": len(decoded.counts), "messages": messages, **report.checked}
     notes = (*_gaps(decoded, ledger, state), *report.notes)
@@ -107,11 +107,13 @@ def _decode(
     baselines = read_whole_baselines(lake, source.name)
     ordinals = {window.name: window.ordinal for window in (*baselines.windows, *visible)}
     rules = SourceRules(lake.settings, source, system, decisions_of(lake, source.name), imports, baselines)
-    told = SourceHistory(rules, statements, ordinals, stored, read_known(lake, source.name))
-    read_baseline_rows(lake, source.name, baselines.names & replayed, names_of(told, state) | state.names, events)
-    if others := names_of(told, state) - state.names:
+    source_history = SourceHistory(rules, statements, ordinals, stored, read_known(lake, source.name))
+    read_baseline_rows(
+        lake, source.name, baselines.names & replayed, names_of(source_history, state) | state.names, events
+    )
+    if others := names_of(source_history, state) - state.names:
         decoder.decode(whole, others, stored, events)
-    return found, told
+    return found, source_history
 
 
 def _replayed(ledger: list[LedgerRow], state: GoldState) -> set[str]:

@@ -8,7 +8,7 @@ from retable.gold.state import PREFIX, RUN_PROPERTY
 from retable.verify.findings import Finding
 
 _WINDOW = f"{PREFIX}window"
-_TOLD = ("added-records", "deleted-records", "engine-name", "app-id", "user")
+_SHOWN = ("added-records", "deleted-records", "engine-name", "app-id", "user")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +52,13 @@ def check_chain(chain: Chain, named: RecordedSnapshots) -> list[Finding]:
     for number, (head, since) in enumerate(chain.main):
         made = chain.snapshots.get(head)
         later = [chain.snapshots.get(other) for other, _ in chain.main[number + 1 :]]
-        if made is not None and not _is_told(made, since, later, named):
+        if made is not None and not _is_named(made, since, later, named):
             found += [_foreign(each) for each in reversed(_between(chain, head, at))]
         at = head
     return [*dict.fromkeys(found), *_lost(chain, named)]
 
 
-def _is_told(made: Made, since: int, later: Sequence[Made | None], named: RecordedSnapshots) -> bool:
+def _is_named(made: Made, since: int, later: Sequence[Made | None], named: RecordedSnapshots) -> bool:
     return _is_ours(made, named) or _is_sealed(made, since, later, named) or _is_redone(made, later, named)
 
 
@@ -105,14 +105,14 @@ def _between(chain: Chain, head: int, base: int | None) -> list[Made]:
 
 
 def _foreign(made: Made) -> Finding:
-    told = (
-        ", ".join(f"{name} {made.summary[name]}" for name in _TOLD if name in made.summary) or "it tells nothing more"
+    counted = (
+        ", ".join(f"{name} {made.summary[name]}" for name in _SHOWN if name in made.summary) or "it tells nothing more"
     )
     when = f"{datetime.fromtimestamp(made.time_ms / 1000, UTC):%FT%TZ}"
     if run := _run_of(made):
         what = f"{made.operation} at {when} by the run {run}, which left no ledger row: run its window again"
         return Finding("RUN_UNRECORDED", str(made.id), what)
-    return Finding("FOREIGN_COMMIT", str(made.id), f"{made.operation} at {when}: {told}")
+    return Finding("FOREIGN_COMMIT", str(made.id), f"{made.operation} at {when}: {counted}")
 
 
 def _lost(chain: Chain, named: RecordedSnapshots) -> list[Finding]:

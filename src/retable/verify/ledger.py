@@ -125,9 +125,9 @@ def _chain(table: Table) -> Chain:
 
 def _made(snapshot: Snapshot) -> Made:
     summary = snapshot.summary
-    told = {} if summary is None else {str(k): str(v) for k, v in summary.additional_properties.items()}
+    properties = {} if summary is None else {str(k): str(v) for k, v in summary.additional_properties.items()}
     operation = "unknown" if summary is None else summary.operation.value
-    return Made(snapshot.snapshot_id, snapshot.parent_snapshot_id, snapshot.timestamp_ms, operation, told)
+    return Made(snapshot.snapshot_id, snapshot.parent_snapshot_id, snapshot.timestamp_ms, operation, properties)
 
 
 def _named(lake: Lake, name: str, state: GoldState) -> RecordedSnapshots:

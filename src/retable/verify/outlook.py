@@ -10,7 +10,7 @@ from retable.errors import SettingsError
 from retable.formats.registry import find_format
 from retable.gold.read import feeds, gold_states, known_states
 from retable.gold.state import GoldState
-from retable.land.due import look
+from retable.land.due import inspect_arrivals
 from retable.ledger.counts import is_left_out
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_ledger
@@ -91,7 +91,7 @@ class Again:
     left_out: frozenset[str]
 
 
-def look_ahead(lake: Lake, source: Source, now: datetime) -> Outlook:
+def inspect_source(lake: Lake, source: Source, now: datetime) -> Outlook:
     """Say what is stale, held and behind of a source, and so what a run would do; nothing is written."""
     windows, ledger = read_windows(lake, source.name), read_ledger(lake, source.name)
     known = {name: state for name, state in known_states(lake)[0].items() if state.source == source.name}
@@ -121,7 +121,7 @@ def look_ahead(lake: Lake, source: Source, now: datetime) -> Outlook:
     )
 
 
-def look_again(lake: Lake, source: Source, windows: Collection[str]) -> Again:
+def inspect_again(lake: Lake, source: Source, windows: Collection[str]) -> Again:
     """Say what running these windows again would change."""
     mine = {name: state for name, state in gold_states(lake).items() if state.source == source.name}
     states = {name: state for name, state in mine.items() if feeds(lake.settings, source, state)}
@@ -138,7 +138,7 @@ def _waiting(windows: Sequence[Window], ledger: Sequence[LedgerRow]) -> dict[str
 def _arrived(source: Source, windows: Sequence[Window], now: datetime) -> tuple[int | None, str | None]:
     """Count the objects whose name, or whose size, no window has, or the positions; nothing is read of them."""
     try:
-        found = look(source, now)
+        found = inspect_arrivals(source, now)
     except SettingsError as error:
         return None, error.message
     if isinstance(found, FoundLog):

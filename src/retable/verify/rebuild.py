@@ -82,9 +82,14 @@ class Links:
         return key
 
 
-def names_of(told: SourceHistory, state: GoldState) -> set[TableName]:
+def names_of(source_history: SourceHistory, state: GoldState) -> set[TableName]:
     """Every name under which rows of a table may have come."""
-    tables = Tables.trace(list(told.statements), told.rules, [], told.known | dict.fromkeys(state.undeclared_shards))
+    tables = Tables.trace(
+        list(source_history.statements),
+        source_history.rules,
+        [],
+        source_history.known | dict.fromkeys(state.undeclared_shards),
+    )
     return tables.names_of(state.identity) or state.names
 
 
@@ -94,29 +99,31 @@ class Rebuild:
     TableError says why the events make no table, NotKept that too many of them are gone.
     """
 
-    def __init__(self, told: SourceHistory, state: GoldState, events: Spill) -> None:
-        self._told = told
+    def __init__(self, source_history: SourceHistory, state: GoldState, events: Spill) -> None:
+        self._source_history = source_history
         self._state = state
         self._events = events
         self._standing = state.hold if state.hold is not None and state.hold.position is not None else None
         bound = {self._standing.position} if self._standing and self._standing.position else set()
-        self._positions = sorted({statement.position for statement in told.statements} | bound)
+        self._positions = sorted({statement.position for statement in source_history.statements} | bound)
         self._mine: dict[tuple[TableName, tuple[int, int]], str | None] = {}
         self.findings: list[Finding] = []
         self.verdicts: Counter[tuple[int, str]] = Counter()
         self.links = Links()
         traced, shapes = self._trace()
         self.history = self._bounded(traced)
-        self.keys = told.rules.keys(self.history, shapes, (), self.history.hold)
+        self.keys = source_history.rules.keys(self.history, shapes, (), self.history.hold)
         self._check_whole()
         self.reader = TableReader(
             history=self.history,
             keys=self.keys,
-            source_format=told.rules.source.format,
-            rules=told.rules.value_rules(self.history.name),
+            source_format=source_history.rules.source.format,
+            rules=source_history.rules.value_rules(self.history.name),
         )
-        self.stages = key_changes_of(told.rules.former_keys(self.history, shapes, self.history.hold), self.reader)
-        names = told.rules.column_names(self.history)
+        self.stages = key_changes_of(
+            source_history.rules.former_keys(self.history, shapes, self.history.hold), self.reader
+        )
+        names = source_history.rules.column_names(self.history)
         self.columns: tuple[tuple[str, GoldType], ...] = tuple(
             (names[column.id], column.type) for column in self.history.final.columns
         )
@@ -126,8 +133,8 @@ class Rebuild:
 
     def _check_whole(self) -> None:
         """Without all messages only rows with a key can be folded, and only under one key."""
-        rules = self._told.rules.settings.rules(self.history.name)
-        if self._told.floor is None or (self.keys and (rules.keys or not self.history.rekeyed)):
+        rules = self._source_history.rules.settings.rules(self.history.name)
+        if self._source_history.floor is None or (self.keys and (rules.keys or not self.history.rekeyed)):
             return
         raise NotKept(
             f"{self.history.name}: bronze no longer has all of its messages (retention.bronze), and without them "
@@ -141,10 +148,10 @@ class Rebuild:
         by_name: dict[TableName, list[RowEvent]] = {}
         for shape, event in shapes.items():
             by_name.setdefault(shape.name, []).append(event)
-        inferred, widenings = list(self._told.remembered), Widenings()
+        inferred, widenings = list(self._source_history.remembered), Widenings()
         while True:
-            known = self._told.known | dict.fromkeys(self._state.undeclared_shards)
-            tables = Tables.trace(list(self._told.statements), self._told.rules, inferred, known)
+            known = self._source_history.known | dict.fromkeys(self._state.undeclared_shards)
+            tables = Tables.trace(list(self._source_history.statements), self._source_history.rules, inferred, known)
             owned = tables.split(by_name)
             holds = {self._state.identity: self._standing}
             undeclared = widenings.fresh(tables.undeclared(owned, holds), inferred)
@@ -236,7 +243,7 @@ class Rebuild:
         mine = [event for _, event in self._mine_of(self._events.part(part))]
         if (cast := cast_hold(self.history, self.reader, self.stages, mine)) is not None:
             self.findings.append(_hold_finding(cast))
-        if (floor := self._told.floor) is not None:
+        if (floor := self._source_history.floor) is not None:
             mine = [event for event in mine if not floor.covers(event.part, event.sequence)]
         folded = fold_key_changes(mine, self.stages, self.reader, self.bounds)
         self.verdicts.update(folded.verdicts)
@@ -248,7 +255,7 @@ class Rebuild:
         """The rows that live, each with its sequence behind its columns."""
         found: list[Values] = []
         for key, winner in folded.winners.items():
-            if winner.base is not None and self._told.floor is None:
+            if winner.base is not None and self._source_history.floor is None:
                 what = "changes tell only some columns of a row that no message brought"
                 self.findings.append(Finding("ROW_MISSING", f"key {key!r}", what))
             elif winner.row is not None and winner.base is None:
@@ -275,7 +282,7 @@ class Rebuild:
             for record in batch.to_pylist():
                 name = table_name(record)
                 if name is not None:
-                    yield name, to_event(record, self._told.ordinals, counted=True)
+                    yield name, to_event(record, self._source_history.ordinals, counted=True)
 
 
 def _address(event: RowEvent) -> tuple[str, int, int, int, int]:

@@ -45,22 +45,26 @@ class Gold:
     rows: Spill
 
 
-def compare_rows(told: SourceHistory, gold: Gold, events: Spill, share: Share) -> Verification:
+def compare_rows(source_history: SourceHistory, gold: Gold, events: Spill, share: Share) -> Verification:
     """Fold the events anew and compare with gold's rows; `events` are of the windows that gold should hold."""
     notes = _notes(gold.state)
     if _is_held_wholly(gold.state) and not gold.columns:
         return Verification("bronze", {}, (), (*notes, "nothing of it was ever replayed"))
     try:
-        rebuild = Rebuild(_as_known(told, gold.state), gold.state, events)
+        rebuild = Rebuild(_as_known(source_history, gold.state), gold.state, events)
     except TableError as error:
         what = f"its source's messages make no table ({error.code}: {error.message})"
         return Verification("bronze", {}, (Finding("NOT_REBUILT", gold.name, what),), tuple(notes))
-    compared = _Compared(gold, rebuild, notes, told.floor)
+    compared = _Compared(gold, rebuild, notes, source_history.floor)
     found = compared.run(max(events.rows, gold.rows.rows), share)
     counts: Counter[str] = Counter()
     for (_, verdict), count in rebuild.verdicts.items():
         counts[verdict] += count
-    checked = {"statements": len(told.statements), "events": counts.total(), **{k: n for k, n in counts.items() if n}}
+    checked = {
+        "statements": len(source_history.statements),
+        "events": counts.total(),
+        **{k: n for k, n in counts.items() if n},
+    }
     findings = (*compare_columns(gold.columns, rebuild.columns), *rebuild.findings)
     return Verification("bronze", checked, tuple(dict.fromkeys(findings)), tuple(notes), found)
 
@@ -92,19 +96,27 @@ def _is_held_wholly(state: GoldState) -> bool:
     return state.hold is not None and state.hold.position is None
 
 
-def _as_known(told: SourceHistory, state: GoldState) -> SourceHistory:
+def _as_known(source_history: SourceHistory, state: GoldState) -> SourceHistory:
     """Leave out the statements that gold cannot know yet, and, where it is held wholly, those that it did not take."""
     taken = set(state.changes)
-    statements = {s: w for s, w in told.statements.items() if w in told.replayed or str(s.position) in taken}
+    statements = {
+        s: w for s, w in source_history.statements.items() if w in source_history.replayed or str(s.position) in taken
+    }
     if not _is_held_wholly(state):
-        return replace(told, statements=statements)
-    changes = [change for history in _histories(told, statements, state) for change in history.changes]
+        return replace(source_history, statements=statements)
+    changes = [change for history in _histories(source_history, statements, state) for change in history.changes]
     refused = {(change.position, source_part(change.part)) for change in changes if str(change.position) not in taken}
-    return replace(told, statements={s: w for s, w in statements.items() if (s.position, s.part) not in refused})
+    return replace(
+        source_history, statements={s: w for s, w in statements.items() if (s.position, s.part) not in refused}
+    )
 
 
-def _histories(told: SourceHistory, statements: Mapping[Statement, str], state: GoldState) -> list[TableHistory]:
-    tables = Tables.trace(list(statements), told.rules, [], told.known | dict.fromkeys(state.undeclared_shards))
+def _histories(
+    source_history: SourceHistory, statements: Mapping[Statement, str], state: GoldState
+) -> list[TableHistory]:
+    tables = Tables.trace(
+        list(statements), source_history.rules, [], source_history.known | dict.fromkeys(state.undeclared_shards)
+    )
     return [history for history in tables.histories() if history.identity == state.identity]
 
 
@@ -146,13 +158,13 @@ class _Compared:
             folded = self._rebuild.fold(number)
             wanted = [(*(row[at] for at in self._shared), row[-1]) for row in self._rebuild.rows(folded)]
             standing = self._standing(number)
-            comparison.add(found, standing if self._floor is None else self._told(standing, folded, on), wanted)
+            comparison.add(found, standing if self._floor is None else self._decided(standing, folded, on), wanted)
         if self._floor is not None:
             what = f"{found.left} of {self._gold.rows.rows} rows of gold were compared"
             self._notes.append(f"{what}: the others stand on messages that bronze no longer has (retention.bronze)")
         return found
 
-    def _told(self, standing: Iterable[Values], folded: Folded, on: tuple[int, ...]) -> Iterator[Values]:
+    def _decided(self, standing: Iterable[Values], folded: Folded, on: tuple[int, ...]) -> Iterator[Values]:
         """The rows of gold that messages decide which are there."""
         decided = {comparable(key): winner.base is None for key, winner in folded.winners.items()}
         for row in standing:

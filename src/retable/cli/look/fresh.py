@@ -29,12 +29,12 @@ def fresh(
     """Say whether a table, or every table of a source, is complete through T: ends with 0, or with 3 if not yet."""
     lake = newest_lake(ctx)
     verdict = ask(lake, [table], through, grade, now())
-    told = None
+    said = None
     while wait and verdict.cause is not None:
         cause = (verdict.cause.code, verdict.cause.partition, verdict.cause.window)
-        if cause != told:
+        if cause != said:
             say(verdict.words)
-        told = cause
+        said = cause
         time.sleep(_POLL_SECONDS)
         verdict = ask(lake, [table], through, grade, now())
     if as_json:

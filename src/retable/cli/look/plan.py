@@ -14,7 +14,7 @@ from retable.cli.patterns import warn_of_patterns
 from retable.freshness.gate import format_time
 from retable.gold.state import hold_json
 from retable.ledger.rows import Stage
-from retable.verify.outlook import CAUSES, Outlook, look_ahead
+from retable.verify.outlook import CAUSES, Outlook, inspect_source
 
 _DONE_BY = {"land": "landed", "decode": "decoded", "replay": "replayed"}
 
@@ -36,7 +36,7 @@ def plan(
     """
     lake = lake_of(ctx)
     names = sorted(lake.settings.sources) if source is None else [lake.settings.source(source).name]
-    found = [look_ahead(lake, lake.settings.source(name), now()) for name in names]
+    found = [inspect_source(lake, lake.settings.source(name), now()) for name in names]
     if as_json:
         print_json([_json(each) for each in found])
         return

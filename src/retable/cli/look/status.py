@@ -26,7 +26,7 @@ from retable.ledger.retained import KEPT_LAYERS, KeptLayer, kept_from
 from retable.ledger.windows.recording import read_windows
 from retable.replay.inputs.baselines import read_unfinished
 from retable.replay.inputs.moved_rows import tables_to_rebuild
-from retable.replay.references.suspects import open_suspects, told_of
+from retable.replay.references.suspects import open_suspects, words_of
 from retable.settings.sources import SourceSettings
 
 _REBUILD = "`retable rebuild {} --reason ...` brings the rows where they go now"
@@ -138,7 +138,7 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
         tables=Counter(state.state if name in taken else "retired" for name, state in mine.items()),
         held=sorted(name for name, state in taken.items() if state.hold is not None),
         suspect={
-            name: told_of(suspects[state.identity]) for name, state in taken.items() if state.identity in suspects
+            name: words_of(suspects[state.identity]) for name, state in taken.items() if state.identity in suspects
         },
         stale=tables_to_rebuild(lake.settings, source, mine, lambda: ledger),
         clashes={name: state.clashes for name, state in taken.items() if state.clashes},

@@ -191,9 +191,9 @@ def _redecode(lake: Lake, source: Source, rows: Sequence[QuarantineRow], spark: 
     ids, places = {row.id for row in left}, {(row.window, *_place(row)) for row in left}
     gone = sum((row.window, *_place(row)) not in places for row in rows)
     moved = sum(row.id not in ids for row in rows) - gone
-    told = [f"{gone:,} of {len(rows):,} left quarantine", f"{moved:,} are refused otherwise now" if moved else ""]
-    told.append(f"{len(left):,} stand there in these windows")
-    say(f"{source.name}: {'; '.join(filter(None, told))}")
+    words = [f"{gone:,} of {len(rows):,} left quarantine", f"{moved:,} are refused otherwise now" if moved else ""]
+    words.append(f"{len(left):,} stand there in these windows")
+    say(f"{source.name}: {'; '.join(filter(None, words))}")
     became = _replayed(lake, source, windows)
     became.subtract(before)
     more = [f"{became[what]:+,} {what}" for what in _VERDICTS if became[what]]

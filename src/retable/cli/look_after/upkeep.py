@@ -16,7 +16,7 @@ from retable.ledger.lake.catalog import Lake
 from retable.ledger.retained import KEPT_LAYERS, kept_from
 from retable.upkeep.dropping import format_stays
 from retable.upkeep.inspection import TablePlace, choose, places
-from retable.upkeep.outlook import look_at_retention, owners
+from retable.upkeep.outlook import inspect_retention, owners
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import UpkeepRules
 from retable.upkeep.report import UpkeepResult, check_damaged
@@ -94,7 +94,7 @@ def _cuts(lake: Lake, chosen: Sequence[TablePlace], at: datetime) -> dict[str, _
     found = {}
     for name in dict.fromkeys(place.source for place in chosen if place.source and place.layer in KEPT_LAYERS):
         source = lake.settings.source(name)
-        for layer, cut in look_at_retention(lake, source, at).cuts.items():
+        for layer, cut in inspect_retention(lake, source, at).cuts.items():
             has_horizon = layer == "silver" and cut.kept_from is not None
             stays = format_stays(owners(lake, source), {}) if has_horizon else ()
             found[f"{layer}.{name}"] = _Cut(kept_from(lake, layer, name), cut.kept_from, (*cut.notes, *stays))

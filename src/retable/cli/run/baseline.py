@@ -155,8 +155,8 @@ def target_of(
     name, source = known.name, known.source
     imports, rules = read_schema_imports(lake, source.name), lake.settings.rules(name)
     imported = imports.newest(name)
-    told = rules.keys or (imported.table.keys if imported else ())
-    keys = told or (known.state.keys if known.state else ()) or named
+    given = rules.keys or (imported.table.keys if imported else ())
+    keys = given or (known.state.keys if known.state else ()) or named
     system = source.source_system or imports.dialect or ""
     written = spellings(keys, rules.types, known.state, imported, system)
     return Target(
@@ -170,18 +170,18 @@ def target_of(
     )
 
 
-def part_of(lake: Lake, known: KnownTable, told: str | None) -> tuple[str, int] | None:
+def part_of(lake: Lake, known: KnownTable, given: str | None) -> tuple[str, int] | None:
     """The partition of the queue inside which a position compares; None where positions compare everywhere.
 
     InvalidSetting where the table's changes come in several partitions, which nothing orders, or in one that is not
     known yet.
     """
     parts = {part for part in (known.state.mark if known.state else {}) if part}
-    if told is None and len(parts) > 1:
+    if given is None and len(parts) > 1:
         raise InvalidSetting(
             f"its changes come in {len(parts)} partitions, which nothing orders; a baseline has no place"
         )
-    text = told or next(iter(parts), None)
+    text = given or next(iter(parts), None)
     if text is None:
         if scope_of(lake, known.source) == "partition":
             raise InvalidSetting(

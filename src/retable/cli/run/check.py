@@ -8,7 +8,7 @@ from retable.cli.arguments import Json, SourceName, lake_of
 from retable.cli.output import NeedsAttention, print_json, print_table, say
 from retable.cli.patterns import warn_of_patterns
 from retable.onboard.check import Checked, SampledTable
-from retable.onboard.check import check as look
+from retable.onboard.check import check as inspect
 from retable.printable import printable
 
 _SHOWN = 5
@@ -23,7 +23,7 @@ def check(ctx: typer.Context, source: SourceName, as_json: Json = False) -> None
     would be.
     """
     lake = lake_of(ctx)
-    found = look(lake, lake.settings.source(source))
+    found = inspect(lake, lake.settings.source(source))
     if as_json:
         print_json(_facts(found))
     else:

@@ -14,7 +14,7 @@ from retable.cli.clock import now
 from retable.cli.output import say
 from retable.errors import EnvironmentFault, InvalidSetting
 from retable.formats.options import nearest
-from retable.onboard.first_look import FirstLook, look_at, look_into
+from retable.onboard.first_inspection import FirstInspection, inspect_folder, inspect_topics
 from retable.onboard.first_settings import list_tables, settings_of_folder, settings_of_topics
 from retable.settings.sources import KafkaAccess
 
@@ -56,29 +56,29 @@ def init(
     if from_kafka is None:
         assert from_files is not None
         folder = Path(os.path.abspath(from_files.expanduser()))
-        name, look = _source_name(folder.name), look_into(folder)
-        text = settings_of_folder(name, _from(target, folder), look)
-        what = f"as {look.layout}"
+        name, inspection = _source_name(folder.name), inspect_folder(folder)
+        text = settings_of_folder(name, _from(target, folder), inspection)
+        what = f"as {inspection.layout}"
     else:
         access = _access(kafka or [])
         globs = topics or []
         name = _source_name(globs[0] if globs else "", "topics")
-        look = _look_at(name, from_kafka, globs, access)
-        text = settings_of_topics(name, from_kafka, globs, access, look)
-        what = f"of {look.count} partitions"
+        inspection = _inspect(name, from_kafka, globs, access)
+        text = settings_of_topics(name, from_kafka, globs, access, inspection)
+        what = f"of {inspection.count} partitions"
     _write(target, text)
-    reading = look.reading
+    reading = inspection.reading
     found = f"{reading.decoded} of {reading.read} sampled messages are {reading.format.name}, {what}"
     say(f"{found}: {list_tables(reading)}")
     say(f"{target} is written. Read in it what the messages cannot tell, then:")
     say(f"    retable {_option(target)}check {name}")
-    say(f"    retable {_option(target)}run {name}{_until(look)}")
+    say(f"    retable {_option(target)}run {name}{_until(inspection)}")
 
 
-def _access(told: list[str]) -> dict[str, str]:
+def _access(given: list[str]) -> dict[str, str]:
     """Read `--kafka`; InvalidSetting names the nearest setting of an unknown one."""
     access: dict[str, str] = {}
-    for each in told:
+    for each in given:
         name, is_given, value = each.partition("=")
         if not is_given:
             # It is not shown: it may be a secret that somebody took for the name of its variable.
@@ -90,15 +90,15 @@ def _access(told: list[str]) -> dict[str, str]:
     return access
 
 
-def _look_at(name: str, bootstrap: str, topics: list[str], access: Mapping[str, str]) -> FirstLook:
+def _inspect(name: str, bootstrap: str, topics: list[str], access: Mapping[str, str]) -> FirstInspection:
     facts = {"name": name, "kind": "kafka", "bootstrap": bootstrap, "topics": topics, "kafka": dict(access)}
     try:
-        return look_at(facts)
+        return inspect_topics(facts)
     except ValidationError as error:
         found = error.errors()[0]
         where = ".".join(str(part) for part in found["loc"])
-        told = "name a topic, or a glob, with --topics" if found["type"] == "too_short" else found["msg"]
-        raise InvalidSetting(f"{where}: {told.removeprefix('Value error, ')}") from None
+        words = "name a topic, or a glob, with --topics" if found["type"] == "too_short" else found["msg"]
+        raise InvalidSetting(f"{where}: {words.removeprefix('Value error, ')}") from None
 
 
 def _write(target: Path, text: str) -> None:
@@ -130,8 +130,8 @@ def _option(target: Path) -> str:
     return "" if target == Path("retable.toml") else f"--settings {target} "
 
 
-def _until(look: FirstLook) -> str:
+def _until(inspection: FirstInspection) -> str:
     """Messages that end long ago need no windows up to now."""
-    if look.hours is None or now() - look.hours.end < _LONG_AGO:
+    if inspection.hours is None or now() - inspection.hours.end < _LONG_AGO:
         return ""
-    return f" --to {look.hours.end:%Y-%m-%dT%H:%M:%SZ}"
+    return f" --to {inspection.hours.end:%Y-%m-%dT%H:%M:%SZ}"

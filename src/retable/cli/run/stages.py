@@ -19,7 +19,7 @@ from retable.errors import SparkDied
 from retable.freshness.blockers import beyond_budget
 from retable.freshness.catalog import ask, record
 from retable.freshness.gate import format_time
-from retable.land.due import check_paused, look
+from retable.land.due import check_paused, inspect_arrivals
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import spark_died, spark_explained
 from retable.ledger.quarantine import list_quarantined, read_accepted
@@ -115,7 +115,7 @@ def running_spark(settings: Settings) -> Iterator[Any]:
 
 
 def _record(lake: Lake, source: Source, until: datetime) -> list[Window]:
-    return record_windows(lake, source, lambda: look(source, now()), until, now())
+    return record_windows(lake, source, lambda: inspect_arrivals(source, now()), until, now())
 
 
 def _due(lake: Lake, source: Source, start: datetime | None, end: datetime | None) -> list[Window]:

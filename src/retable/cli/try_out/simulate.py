@@ -188,21 +188,21 @@ def _settings(history: History, plan: _Plan) -> str:
         'time_zone = "UTC"                    # of the source\'s clock',
     ]
     known = FORMATS[plan.format]
-    lines += [f"{name} = {json.dumps(told)}" for name, told in known.source.items()]
-    for table, told in known.tables(history).items():
-        lines += _table(table, told)
+    lines += [f"{name} = {json.dumps(setting)}" for name, setting in known.source.items()]
+    for table, setting in known.tables(history).items():
+        lines += _table(table, setting)
     return "\n".join(lines) + "\n"
 
 
-def _table(table: str, told: TableSetting) -> list[str]:
+def _table(table: str, setting: TableSetting) -> list[str]:
     types = ", ".join(
-        f"{json.dumps(name, ensure_ascii=False)} = {json.dumps(kind)}" for name, kind in told.types.items()
+        f"{json.dumps(name, ensure_ascii=False)} = {json.dumps(kind)}" for name, kind in setting.types.items()
     )
     return [
         "",
         "# The table stood before the log began, and messages of this format do not say all of this.",
         f"[tables.{json.dumps(table, ensure_ascii=False)}]",
-        *([f"keys = {json.dumps(told.keys, ensure_ascii=False)}"] if told.keys else []),
+        *([f"keys = {json.dumps(setting.keys, ensure_ascii=False)}"] if setting.keys else []),
         f"types = {{ {types} }}",
     ]
 

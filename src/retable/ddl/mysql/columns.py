@@ -57,9 +57,9 @@ class ColumnDefinition:
         return self.has_default and (self.default is None or self._default_text() is not None)
 
     def spec(self) -> ColumnSpec:
-        told = self.tells_default
-        default = self._default_text() if told else None
-        return ColumnSpec(self.name, self.source_type, self.not_null, told, default, self.comment, self.computed)
+        has_default = self.tells_default
+        default = self._default_text() if has_default else None
+        return ColumnSpec(self.name, self.source_type, self.not_null, has_default, default, self.comment, self.computed)
 
     def _default_text(self) -> str | None:
         """The default's text, a number for a bit or hexadecimal literal in a number's column; None: NULL, or no text.
@@ -67,7 +67,7 @@ class ColumnDefinition:
         What stands in a column of bytes is told in ASCII only: no statement says the encoding of the rest.
         """
         value = self.default
-        kind = gold_type(self.source_type, lengths_told=True)
+        kind = gold_type(self.source_type, has_lengths=True)
         if isinstance(value, bytes) and kind is not None and kind.kind not in ("string", "binary"):
             return str(int.from_bytes(value)) if len(value) <= _LONGEST_NUMBER else None
         if value is not None and kind is not None and kind.kind == "binary" and not value.isascii():

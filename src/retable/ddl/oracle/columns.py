@@ -40,7 +40,7 @@ class ColumnDefinition:
     @property
     def tells_default(self) -> bool:
         """Say whether every row that lacks the column shows what the statement tells, or what nobody can tell."""
-        return self.default is None or self.default.is_told or self.default.is_computed
+        return self.default is None or self.default.is_known or self.default.is_computed
 
     def spec(self) -> ColumnSpec:
         return column_spec(self.name, self.source_type, self.not_null, self.default)

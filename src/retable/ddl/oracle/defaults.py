@@ -96,7 +96,7 @@ def _read_constant(cursor: Cursor) -> _Constant | None:
 
 def _as_shown(constant: _Constant, source_type: str) -> Default:
     """The default as a row of the column shows it. Oracle has no empty text but null."""
-    gold = gold_type(source_type, lengths_told=True)
+    gold = gold_type(source_type, has_lengths=True)
     if constant.kind == "string" and not constant.text:
         return NULL
     return shown_as(_shown(constant, source_type, gold) if gold is not None else None)

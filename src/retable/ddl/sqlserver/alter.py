@@ -82,7 +82,7 @@ def _added(table: TableName, column: ColumnDefinition) -> AddColumn:
     default = column.default
     if not (column.not_null or column.fills_old_rows):
         default = column.default = None
-    if default is not None and not (default.is_told or default.is_computed):
+    if default is not None and not (default.is_known or default.is_computed):
         raise UnsupportedChange(
             f"the statement does not tell what old rows show in column {column.name!r}: its default is no value of "
             f"{column.source_type} by itself"

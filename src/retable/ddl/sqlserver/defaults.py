@@ -49,7 +49,7 @@ def _skip_expression(cursor: Cursor, kind: TypeText) -> None:
 
 
 def _read_constant(cursor: Cursor, kind: TypeText) -> Default | None:
-    gold = gold_type(kind.name, lengths_told=True)
+    gold = gold_type(kind.name, has_lengths=True)
     what = gold.kind if gold is not None else None
     digits = cursor.literal(TokenType.HEX_STRING)
     if digits is not None:

@@ -132,13 +132,13 @@ def _row_changes(envelope: _Envelope, op: Op, message: RawMessage, context: Deco
     keys, origin = _keys(envelope, rows[0], context)
     types = _complete(read_types(bytes(envelope.mysql_type or _NULL), bytes(envelope.sql_type or _NULL)), rows)
     common = _problems(envelope, op, keys, types, (new, old))
-    needed, told = frozenset(keys or ()), (types or {}).keys()
+    needed, typed = frozenset(keys or ()), (types or {}).keys()
     system, tx_id = context.source_system or "mysql", envelope.gtid or None
     event_time, process_time = _time(envelope.es), _time(envelope.ts or None)
     events = []
     for index, row in enumerate(rows):
         before, after = _images(envelope, op, index, row, (new, old))
-        partial = not told <= row.keys()  # the server writes no full row images
+        partial = not typed <= row.keys()  # the server writes no full row images
         events.append(
             ChangeEvent(
                 source_format=NAME,

@@ -74,12 +74,12 @@ def wire_encoding(wire_type: str | None) -> Encoding:
     mark = _FORM.search(wire_type)
     if base_type(wire_type) in _DESTROYED:
         return Unread("Canal writes the bytes of this type as text, and what is no UTF-8 in them is lost")
-    form = mysql_encoding(default_type(wire_type))
-    match form, mark and mark[0]:
+    encoding = mysql_encoding(default_type(wire_type))
+    match encoding, mark and mark[0]:
         case Enum(labels), "#index":
             return Enum(labels, by_number=True)
         case LabelSet(labels), "#bits":
             return LabelSet(labels, by_mask=True)
         case Text(), "#latin1":
             return Latin1Text()
-    return form
+    return encoding

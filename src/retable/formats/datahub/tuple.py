@@ -105,7 +105,7 @@ class _Schema(msgspec.Struct, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _TopicSchema:
     """What a topic's schema says of the data columns."""
 
     types: dict[str, str]
@@ -133,9 +133,9 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     keys = (context.keys_of(name) if name is not None else ()) or None
     if keys is None and not row:
         raise Malformed("a record without any column of its table", table=name)
-    told = _told(message, options)
-    if told is not None:
-        _check_columns(row, told, name, keys)
+    topic_schema = _topic_schema(message, options)
+    if topic_schema is not None:
+        _check_columns(row, topic_schema, name, keys)
     text = write_image(row)
     is_before = image == "before_half" or op == "DELETE"
     return [
@@ -155,8 +155,8 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
             sequence=Sequence(context.source_epoch, position, 0 if image == "before_half" else 1),
             sequence_scope="stream",
             event_time_ms=_time(meta, name),
-            column_types=(told and told.types) or None,
-            problems=_problems(row, name, keys, told),
+            column_types=(topic_schema and topic_schema.types) or None,
+            problems=_problems(row, name, keys, topic_schema),
         )
     ]
 
@@ -196,7 +196,9 @@ def _time(meta: _Meta, name: TableName | None) -> int | None:
     return int(time) if int(time) > 0 else None
 
 
-def _problems(row: _Row, name: TableName | None, keys: tuple[str, ...] | None, told: _Told | None) -> tuple[str, ...]:
+def _problems(
+    row: _Row, name: TableName | None, keys: tuple[str, ...] | None, topic_schema: _TopicSchema | None
+) -> tuple[str, ...]:
     found = []
     if name is None:
         found.append("TABLE_UNKNOWN")
@@ -204,18 +206,18 @@ def _problems(row: _Row, name: TableName | None, keys: tuple[str, ...] | None, t
         found.append("KEYS_UNKNOWN")
     elif not row.keys() >= set(keys):
         found.append("KEY_NOT_IN_IMAGE")
-    if told is not None and not told.known:
+    if topic_schema is not None and not topic_schema.known:
         found.append("TYPES_UNKNOWN")
     return tuple(found)
 
 
-def _check_columns(row: _Row, told: _Told, name: TableName | None, keys: tuple[str, ...] | None) -> None:
+def _check_columns(row: _Row, topic_schema: _TopicSchema, name: TableName | None, keys: tuple[str, ...] | None) -> None:
     """Refuse a record that its topic's schema does not describe: what is missing there is not NULL."""
-    if missing := told.types.keys() - row.keys():
+    if missing := topic_schema.types.keys() - row.keys():
         text = f"the column {min(missing)[:100]!r} of the topic's schema is not in the record"
-    elif unknown := row.keys() - told.types.keys():
+    elif unknown := row.keys() - topic_schema.types.keys():
         text = f"the column {min(unknown)[:100]!r} of the record is not in the topic's schema"
-    elif empty := [column for column in told.never_null if bytes(row[column]) == b"null"]:
+    elif empty := [column for column in topic_schema.never_null if bytes(row[column]) == b"null"]:
         text = f"the column {min(empty)[:100]!r} is null, and the topic's schema says that it never is"
     else:
         return
@@ -223,7 +225,7 @@ def _check_columns(row: _Row, told: _Told, name: TableName | None, keys: tuple[s
     raise BadValue(text, place=SCHEMA, table=name, keys=touched)
 
 
-def _told(message: RawMessage, options: DataHubTupleOptions) -> _Told | None:
+def _topic_schema(message: RawMessage, options: DataHubTupleOptions) -> _TopicSchema | None:
     """What the record's header says of its topic's schema, else what the settings say; None where neither does."""
     header = next((value for name, value in message.headers if name == SCHEMA and value is not None), None)
     if header is not None:
@@ -231,7 +233,7 @@ def _told(message: RawMessage, options: DataHubTupleOptions) -> _Told | None:
     return _told_by_settings(tuple(options.tuple_schema.items())) if options.tuple_schema else None
 
 
-def _read_schema(text: bytes) -> _Told:
+def _read_schema(text: bytes) -> _TopicSchema:
     schema = read_json(text, _SCHEMA)
     columns = schema.fields if isinstance(schema, _Schema) else schema
     types = {column.name: column.type.upper() for column in columns}
@@ -244,13 +246,13 @@ _remembered_schema = lru_cache(maxsize=1024)(_read_schema)
 
 
 @lru_cache(maxsize=1024)
-def _told_by_settings(columns: tuple[tuple[str, str], ...]) -> _Told:
+def _told_by_settings(columns: tuple[tuple[str, str], ...]) -> _TopicSchema:
     return _told_of(dict(columns), frozenset())
 
 
-def _told_of(types: dict[str, str], never_null: frozenset[str]) -> _Told:
+def _told_of(types: dict[str, str], never_null: frozenset[str]) -> _TopicSchema:
     ours = {name: kind for name, kind in types.items() if name not in _META_COLUMNS}
-    return _Told(ours, never_null - _META_COLUMNS, all(kind in _FORMS for kind in ours.values()))
+    return _TopicSchema(ours, never_null - _META_COLUMNS, all(kind in _FORMS for kind in ours.values()))
 
 
 _FORMS: dict[str, Encoding] = {

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Raw
 
 from retable.errors import Malformed
-from retable.formats.debezium.schema import SchemaPart, read_told
+from retable.formats.debezium.schema import SchemaPart, read_schema_part
 from retable.formats.json_text import BYTE_ORDER_MARK, check_shared, read_json
 
 Row = dict[str, Raw]
@@ -104,7 +104,7 @@ class Envelope(msgspec.Struct, gc=False):
 
     payload: Payload | None
     text: bytes
-    told: SchemaPart | None
+    schema_part: SchemaPart | None
 
 
 _PAYLOAD = msgspec.json.Decoder(Payload)
@@ -170,6 +170,6 @@ _is_one_remembered = lru_cache(maxsize=256)(_is_one)
 
 
 def _read_parts(schema: bytes, payload: bytes) -> Envelope:
-    told = read_told(schema)
+    schema_part = read_schema_part(schema)
     content = None if payload == _NULL else read_json(payload, _PAYLOAD)
-    return Envelope(content, payload, told)
+    return Envelope(content, payload, schema_part)

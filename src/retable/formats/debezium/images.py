@@ -26,13 +26,13 @@ def logged(row: Row, placeholder: str) -> Row:
     return found if len(found) < len(row) else row
 
 
-def key_only(row: Row, keys: tuple[str, ...], told: SchemaPart | None) -> bool:
+def key_only(row: Row, keys: tuple[str, ...], schema_part: SchemaPart | None) -> bool:
     """Say whether a row before its change is its key alone, as PostgreSQL logs it by default.
 
     The connector fills the other columns with null, and those that must not be null as the schema part tells. A row
     that is as empty but for its key looks the same.
     """
-    fillings = told.fillings if told is not None else {}
+    fillings = schema_part.fillings if schema_part is not None else {}
     return len(row) > len(keys) and all(
         bytes(token) in fillings.get(name, _NOTHING) for name, token in row.items() if name not in keys
     )

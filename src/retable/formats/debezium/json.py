@@ -71,7 +71,7 @@ class _Change(NamedTuple):
 
     payload: Payload
     source: SourcePart
-    told: SchemaPart | None
+    schema_part: SchemaPart | None
     text: bytes
     message: RawMessage
     context: DecodeContext
@@ -126,15 +126,17 @@ def _change(envelope: Envelope, payload: Payload, message: RawMessage, context: 
     source = payload.source
     if source is None:
         raise Malformed(f"{payload.op} without its source", place="payload.source")
-    system = _system(source, envelope.told, context)
-    database, schema, table = _names(source, envelope.told, system, message)
+    system = _system(source, envelope.schema_part, context)
+    database, schema, table = _names(source, envelope.schema_part, system, message)
     database = database or DebeziumOptions.of(context.options).database
-    return _Change(payload, source, envelope.told, envelope.text, message, context, system, database, schema, table)
+    return _Change(
+        payload, source, envelope.schema_part, envelope.text, message, context, system, database, schema, table
+    )
 
 
-def _system(source: SourcePart, told: SchemaPart | None, context: DecodeContext) -> str:
+def _system(source: SourcePart, schema_part: SchemaPart | None, context: DecodeContext) -> str:
     """The database behind the connector."""
-    system = source.connector or (told and told.connector)
+    system = source.connector or (schema_part and schema_part.connector)
     if not system:
         system = next(
             (system for field, system in _FIELDS if getattr(source, field) is not None), context.source_system
@@ -147,7 +149,7 @@ def _system(source: SourcePart, told: SchemaPart | None, context: DecodeContext)
 
 
 def _names(
-    source: SourcePart, told: SchemaPart | None, system: str, message: RawMessage
+    source: SourcePart, schema_part: SchemaPart | None, system: str, message: RawMessage
 ) -> tuple[str | None, str | None, str | None]:
     """Database, schema and table: of the source, else of the topic, else of the schema part.
 
@@ -156,7 +158,7 @@ def _names(
     if source.table:
         return source.db or None, source.schema or None, source.table
     prefix = f"{source.name}."
-    for text in (message.topic, ((told and told.name) or "").removesuffix(".Envelope")):
+    for text in (message.topic, ((schema_part and schema_part.name) or "").removesuffix(".Envelope")):
         parts = text.removeprefix(prefix).split(".")
         if text.startswith(prefix) and len(parts) == 3:
             return parts[0], parts[1], parts[2]
@@ -178,7 +180,7 @@ def _row_change(change: _Change, op: Op, phase: int) -> ChangeEvent:
         text = f"{change.payload.op} with {' and '.join(filled) if filled else 'no'} image"
         raise _refused(Malformed, change, text, "payload")
     keys, origin = _keys(change, key, after or before or {})
-    types = change.told.types if change.told is not None else None
+    types = change.schema_part.types if change.schema_part is not None else None
     for row, part in ((None if bare else before, "before"), (after, "after")):
         if types is not None and row is not None and row.keys() != types.keys():
             raise _torn(change, row, types, part, keys)
@@ -200,7 +202,7 @@ def _row_change(change: _Change, op: Op, phase: int) -> ChangeEvent:
         None if new is None else write_image(new),
         bare or _lacks(old, before),
         _lacks(new, after),
-        None if change.told is None else change.told.types_of(before, after),
+        None if change.schema_part is None else change.schema_part.types_of(before, after),
     )
     return _event(change, op, phase, tuple(problems), images)
 
@@ -272,7 +274,7 @@ def _logged(change: _Change, row: Row | None) -> Row | None:
 
 
 def _is_key_only(change: _Change, row: Row, keys: tuple[str, ...]) -> bool:
-    return change.system == "postgresql" and set(keys) <= row.keys() and key_only(row, keys, change.told)
+    return change.system == "postgresql" and set(keys) <= row.keys() and key_only(row, keys, change.schema_part)
 
 
 def _lacks(image: Row | None, row: Row | None) -> bool:

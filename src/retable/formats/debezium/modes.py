@@ -35,12 +35,12 @@ def digits_of(declared: str, system: str) -> int:
     return _NONE_NAMED.get(system, 0)
 
 
-def day_form(rules: ValueRules) -> Encoding:
+def day_encoding(rules: ValueRules) -> Encoding:
     """Give the form of a date."""
     return Zulu(Day()) if DebeziumOptions.of(rules.options).time_mode == "isostring" else EpochDays()
 
 
-def wall_clock_form(shown: int | None, rules: ValueRules) -> Encoding:
+def wall_clock_encoding(shown: int | None, rules: ValueRules) -> Encoding:
     """Give the form of a wall clock that shows so many digits of a second; None: nothing tells how many."""
     match DebeziumOptions.of(rules.options).time_mode:
         case "isostring":
@@ -56,7 +56,7 @@ def wall_clock_form(shown: int | None, rules: ValueRules) -> Encoding:
     return WallTicks(_unit(shown))
 
 
-def clock_form(digits: int, rules: ValueRules, *, pads: bool = True) -> Encoding:
+def clock_encoding(digits: int, rules: ValueRules, *, pads: bool = True) -> Encoding:
     """Give the form of a time of so many digits of a second, all of which are shown where its database `pads` them.
 
     Those of MySQL are microseconds in both adaptive modes.
@@ -74,7 +74,7 @@ def clock_form(digits: int, rules: ValueRules, *, pads: bool = True) -> Encoding
     return ClockTicks(6, shown)
 
 
-def octets_form(length: int | None, rules: ValueRules) -> Encoding:
+def octets_encoding(length: int | None, rules: ValueRules) -> Encoding:
     """Give the form of bytes, of which `length` are padded with zeros."""
     return Text() if rules.binary_encoding == "hex" else Base64(length)
 

@@ -2,7 +2,7 @@
 
 import re
 
-from retable.formats.debezium.modes import clock_form, day_form, digits_of, octets_form, wall_clock_form
+from retable.formats.debezium.modes import clock_encoding, day_encoding, digits_of, octets_encoding, wall_clock_encoding
 from retable.formats.debezium.options import DebeziumOptions
 from retable.model.schema import GoldType
 from retable.values.encodings import (
@@ -24,7 +24,7 @@ _TYPE = re.compile(r"(?P<base>[a-z ]+?)\s*(?:\((?P<arguments>[\d,\s-]+)\))?(?P<z
 _CENTS = 2
 
 
-def postgresql_form(declared: str, gold: GoldType, rules: ValueRules) -> Encoding:
+def postgresql_encoding(declared: str, gold: GoldType, rules: ValueRules) -> Encoding:
     """Tell how values of a type stand, as `format_type` spells it; text for one that the connector spells out."""
     found = _TYPE.match(declared.strip().lower())
     if found is None:
@@ -42,18 +42,18 @@ def postgresql_form(declared: str, gold: GoldType, rules: ValueRules) -> Encodin
             scale = _CENTS if found["base"] == "money" else arguments[-1] if len(arguments) > 1 else 0
             return Unscaled(scale) if DebeziumOptions.of(rules.options).decimal_mode == "precise" else Exact(None)
         case "date":
-            return day_form(rules)
+            return day_encoding(rules)
         case "timestamp":
-            return Zoned() if has_zone else wall_clock_form(digits_of(declared, rules.system), rules)
+            return Zoned() if has_zone else wall_clock_encoding(digits_of(declared, rules.system), rules)
         case "time":
-            return Text() if has_zone else clock_form(digits_of(declared, rules.system), rules, pads=False)
+            return Text() if has_zone else clock_encoding(digits_of(declared, rules.system), rules, pads=False)
         case "interval" if gold.kind == "string":
             return SpanTicks(6)
         case "bit" | "bit varying":
             width = arguments[0] if arguments else 1
             return Truth() if found["base"] == "bit" and width == 1 else PackedBits(width)
         case "bytea":
-            return octets_form(None, rules)
+            return octets_encoding(None, rules)
         case "point" | "geometry" | "geography":
             return Shape(internal=False)
     return Text()

@@ -69,7 +69,7 @@ class SchemaPart:
 _SCHEMA = msgspec.json.Decoder(_Field | None)
 
 
-def read_told(schema: bytes) -> SchemaPart | None:
+def read_schema_part(schema: bytes) -> SchemaPart | None:
     """Read the schema part; neighbours of one table share the very same one. None where the part is null."""
     if schema == _NULL:
         return None

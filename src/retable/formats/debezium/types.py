@@ -6,10 +6,10 @@ then the declared type, or else the gold type, and the connector's two modes tel
 
 import re
 
-from retable.formats.debezium.modes import clock_form, day_form, digits_of, octets_form, wall_clock_form
+from retable.formats.debezium.modes import clock_encoding, day_encoding, digits_of, octets_encoding, wall_clock_encoding
 from retable.formats.debezium.options import DebeziumOptions
 from retable.formats.debezium.oracle import oracle_form
-from retable.formats.debezium.postgresql import postgresql_form
+from retable.formats.debezium.postgresql import postgresql_encoding
 from retable.formats.debezium.schema import BITS, DECIMAL, LABELS, NUMERIC
 from retable.formats.declared_encoding import declared_encoding_of
 from retable.model.schema import GoldType
@@ -132,20 +132,20 @@ def default_type(wire_type: str) -> GoldType | None:
             return GoldType("date")
         case Zulu(WallClock()):
             return GoldType("timestamp")
-        case form:
-            return _GOLD.get(type(form), _STRING)
+        case encoding:
+            return _GOLD.get(type(encoding), _STRING)
 
 
-def declared_encoding(form: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
+def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
     """Tell what a wire type, or a message without one, leaves open: by the declared type, else by the gold type."""
     stated = Untyped() if declared is None else declared_encoding_of(declared, rules.system)
-    if form == Untyped() and declared is not None and rules.system == "oracle":
+    if encoding == Untyped() and declared is not None and rules.system == "oracle":
         return _of_oracle(declared, gold, rules)
-    if form == Untyped() and declared is not None and rules.system == "postgresql":
-        return postgresql_form(declared, gold, rules)
-    if form == TurnedUuid() or (form in (Untyped(), Text()) and base_type(declared or "") == "uuid"):
+    if encoding == Untyped() and declared is not None and rules.system == "postgresql":
+        return postgresql_encoding(declared, gold, rules)
+    if encoding == TurnedUuid() or (encoding in (Untyped(), Text()) and base_type(declared or "") == "uuid"):
         return TurnedUuid() if rules.system == "mariadb" else Text()
-    match form, stated:
+    match encoding, stated:
         case Untyped(), Untyped():
             return _by_gold(gold, rules)
         case Untyped(), _:
@@ -158,7 +158,7 @@ def declared_encoding(form: Encoding, declared: str | None, gold: GoldType, rule
             return Shape(internal=True)
         case Text(), Octets() if gold.kind == "binary" and rules.binary_encoding == "utf-8":
             return Unread("its bytes are spelled as text: `binary_encoding` must say how")
-    return refined_encoding(form, stated)
+    return refined_encoding(encoding, stated)
 
 
 def _of_oracle(declared: str, gold: GoldType, rules: ValueRules) -> Encoding:
@@ -166,11 +166,11 @@ def _of_oracle(declared: str, gold: GoldType, rules: ValueRules) -> Encoding:
         case None:
             return _by_gold(gold, rules)
         case int(digits):
-            return wall_clock_form(digits, rules)
+            return wall_clock_encoding(digits, rules)
         case Base64(length):
-            return octets_form(length, rules)
-        case form:
-            return form
+            return octets_encoding(length, rules)
+        case encoding:
+            return encoding
 
 
 def _by_statement(declared: str, stated: Encoding, rules: ValueRules) -> Encoding:
@@ -191,15 +191,15 @@ def _by_statement(declared: str, stated: Encoding, rules: ValueRules) -> Encodin
         case Real(width):
             return Real(width, named=True)
         case Day():
-            return day_form(rules)
+            return day_encoding(rules)
         case WallClock():
-            return wall_clock_form(digits_of(declared, rules.system), rules)
+            return wall_clock_encoding(digits_of(declared, rules.system), rules)
         case Instant():
             return Zoned()
         case ClockTime():
-            return clock_form(digits_of(declared, rules.system), rules)
+            return clock_encoding(digits_of(declared, rules.system), rules)
         case Octets(length):
-            return octets_form(length, rules) if base_type(declared) not in SHAPES else Shape(internal=True)
+            return octets_encoding(length, rules) if base_type(declared) not in SHAPES else Shape(internal=True)
         case Enum(labels):
             return Enum(labels, False, escaped=True)
     return stated
@@ -217,13 +217,13 @@ def _by_gold(gold: GoldType, rules: ValueRules) -> Encoding:
         case "float" | "double":
             return Real(32 if gold.kind == "float" else 64, named=True)
         case "date":
-            return day_form(rules)
+            return day_encoding(rules)
         case "timestamp":
-            return wall_clock_form(None, rules)
+            return wall_clock_encoding(None, rules)
         case "timestamptz":
             return Zoned()
         case "binary":
-            return octets_form(None, rules)
+            return octets_encoding(None, rules)
         case "string":
             return Text()
 

@@ -197,8 +197,8 @@ def _image(record: DtsRecord, columns: _Columns, values: object, place: str) -> 
 
 def _settled_types(record: DtsRecord, columns: _Columns, before: _Image | None, after: _Image | None) -> dict[str, str]:
     """The wire type of each column, to which two values of different branches are brought first."""
-    told = [image.wires for image in (before, after) if image is not None]
-    settled = told[-1]
+    wires_of_images = [image.wires for image in (before, after) if image is not None]
+    settled = wires_of_images[-1]
     if before is not None and after is not None and before.wires != after.wires:
         settled = _bring_together(record, columns, before, after)
     name_types = _name_types if sum(map(len, columns.places)) > _LONG_NAMES else _remembered_types

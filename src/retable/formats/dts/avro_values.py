@@ -43,7 +43,7 @@ _TIMESTAMP = "Timestamp"
 _FLOAT, _FLOAT32 = "Float", "Float#32"
 _BYTES_OF_TEXT = "Character#base64"
 
-_TOLD: dict[str, tuple[Encoding, GoldType]] = {
+_BY_WIRE_TYPE: dict[str, tuple[Encoding, GoldType]] = {
     "Integer": (Whole(), GoldType("long")),
     _DECIMAL: (Exact(None), GoldType("string")),
     _NAMED_DECIMAL: (Text(), GoldType("string")),
@@ -93,8 +93,8 @@ _OFFSET = re.compile(r"Z|[+-][0-9]{2}:?[0-9]{2}")
 
 def usual_types(system: str | None, numbers: tuple[int, ...]) -> tuple[str, ...]:
     """The wire types that columns usually have, by their numbers; "" where the numbers are not MySQL's."""
-    told = _USUAL if system in ("mysql", "drds") else {}
-    return tuple(told.get(number, "") for number in numbers)
+    usual = _USUAL if system in ("mysql", "drds") else {}
+    return tuple(usual.get(number, "") for number in numbers)
 
 
 def to_raw_value(value: Any, usual: str) -> RawValue:
@@ -107,7 +107,7 @@ def to_raw_value(value: Any, usual: str) -> RawValue:
 
 def wire_encoding(wire_type: str | None) -> Encoding:
     """Tell how the raw values of a wire type stand."""
-    return _TOLD[wire_type][0] if wire_type in _TOLD else Untyped()
+    return _BY_WIRE_TYPE[wire_type][0] if wire_type in _BY_WIRE_TYPE else Untyped()
 
 
 def default_type(wire_type: str) -> GoldType | None:
@@ -116,21 +116,21 @@ def default_type(wire_type: str) -> GoldType | None:
     An integer may be unsigned: one above 2^63-1 is rejected until `types` says decimal(20,0). A decimal tells the
     digits of its value and not those of its column, so it is text.
     """
-    return _TOLD[wire_type][1] if wire_type in _TOLD else None
+    return _BY_WIRE_TYPE[wire_type][1] if wire_type in _BY_WIRE_TYPE else None
 
 
-def declared_encoding(form: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
+def declared_encoding(encoding: Encoding, declared: str | None, gold: GoldType, rules: ValueRules) -> Encoding:
     """Tell by the declared type what a wire type leaves open: digits behind a point, the length of bytes."""
     if declared is None:
-        return form
-    match form, declared_encoding_of(declared, rules.system):
+        return encoding
+    match encoding, declared_encoding_of(declared, rules.system):
         case ClockTicks(digits), ClockTime():
             length = _LENGTH.search(declared)
             return ClockTicks(digits, int(length[1]) if length else 0)
         case Exact(None), Exact(scale):
             return Exact(scale)
         case _, stated:
-            return refined_encoding(form, stated)
+            return refined_encoding(encoding, stated)
 
 
 def agree(one: RawValue, other: RawValue) -> tuple[RawValue, RawValue]:

@@ -76,10 +76,10 @@ class DtsRecord(NamedTuple):
     @property
     def keys(self) -> tuple[str, ...]:
         """The columns of the primary key; none where the table has none."""
-        told = self.tags.get("pk_uk_info", "")
-        if not told:
+        listed = self.tags.get("pk_uk_info", "")
+        if not listed:
             return ()
-        return _read_keys(told) if len(told) > _LONG_TAG else _remembered_keys(told)
+        return _read_keys(listed) if len(listed) > _LONG_TAG else _remembered_keys(listed)
 
     @property
     def transaction(self) -> str | None:

@@ -134,7 +134,7 @@ _PARTS = msgspec.json.Decoder(_Parts)
 
 
 def read_envelope(value: bytes) -> Envelope:
-    """Read one message; Malformed or TooLarge say what is wrong and where. Its schema part is left to `read_told`."""
+    """Read one message; Malformed or TooLarge say what is wrong and where. `read_schema_part` reads its schema part."""
     return read_json(value, _ENVELOPE, _unread)
 
 
@@ -153,7 +153,7 @@ def names_every_part(value: bytes) -> bool:
     return read_json(value, _PARTS).payload.keys() >= {"before", "after", "ddl"}
 
 
-def read_told(envelope: Envelope, keys_of: KeysOf) -> StreamXSchema:
+def read_schema_part(envelope: Envelope, keys_of: KeysOf) -> StreamXSchema:
     """Read the schema part; neighbours of one table share the very same one."""
     text = bytes(envelope.schema or b"null")
     return _read_schema(text, keys_of) if len(text) > _LONG_SCHEMA else _remembered_schema(text, keys_of)

@@ -9,7 +9,7 @@ from msgspec import UnsetType
 from retable.errors import BadValue, Malformed, MessageError, UnknownOperation
 from retable.formats.context import DecodeContext
 from retable.formats.image_text import key_text, read_image, write_image
-from retable.formats.streamx.envelope import ROWID, Payload, Row, StreamXSchema, read_envelope, read_told
+from retable.formats.streamx.envelope import ROWID, Payload, Row, StreamXSchema, read_envelope, read_schema_part
 from retable.model.event import Address, ChangeEvent, Image, Op, TableName
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType
@@ -54,16 +54,18 @@ def decode(message: RawMessage, context: DecodeContext) -> list[ChangeEvent]:
     if message.value is None:
         raise Malformed("the message has no value, and DataWorks writes none without")
     envelope = read_envelope(message.value)
-    told, payload = read_told(envelope, context.keys_of), envelope.payload
+    schema_part, payload = read_schema_part(envelope, context.keys_of), envelope.payload
     if payload.op in _ROW_OPS:
-        return [_row_change(payload, told, message, context)]
+        return [_row_change(payload, schema_part, message, context)]
     op = _OTHER_OPS.get(payload.op)
     if op is None:
-        raise _refused(UnknownOperation, told, f"the operation {payload.op[:40]!r} is not known", "payload.op")
-    return [_other(payload, told, op, message, context)]
+        raise _refused(UnknownOperation, schema_part, f"the operation {payload.op[:40]!r} is not known", "payload.op")
+    return [_other(payload, schema_part, op, message, context)]
 
 
-def _other(payload: Payload, told: StreamXSchema, op: Op, message: RawMessage, context: DecodeContext) -> ChangeEvent:
+def _other(
+    payload: Payload, schema_part: StreamXSchema, op: Op, message: RawMessage, context: DecodeContext
+) -> ChangeEvent:
     """A statement, which has a place in the order, or a note, which has none."""
     text = payload.statement
     if payload.op == "QUERY" and text is not None and changes_schema(text):
@@ -71,14 +73,14 @@ def _other(payload: Payload, told: StreamXSchema, op: Op, message: RawMessage, c
     ordered = op in ("DDL", "TRUNCATE")
     return ChangeEvent(
         source_format=context.source_format,
-        source_system=told.system or context.source_system,
+        source_system=schema_part.system or context.source_system,
         op=op,
         op_raw=payload.op,
         address=Address(message.topic, message.partition, message.offset),
-        database=told.database,
-        schema=told.schema,
-        table=told.table,
-        sequence=Sequence(context.source_epoch, _position(payload, told), 1) if ordered else None,
+        database=schema_part.database,
+        schema=schema_part.schema,
+        table=schema_part.table,
+        sequence=Sequence(context.source_epoch, _position(payload, schema_part), 1) if ordered else None,
         sequence_scope="stream" if ordered else None,
         event_time_ms=_time(payload.timestamp.event_time),
         process_time_ms=_time(payload.timestamp.system_time),
@@ -86,77 +88,81 @@ def _other(payload: Payload, told: StreamXSchema, op: Op, message: RawMessage, c
     )
 
 
-def _row_change(payload: Payload, told: StreamXSchema, message: RawMessage, context: DecodeContext) -> ChangeEvent:
+def _row_change(
+    payload: Payload, schema_part: StreamXSchema, message: RawMessage, context: DecodeContext
+) -> ChangeEvent:
     before, after = payload.before_row, payload.after_row
-    op, image = _operation(payload, told, before, after)
-    position = _position(payload, told)
-    if not told.listed:
-        raise _refused(Malformed, told, f"{payload.op} without the types of its columns", "schema.dataColumn")
+    op, image = _operation(payload, schema_part, before, after)
+    position = _position(payload, schema_part)
+    if not schema_part.listed:
+        raise _refused(Malformed, schema_part, f"{payload.op} without the types of its columns", "schema.dataColumn")
     return ChangeEvent(
         source_format=context.source_format,
-        source_system=told.system or context.source_system,
+        source_system=schema_part.system or context.source_system,
         op="READ" if op == "INSERT" and position == _FULL_LOAD else op,
         op_raw=payload.op,
         address=Address(message.topic, message.partition, message.offset),
-        database=told.database,
-        schema=told.schema,
-        table=told.table,
+        database=schema_part.database,
+        schema=schema_part.schema,
+        table=schema_part.table,
         image=image,
-        keys=told.keys,
-        keys_origin=told.keys_origin,
-        before=_text(before, told, "before"),
-        after=_text(after, told, "after"),
+        keys=schema_part.keys,
+        keys_origin=schema_part.keys_origin,
+        before=_text(before, schema_part, "before"),
+        after=_text(after, schema_part, "after"),
         sequence=Sequence(context.source_epoch, position, 0 if image == "before_half" else 1),
         sequence_scope="stream",
         event_time_ms=_time(payload.timestamp.event_time),
         process_time_ms=_time(payload.timestamp.system_time),
-        column_types=told.types,
-        problems=told.problems,
+        column_types=schema_part.types,
+        problems=schema_part.problems,
     )
 
 
-def _operation(payload: Payload, told: StreamXSchema, before: Row | None, after: Row | None) -> tuple[Op, Image]:
+def _operation(payload: Payload, schema_part: StreamXSchema, before: Row | None, after: Row | None) -> tuple[Op, Image]:
     found = _ROW_CHANGES.get((payload.op, before is not None, after is not None))
     if found is None:
         images = [name for name, row in (("before", before), ("after", after)) if row is not None]
         text = f"{payload.op} with {' and '.join(images) if images else 'no'} image"
-        raise _refused(Malformed, told, text, "payload")
+        raise _refused(Malformed, schema_part, text, "payload")
     return found
 
 
-def _position(payload: Payload, told: StreamXSchema) -> int:
+def _position(payload: Payload, schema_part: StreamXSchema) -> int:
     position = payload.position
     if position is None:
         text = f"{payload.op} without its place in the order: there are no digits"
-        raise _refused(Malformed, told, text, "payload.sequenceId")
+        raise _refused(Malformed, schema_part, text, "payload.sequenceId")
     return position
 
 
-def _text(row: Row | None, told: StreamXSchema, part: str) -> str | None:
+def _text(row: Row | None, schema_part: StreamXSchema, part: str) -> str | None:
     """The text of an image, which has the columns that the message lists; what is missing there is not NULL."""
     if row is None:
         return None
-    if row.keys() != told.listed.keys():
-        raise _torn(row, told, f"payload.{part}.dataColumn")
-    return write_image(row if told.types is told.listed else {name: row[name] for name in row if name != ROWID})
+    if row.keys() != schema_part.listed.keys():
+        raise _torn(row, schema_part, f"payload.{part}.dataColumn")
+    return write_image(
+        row if schema_part.types is schema_part.listed else {name: row[name] for name in row if name != ROWID}
+    )
 
 
-def _torn(row: Row, told: StreamXSchema, place: str) -> MessageError:
-    missing = min(told.listed.keys() - row.keys(), default=None)
+def _torn(row: Row, schema_part: StreamXSchema, place: str) -> MessageError:
+    missing = min(schema_part.listed.keys() - row.keys(), default=None)
     if missing is not None:
         text = f"the column {missing[:100]!r}, which dataColumn lists, is not in the image"
     else:
-        text = f"the column {min(row.keys() - told.listed.keys())[:100]!r} of the image is not in dataColumn"
-    touched = (key_text(read_image(write_image(row)), told.keys),) if told.keys else ()
-    return BadValue(text, place=place, table=told.name, keys=touched)
+        text = f"the column {min(row.keys() - schema_part.listed.keys())[:100]!r} of the image is not in dataColumn"
+    touched = (key_text(read_image(write_image(row)), schema_part.keys),) if schema_part.keys else ()
+    return BadValue(text, place=place, table=schema_part.name, keys=touched)
 
 
 def _time(milliseconds: int | UnsetType | None) -> int | None:
     return milliseconds if milliseconds and milliseconds > 0 else None
 
 
-def _refused(kind: type[MessageError], told: StreamXSchema, text: str, place: str) -> MessageError:
-    return kind(text, place=place, table=told.name)
+def _refused(kind: type[MessageError], schema_part: StreamXSchema, text: str, place: str) -> MessageError:
+    return kind(text, place=place, table=schema_part.name)
 
 
 _FORMS: dict[str, Encoding] = {

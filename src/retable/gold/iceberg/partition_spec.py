@@ -77,10 +77,10 @@ def part(rows: pa.Table, metadata: TableMetadata) -> Iterator[PartitionRows]:
         values, codes = _distinct(_reduced(rows[source.name], str(field.transform)))
         transform = field.transform.transform(source.field_type)
         is_date = field.transform.result_type(source.field_type) == DateType()
-        told = [_text(transform(value), is_date) for value in values]
-        known = {text: number for number, text in enumerate(dict.fromkeys(told))}
+        listed = [_text(transform(value), is_date) for value in values]
+        known = {text: number for number, text in enumerate(dict.fromkeys(listed))}
         texts.append([*known])
-        code = code * len(known) + np.array([known[text] for text in told])[codes]
+        code = code * len(known) + np.array([known[text] for text in listed])[codes]
     order = np.argsort(code, kind="stable")
     firsts = np.flatnonzero(np.diff(code[order], prepend=-1))
     sorted_rows = rows.take(pa.array(order))
@@ -100,9 +100,9 @@ class Reparting:
         """What leads to these fields, by the names of their columns."""
         schema = metadata.schema()
         there = {(schema.find_column_name(f.source_id), str(f.transform)): f.name for f in metadata.spec().fields}
-        told = {(column, field.spelled): (column, field) for column, field in wanted}
-        gone = [name for place, name in there.items() if place not in told]
-        return cls(gone, [each for place, each in told.items() if place not in there])
+        listed = {(column, field.spelled): (column, field) for column, field in wanted}
+        gone = [name for place, name in there.items() if place not in listed]
+        return cls(gone, [each for place, each in listed.items() if place not in there])
 
 
 def _reduced(column: pa.ChunkedArray, transform: str) -> pa.ChunkedArray:

@@ -119,10 +119,10 @@ class RowWriter:
         metrics = self._iceberg("parquet.ParquetUtil.fileMetrics")(found, kept)
         builder = self._iceberg("DataFiles.builder")(self._table.spec()).withInputFile(found)
         if values:
-            told = self._jvm.java("java.util.ArrayList")()
+            partition_values = self._jvm.java("java.util.ArrayList")()
             for value in values:
-                told.add(_NULL if value is None else value)
-            builder = builder.withPartitionValues(told)
+                partition_values.add(_NULL if value is None else value)
+            builder = builder.withPartitionValues(partition_values)
         built = builder.withFormat("PARQUET").withMetrics(metrics).build()
         for at, value in enumerate(values):
             if value == _NULL:

@@ -16,8 +16,8 @@ from pyiceberg.table.refs import SnapshotRefType
 from retable.errors import DamagedFile, Fenced
 from retable.formats.reading import Value
 from retable.gold.damage import find_damage
-from retable.gold.described import Described
 from retable.gold.evolve import Evolution
+from retable.gold.gold_metadata import GoldMetadata
 from retable.gold.iceberg.commit_conflict import overtaken
 from retable.gold.iceberg.partition_spec import Reparting
 from retable.gold.iceberg.row_delta import Prepared, RowWriter, empty, literal, members, repart, type_of
@@ -75,9 +75,9 @@ class IcebergCatalog:
             self._read[name] = at, FromInputFile.table_metadata(self.io.new_input(at))
         return self._read[name][1]
 
-    def described(self, name: str) -> Described | None:
+    def find_metadata(self, name: str) -> GoldMetadata | None:
         """What `namespace.table` says of itself, in half of the time of `load`; None when it is not there."""
-        return Described(table.metadata) if (table := self.lake.find(name)) is not None else None
+        return GoldMetadata(table.metadata) if (table := self.lake.find(name)) is not None else None
 
     def load(self, name: str) -> "GoldTable | None":
         try:
@@ -169,7 +169,7 @@ class IcebergCatalog:
         return self.java("org.apache.iceberg.catalog.TableIdentifier.of")(self._namespace(namespace), table)
 
 
-class GoldTable(Described):
+class GoldTable(GoldMetadata):
     """A loaded gold table. `base` is the snapshot that this run decides on: publishing succeeds only on it."""
 
     def __init__(self, catalog: IcebergCatalog, name: str, table: Any) -> None:
@@ -219,9 +219,9 @@ class GoldTable(Described):
     def replace(self, gone: pa.Table, rows: pa.Table, run_id: str, window: str) -> bool:
         """Write vectors for the rows of `gone` and files for `rows`, which `publish` makes one snapshot of."""
         if self.has_defaults():
-            told = {RUN_PROPERTY: run_id, WINDOW_SUMMARY: window}
+            summary = {RUN_PROPERTY: run_id, WINDOW_SUMMARY: window}
             keys = gone if gone.num_rows and not self.is_empty else None
-            self._prepared = self._writer().prepare(self.base, keys, rows, told)
+            self._prepared = self._writer().prepare(self.base, keys, rows, summary)
         return self._prepared is not None
 
     def branch(self, run_id: str) -> str:
@@ -273,7 +273,7 @@ class GoldTable(Described):
         with self.catalog.conflicts(self.name):
             transaction = self._transaction(evolution, properties[RUN_PROPERTY], window, tag)
             head = transaction.table().currentSnapshot()
-            properties = {**properties, HEAD_PROPERTY: self._told_of(head), NAME_PROPERTY: self.name}
+            properties = {**properties, HEAD_PROPERTY: self._head_of(head), NAME_PROPERTY: self.name}
             self._tell(transaction, properties)
         on_progress(f"{self.name}: before publishing")
         try:
@@ -329,10 +329,10 @@ class GoldTable(Described):
             transaction.newFastAppend().set(WINDOW_SUMMARY, window).set(RUN_PROPERTY, run).commit()
         return transaction
 
-    def _told_of(self, head: Any) -> str:
+    def _head_of(self, head: Any) -> str:
         """What to say of the snapshot that rows were written to last: what was said, where none are written."""
-        told = f"{head.snapshotId()} {head.sequenceNumber()}"
-        return self._said.get(HEAD_PROPERTY, told) if self._branch is None and self._prepared is None else told
+        here = f"{head.snapshotId()} {head.sequenceNumber()}"
+        return self._said.get(HEAD_PROPERTY, here) if self._branch is None and self._prepared is None else here
 
     def _tell(self, transaction: Any, properties: dict[str, str]) -> None:
         change, said = transaction.updateProperties(), self._own_properties()

@@ -122,10 +122,10 @@ def _search(
     if not open_ones:
         return {}
     with brokers.consumer(**_LOOK) as consumer:
-        return _look(brokers, consumer, open_ones, ends, (_milliseconds(time), _milliseconds(now)))
+        return _inspect(brokers, consumer, open_ones, ends, (_milliseconds(time), _milliseconds(now)))
 
 
-def _look(
+def _inspect(
     brokers: Brokers,
     consumer: Consumer,
     starts: Mapping[PartitionAddress, int],

@@ -140,15 +140,15 @@ def _client_of(opening: tuple[tuple[str, object], ...]) -> Any:
         from botocore.config import Config
     except ImportError as error:
         raise EnvironmentFault("objects of S3 need boto3: install retable[s3]") from error
-    told = dict(opening)
+    options = dict(opening)
     config = Config(
-        s3={"addressing_style": told.pop("style")},
+        s3={"addressing_style": options.pop("style")},
         retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
         connect_timeout=_CONNECT_SECONDS,
         read_timeout=_READ_SECONDS,
         max_pool_connections=_AT_ONCE,
     )
-    return boto3.client("s3", config=config, **cast(Any, told))
+    return boto3.client("s3", config=config, **cast(Any, options))
 
 
 class _Content(io.RawIOBase):

@@ -156,13 +156,13 @@ def runs_behind(lake: Lake) -> int:
     with explained(settings):
         warehouse = Warehouse(settings)
         # A run that begins now tells the catalog first: what is read last is never older.
-        told = read_record(warehouse)
-        if told is not None:
-            check_place(told, warehouse.address)
+        record = read_record(warehouse)
+        if record is not None:
+            check_place(record, warehouse.address)
         table = _load_record(lake)
         return compare(
             settings,
-            told,
+            record,
             None if table is None else record_of(table),
             lambda: not lake.names(),
             lambda: has_tables(warehouse),
@@ -248,9 +248,9 @@ def _postgres_catalog(lake: LakeSettings, properties: dict[str, str]) -> Catalog
             event.listen(self.engine, "do_connect", _prove)
             super()._init_catalog()
 
-    def _prove(_dialect: object, _record: object, _arguments: object, told: dict[str, object]) -> None:
+    def _prove(_dialect: object, _record: object, _arguments: object, options: dict[str, object]) -> None:
         password = lake.password(read_variable)
         if password is not None:
-            told["password"] = password
+            options["password"] = password
 
     return Connected(CATALOG, **properties)

@@ -102,9 +102,9 @@ def _checked(make: Callable[..., ds.FileFormat]) -> Callable[..., ds.FileFormat]
 
 def _rows_named(read: Callable[..., Iterator[pa.RecordBatch]]) -> Callable[..., Iterator[pa.RecordBatch]]:
     @wraps(read)
-    def read_named(io: FileIO, task: FileScanTask, *args: Any, **told: Any) -> Iterator[pa.RecordBatch]:
+    def read_named(io: FileIO, task: FileScanTask, *args: Any, **options: Any) -> Iterator[pa.RecordBatch]:
         with _reading(task.file.file_path):
-            yield from read(io, task, *args, **told)
+            yield from read(io, task, *args, **options)
 
     return read_named
 
@@ -135,10 +135,10 @@ def _vectors_checked(read: Callable[..., list[DeletionVector]]) -> Callable[...,
 
 def _metadata_named(read: Callable[..., TableMetadata]) -> Callable[..., TableMetadata]:
     @wraps(read)
-    def read_named(input_file: InputFile, *args: Any, **told: Any) -> TableMetadata:
+    def read_named(input_file: InputFile, *args: Any, **options: Any) -> TableMetadata:
         with _reading(path := input_file.location):
             try:
-                return read(input_file, *args, **told)
+                return read(input_file, *args, **options)
             except (ValueError, ValidationError) as error:
                 raise damaged_file(path, "it is no metadata of a table") from error
 
@@ -147,9 +147,9 @@ def _metadata_named(read: Callable[..., TableMetadata]) -> Callable[..., TableMe
 
 def _manifest_named(read: Callable[..., list[ManifestEntry]]) -> Callable[..., list[ManifestEntry]]:
     @wraps(read)
-    def read_named(manifest: ManifestFile, *args: Any, **told: Any) -> list[ManifestEntry]:
+    def read_named(manifest: ManifestFile, *args: Any, **options: Any) -> list[ManifestEntry]:
         with _reading_avro(manifest.manifest_path):
-            return read(manifest, *args, **told)
+            return read(manifest, *args, **options)
 
     return read_named
 

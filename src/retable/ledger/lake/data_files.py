@@ -113,8 +113,8 @@ def digest_files(table: Table, paths: Iterable[str]) -> str:
     Files that were merely written anew have the digest of those that they stand for in their names. In a lake that was
     moved files count under the names that they had before: what was replayed from them stays replayed.
     """
-    here, told = table.location(), table.properties.get(FORMER_LOCATION)
-    former = here if told is None else str(json.loads(told)[0])
+    here, recorded = table.location(), table.properties.get(FORMER_LOCATION)
+    former = here if recorded is None else str(json.loads(recorded)[0])
     names = sorted(f"{former}{name.removeprefix(here)}" if name.startswith(f"{here}/") else name for name in paths)
     kept = {found[1] if (found := _SAME.search(name)) else None for name in names}
     if len(kept) == 1 and (same := kept.pop()) is not None:

@@ -136,10 +136,10 @@ def explained(lake: LakeSettings) -> Iterator[None]:
     except OSError as error:
         raise _file_fault(lake, str(error)) from error
     except Exception as failure:  # boto3 and botocore make their classes when they run; it is raised again
-        told = _told_by_aws(lake, failure)
-        if told is None:
+        translated = _translate_aws(lake, failure)
+        if translated is None:
             raise
-        raise told from failure
+        raise translated from failure
 
 
 @contextmanager
@@ -151,10 +151,10 @@ def spark_explained(lake: LakeSettings) -> Iterator[None]:
     except RetableError:
         raise
     except Exception as failure:  # Py4J, Spark and pyarrow have no class in common; it is raised again
-        told = _told_by_text(lake, str(failure))
-        if told is None:
+        translated = _translate_text(lake, str(failure))
+        if translated is None:
             raise
-        raise told from failure
+        raise translated from failure
 
 
 @contextmanager
@@ -183,7 +183,7 @@ def _is_gone(failure: Exception) -> bool:
     return isinstance(failure, ConnectionRefusedError | ConnectionResetError | BrokenPipeError)
 
 
-def _told_by_text(lake: LakeSettings, text: str) -> RetableError | None:
+def _translate_text(lake: LakeSettings, text: str) -> RetableError | None:
     if ours := _OURS.search(text):
         return _worker_said(ours[1], ours[2])
     if heap := _NO_HEAP.search(text):
@@ -192,8 +192,8 @@ def _told_by_text(lake: LakeSettings, text: str) -> RetableError | None:
         return _database_fault(lake, sqlite[0], _line_with(sqlite[0], text))
     if missing := _MISSING_JAR.search(text):
         return EnvironmentFault(f"Spark runs without a jar that this lake needs: {missing[0]}; {_JARS}")
-    for what, place, told in _places(lake):
-        if remedy := _remedy(told, text):
+    for what, place, remedies in _places(lake):
+        if remedy := _remedy(remedies, text):
             return EnvironmentFault(f"the {what} {place}: {remedy}")
     for pattern, why in _CONFLICTS.items():
         if re.search(pattern, text):
@@ -253,7 +253,7 @@ def _is_remote(lake: LakeSettings) -> bool:
     return not isinstance(lake.catalog, SqliteCatalog) or isinstance(lake.warehouse, Bucket)
 
 
-def _told_by_aws(lake: LakeSettings, failure: Exception) -> RetableError | None:
+def _translate_aws(lake: LakeSettings, failure: Exception) -> RetableError | None:
     """Explain what boto3 says of Glue: its errors have a code, or there was no answer."""
     if not type(failure).__module__.startswith(("botocore", "boto3")):
         return None
@@ -263,8 +263,8 @@ def _told_by_aws(lake: LakeSettings, failure: Exception) -> RetableError | None:
     return _away(lake, text) if _AWAY.search(text) else EnvironmentFault(f"the catalog {lake.catalog}: {text}")
 
 
-def _remedy(told: dict[str, str], text: str) -> str | None:
-    return next((remedy for pattern, remedy in told.items() if re.search(pattern, text)), None)
+def _remedy(remedies: dict[str, str], text: str) -> str | None:
+    return next((remedy for pattern, remedy in remedies.items() if re.search(pattern, text)), None)
 
 
 def _line_with(pattern: str, text: str) -> str:

@@ -82,9 +82,11 @@ def write_record(warehouse: Warehouse, record: LakeRecord) -> None:
 
 def record_of(table: Table) -> LakeRecord:
     """Read the catalog's record from the table that holds it."""
-    told = table.properties
-    runs = [int(name.removeprefix(_RUN)) for name in told if name.startswith(_RUN)]
-    return LakeRecord(told[_ID], int(told[_LAYOUT]), told[_PLACE], told[_CATALOG], max(runs, default=0))
+    properties = table.properties
+    runs = [int(name.removeprefix(_RUN)) for name in properties if name.startswith(_RUN)]
+    return LakeRecord(
+        properties[_ID], int(properties[_LAYOUT]), properties[_PLACE], properties[_CATALOG], max(runs, default=0)
+    )
 
 
 def new_record(lake: LakeSettings, run: int = 0) -> LakeRecord:

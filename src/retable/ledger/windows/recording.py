@@ -55,7 +55,7 @@ def as_recorded(source: _Settings, window: Window) -> _Settings:
 
 
 def record_windows(
-    lake: Lake, source: Source, look: Callable[[], FoundPositions], until: datetime, now: datetime
+    lake: Lake, source: Source, inspect: Callable[[], FoundPositions], until: datetime, now: datetime
 ) -> list[Window]:
     """Record every window that starts before `until` and is not recorded; give all that start before it, in order.
 
@@ -69,7 +69,7 @@ def record_windows(
         table = lake.load(_TABLE)
         recorded = _windows(lake, table, source.name)
         covered = source.paused is not None or (bool(recorded) and recorded[-1].end >= due)
-        planned = [] if covered else _plan(source, recorded, look(), due, now)
+        planned = [] if covered else _plan(source, recorded, inspect(), due, now)
         if not planned or _append(lake, table, planned):
             return [window for window in (*recorded, *planned) if window.start < until]
     raise ConflictError(f"the windows of {source.name}: other runs recorded first, {_ATTEMPTS} times; try again")

@@ -53,9 +53,11 @@ class CsvForm:
     encoding: str = "utf8"
 
     def __post_init__(self) -> None:
-        told = self.delimiter
-        if told not in (None, _SPELLED_TAB) and (len(told) != 1 or not told.isascii() or told in f"{self.quote}\r\n"):
-            raise InvalidSetting(rf"--delimiter {told!r} is not one character of ASCII; a tab is \t")
+        declared = self.delimiter
+        if declared not in (None, _SPELLED_TAB) and (
+            len(declared) != 1 or not declared.isascii() or declared in f"{self.quote}\r\n"
+        ):
+            raise InvalidSetting(rf"--delimiter {declared!r} is not one character of ASCII; a tab is \t")
         try:
             "".encode(self.encoding)
         except LookupError:
@@ -64,8 +66,8 @@ class CsvForm:
     def of(self, file: Path) -> "CsvForm":
         """The form of one file, with its delimiter."""
         usual = _TAB if file.name.endswith((".tsv", ".tsv.gz")) else _COMMA
-        told = self.delimiter or usual
-        return replace(self, delimiter=_TAB if told == _SPELLED_TAB else told)
+        declared = self.delimiter or usual
+        return replace(self, delimiter=_TAB if declared == _SPELLED_TAB else declared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +153,15 @@ def _parquet(origin: str, files: list[Path]) -> Copy:
     for file in files:
         if not pq.read_schema(file).equals(schema):
             raise InvalidSetting(f"{file} has other columns than {files[0]}")
-    told = {field.name: _told(field) for field in schema}
+    declared = {field.name: _declared_type(field) for field in schema}
 
     def batches() -> Iterator[pa.RecordBatch]:
         for file in files:
             with _reading(file):
                 for batch in pq.ParquetFile(file).iter_batches(batch_size=_BATCH):
-                    yield _cast(batch, told)
+                    yield _cast(batch, declared)
 
-    return Copy(origin, _digest(files), {name: kind for name, (_, kind) in told.items()}, batches)
+    return Copy(origin, _digest(files), {name: kind for name, (_, kind) in declared.items()}, batches)
 
 
 def _csv(origin: str, files: list[Path], form: CsvForm) -> Copy:
@@ -202,7 +204,7 @@ def _iceberg(path: Path) -> Copy:
     names = [field.name for field in table.schema().fields if not field.name.startswith(_OWN)]
     wanted = table.schema().select(*names)
     schema = wanted.as_arrow()
-    told = {field.name: _told(field) for field in schema}
+    declared = {field.name: _declared_type(field) for field in schema}
     tasks = sorted(table.scan().plan_files(), key=lambda task: task.file.file_path)
     digest = hashlib.sha256("\n".join(task.file.file_path for task in tasks).encode()).hexdigest()[:16]
 
@@ -211,23 +213,23 @@ def _iceberg(path: Path) -> Copy:
             scan = ArrowScan(table.metadata, table.io, wanted, AlwaysTrue())
             with _reading(task.file.file_path):
                 for batch in scan.to_record_batches([task]):
-                    yield _cast(batch, told)
+                    yield _cast(batch, declared)
 
-    return Copy(str(path), digest, {name: kind for name, (_, kind) in told.items()}, batches)
+    return Copy(str(path), digest, {name: kind for name, (_, kind) in declared.items()}, batches)
 
 
-def _cast(batch: pa.RecordBatch, told: Mapping[str, tuple[pa.DataType, GoldType]]) -> pa.RecordBatch:
+def _cast(batch: pa.RecordBatch, declared: Mapping[str, tuple[pa.DataType, GoldType]]) -> pa.RecordBatch:
     """The batch in the types that gold has; InvalidSetting names a column whose values do not fit exactly."""
     columns = []
     for name, column in zip(batch.schema.names, batch.columns, strict=True):
         try:
-            columns.append(column.cast(told[name][0]))
+            columns.append(column.cast(declared[name][0]))
         except pa.ArrowInvalid as error:
-            raise InvalidSetting(f"column {name!r} does not fit {told[name][1]} exactly: {error}") from error
+            raise InvalidSetting(f"column {name!r} does not fit {declared[name][1]} exactly: {error}") from error
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def _told(field: pa.Field) -> tuple[pa.DataType, GoldType]:
+def _declared_type(field: pa.Field) -> tuple[pa.DataType, GoldType]:
     """How values of a column are read, and the gold type that holds all of them."""
     kind = field.type
     if kind in _WHOLE:
@@ -259,7 +261,7 @@ _OTHERS: tuple[tuple[Callable[[pa.DataType], bool], pa.DataType, GoldType], ...]
 )
 
 
-def _digest(files: list[Path], told: Sequence[str] = ()) -> str:
+def _digest(files: list[Path], declared: Sequence[str] = ()) -> str:
     """Digest what files are there, how long each is, and what else is told: another copy has another digest."""
     facts = [f"{file.name} {file.stat().st_size} {file.stat().st_mtime_ns}" for file in files]
-    return hashlib.sha256("\n".join([*facts, *told]).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join([*facts, *declared]).encode()).hexdigest()[:16]

@@ -66,7 +66,7 @@ class _Column:
     asked: str
     gold: GoldType
     stored: pa.DataType
-    told: Callable[[Any], object]
+    convert: Callable[[Any], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ def open_table(address: str, password: str | None, name: TableName) -> tuple[Cop
         raise InvalidSetting(f"tables of {url.get_backend_name()} are not read; dump {name} into files, and name those")
     schema = read_database(address, password)
     found = _find(schema, name, address)
-    told = schema.tables[found].table
-    table = _table(url, address, found, told.columns, told.keys)
+    declared = schema.tables[found].table
+    table = _table(url, address, found, declared.columns, declared.keys)
     copy = Copy(
         address,
         _digest(table),
@@ -106,7 +106,7 @@ def open_table(address: str, password: str | None, name: TableName) -> tuple[Cop
         lambda: _read(table, None),
         lambda row: _read(table, tuple(_again(table.columns[at], row) for at in table.keys)),
     )
-    return copy, schema, told.keys
+    return copy, schema, declared.keys
 
 
 def _find(schema: Schema, name: TableName, address: str) -> TableName:
@@ -172,7 +172,7 @@ def _column(system: str, spec: ColumnSpec, quoted: str) -> _Column:
         asked = f"{quoted} + 0" if gold.kind in _STORED else f"CAST({quoted} + 0 AS CHAR)"
     else:
         asked = quoted if gold.kind in _STORED else f"CAST({quoted} AS CHAR)"
-    return _Column(spec.name, asked, gold, stored, _TOLD.get(gold.kind, _as_it_is))
+    return _Column(spec.name, asked, gold, stored, _CONVERSIONS.get(gold.kind, _as_it_is))
 
 
 def _as_it_is(value: Any) -> object:
@@ -187,7 +187,7 @@ def _instant(value: str) -> str:
     return _moment(value.removesuffix("+00")) + "Z"
 
 
-_TOLD: dict[str, Callable[[Any], object]] = {
+_CONVERSIONS: dict[str, Callable[[Any], object]] = {
     "boolean": bool,
     "binary": bytes,
     "timestamp": _moment,
@@ -235,7 +235,7 @@ def _behind(table: _Table, after: tuple[object, ...]) -> tuple[str, tuple[object
 
 def _batch(table: _Table, rows: Sequence[Sequence[Any]]) -> pa.RecordBatch:
     arrays = [
-        pa.array([None if row[at] is None else column.told(row[at]) for row in rows], column.stored)
+        pa.array([None if row[at] is None else column.convert(row[at]) for row in rows], column.stored)
         for at, column in enumerate(table.columns)
     ]
     return pa.RecordBatch.from_arrays(arrays, names=[column.name for column in table.columns])

@@ -202,8 +202,8 @@ def _land(lake: Lake, target: Target, copy: Copy, window: str, rows: pa.Table, f
         batch = events_to_batch(window, events)
         files.append(writer.write(pa.Table.from_batches([batch]).sort_by([("key_hash", "ascending")]), place))
     if files or standing_files(lake, silver, {"window": window}):
-        told = {"retable.window": window, "retable.run": f"{_NAME}-{uuid.uuid4().hex[:8]}"}
-        replace_files(lake, silver, {"window": window}, files, told)
+        properties = {"retable.window": window, "retable.run": f"{_NAME}-{uuid.uuid4().hex[:8]}"}
+        replace_files(lake, silver, {"window": window}, files, properties)
 
 
 def piece_events(target: Target, copy: Copy, first: int, rows: pa.Table) -> list[ChangeEvent]:

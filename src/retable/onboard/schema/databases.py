@@ -64,8 +64,8 @@ def read_address(address: str, password: str | None) -> sa.URL:
         try:
             url = sa.make_url(text)
         except (sa.exc.ArgumentError, ValueError):
-            told = without_passwords(address)
-            raise InvalidSetting(f"{told!r} is no address of a database, as jdbc:mysql://host:3306/shop") from None
+            shown = without_passwords(address)
+            raise InvalidSetting(f"{shown!r} is no address of a database, as jdbc:mysql://host:3306/shop") from None
     if url.password is not None or any(_PASSWORD.search(name) for name in url.query):
         raise InvalidSetting("an address holds no password; name an environment variable with --password-env")
     backend = url.get_backend_name()
@@ -203,5 +203,5 @@ def _read_oracle(connection: sa.Connection, database: str | None) -> Schema:
     return schema
 
 
-def _text(connection: sa.Connection, question: str, **told: Any) -> object:
-    return connection.execute(sa.text(question), told).scalar_one()
+def _text(connection: sa.Connection, question: str, **values: Any) -> object:
+    return connection.execute(sa.text(question), values).scalar_one()

@@ -90,8 +90,8 @@ READERS: dict[DumpKind, Callable[[Iterable[str], str | None], Schema]] = {"mysql
 def named(schema: Schema, name_of: Callable[[TableName], TableName]) -> Schema:
     """The schema with other names of its tables."""
     tables = {}
-    for name, told in schema.tables.items():
-        tables[name_of(name)] = replace(told, table=replace(told.table, table=name_of(name)))
+    for name, schema_table in schema.tables.items():
+        tables[name_of(name)] = replace(schema_table, table=replace(schema_table.table, table=name_of(name)))
     schema.tables = tables
     schema.unread = [replace(each, table=each.table and name_of(each.table)) for each in schema.unread]
     return schema
@@ -108,9 +108,9 @@ def _owned(name: TableName, database: str | None) -> TableName:
 def _without_homeless(schema: Schema) -> Schema:
     """The schema without tables whose owner nothing tells; they are listed."""
     for name in [name for name in schema.tables if not name.database]:
-        told = schema.tables.pop(name)
+        schema_table = schema.tables.pop(name)
         reason = "nothing tells its owner; say it with --database"
-        schema.unread.append(UnreadStatement(name, reason, told.statement[:200], 0))
+        schema.unread.append(UnreadStatement(name, reason, schema_table.statement[:200], 0))
     return schema
 
 

@@ -72,13 +72,13 @@ def format_position(position: Sequence) -> str:
     return START if position == LOWEST else ":".join(map(str, position))
 
 
-def position_of(schema: Schema, source: SourceSettings, told: str | None) -> Sequence:
+def position_of(schema: Schema, source: SourceSettings, imported: str | None) -> Sequence:
     """Where a schema stands in the order of a source: as a person says, else as the dump itself does.
 
     InvalidSetting where neither tells it in the numbers by which the source's changes are ordered.
     """
-    if told is not None:
-        return read_position(told)
+    if imported is not None:
+        return read_position(imported)
     found = ""
     if schema.place is not None:
         file, at = schema.place
@@ -100,17 +100,17 @@ def plan_import(
     known: dict[TableName, list[Import]] = {}
     for each in sorted(before.each, key=lambda each: each.position):
         known.setdefault(each.table.table, []).append(each)
-    taken = {name: told for name, told in schema.tables.items() if source.takes(name)}
+    taken = {name: imported for name, imported in schema.tables.items() if source.takes(name)}
     added, changed, rows = [], {}, []
-    for name, told in taken.items():
-        words = _differences(known.get(name, []), told.table, position)
+    for name, imported in taken.items():
+        words = _differences(known.get(name, []), imported.table, position)
         if words is None:
             added.append(name)
         elif words:
             changed[name] = words
         else:
             continue
-        entry = Import(told.table, position, schema.dialect, told.statement, "; ".join([origin, *schema.marks]))
+        entry = Import(imported.table, position, schema.dialect, imported.statement, "; ".join([origin, *schema.marks]))
         rows.append(import_row(source.name, entry, now))
     return ImportPlan(
         added=tuple(added),

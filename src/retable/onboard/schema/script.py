@@ -111,8 +111,8 @@ class _Cutter:
         starts, self.at_start = self.at_start, piece.endswith("\n")
         if starts and not self.inside:
             yield from self._end_open(piece)
-            if (told := self._whole_line(piece)) is not None:
-                yield from told
+            if (pieces := self._whole_line(piece)) is not None:
+                yield from pieces
                 self.line += self.at_start
                 return
         at = 0

@@ -85,12 +85,12 @@ class Schema:
             case DropTable(table):
                 self.tables.pop(table, None)
             case DropDatabase(database):
-                self.tables = {name: told for name, told in self.tables.items() if name.database != database}
+                self.tables = {name: known for name, known in self.tables.items() if name.database != database}
             case RenameTable(table, to):
                 if table not in self.tables:
                     return "it renames a table that the script does not tell"
-                told = self.tables.pop(table)
-                self.tables[to] = replace(told, table=replace(told.table, table=to))
+                known = self.tables.pop(table)
+                self.tables[to] = replace(known, table=replace(known.table, table=to))
             case Unsupported(_, reason) | MovePartitions(_, reason):
                 return reason
             case _:
@@ -98,10 +98,10 @@ class Schema:
         return None
 
     def _alter(self, change: SetKey | AddColumn | DropColumn | ChangeColumn | AddForeignKey) -> str | None:
-        told = self.tables.get(change.table)
-        if told is None:
+        known = self.tables.get(change.table)
+        if known is None:
             return "it changes a table that the script does not tell"
-        table = told.table
+        table = known.table
         match change:
             case AddForeignKey(_, _, key):
                 table = replace(table, references=(*table.references, key))
@@ -122,15 +122,15 @@ class Schema:
                     columns = _placed(tuple(c for c in table.columns if c != was), new, place)
                 keys = tuple(new.name if _same(key, name) else key for key in table.keys)
                 table = replace(table, columns=columns, keys=keys)
-        self.tables[change.table] = replace(told, table=table)
+        self.tables[change.table] = replace(known, table=table)
         return None
 
     def comment(self, table: TableName, column: str, text: str) -> None:
         """Take the comment of a column, where the table is told."""
-        told = self.tables.get(table)
-        if told is not None:
-            columns = tuple(replace(c, comment=text) if c.name == column else c for c in told.table.columns)
-            self.tables[table] = replace(told, table=replace(told.table, columns=columns))
+        known = self.tables.get(table)
+        if known is not None:
+            columns = tuple(replace(c, comment=text) if c.name == column else c for c in known.table.columns)
+            self.tables[table] = replace(known, table=replace(known.table, columns=columns))
 
 
 def _placed(columns: tuple[ColumnSpec, ...], column: ColumnSpec, place: ColumnPosition) -> tuple[ColumnSpec, ...]:

@@ -19,38 +19,38 @@ def tls_of(backend: str, options: Mapping[str, str]) -> dict[str, str]:
     PostgreSQL's are libpq's, and JDBC's `ssl=true`, which is `verify-full`; MySQL's and MariaDB's are those of their
     JDBC drivers, with files of PEM as `ssl_ca`, `ssl_cert`, `ssl_key`.
     """
-    told = {name.lower(): value for name, value in options.items() if _ABOUT.search(name)}
+    options = {name.lower(): value for name, value in options.items() if _ABOUT.search(name)}
     match backend:
         case "postgresql":
-            _check_known(told, _POSTGRES, ", ".join(_POSTGRES))
-            return _postgres(told)
+            _check_known(options, _POSTGRES, ", ".join(_POSTGRES))
+            return _postgres(options)
         case "mysql" | "mariadb":
-            _check_known(told, _MYSQL, _SPELLED)
-            return _mysql(told)
-    _check_known(told, (), "none for this database")
+            _check_known(options, _MYSQL, _SPELLED)
+            return _mysql(options)
+    _check_known(options, (), "none for this database")
     return {}
 
 
-def _check_known(told: Mapping[str, str], known: tuple[str, ...], spelled: str) -> None:
-    for name in told:
+def _check_known(options: Mapping[str, str], known: tuple[str, ...], spelled: str) -> None:
+    for name in options:
         if name not in known:
             raise InvalidSetting(f"the option {name} of the address cannot be honoured; about TLS there are: {spelled}")
 
 
-def _postgres(told: Mapping[str, str]) -> dict[str, str]:
-    found = {name: value for name, value in told.items() if name != "ssl"}
-    if _is_true(told, "ssl"):
+def _postgres(options: Mapping[str, str]) -> dict[str, str]:
+    found = {name: value for name, value in options.items() if name != "ssl"}
+    if _is_true(options, "ssl"):
         found.setdefault("sslmode", "verify-full")
     if found.get("sslmode", "prefer") not in _POSTGRES_MODES:
         raise InvalidSetting(f"sslmode is {found['sslmode']!r}; there are {', '.join(_POSTGRES_MODES)}")
     return found
 
 
-def _mysql(told: Mapping[str, str]) -> dict[str, str]:
-    mode = told["sslmode"].lower().replace("-", "_") if "sslmode" in told else _old_mode(told)
+def _mysql(options: Mapping[str, str]) -> dict[str, str]:
+    mode = options["sslmode"].lower().replace("-", "_") if "sslmode" in options else _old_mode(options)
     if mode not in _MYSQL_MODES:
-        raise InvalidSetting(f"sslMode is {told['sslmode']!r}; there are {', '.join(_MYSQL_MODES).upper()}")
-    files = {name: told[name] for name in ("ssl_ca", "ssl_cert", "ssl_key") if name in told}
+        raise InvalidSetting(f"sslMode is {options['sslmode']!r}; there are {', '.join(_MYSQL_MODES).upper()}")
+    files = {name: options[name] for name in ("ssl_ca", "ssl_cert", "ssl_key") if name in options}
     if mode.startswith("verify") and "ssl_ca" not in files:
         raise InvalidSetting("to verify the server, name the file of its authority too: ssl_ca=ca.pem in the address")
     if mode == "disabled":
@@ -61,19 +61,19 @@ def _mysql(told: Mapping[str, str]) -> dict[str, str]:
     return {**files, "ssl_check_hostname": str(mode == "verify_identity").lower()}
 
 
-def _old_mode(told: Mapping[str, str]) -> str:
+def _old_mode(options: Mapping[str, str]) -> str:
     """What the options say that were before `sslMode`."""
-    if "usessl" in told and not _is_true(told, "usessl"):
+    if "usessl" in options and not _is_true(options, "usessl"):
         return "disabled"
-    if _is_true(told, "verifyservercertificate"):
+    if _is_true(options, "verifyservercertificate"):
         return "verify_ca"
-    if _is_true(told, "usessl") or _is_true(told, "requiressl"):
+    if _is_true(options, "usessl") or _is_true(options, "requiressl"):
         return "required"
-    return "verify_identity" if "ssl_ca" in told else "preferred"
+    return "verify_identity" if "ssl_ca" in options else "preferred"
 
 
-def _is_true(told: Mapping[str, str], name: str) -> bool:
-    value = told.get(name)
+def _is_true(options: Mapping[str, str], name: str) -> bool:
+    value = options.get(name)
     if value is None:
         return False
     if value.lower() not in ("true", "false"):

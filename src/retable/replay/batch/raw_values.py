@@ -46,9 +46,9 @@ def column_reader(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> _Reader:
     """Compile the reader of a column of texts; it raises what the reader of values raises of the first it refuses."""
-    form = value_encoding(source_format, wire_type, gold, rules, declared)
-    read = read_value_of(form, wire_type or declared, gold, rules)
-    short = _short_cut(form, gold, rules)
+    encoding = value_encoding(source_format, wire_type, gold, rules, declared)
+    read = read_value_of(encoding, wire_type or declared, gold, rules)
+    short = _short_cut(encoding, gold, rules)
 
     def one_by_one(texts: pa.Array) -> pa.Array:
         raw_values = texts.to_pylist()
@@ -76,8 +76,8 @@ def number_type(
     return None
 
 
-def _short_cut(form: object, gold: GoldType, rules: ValueRules) -> Any:
-    match form, gold.kind:
+def _short_cut(encoding: object, gold: GoldType, rules: ValueRules) -> Any:
+    match encoding, gold.kind:
         case (Text() | Untyped(), "string"):
             return _as_it_is
         case Whole(), "int" | "long":
@@ -96,7 +96,7 @@ def _short_cut(form: object, gold: GoldType, rules: ValueRules) -> Any:
         case Instant(zone), "timestamptz":
             return _instant(zone or rules.timestamp_zone)
         case EpochMicros() | EpochMillis(), "timestamptz" | "timestamp":
-            factor, show = (1 if isinstance(form, EpochMicros) else 1000), _shown(gold, rules.time_zone)
+            factor, show = (1 if isinstance(encoding, EpochMicros) else 1000), _shown(gold, rules.time_zone)
             return lambda texts: show(pc.multiply_checked(_shaped(texts, _WHOLE).cast(pa.int64()), factor))
     return None
 

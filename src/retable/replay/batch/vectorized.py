@@ -103,10 +103,10 @@ def join_vectorized(vectorized_batches: Sequence[VectorizedRows]) -> VectorizedR
 
 def _sequences(silver: pa.Table, with_part: bool, shard: str | None) -> pa.StructArray:
     kind = sequence_type(with_part)
-    told, part = silver["sequence"].combine_chunks(), silver["part"]
+    sequences, part = silver["sequence"].combine_chunks(), silver["part"]
     if shard is not None:
         part = pa.repeat(pa.scalar(join_part(shard, part[0].as_py()), pa.string()), silver.num_rows)
-    members = [part if member.name == "part" else pc.struct_field(told, member.name) for member in kind]
+    members = [part if member.name == "part" else pc.struct_field(sequences, member.name) for member in kind]
     members = [_whole(column).cast(member.type) for column, member in zip(members, kind, strict=True)]
     return pa.StructArray.from_arrays(members, fields=list(kind))
 

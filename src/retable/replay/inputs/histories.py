@@ -22,11 +22,13 @@ from retable.settings.sources import SourceSettings
 
 def trace_tables(lake: Lake, source: SourceSettings) -> Tables:
     """Trace every statement of silver, and the tables that gold has though none made them."""
-    rules, statements = read_told(lake, source)
+    rules, statements = read_source_statements(lake, source)
     return Tables.trace(statements, rules, [], read_known(lake, source.name))
 
 
-def read_told(lake: Lake, source: SourceSettings, more: Iterable[RowDict] = ()) -> tuple[SourceRules, list[Statement]]:
+def read_source_statements(
+    lake: Lake, source: SourceSettings, more: Iterable[RowDict] = ()
+) -> tuple[SourceRules, list[Statement]]:
     """Read every statement of silver, and behind them some `more`, with what settings and the record say of all."""
     windows = read_windows(lake, source.name)
     ordinals = {window.name: window.ordinal for window in windows}
@@ -39,10 +41,10 @@ def read_told(lake: Lake, source: SourceSettings, more: Iterable[RowDict] = ()) 
     rules = SourceRules(
         lake.settings, source, system, decisions_of(lake, source.name), imports, read_whole_baselines(lake, source.name)
     )
-    told: dict[Statement, None] = {}
+    statements_once: dict[Statement, None] = {}
     for record in records:
-        told.setdefault(taken(to_statement(record, setting, system), source.takes))
-    return rules, list(told)
+        statements_once.setdefault(taken(to_statement(record, setting, system), source.takes))
+    return rules, list(statements_once)
 
 
 def read_known(lake: Lake, source: str) -> dict[TableName, Sequence | None]:

@@ -82,18 +82,18 @@ def read_schema_imports(lake: Lake, source: str) -> Imports:
     return Imports(tuple(map(_import, read_imports(lake, source))))
 
 
-def import_row(source: str, told: Import, now: datetime) -> ImportRow:
-    name = told.table.table
+def import_row(source: str, imported: Import, now: datetime) -> ImportRow:
+    name = imported.table.table
     return ImportRow(
         source=source,
         database=name.database,
         schema=name.schema,
         table=name.table,
-        position=str(told.position),
-        dialect=told.dialect,
-        statement=told.statement,
-        meaning=to_json(told.table),
-        origin=told.origin,
+        position=str(imported.position),
+        dialect=imported.dialect,
+        statement=imported.statement,
+        meaning=to_json(imported.table),
+        origin=imported.origin,
         recorded_at=now,
     )
 

@@ -36,8 +36,8 @@ class MovedRows:
         self._late: dict[str, set[str]] = {}
         self._there: frozenset[str] = frozenset()
 
-    def see(self, histories: Iterable[TableHistory], told: Collection[Sequence] | None) -> None:
-        """Look for rows that were replayed into another table than the one whose they are by statements just `told`.
+    def see(self, histories: Iterable[TableHistory], positions: Collection[Sequence] | None) -> None:
+        """Look for rows that were replayed into another table than the one whose they are by statements at `positions`.
 
         None: by any statement.
         """
@@ -57,7 +57,7 @@ class MovedRows:
             for span in history.spans:
                 if span.start is not None:
                     late = set(gone[span.name])
-                    if told is None or span.start in told:
+                    if positions is None or span.start in positions:
                         late |= {row.identity for row, end in ended[span.name] if self._has_rows_from(row, end)}
                     if late := late - {history.identity}:
                         self._late.setdefault(history.identity, set()).update(late)

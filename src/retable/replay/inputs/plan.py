@@ -88,8 +88,8 @@ class Tables:
         starts = start_statements(rules.baselines, takes)
         statements = [*statements, *rules.imports.statements(takes), *starts]
         timeline = trace(statements, rules.dialect(), inferred, decisions=rules.decisions)
-        told = {history.identity for history in timeline.histories()}
-        undeclared = {name: first for name, first in known.items() if f"{name}@base" not in told}
+        traced = {history.identity for history in timeline.histories()}
+        undeclared = {name: first for name, first in known.items() if f"{name}@base" not in traced}
         if undeclared:
             timeline = trace(statements, rules.dialect(), inferred, undeclared, rules.decisions)
         decisions = rules.decisions
@@ -156,20 +156,20 @@ class Tables:
 
         Of several that go into one all or none are.
         """
-        told = self.split(dict(ends))
-        return [name for name, mine in ends.items() if self._is_divided(name, mine, owned, told)]
+        traced = self.split(dict(ends))
+        return [name for name, mine in ends.items() if self._is_divided(name, mine, owned, traced)]
 
     def _is_divided(
         self,
         name: TableName,
         ends: list[RowEvent],
         owned: Mapping[str, list[RowEvent]],
-        told: Mapping[str, list[RowEvent]],
+        traced: Mapping[str, list[RowEvent]],
     ) -> bool:
         first, last = ends[0].sequence, ends[-1].sequence
         identity, mine = next(iter(self.split({name: ends}).items()))
         history, label = self._histories[identity], mine[0].shard
-        if len(mine) < len(ends) or len(told[identity]) < len(owned[identity]):
+        if len(mine) < len(ends) or len(traced[identity]) < len(owned[identity]):
             return True
         if mine != [event for event in owned[identity] if event.shard == label]:
             return True
@@ -215,14 +215,14 @@ class Tables:
         """The tables on which these statements have a bearing; one that starts anew is none until gold has it."""
         places = {(statement.position, statement.part) for statement in statements}
 
-        def is_told(history: TableHistory) -> bool:
+        def changes_it(history: TableHistory) -> bool:
             return any((change.position, source_part(change.part)) in places for change in history.changes)
 
         starts = {(each.position, each.table) for each in statements if any(map(_is_start, each.changes))}
         return {
             history.identity
             for history in self._histories.values()
-            if is_told(history) or (history.identity in known and _starts(history) & starts)
+            if changes_it(history) or (history.identity in known and _starts(history) & starts)
         }
 
 

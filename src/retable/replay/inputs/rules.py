@@ -46,8 +46,8 @@ class SourceRules:
 
     def fingerprint(self, identity: str, name: TableName) -> str:
         """Digest what decides how a table is decoded and typed: settings, and what was imported of its schema."""
-        told = (self.settings.fingerprint(self.source.name, name), self.imports.fingerprint(identity, name))
-        return "+".join(filter(None, told))
+        declared = (self.settings.fingerprint(self.source.name, name), self.imports.fingerprint(identity, name))
+        return "+".join(filter(None, declared))
 
     def are_typed_otherwise(self, state: GoldState) -> bool:
         """Whether columns that only images told of have types by other settings, and all their images are there."""
@@ -87,10 +87,10 @@ class SourceRules:
     def _declared(self, table: TableName, spec: ColumnSpec) -> GoldType | None:
         return self._ruled(table, spec.name, gold_type(self.system, spec.source_type))
 
-    def _ruled(self, table: TableName, name: str, told: GoldType | None) -> GoldType | None:
+    def _ruled(self, table: TableName, name: str, declared: GoldType | None) -> GoldType | None:
         rules = self.settings.rules(table)
         settled = rules.types.get(name)
-        kind = settled.plain if isinstance(settled, SourceType) else settled or told
+        kind = settled.plain if isinstance(settled, SourceType) else settled or declared
         dated = kind is not None and kind.kind in ("date", "timestamp", "timestamptz")
         return GoldType("string") if dated and "string" in (rules.zero_date, rules.far_date) else kind
 
@@ -109,9 +109,9 @@ class SourceRules:
                     f"sources.{self.source.name}.source_system, as postgresql or mysql"
                 )
             return settled.text, settled.plain
-        told = None if wire is None else find_format(self.source.format).default_type(wire)
-        kind = gold_type(self.system, told, lengths_told=False) if isinstance(told, str) else told
-        return wire if isinstance(told, str) else None, self._ruled(table, name, kind) or GoldType("string")
+        declared = None if wire is None else find_format(self.source.format).default_type(wire)
+        kind = gold_type(self.system, declared, has_lengths=False) if isinstance(declared, str) else declared
+        return wire if isinstance(declared, str) else None, self._ruled(table, name, kind) or GoldType("string")
 
     def column_names(self, history: TableHistory) -> dict[str, str]:
         """Gold names of the final columns by identity; NameClash where two meet."""
@@ -146,8 +146,8 @@ class SourceRules:
         counts = Bounds(since, history.hold or hold, frozenset(), history.shard_truncations)
         named = {self._final_names(history, e) for e in events if e.keys and counts.verdict(e) is None}
         if history.final.keys:
-            told = {name.lower() for name in history.final.keys} - {*last}
-            if other := next((names for names in named if {name.lower() for name in names} != told), None):
+            declared = {name.lower() for name in history.final.keys} - {*last}
+            if other := next((names for names in named if {name.lower() for name in names} != declared), None):
                 raise KeyUnknown(
                     f"messages of {history.name} name the key {other}, and its statements {history.final.keys}; set "
                     f"keys for it"
@@ -172,11 +172,11 @@ class SourceRules:
             epoch = [epoch for epoch in history.epochs if epoch.start is None or epoch.start < end][-1]
             counts = Bounds(start, history.hold or hold)
             mine = [event for event in events if event.sequence <= end and counts.verdict(event) is None]
-            told = {tuple(map(_identity_in(epoch), epoch.keys))} if epoch.keys else _named(history, mine)
-            if len(told) > 1:
-                raise KeyUnknown(f"messages of {history.name} name {len(told)} keys before {end}; set keys for it")
+            declared = {tuple(map(_identity_in(epoch), epoch.keys))} if epoch.keys else _named(history, mine)
+            if len(declared) > 1:
+                raise KeyUnknown(f"messages of {history.name} name {len(declared)} keys before {end}; set keys for it")
             places = {column.id: column for column in epoch.columns}
-            key = next(iter(told), ())
+            key = next(iter(declared), ())
             if unknown := [identity for identity in key if identity not in places]:
                 raise KeyUnknown(f"the key of {history.name} before {end} has a column that is not there: {unknown[0]}")
             found.append(FormerKey(end, tuple(places[identity] for identity in key)))

@@ -99,13 +99,15 @@ class ScopeReader:
             if visible == seen.visible:
                 return replace(seen, batches=_by_identity(seen.tables, batches))
 
-    def table(self, tables: Tables, identity: str, name: TableName, told: tuple[InferredColumn, ...]) -> ReplayScope:
-        """See all that was replayed of one table of these; `told` are the columns of which only images told before."""
+    def table(
+        self, tables: Tables, identity: str, name: TableName, remembered: tuple[InferredColumn, ...]
+    ) -> ReplayScope:
+        """See all that was replayed of one table of these; `remembered` are its inferred columns."""
         replayed = self._recorded.replayed
         visible = self._recorded.visible(max(replayed))
         records = self._rows.table_rows(visible[-1], tables.names_of(identity) or {name})
         events = self._events([record for record in records if record["window"] in replayed], counted=True)
-        return self._trace(self._statements(visible), visible, events, set(), told, replayed)
+        return self._trace(self._statements(visible), visible, events, set(), remembered, replayed)
 
     def find(self, tables: Tables, gold: str) -> tuple[str, TableName]:
         """The identity and the name at the source of a gold table, which may be one that no run made yet."""
@@ -181,24 +183,24 @@ class ScopeReader:
         visible: list[str],
         events: RowsByName,
         pending: set[Statement],
-        told: tuple[InferredColumn, ...] | None,
+        remembered: tuple[InferredColumn, ...] | None,
         own: Set[str],
         counted: Set[str] = frozenset(),
     ) -> ReplayScope:
-        """Trace until every column that rows bring is known: `told`, else remembered by gold, or seen just now.
+        """Trace until every column that rows bring is known: `remembered`, else remembered by gold, or seen just now.
 
         What gold remembers by other settings, or below a hold that may end by itself, is looked for anew, in all its
         rows: of `own` windows, and of others.
         `counted` are the tables that had rows before, and may have none now.
         """
-        inferred, stored, widenings = list(told or ()), told is None, Widenings()
+        inferred, stored, widenings = list(remembered or ()), remembered is None, Widenings()
         found: dict[str, LocatedTable] = {}
         older: Owned = {}
         known = self._known()
         while True:
             tables = Tables.trace([*statements], self.rules, inferred, known, self._holder)
             owned = tables.split(events)
-            self.moved.see(tables.histories(), None if told is not None else {each.position for each in pending})
+            self.moved.see(tables.histories(), None if remembered is not None else {each.position for each in pending})
             names = tables.gold_names()
             touched = set(owned) | tables.touched_by(pending, self._recorded.tables)
             touched |= counted & names.keys()

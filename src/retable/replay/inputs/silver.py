@@ -163,8 +163,8 @@ def window_contents(
 
 def system_of(records: Iterable[RowDict], setting: str | None) -> str:
     """The database whose dialect a source speaks: what its statements' messages tell, else the setting, else MySQL."""
-    told = [cast(str | None, record["source_system"]) for record in records]
-    return next((system.lower() for system in (*told, setting) if _is_known(system)), (setting or DEFAULT).lower())
+    systems = [cast(str | None, record["source_system"]) for record in records]
+    return next((system.lower() for system in (*systems, setting) if _is_known(system)), (setting or DEFAULT).lower())
 
 
 def _is_known(system: str | None) -> TypeGuard[str]:

@@ -68,7 +68,7 @@ class TableLocator:
         lost = lost_state(row, is_fed=self._is_fed(row)) if lives and row is not None else None
         if row is None or lost is None:
             return LocatedTable(desired)
-        return LocatedTable(desired if self._catalog.described(desired) is None else row.gold, lost, lost.hold)
+        return LocatedTable(desired if self._catalog.find_metadata(desired) is None else row.gold, lost, lost.hold)
 
     def _all(self, namespace: str) -> list[LocatedTable]:
         """The tables of a namespace, as they were when they were first asked for."""
@@ -80,7 +80,7 @@ class TableLocator:
         """A table as it stands; without a state where it is not there, or not of this source."""
         row = self._rows.get(name)
         try:
-            table = self._catalog.described(name)
+            table = self._catalog.find_metadata(name)
         except DamagedFile as error:
             if row is None:
                 raise
@@ -100,9 +100,11 @@ class TableLocator:
         there = {i: f for i, f in found.items() if f.state is not None and not f.state.is_unread}
         moves = {i: wanted[i] for i, f in there.items() if f.gold != wanted[i]}
         leaving = {found[i].gold for i in moves}
-        blocked = {i: to for i, to in moves.items() if to not in leaving and self._catalog.described(to) is not None}
+        blocked = {
+            i: to for i, to in moves.items() if to not in leaving and self._catalog.find_metadata(to) is not None
+        }
         while moves := {i: to for i, to in moves.items() if i not in blocked}:
-            free = next((i for i, to in moves.items() if self._catalog.described(to) is None), None)
+            free = next((i for i, to in moves.items() if self._catalog.find_metadata(to) is None), None)
             identity = free or next(iter(moves))
             to = moves[identity] if free else f"{moves[identity]}__moving_{uuid.uuid4().hex[:8]}"
             if not free and found[identity].gold.startswith(f"{moves[identity]}__moving_"):

@@ -36,7 +36,7 @@ class _Found:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Look:
+class _Inspection:
     """One table of gold, or one of several that go into it, by those of its columns that refer to a parent.
 
     `read` are the columns that are read of its rows: these, then those to which others refer in their turn.
@@ -87,10 +87,10 @@ class Cascades:
             if not part.dropped
         }
         self._references = [each for each in tables.references() if self._counts(each)]
-        self._looks: dict[SuspectPlace, _Look] = {}
+        self._inspections: dict[SuspectPlace, _Inspection] = {}
         self._times: dict[str, dict[Moment, int | None]] = {}
 
-    def look(self, anew: Collection[str]) -> list[Suspect]:
+    def inspect(self, anew: Collection[str]) -> list[Suspect]:
         """What became suspect by this run, what is settled, and what has other rows by now.
 
         Of the tables that were written `anew`, and of what came late, the losses of all windows count.
@@ -99,16 +99,16 @@ class Cascades:
             self._take(reference, anew)
         touched = {identity for identity, result in self._results.items() if result.wrote}
         for suspect in self._recorded.suspects:
-            if suspect.state == "open" and suspect.identity in touched and suspect.place not in self._looks:
+            if suspect.state == "open" and suspect.identity in touched and suspect.place not in self._inspections:
                 self._begin(suspect.identity, suspect.label, suspect.columns, suspect.constraint)
-        waiting = {place for place, look in self._looks.items() if look.lost}
+        waiting = {place for place, inspection in self._inspections.items() if inspection.lost}
         while waiting:
-            look = self._looks[waiting.pop()]
-            look.found = self._suspicious(look)
-            waiting |= self._chain(look)
+            inspection = self._inspections[waiting.pop()]
+            inspection.found = self._suspicious(inspection)
+            waiting |= self._chain(inspection)
         gone = {identity for identity in touched if self._results[identity].state.state == "dropped"}
         return [
-            *(suspect for look in self._looks.values() for suspect in self._told(look)),
+            *(suspect for inspection in self._inspections.values() for suspect in self._changed(inspection)),
             *(each.settled() for each in self._recorded.suspects if each.state == "open" and each.identity in gone),
         ]
 
@@ -129,8 +129,8 @@ class Cascades:
             last = _LAST
         elif parent.identity not in self._results:
             return
-        look = self._look_of(reference)
-        if look is None:
+        inspection = self._inspection_of(reference)
+        if inspection is None:
             return
         part = self._parent_of(reference)
         ops = [op for op, action in _actions(reference).items() if action != "refuse"]
@@ -138,7 +138,7 @@ class Cascades:
         records = self._rows.removals(part.names, ops, first, last, of_key)
         records += self._other_halves(part, records)
         for lost in losses(reference, part, records, self._tables.rules, self._recorded.ordinals):
-            self._add(look, lost)
+            self._add(inspection, lost)
 
     def _other_halves(self, part: TableHistory, records: list[RowDict]) -> list[RowDict]:
         """The halves of updates that stand in other windows than their other half."""
@@ -152,22 +152,22 @@ class Cascades:
         history, label = self._parts[reference.key.parent]
         return history.of(label)
 
-    def _add(self, look: _Look, lost: Lost) -> bool:
+    def _add(self, inspection: _Inspection, lost: Lost) -> bool:
         """Take a loss unless it is known, or a person accepted the rows that it leaves."""
-        kinds = [column.type for column in look.columns]
+        kinds = [column.type for column in inspection.columns]
         values = typed(lost.values, kinds)
         if values is None:
             return False
         lost = lost._replace(values=values)
         for known in self._recorded.suspects:
-            if known.state == "accepted" and known.place == look.place and known.has(lost, kinds):
+            if known.state == "accepted" and known.place == inspection.place and known.has(lost, kinds):
                 return False
-        is_new = lost not in look.lost
-        look.lost.add(lost)
+        is_new = lost not in inspection.lost
+        inspection.lost.add(lost)
         return is_new
 
     # --- what children still have --------------------------------------------------------------------------------
-    def _look_of(self, reference: ForeignKeyReference) -> _Look | None:
+    def _inspection_of(self, reference: ForeignKeyReference) -> _Inspection | None:
         """The look at the table whose rows refer; None where gold does not have it, or its columns."""
         history, label = self._parts[reference.child]
         state = self._state(history)
@@ -177,10 +177,10 @@ class Cascades:
             return None
         return self._begin(history.identity, label, tuple(cast(list[str], columns)), str(reference))
 
-    def _begin(self, identity: str, label: str | None, ids: tuple[str, ...], constraint: str) -> _Look | None:
+    def _begin(self, identity: str, label: str | None, ids: tuple[str, ...], constraint: str) -> _Inspection | None:
         """Begin a look with what was suspect before; None where gold does not have the table, or a column of it."""
-        if (identity, ids) in self._looks:
-            return self._looks[identity, ids]
+        if (identity, ids) in self._inspections:
+            return self._inspections[identity, ids]
         if not self._tables.has(identity):
             return None
         history = self._tables.history(identity)
@@ -191,7 +191,7 @@ class Cascades:
         columns = tuple(there[each] for each in ids)
         names = {name.lower() for each in self._references_to(identity, label) for name in self._names(each)}
         more = (column for column in there.values() if column.name.lower() in names and column not in columns)
-        look = _Look(
+        inspection = _Inspection(
             identity=identity,
             label=label,
             gold=self._gold(history),
@@ -199,12 +199,12 @@ class Cascades:
             read=(*columns, *more),
             constraint=constraint,
         )
-        self._looks[look.place] = look
+        self._inspections[inspection.place] = inspection
         for suspect in self._recorded.suspects:
-            if suspect.state == "open" and suspect.place == look.place:
+            if suspect.state == "open" and suspect.place == inspection.place:
                 for lost in suspect.lost:
-                    self._add(look, lost)
-        return look
+                    self._add(inspection, lost)
+        return inspection
 
     def _gold(self, history: TableHistory) -> str:
         result = self._results.get(history.identity)
@@ -220,39 +220,39 @@ class Cascades:
         state = self._locator.find(history.identity, place).state if result is None else result.state
         return None if state is None or state.is_unread or state.state == "dropped" else state
 
-    def _suspicious(self, look: _Look) -> list[_Found]:
+    def _suspicious(self, inspection: _Inspection) -> list[_Found]:
         """The rows that came before their parent lost what they refer to."""
         lost: dict[Values, list[Lost]] = defaultdict(list)
-        for each in look.lost:
+        for each in inspection.lost:
             lost[each.values].append(each)
-        on = list(range(len(look.columns)))
-        columns = [(column.gold, column.type) for column in look.read]
-        rows = self._rows.matching(look.gold, columns, on, sorted(lost, key=repr))
+        on = list(range(len(inspection.columns)))
+        columns = [(column.gold, column.type) for column in inspection.read]
+        rows = self._rows.matching(inspection.gold, columns, on, sorted(lost, key=repr))
         found = []
         for row in rows:
-            if look.label is None or shard_of(row.part) == look.label:
-                mine = [each for each in lost[row.values[: len(on)]] if self._precedes(look, row, each)]
+            if inspection.label is None or shard_of(row.part) == inspection.label:
+                mine = [each for each in lost[row.values[: len(on)]] if self._precedes(inspection, row, each)]
                 found += [_Found(row, max(mine, key=lambda each: each.moment.sequence))] if mine else []
         return found
 
-    def _precedes(self, look: _Look, row: CurrentRow, lost: Lost) -> bool:
+    def _precedes(self, inspection: _Inspection, row: CurrentRow, lost: Lost) -> bool:
         """Whether a row came before a loss; where two partitions have one time for both, or none, it may have."""
         moment = Moment(row.sequence, source_part(row.part))
         before = moment.is_before(lost.moment)
         if before is None:
-            before = replace(moment, time=self._time(look, moment)).is_before(lost.moment)
+            before = replace(moment, time=self._time(inspection, moment)).is_before(lost.moment)
         return before is not False
 
-    def _time(self, look: _Look, moment: Moment) -> int | None:
+    def _time(self, inspection: _Inspection, moment: Moment) -> int | None:
         """The source time of a row; of one that a full copy brought, the time when that was recorded."""
-        if look.identity not in self._times:
+        if inspection.identity not in self._times:
             copied = {row.window: int(row.recorded_at.timestamp() * 1000) for row in self._recorded.baselines.rows}
-            records = self._rows.times(self._tables.history(look.identity).names, _LAST)
-            self._times[look.identity] = {
+            records = self._rows.times(self._tables.history(inspection.identity).names, _LAST)
+            self._times[inspection.identity] = {
                 replace(at, time=None): copied.get(str(record["window"]), at.time)
                 for record, at in ((record, moment_of(record)) for record in records)
             }
-        return self._times[look.identity].get(moment)
+        return self._times[inspection.identity].get(moment)
 
     # --- chains --------------------------------------------------------------------------------------------------
     def _references_to(self, identity: str, label: str | None) -> list[ForeignKeyReference]:
@@ -262,20 +262,20 @@ class Cascades:
     def _names(self, reference: ForeignKeyReference) -> tuple[str, ...]:
         return referred_columns(reference, self._parent_of(reference))
 
-    def _chain(self, look: _Look) -> set[SuspectPlace]:
+    def _chain(self, inspection: _Inspection) -> set[SuspectPlace]:
         """Take what others lose that refer to the rows found; gives where that is new."""
-        own = next((each for each in self._references if self._look_of(each) is look), None)
+        own = next((each for each in self._references if self._inspection_of(each) is inspection), None)
         fresh: set[SuspectPlace] = set()
-        if own is None or not look.found:
+        if own is None or not inspection.found:
             return fresh
-        changed = {column.name.lower() for column in look.columns}
-        for reference in self._references_to(look.identity, look.label):
-            names, target = self._names(reference), self._look_of(reference)
-            for row, lost in ((each.row, each.lost) for each in look.found):
+        changed = {column.name.lower() for column in inspection.columns}
+        for reference in self._references_to(inspection.identity, inspection.label):
+            names, target = self._names(reference), self._inspection_of(reference)
+            for row, lost in ((each.row, each.lost) for each in inspection.found):
                 goes = lost.event == "delete" and own.key.on_delete == "cascade"
                 is_lost = goes or changed & {name.lower() for name in names}
                 action = reference.key.on_delete if goes else reference.key.on_update
-                values = look.values(row, names)
+                values = inspection.values(row, names)
                 if target is None or not names or values is None or not is_lost or action == "refuse":
                     continue
                 if self._add(target, lost._replace(values=values, event="delete" if goes else "update")):
@@ -283,29 +283,31 @@ class Cascades:
         return fresh
 
     # --- what to say ---------------------------------------------------------------------------------------------
-    def _told(self, look: _Look) -> list[Suspect]:
+    def _changed(self, inspection: _Inspection) -> list[Suspect]:
         """What is said of a table otherwise than before, by the window of the loss."""
         before = {
-            each.window: each for each in self._recorded.suspects if each.place == look.place and each.state == "open"
+            each.window: each
+            for each in self._recorded.suspects
+            if each.place == inspection.place and each.state == "open"
         }
         rows: dict[str, list[_Found]] = defaultdict(list)
-        for each in look.found:
+        for each in inspection.found:
             rows[each.lost.window].append(each)
-        told = []
+        changed = []
         for window, mine in sorted(rows.items()):
             lost = sorted({each.lost for each in mine}, key=lambda each: (each.moment.sequence, repr(each)))
             now = Suspect(
-                identity=look.identity,
-                columns=tuple(column.id for column in look.columns),
-                gold=look.gold,
-                label=look.label,
-                constraint=look.constraint,
+                identity=inspection.identity,
+                columns=tuple(column.id for column in inspection.columns),
+                gold=inspection.gold,
+                label=inspection.label,
+                constraint=inspection.constraint,
                 window=window,
                 lost=tuple(lost),
                 rows=len(mine),
             )
-            told += [] if window in before and before[window].is_same(now) else [now]
-        return [*told, *(old.settled() for window, old in before.items() if window not in rows)]
+            changed += [] if window in before and before[window].is_same(now) else [now]
+        return [*changed, *(old.settled() for window, old in before.items() if window not in rows)]
 
 
 def _actions(reference: ForeignKeyReference) -> dict[str, str]:

@@ -90,7 +90,7 @@ def open_suspects(lake: Lake, source: SourceSettings) -> dict[str, list[SuspectR
     return found
 
 
-def told_of(rows: Seq[SuspectRow]) -> str:
+def words_of(rows: Seq[SuspectRow]) -> str:
     """What a person should know of a table's suspect rows."""
     first = min(rows, key=lambda row: row.window)
     more = "" if len(rows) == 1 else f", and by {len(rows) - 1} more such changes"

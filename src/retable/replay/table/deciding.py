@@ -202,7 +202,7 @@ class Deciding:
 
     def _has_others(self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded) -> bool:
         """Whether gold has other rows than those that were told to leave their keys."""
-        left = {key for key in folded.touched if folded.winners[key].told is not None}
+        left = {key for key in folded.touched if folded.winners[key].leaving_row is not None}
         standing = self._standing(table, evolution, reader, replace(folded, touched=left)) if left else []
         return any(folded.winners[reader.key_of(row.values)].took_another(row.values) for row in standing)
 

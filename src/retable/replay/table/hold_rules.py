@@ -28,11 +28,11 @@ def standing_hold(work: TableReplay) -> Hold | None:
         return work.clash
     if work.state.hold is not None and not work.lifts_hold:
         return work.state.hold
-    told = {str(change.position): change for change in work.history.changes if change.status == "applied"}
-    for position, change in told.items():
+    applied = {str(change.position): change for change in work.history.changes if change.status == "applied"}
+    for position, change in applied.items():
         if position not in work.state.changes and is_late(work.state, change.part, change.position):
             return Hold("LATE_CHANGE", LATE_REASON, None, change.part, change.statement, REMEDY_LATE)
-    if work.history.hold is None and (vanished := set(work.state.changes) - set(told)):
+    if work.history.hold is None and (vanished := set(work.state.changes) - set(applied)):
         reason = f"the statement at {min(vanished)}, on which gold's schema stands, is not in silver any more"
         return Hold("LATE_CHANGE", reason, None, None, None, REMEDY_LATE)
     return None
@@ -118,10 +118,10 @@ def ordering_hold(work: TableReplay, history: TableHistory, events: list[RowEven
     if work.state is not None and work.mode != "rebuild":
         places |= {(part or None, mark.epoch) for part, mark in work.state.mark.items()}
     stop = history.hold.position if history.hold is not None else None
-    told = [change for change in history.changes if stop is None or change.position < stop]
-    shards = {shard_of(change.part) for change in told}
+    below = [change for change in history.changes if stop is None or change.position < stop]
+    shards = {shard_of(change.part) for change in below}
     clashes = (
-        ordering_clash([change for change in told if shard_of(change.part) == shard], part, epoch)
+        ordering_clash([change for change in below if shard_of(change.part) == shard], part, epoch)
         for part, epoch in sorted(places, key=str)
         for shard in shards
         if shard_of(part) == shard

@@ -10,7 +10,7 @@ from retable.fold.images import TableReader
 from retable.gold.evolve import RewriteNeeded, RowsMissing
 from retable.gold.state import GoldState, RetentionFloor
 from retable.gold.store import CurrentRow, LateKeys
-from retable.model.row_event import RowEvent, told_row
+from retable.model.row_event import RowEvent, row_text
 from retable.model.sequence import Sequence
 from retable.replay.table.table_replay import ReplayPlan, TableReplay, all_held
 from retable.schema_history.decisions import BEHIND, REMEDY_ALL_ROWS, REMEDY_BEHIND
@@ -44,9 +44,9 @@ def check_whole(gold: str, state: GoldState | None, history: TableHistory, dropp
 def not_kept(gold: str, floor: RetentionFloor, what: str) -> NotKept:
     """Say what a table's horizon forbids, and what remains possible."""
     some = sorted(floor.dropped.items())[:_SHOWN]
-    told = ", ".join(f"{last} of {part}" if part else str(last) for part, last in some)
+    ends = ", ".join(f"{last} of {part}" if part else str(last) for part, last in some)
     return NotKept(
-        f"{gold}: {what}, as silver no longer holds its rows up to {told} (retention.silver). New rows are replayed as "
+        f"{gold}: {what}, as silver no longer holds its rows up to {ends} (retention.silver). New rows are replayed as "
         f"ever; to start the table anew, take a full copy: `retable baseline {gold} --from ... --at ...`",
         table=gold,
     )
@@ -179,7 +179,7 @@ def left_or_held(
     until = max((text.removeprefix(BEHIND) for text in said), default="")
     if any(work.windows[event.ordinal] > until for event in undecided):
         return _hold_behind(work, undecided), left
-    return hold, left | {(event.sequence, event.part, told_row(event)) for event in undecided}
+    return hold, left | {(event.sequence, event.part, row_text(event)) for event in undecided}
 
 
 def _hold_behind(work: TableReplay, undecided: list[RowEvent]) -> Hold:
@@ -191,7 +191,7 @@ def _hold_behind(work: TableReplay, undecided: list[RowEvent]) -> Hold:
         f"longer holds the table's rows (retention.silver), and gold does not tell what they come to: they may be of "
         f"rows that were deleted since"
     )
-    return Hold(BehindHorizon.code, reason, None, first.part, told_row(first), REMEDY_BEHIND)
+    return Hold(BehindHorizon.code, reason, None, first.part, row_text(first), REMEDY_BEHIND)
 
 
 # --- what needs all rows -----------------------------------------------------------------------------------------

@@ -43,8 +43,8 @@ def _whole_stories(work: TableReplay, hashes: frozenset[int], keys: tuple[str, .
     """
     while True:
         found = older(work, LateKeys(hashes, keys, LOWEST))
-        told = [{event.key_hash, event.old_key_hash} for event in (*work.events, *found)]
-        more = frozenset(h for pair in told if not hashes.isdisjoint(pair) for h in pair if h is not None)
+        hash_pairs = [{event.key_hash, event.old_key_hash} for event in (*work.events, *found)]
+        more = frozenset(h for pair in hash_pairs if not hashes.isdisjoint(pair) for h in pair if h is not None)
         if more <= hashes:
             return found
         hashes |= more

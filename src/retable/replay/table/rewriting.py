@@ -33,8 +33,8 @@ def evolution_of(work: TableReplay, table: GoldTable, reader: TableReader, names
         if not history.shards:
             raise
         raise RewriteNeeded(narrower.message) from narrower
-    told = tuple(str(change.position) for change in history.changes if change.status == "applied")
-    if work.state is not None and not work.replaces_all and evolution.drops and told == work.state.changes:
+    applied = tuple(str(change.position) for change in history.changes if change.status == "applied")
+    if work.state is not None and not work.replaces_all and evolution.drops and applied == work.state.changes:
         raise LateChange(f"rows that came late tell columns otherwise; gold would lose {evolution.drops[0]!r}")
     if parting := table.parting().intersection(evolution.drops):
         raise PartitionUnfit(f"{min(parting)} parts files of {work.gold}, so Iceberg cannot take it away: {DROP_IT}")
@@ -87,8 +87,8 @@ def _check_alike(work: TableReplay, evolution: Evolution, history: TableHistory)
             raise RewriteNeeded(f"older rows of its tables have values in {column.name}")
     if any(to in there for _, to in evolution.renames):
         raise RewriteNeeded("columns of its tables took each other's names")
-    if told := [column.name for column in final if known.get(column.id, column.default) != column.default]:
-        raise RewriteNeeded(f"the default of {told[0]} is another")
+    if changed := [column.name for column in final if known.get(column.id, column.default) != column.default]:
+        raise RewriteNeeded(f"the default of {changed[0]} is another")
 
 
 def check_refused(work: TableReplay, folded: Folded) -> None:
@@ -118,7 +118,9 @@ def _is_read_otherwise(work: TableReplay) -> bool:
         return False
     known = work.state.applied
     forgotten = min(known) if len(known) >= KEEP_APPLIED else ""
-    before = {window: told for window, (told, _) in work.before.items() if told and window < forgotten} | known
+    before = {
+        window: identity for window, (identity, _) in work.before.items() if identity and window < forgotten
+    } | known
     return any(before.get(window, identity) != identity for window, identity in work.applied.items())
 
 

@@ -58,8 +58,8 @@ def in_rounds(work: TableReplay, first: Basis, decide: Callable[[Basis], ReplayP
     while isinstance(found := decide(passed[-1]), Basis):
         passed.append(found)
         if not found.is_nearer_than(passed[-2]):
-            told = "; then ".join(map(str, passed[-_SHOWN:]))
-            reason = f"what stops it is decided again and again, {len(passed) - 1} times so far: {told}"
+            decisions = "; then ".join(map(str, passed[-_SHOWN:]))
+            reason = f"what stops it is decided again and again, {len(passed) - 1} times so far: {decisions}"
             return ReplayPlan(work.history, undecided(reason), all_held(work.events))
     return found
 

@@ -80,21 +80,21 @@ class Group:
             if joined is None:
                 raise Differ(f"column {self.name!r} of {label} is {line.column.type}, and of others {kind}")
             kind = joined
-        told = {line.column.default: line.column for line in self.lines.values() if line.tells_default}
-        if len(told) > 1:
+        defaults = {line.column.default: line.column for line in self.lines.values() if line.tells_default}
+        if len(defaults) > 1:
             # Rows of each shard show its own, which no column of gold does for them: they are written into the rows.
             own = sorted((label, str(line.column.default)) for label, line in self.lines.items() if line.tells_default)
             identity = f"{self.identity}{OWN}{hashlib.sha256(repr(own).encode()).hexdigest()[:8]}"
             return Column(
                 id=identity, name=self.name, source_type=first.source_type, type=kind, retained=first.retained
             )
-        born = next(((each.born or each) for each in told.values()), None)
+        born = next(((each.born or each) for each in defaults.values()), None)
         return Column(
             id=self.identity,
             name=self.name,
             source_type=first.source_type,
             type=kind,
-            default=next(iter(told), None),
+            default=next(iter(defaults), None),
             born=born,
             retained=first.retained,
         )

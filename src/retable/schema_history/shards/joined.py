@@ -71,9 +71,9 @@ def together(one: Hold | None, other: Hold | None) -> Hold | None:
         return one if one.position is None else other
     if source_part(one.part) == source_part(other.part):
         return one if one.position <= other.position else other
-    told, also = (other, one) if other.code == SHARDS_DIFFER else (one, other)
-    reason = f"{told.reason}; another partition of it is held too ({also.code}: {also.reason})"
-    return replace(told, reason=reason, position=None, at=told.place)
+    first, also = (other, one) if other.code == SHARDS_DIFFER else (one, other)
+    reason = f"{first.reason}; another partition of it is held too ({also.code}: {also.reason})"
+    return replace(first, reason=reason, position=None, at=first.place)
 
 
 def waits_no_more(hold: Hold | None, history: TableHistory) -> bool:

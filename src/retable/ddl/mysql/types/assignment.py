@@ -110,8 +110,8 @@ def _some_of(known: list[str]) -> Store:
     """A SET shows each of its labels once, in the order of its definition."""
 
     def store(text: str) -> str:
-        told = text.split(",") if text else []
-        if told != [label for label in known if label in told]:
+        members = text.split(",") if text else []
+        if members != [label for label in known if label in members]:
             raise ValueError("not of its labels, each once and in their order")
         return text
 

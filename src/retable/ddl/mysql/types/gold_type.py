@@ -54,7 +54,7 @@ def mysql_type_name(name: str) -> str:
     return _MYSQL_SHORTHANDS.get(name.lower()) or _MYSQL_SYNONYMS.get(name.lower(), name)
 
 
-def gold_type(source_type: str, lengths_told: bool) -> GoldType | None:
+def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
     text = source_type.strip().lower()
     head, _, rest = _MYSQL_SHORTHANDS.get(text, text).partition("(")
     arguments, _, tail = rest.rpartition(")")
@@ -67,19 +67,19 @@ def gold_type(source_type: str, lengths_told: bool) -> GoldType | None:
         case "bigint":
             return _UNSIGNED_LONG if unsigned else _LONG
         case "bit":
-            return _bit(numbers(arguments), lengths_told)
+            return _bit(numbers(arguments), has_lengths)
         case "decimal":
-            return _decimal(numbers(arguments), lengths_told)
+            return _decimal(numbers(arguments), has_lengths)
         case "float":
             return _float(numbers(arguments))
         case plain:
             return _MYSQL_PLAIN.get(plain)
 
 
-def _bit(lengths: list[int] | None, lengths_told: bool) -> GoldType | None:
+def _bit(lengths: list[int] | None, has_lengths: bool) -> GoldType | None:
     match lengths:
         case []:
-            return GoldType("boolean") if lengths_told else _LONG
+            return GoldType("boolean") if has_lengths else _LONG
         case [1]:
             return GoldType("boolean")
         case [bits] if 1 < bits <= 64:
@@ -87,10 +87,10 @@ def _bit(lengths: list[int] | None, lengths_told: bool) -> GoldType | None:
     return None
 
 
-def _decimal(lengths: list[int] | None, lengths_told: bool) -> GoldType | None:
+def _decimal(lengths: list[int] | None, has_lengths: bool) -> GoldType | None:
     match lengths:
         case []:
-            return GoldType("decimal", 10, 0) if lengths_told else STRING
+            return GoldType("decimal", 10, 0) if has_lengths else STRING
         case [digits, *scales] if len(scales) < 2:
             precision, scale = digits or 10, sum(scales)
             return decimal(precision, scale) if 0 <= scale <= precision else None

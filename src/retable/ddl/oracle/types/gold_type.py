@@ -27,7 +27,7 @@ _PLAIN: dict[str, GoldType] = {
 _LENGTHS = re.compile(r"\s*\([^()]*\)\s*")
 
 
-def gold_type(source_type: str, lengths_told: bool) -> GoldType | None:
+def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
     """Find the gold type; None: an unknown one.
 
     A number of which nothing bounds the digits is text with every digit: NUMBER without a precision, and FLOAT, REAL

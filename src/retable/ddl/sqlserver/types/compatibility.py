@@ -46,5 +46,5 @@ def keeps_values(old: str, new: str) -> bool:
 
 
 def _scale(source_type: str) -> int:
-    kind = gold_type(source_type, lengths_told=True)
+    kind = gold_type(source_type, has_lengths=True)
     return kind.scale if kind else 0

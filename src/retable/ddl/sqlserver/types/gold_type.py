@@ -27,7 +27,7 @@ _PLAIN: dict[str, GoldType] = {
 }
 
 
-def gold_type(source_type: str, lengths_told: bool) -> GoldType | None:
+def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
     """Find the gold type; None: an unknown one, or one whose values are of many types (sql_variant).
 
     TIMESTAMP is no time: it is the old name of ROWVERSION.
@@ -36,16 +36,16 @@ def gold_type(source_type: str, lengths_told: bool) -> GoldType | None:
     name = text.name.removeprefix("sys.").removesuffix(" identity")
     match name:
         case "decimal" | "numeric" | "dec":
-            return _decimal(text.lengths, lengths_told)
+            return _decimal(text.lengths, has_lengths)
         case "float":
             return _float(text.lengths)
     return _PLAIN.get(name)
 
 
-def _decimal(lengths: list[int] | None, lengths_told: bool) -> GoldType | None:
+def _decimal(lengths: list[int] | None, has_lengths: bool) -> GoldType | None:
     match lengths:
         case []:
-            return GoldType("decimal", 18, 0) if lengths_told else STRING
+            return GoldType("decimal", 18, 0) if has_lengths else STRING
         case [precision, *scales] if len(scales) < 2 and 0 <= sum(scales) <= precision <= LARGEST_DECIMAL:
             return decimal(precision, sum(scales))
     return None

@@ -203,9 +203,9 @@ class _Writer:
             {"data_collection": f"{self._history.database}.{table}", "event_count": count}
             for table, count in transaction.changes.items()
         ]
-        told = {"event_count": transaction.changes.total(), "data_collections": changes} if mark.ends else {}
+        totals = {"event_count": transaction.changes.total(), "data_collections": changes} if mark.ends else {}
         payload: dict[str, Any] = {"status": "END" if mark.ends else "BEGIN", "id": transaction.id}
-        payload |= {"event_count": None, "data_collections": None, **told, "ts_ms": mark.time_ms // 1000 * 1000}
+        payload |= {"event_count": None, "data_collections": None, **totals, "ts_ms": mark.time_ms // 1000 * 1000}
         value = self._text(payload, "io.debezium.connector.common.TransactionMetadataValue", boundary_fields())
         yield Message("mark", mark.position, mark.time_ms + _LATENCY_MS, json.dumps({"id": transaction.id}), value)
 

@@ -36,7 +36,7 @@ def _is_set_back(metadata: TableMetadata) -> bool:
     return False
 
 
-class Described:
+class GoldMetadata:
     """A table as its metadata has it; whoever loads it anew says so."""
 
     def __init__(self, metadata: TableMetadata) -> None:

@@ -27,7 +27,7 @@ _PARTITIONS, _OF_TOPICS, _BYTES = 200, 2_000, 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class FirstLook:
+class FirstInspection:
     """What a folder or topics seem to hold: `count` objects of `layout`, or partitions with `positions` in all."""
 
     reading: Reading
@@ -37,7 +37,7 @@ class FirstLook:
     positions: int = 0
 
 
-def look_into(path: Path) -> FirstLook:
+def inspect_folder(path: Path) -> FirstInspection:
     """Look at a few objects of a folder; NotFound says that it holds none, Malformed that no format fits."""
     objects = list_objects(_draft(path, "lines", next(iter(FORMATS)), {}))
     if not objects:
@@ -47,10 +47,10 @@ def look_into(path: Path) -> FirstLook:
         raise NotFound(f"the objects in {path} hold no messages yet; put some there, so that they can be recognised")
     best = best_of([reading for reading, _ in readings], str(path))
     layout = next(layout for reading, layout in readings if reading is best)
-    return FirstLook(best, len(objects), layout, find_hours([item.key for item in objects]))
+    return FirstInspection(best, len(objects), layout, find_hours([item.key for item in objects]))
 
 
-def look_at(facts: Mapping[str, object]) -> FirstLook:
+def inspect_topics(facts: Mapping[str, object]) -> FirstInspection:
     """Look at some messages of topics, as the settings of a `kafka` source name them; nothing of it is committed.
 
     At most 2,000 messages are read, from all over at most 200 partitions, and no more than 64 MiB of them. NotFound
@@ -67,7 +67,7 @@ def look_at(facts: Mapping[str, object]) -> FirstLook:
     if not readings[0].read:
         raise NotFound(f"the topics {where} hold no messages yet; produce some, so that they can be recognised")
     positions = sum(place.size for place in found.places)
-    return FirstLook(best_of(readings, f"what the topics {where} hold"), len(found.places), positions=positions)
+    return FirstInspection(best_of(readings, f"what the topics {where} hold"), len(found.places), positions=positions)
 
 
 def _read_folder(path: Path, layout: Layout, objects: list[FoundObject]) -> list[Reading]:
