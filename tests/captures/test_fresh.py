@@ -7,7 +7,7 @@ import pytest
 from formats.debezium_messages import DEBEZIUM, capture
 from retable.decode.evidence import evidence_rows
 from retable.decode.outcome import decode_batches
-from retable.decode.tally import CountKey, Count, Tally, join_tallies
+from retable.decode.tally import Count, CountKey, Tally, join_tallies
 from retable.freshness.watermark import SourceLine
 from retable.land.bronze import to_batches
 from retable.ledger.rows import EvidenceRow
