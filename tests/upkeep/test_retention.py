@@ -112,7 +112,7 @@ def test_rows_that_gold_has_not_been_beyond_stay() -> None:
         identity="i",
         table=ORDERS,
         keys=("id",),
-        mark={"": Sequence(0, 5, 0)},
+        high_water={"": Sequence(0, 5, 0)},
         floor=RetentionFloor({"": Sequence(0, 4, 0)}, 1),
     )
     known = {ORDERS: Owner(history.identity, "gold_shop.orders", state, None)}

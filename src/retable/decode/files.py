@@ -72,34 +72,34 @@ class TaskResult:
         join_tallies(self.tally, other.tally)
 
 
-def store(decoded: Iterable[Decoded], shelf: TaskOutput) -> TaskResult:
+def store(decoded: Iterable[Decoded], output: TaskOutput) -> TaskResult:
     """Write what was decoded as files of bounded size, which nothing points at yet."""
-    share = TaskResult()
+    result = TaskResult()
     batches: list[pa.RecordBatch] = []
     faults: list[DecodeFailure] = []
     for each in decoded:
-        join_tallies(share.tally, each.tally)
-        batches.append(events_to_batch(shelf.window, each.stored))
-        room = shelf.limit - share.quarantine.rows - len(faults)
+        join_tallies(result.tally, each.tally)
+        batches.append(events_to_batch(output.window, each.stored))
+        room = output.limit - result.quarantine.rows - len(faults)
         faults += each.faults[: max(room, 0)]
         if sum(batch.nbytes for batch in batches) >= _BYTES or len(faults) >= _FAULTS:
-            _write(batches, faults, shelf, share)
+            _write(batches, faults, output, result)
             batches, faults = [], []
-    _write(batches, faults, shelf, share)
-    return share
+    _write(batches, faults, output, result)
+    return result
 
 
-def _write(batches: list[pa.RecordBatch], faults: list[DecodeFailure], shelf: TaskOutput, share: TaskResult) -> None:
+def _write(batches: list[pa.RecordBatch], faults: list[DecodeFailure], output: TaskOutput, result: TaskResult) -> None:
     if any(batch.num_rows for batch in batches):
         events = pa.Table.from_batches(batches)
         for kind in events["kind"].unique().to_pylist():
             rows = events.filter(pc.field("kind") == kind).sort_by(_ORDER)
-            _put(rows, {"window": shelf.window, "kind": kind}, shelf.silver, share.silver, shelf.digests)
+            _put(rows, {"window": output.window, "kind": kind}, output.silver, result.silver, output.digests)
     if faults:
-        place = {"stage": "decode", "window": shelf.window}
-        made = {**place, "decoder_version": shelf.decoder, _WHEN: shelf.now}
+        place = {"stage": "decode", "window": output.window}
+        made = {**place, "decoder_version": output.decoder, _WHEN: output.now}
         rows = pa.Table.from_pylist([_record(fault) | made for fault in faults], schema=QUARANTINE.columns)
-        _put(rows, place, shelf.quarantine, share.quarantine, shelf.digests)
+        _put(rows, place, output.quarantine, result.quarantine, output.digests)
 
 
 def _put(rows: pa.Table, values: dict[str, str], writer: PartitionWriter, layer: LayerFiles, digests: bool) -> None:

@@ -19,37 +19,37 @@ REMEDY_INEXACT = (
 
 
 def cast_hold(
-    history: TableHistory, reader: TableReader, stages: list[KeyChange], events: Iterable[RowEvent]
+    history: TableHistory, reader: TableReader, key_changes: list[KeyChange], events: Iterable[RowEvent]
 ) -> Hold | None:
     """The hold at the first change of type that a key forbids, or after which a row would have another value.
 
     What became of such a row later is of no account, so that the same events always come to the same hold. `reader`
-    and `stages` are those under which all events are folded.
+    and `key_changes` are those under which all events are folded.
     """
     events = list(events)
-    lived = [stage for stage in stages if any(event.sequence <= stage.end for event in events)]
+    lived = [key_change for key_change in key_changes if any(event.sequence <= key_change.end for event in events)]
     keyed = keyed_cast(history, reader.keys, map(_former, lived))
     if keyed is not None:
         history = history.until(keyed)
-    return _first_inexact(history, reader, stages, events) or keyed
+    return _first_inexact(history, reader, key_changes, events) or keyed
 
 
 def _first_inexact(
-    history: TableHistory, reader: TableReader, stages: list[KeyChange], events: Iterable[RowEvent]
+    history: TableHistory, reader: TableReader, key_changes: list[KeyChange], events: Iterable[RowEvent]
 ) -> Hold | None:
     columns = (column for epoch in history.epochs for column in epoch.columns)
     places = sorted({at for at, _ in casts_of(columns)})
     found = list(events) if places else []
     for at in places:
         older = [event for event in found if event.sequence < at]
-        value = _changed(_standing_at(at, history, reader, stages, older), at) if older else None
+        value = _changed(_standing_at(at, history, reader, key_changes, older), at) if older else None
         if value is not None:
             return hold_at(history, at, "INEXACT_CAST", str(value), REMEDY_INEXACT)
     return None
 
 
 def _standing_at(
-    at: Sequence, history: TableHistory, reader: TableReader, stages: list[KeyChange], older: list[RowEvent]
+    at: Sequence, history: TableHistory, reader: TableReader, key_changes: list[KeyChange], older: list[RowEvent]
 ) -> Folded:
     """The rows that stood where a statement came, in the columns that it left."""
     there = replace(
@@ -58,8 +58,8 @@ def _standing_at(
         truncations=tuple(truncated_at for truncated_at in history.truncations if truncated_at[0] < at),
         hold=None,
     )
-    keyed = next((stage.reader for stage in stages if stage.end >= at), reader)
-    former = [_former(stage) for stage in stages if stage.end < at]
+    keyed = next((key_change.reader for key_change in key_changes if key_change.end >= at), reader)
+    former = [_former(key_change) for key_change in key_changes if key_change.end < at]
     then = TableReader(
         history=there, keys=_key_at(keyed, there.final), source_format=reader.source_format, rules=reader.rules
     )
@@ -75,8 +75,8 @@ def _key_at(keyed: TableReader, epoch: Epoch) -> tuple[str, ...]:
     return tuple(name for name in key if name is not None) if None not in key else ()
 
 
-def _former(stage: KeyChange) -> FormerKey:
-    return FormerKey(stage.end, tuple(stage.reader.columns[at] for at in stage.reader.key_columns))
+def _former(key_change: KeyChange) -> FormerKey:
+    return FormerKey(key_change.end, tuple(key_change.reader.columns[at] for at in key_change.reader.key_columns))
 
 
 def _changed(folded: Folded, at: Sequence) -> Inexact | None:

@@ -76,17 +76,17 @@ def fold_key_changes(events: Iterable[RowEvent], former: Seq[KeyChange], reader:
         return _fold(events, reader, bounds, Folded())
     ordered = sorted(events, key=lambda event: event.sequence)
     folded = Folded()
-    for number, stage in enumerate(former):
-        mine = [event for event in ordered if event.sequence <= stage.end]
+    for number, key_change in enumerate(former):
+        mine = [event for event in ordered if event.sequence <= key_change.end]
         ordered = ordered[len(mine) :]
-        folded = _fold(mine, stage.reader, bounds, folded)
+        folded = _fold(mine, key_change.reader, bounds, folded)
         if folded.hold is not None:
             return folded
         following = former[number + 1].reader if number + 1 < len(former) else reader
         try:
-            folded = _keyed_anew(folded, stage.reader, following)
+            folded = _keyed_anew(folded, key_change.reader, following)
         except _NotKeyed as clash:
-            folded.hold = _held_at(reader.history, stage.end, clash)
+            folded.hold = _held_at(reader.history, key_change.end, clash)
             return folded
     return _fold(ordered, reader, bounds, folded)
 

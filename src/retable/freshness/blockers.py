@@ -130,7 +130,7 @@ def _held(lake: Lake, source: SourceSettings, gold: str, state: GoldState, befor
         yield Blocker(cause)
         return
     until = None
-    if set(state.mark) <= {hold.part or ""}:
+    if set(state.high_water) <= {hold.part or ""}:
         until = _time_of(lake, source.name, window, [hold.position], hold.part)
     yield Blocker(cause, before(window), until)
 

@@ -80,7 +80,7 @@ class GoldState:
     """The state of one gold table. `applied` gives, per window, the identity of what was replayed.
 
     `changes` are the positions of the statements that its schema stands on; `horizon` is the highest window whose
-    statements were looked at; `mark` is the greatest sequence replayed, per partition. `pending` are the halves of
+    statements were looked at; `high_water` is the greatest sequence, per partition. `pending` are the halves of
     updates whose other half has not come, by sequence, with the window in which each waits. `floor` is what silver
     no longer holds of it; None: it holds all. `inferred` are the columns that only images told of, and `typing` the
     settings (`Settings.typing`) by which they have their types. `keys_are_set`: the settings named the `keys`.
@@ -97,7 +97,7 @@ class GoldState:
     state: TableState = "live"
     columns: tuple[GoldColumn, ...] = ()
     keys: tuple[str, ...] = ()
-    mark: dict[str, Sequence] = field(default_factory=dict)
+    high_water: dict[str, Sequence] = field(default_factory=dict)
     applied: dict[str, str] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
     inferred: tuple[InferredColumn, ...] = ()
@@ -131,9 +131,13 @@ class GoldState:
 
     def of_shard(self, table: TableName) -> "GoldState":
         """What it says of one of the tables that go into it."""
-        marks = {source_part(part) or "": mark for part, mark in self.mark.items() if shard_of(part) == str(table)}
+        marks = {
+            source_part(part) or "": high_water
+            for part, high_water in self.high_water.items()
+            if shard_of(part) == str(table)
+        }
         own = {column.name for column in self.columns if column.id == SHARD_ID}
-        return replace(self, table=table, mark=marks, keys=tuple(key for key in self.keys if key not in own))
+        return replace(self, table=table, high_water=marks, keys=tuple(key for key in self.keys if key not in own))
 
     @property
     def missing(self) -> RetentionFloor | None:
@@ -146,12 +150,12 @@ class GoldState:
         kept = sorted(applied)[-KEEP_APPLIED:]
         return replace(self, applied={name: applied[name] for name in kept})
 
-    def with_mark(self, part: str | None, sequence: Sequence) -> "GoldState":
+    def with_high_water(self, part: str | None, sequence: Sequence) -> "GoldState":
         """Raise the mark of a partition; it never goes back."""
-        mark = self.mark.get(part or "")
-        if mark is not None and sequence <= mark:
+        high_water = self.high_water.get(part or "")
+        if high_water is not None and sequence <= high_water:
             return self
-        return replace(self, mark={**self.mark, part or "": sequence})
+        return replace(self, high_water={**self.high_water, part or "": sequence})
 
 
 def first_schema_json(with_part: bool) -> str:
@@ -176,7 +180,7 @@ def to_properties(state: GoldState) -> dict[str, str]:
         "state": state.state,
         "columns": _json([_column_json(column) for column in state.columns]),
         "keys": _json(state.keys),
-        "mark": _json({part: str(sequence) for part, sequence in state.mark.items()}),
+        "mark": _json({part: str(sequence) for part, sequence in state.high_water.items()}),
         "applied": _json(state.applied),
         "changes": _json(state.changes),
         "implicit": _json([_inferred_json(column, state.identity) for column in state.inferred]),
@@ -213,7 +217,7 @@ def from_properties(properties: dict[str, str]) -> GoldState | None:
         state=cast(TableState, own["state"]),
         columns=tuple(_column(item) for item in json.loads(own["columns"])),
         keys=tuple(json.loads(own["keys"])),
-        mark={part: parse_sequence(text) for part, text in json.loads(own["mark"]).items()},
+        high_water={part: parse_sequence(text) for part, text in json.loads(own["mark"]).items()},
         applied=json.loads(own["applied"]),
         changes=tuple(json.loads(own["changes"])),
         inferred=tuple(_inferred(own["identity"], item) for item in json.loads(own["implicit"])),

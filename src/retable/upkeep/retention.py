@@ -173,7 +173,7 @@ def _raise(state: GoldState, extents: Iterable[Extent], through: int) -> Retenti
     for extent in extents:
         partial = partial or extent.partial
         for part, place in extent.last.items():
-            if part not in state.mark or place > state.mark[part]:
+            if part not in state.high_water or place > state.high_water[part]:
                 return None
             last[part] = max(place, last.get(part, place))
     return RetentionFloor(last, through, partial)

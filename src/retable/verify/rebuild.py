@@ -120,7 +120,7 @@ class Rebuild:
             source_format=source_history.rules.source.format,
             rules=source_history.rules.value_rules(self.history.name),
         )
-        self.stages = key_changes_of(
+        self.key_changes = key_changes_of(
             source_history.rules.former_keys(self.history, shapes, self.history.hold), self.reader
         )
         names = source_history.rules.column_names(self.history)
@@ -241,11 +241,11 @@ class Rebuild:
     def fold(self, part: int) -> Folded:
         """Fold the events of one part."""
         mine = [event for _, event in self._mine_of(self._events.part(part))]
-        if (cast := cast_hold(self.history, self.reader, self.stages, mine)) is not None:
+        if (cast := cast_hold(self.history, self.reader, self.key_changes, mine)) is not None:
             self.findings.append(_hold_finding(cast))
         if (floor := self._source_history.floor) is not None:
             mine = [event for event in mine if not floor.covers(event.part, event.sequence)]
-        folded = fold_key_changes(mine, self.stages, self.reader, self.bounds)
+        folded = fold_key_changes(mine, self.key_changes, self.reader, self.bounds)
         self.verdicts.update(folded.verdicts)
         if folded.hold is not None:
             self.findings.append(_hold_finding(folded.hold))

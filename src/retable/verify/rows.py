@@ -142,7 +142,7 @@ class _Compared:
             return None
         found = RowDifference()
         inner = min(-(-rows // (ROWS_AT_ONCE * share.of)) or 1, MOST_PARTS // share.of)
-        if self._rebuild.stages:
+        if self._rebuild.key_changes:
             self._notes.append("its primary key changed, so all of it was compared, at once in memory")
             inner, share = 1, Share()
         if not keys:

@@ -176,7 +176,7 @@ def part_of(lake: Lake, known: KnownTable, given: str | None) -> tuple[str, int]
     InvalidSetting where the table's changes come in several partitions, which nothing orders, or in one that is not
     known yet.
     """
-    parts = {part for part in (known.state.mark if known.state else {}) if part}
+    parts = {part for part in (known.state.high_water if known.state else {}) if part}
     if given is None and len(parts) > 1:
         raise InvalidSetting(
             f"its changes come in {len(parts)} partitions, which nothing orders; a baseline has no place"

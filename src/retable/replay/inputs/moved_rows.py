@@ -32,7 +32,7 @@ class MovedRows:
     def __init__(self, recorded: RecordedState, places: TableLocator) -> None:
         self._recorded = recorded
         self._locator = places
-        self._marks: dict[str, str] = {}
+        self._digests: dict[str, str] = {}
         self._late: dict[str, set[str]] = {}
         self._there: frozenset[str] = frozenset()
 
@@ -67,7 +67,7 @@ class MovedRows:
         state = self._locator.find(row.identity, row.gold).state
         if state is None or str(end) in state.changes:
             return False
-        return any(end <= mark for mark in state.mark.values())
+        return any(end <= sequence for sequence in state.high_water.values())
 
     def replaced(self, identities: Iterable[str]) -> list[TableRow]:
         """The recorded gold tables that these take the place of: no statement tells of them any more."""
@@ -91,7 +91,7 @@ class MovedRows:
         if history.shards:
             others |= mine & self._recorded.tables.keys()
         late = dict.fromkeys(self._late.get(history.identity, ()), _LATE)
-        return late | {identity: self._mark(identity) for identity in others - {history.identity}}
+        return late | {identity: self._digest(identity) for identity in others - {history.identity}}
 
     def missing(self, history: TableHistory) -> list[str]:
         """The gold tables with rows of a table that its own gold does not have yet: by name, as they are recorded."""
@@ -121,10 +121,10 @@ class MovedRows:
                     return floor
         return None
 
-    def _mark(self, identity: str) -> str:
-        if identity not in self._marks:
-            self._marks[identity] = mark(self._recorded.tables[identity].gold, self._recorded.counted)
-        return self._marks[identity]
+    def _digest(self, identity: str) -> str:
+        if identity not in self._digests:
+            self._digests[identity] = ledger_digest(self._recorded.tables[identity].gold, self._recorded.counted)
+        return self._digests[identity]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ def find_moved(
             other = known.get(identity if target is None else identify(target))
             if counted is None:
                 counted = {(row.window, row.table): row.identity for row in ledger() if row.stage == "replay"}
-            if other is None or other.gathered.get(state.identity) != mark(gold, counted):
+            if other is None or other.gathered.get(state.identity) != ledger_digest(gold, counted):
                 found.append(RowsElsewhere(name, gold, gold_table(settings.lake, target or name)))
     return found
 
@@ -180,7 +180,7 @@ def tables_to_rebuild(
     return dict(sorted(found.items()))
 
 
-def mark(gold: str, counted: Mapping[tuple[str, str | None], str | None]) -> str:
+def ledger_digest(gold: str, counted: Mapping[tuple[str, str | None], str | None]) -> str:
     """Tell what was replayed into a gold table, as the ledger says, from anything else that might have been."""
     mine = sorted((window, str(what)) for (window, table), what in counted.items() if table == gold)
     return hashlib.sha256(repr(mine).encode()).hexdigest()[:16]

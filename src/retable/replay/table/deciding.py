@@ -145,16 +145,16 @@ class Deciding:
         if (clash := ordering_hold(work, history, events)) is not None:
             return basis.below(work, clash)
         try:
-            stages = key_changes_of(work.former(history, events), reader)
+            key_changes = key_changes_of(work.former(history, events), reader)
         except TableError as error:
             return basis.below(work, schema_hold(history, error))
         bounds = Bounds(history.truncated_at, hold, history.skipped | basis.left, history.shard_truncations)
         check_findable(work, reader)
-        if stages and is_keyed_otherwise(work, events, bounds, stages[-1].end):
+        if key_changes and is_keyed_otherwise(work, events, bounds, key_changes[-1].end):
             raise RewriteNeeded("its primary key changed")
-        if (cast := _cast(history, reader, stages, events)) is not None:
+        if (cast := _cast(history, reader, key_changes, events)) is not None:
             return basis.below(work, cast)
-        folded = fold_key_changes(events, stages, reader, bounds)
+        folded = fold_key_changes(events, key_changes, reader, bounds)
         if folded.hold is not None:
             late = stopping(retention_floor(work, history), folded.hold, events, bounds)
             return _below_row(work, basis, hold, folded.hold, late)
@@ -229,9 +229,11 @@ class Deciding:
         return rows
 
 
-def _cast(history: TableHistory, reader: TableReader, stages: list[KeyChange], events: list[RowEvent]) -> Hold | None:
+def _cast(
+    history: TableHistory, reader: TableReader, key_changes: list[KeyChange], events: list[RowEvent]
+) -> Hold | None:
     try:
-        return cast_hold(history, reader, stages, events)
+        return cast_hold(history, reader, key_changes, events)
     except TableError as error:
         return schema_hold(history, error)
 

@@ -73,7 +73,7 @@ def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bo
     keyed = all(str(position) in state.changes for position in history.rekeyed)
     voided = empty or (state.truncated_at == history.truncated_at and not new_truncations(work, history))
     again = window in state.applied or bool(state.pending) or is_late(state, part, first)
-    marks = {mark for mark in state.mark if shard_of(mark) == batch.shard}
+    marks = {high_water for high_water in state.high_water if shard_of(high_water) == batch.shard}
     return keyed and voided and not again and marks <= {part or ""}
 
 
@@ -96,12 +96,12 @@ def is_behind(work: TableReplay, hold: Hold) -> bool:
     """
     if work.state is None or work.mode == "rebuild" or hold == work.state.hold or hold.position is None:
         return False
-    marks = work.state.mark
+    marks = work.state.high_water
     if shard_of(hold.part) is not None:
-        marks = {part: mark for part, mark in marks.items() if shard_of(part) == shard_of(hold.part)}
+        marks = {part: high_water for part, high_water in marks.items() if shard_of(part) == shard_of(hold.part)}
     if hold.remedy == REMEDY_ROW and hold.part is not None:
-        marks = {part: mark for part, mark in marks.items() if part == hold.part}
-    return any(hold.position <= mark for mark in marks.values())
+        marks = {part: high_water for part, high_water in marks.items() if part == hold.part}
+    return any(hold.position <= high_water for high_water in marks.values())
 
 
 def late_hold(hold: Hold) -> Hold:
@@ -116,7 +116,7 @@ def ordering_hold(work: TableReplay, history: TableHistory, events: list[RowEven
     """
     places = {(event.part, event.sequence.epoch) for event in events}
     if work.state is not None and work.mode != "rebuild":
-        places |= {(part or None, mark.epoch) for part, mark in work.state.mark.items()}
+        places |= {(part or None, high_water.epoch) for part, high_water in work.state.high_water.items()}
     stop = history.hold.position if history.hold is not None else None
     below = [change for change in history.changes if stop is None or change.position < stop]
     shards = {shard_of(change.part) for change in below}

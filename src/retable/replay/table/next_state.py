@@ -59,8 +59,8 @@ def _shard_states(history: TableHistory) -> dict[str, ShardState]:
 
 
 def is_late(state: GoldState, part: str | None, sequence: Sequence) -> bool:
-    mark = state.mark.get(part or "")
-    return mark is not None and sequence <= mark
+    high_water = state.high_water.get(part or "")
+    return high_water is not None and sequence <= high_water
 
 
 def gold_columns(
@@ -117,8 +117,10 @@ def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ..
     for part, sequence in [*seen, *((change.part, change.position) for change in applied)]:
         marks[part] = max(sequence, marks.get(part, sequence))
     for part, sequence in marks.items():
-        state = state.with_mark(part, sequence)
-    lives = history.dropped_at is not None and any(mark > history.dropped_at for mark in state.mark.values())
+        state = state.with_high_water(part, sequence)
+    lives = history.dropped_at is not None and any(
+        high_water > history.dropped_at for high_water in state.high_water.values()
+    )
     return replace(state, state="live") if lives and hold is None else state
 
 
