@@ -8,8 +8,10 @@ from itertools import permutations
 
 import pytest
 
+from laws.retaining import retain
 from laws.test_replays_found import ddl, row
 from laws.world import World, make_settings
+from retable.errors import NotKept
 from retable.model.message import RawMessage
 
 Windows = list[list[RawMessage]]
@@ -130,3 +132,23 @@ def test_a_run_that_dies_at_a_late_rename_is_finished_by_the_next(kills: int) ->
         world.replay(name)
     assert outcome(world) == {"gold_shop.b": (('{"id": 1}', '{"id": 2}'), "live")}
     assert world.tables["shop.b@base"].state == "dropped"
+
+
+@pytest.mark.parametrize("dropped", [1, 2])
+def test_a_late_rename_behind_rows_that_retention_dropped_holds_and_loses_none(dropped: int) -> None:
+    first, rename, second = CASES["renamed"]
+    world = World(make_settings("canal_json"))
+    for window in (first, second):
+        world.replay(world.deliver(window))
+    before = outcome(world)["gold_shop.a"][0]
+    retain(world, dropped)
+    world.replay(world.deliver(rename))
+    (state,) = [state for state in world.states().values() if str(state.identity).startswith("shop.a@")]
+    assert state.hold is not None
+    (name,) = [name for name, each in world.states().items() if each is state or each.identity == state.identity]
+    assert world.gold()[name].rows == before
+    if dropped > 1:
+        return  # The RENAME itself holds: nothing tells any more that its new name was free.
+    assert (state.hold.code, state.hold.remedy) == ("MOVED", "retable rebuild TABLE --reason ...")
+    with pytest.raises(NotKept, match="retable baseline"):
+        world.rebuild(name)

@@ -31,13 +31,17 @@ class UndecidedRows(Exception):
 
 def retention_floor(work: TableReplay, history: TableHistory) -> RetentionFloor | None:
     """What silver no longer holds of the rows that count, under a history."""
-    return None if work.state is None or work.state.floor is None else work.state.floor.above(history.truncated_at)
+    return own_floor(work.state, history)
+
+
+def own_floor(state: GoldState | None, history: TableHistory) -> RetentionFloor | None:
+    """The same of a table that is not worked on yet."""
+    return None if state is None or state.floor is None else state.floor.above(history.truncated_at)
 
 
 def check_whole(gold: str, state: GoldState | None, history: TableHistory, dropped: RetentionFloor | None) -> None:
     """NotKept where a table cannot be built anew: rows that count were dropped, of it or of what goes into it now."""
-    floor = None if state is None or state.floor is None else state.floor.above(history.truncated_at)
-    if (floor := floor or dropped) is not None:
+    if (floor := own_floor(state, history) or dropped) is not None:
         raise not_kept(gold, floor, "it cannot be built anew from what is left")
 
 
