@@ -316,3 +316,30 @@ def test_a_name_may_go_from_a_dropped_table_to_another(cut: int, new: str, rules
     before = world.digest()
     world.replay(world.names[-1])
     assert world.digest() == before
+
+
+@pytest.mark.parametrize("rules", [RULES, KEYED], ids=["hidden", "shown"])
+@pytest.mark.parametrize("cut", range(1, 11))
+def test_a_ghost_that_the_pattern_names_takes_its_table_s_place(cut: int, rules: dict[str, object]) -> None:
+    """As gh-ost changes a table: a ghost is made, filled, and renamed into its place."""
+    more = {"id": "int", "v": "int", "w": "int"}
+    story = [
+        *FIRST,
+        ddl(10, "create table _orders_1_gho (id int primary key, v int, w int)", "_orders_1_gho"),
+        row(11, "INSERT", more, table="_orders_1_gho", id="2", v="20", w="0"),
+        insert(12, 1, id="3", v="30"),
+        row(13, "INSERT", more, table="_orders_1_gho", id="3", v="30", w="0"),
+        ddl(14, "rename table orders_1 to _orders_1_del, _orders_1_gho to orders_1", "orders_1"),
+        ddl(15, "drop table _orders_1_del", "_orders_1_del"),
+        row(16, "INSERT", more, table="orders_1", id="4", v="40", w="1"),
+    ]
+    world = World(make_settings("canal_json", {"shop.*orders_*": rules}))
+    run(world, story[:cut], story[cut:])
+    assert held(world) is None
+    assert [(each["id"], each["v"], each["w"]) for each in rows(world)] == [
+        (1, 10, None),
+        (2, 20, 0),
+        (3, 30, 0),
+        (4, 40, 1),
+    ]
+    assert world.states()[TABLE].clashes == 0
