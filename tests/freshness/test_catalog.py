@@ -214,7 +214,7 @@ def test_rows_of_another_partition_tell_nothing_of_what_is_older_than_a_hold(fee
 
 
 def marked(feed: Feed, gold: str, mark: dict[str, Sequence]) -> None:
-    changed(feed, gold, mark=mark)
+    changed(feed, gold, high_water=mark)
 
 
 def changed(feed: Feed, gold: str, **more: object) -> None:

@@ -109,7 +109,7 @@ def _comparable(value: object) -> object:
 
 def differences(server: Server, history: TableHistory, before: TableHistory | None, computed: set[str]) -> list[str]:
     """How a table that is not held differs from the server's; `computed` are columns whose default is no constant."""
-    mine = [column for column in history.final.columns if column.kept is None]
+    mine = [column for column in history.final.columns if column.retained is None]
     theirs = server.columns()
     told = [f"columns {[c.name for c in mine]}, not {[n for n, _ in theirs]}"]
     if [column.name for column in mine] != [name for name, _ in theirs]:
