@@ -114,7 +114,9 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: self.replayed)
     @invariant()
     def a_mark_never_goes_back(self) -> None:
-        now = {(state.identity, part): m for state in self.lake.states().values() for part, m in state.mark.items()}
+        now = {
+            (state.identity, part): m for state in self.lake.states().values() for part, m in state.high_water.items()
+        }
         assert all(now[place] >= mark for place, mark in self.marks.items())
         self.marks = now
 

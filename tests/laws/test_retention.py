@@ -198,7 +198,7 @@ def test_a_table_that_starts_anew_above_its_floor_leaves_its_hold_by_a_rebuild()
     assert (rows_of(world), code_of(world)) == ({8: 8}, None)
     retain(world, 3)
     state = world.states()[TABLE]
-    assert state.missing == RetentionFloor(state.mark, 2)
+    assert state.missing == RetentionFloor(state.high_water, 2)
 
 
 def test_a_hold_above_the_horizon_is_released_as_ever() -> None:

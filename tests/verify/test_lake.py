@@ -224,7 +224,7 @@ def _is_renamed(state: GoldState) -> bool:
 
 def test_tables_that_were_renamed_are_found_under_every_name_that_they_had(tmp_path: Path) -> None:
     def wanted(states: Mapping[str, GoldState]) -> bool:
-        return any(_is_renamed(state) and len(state.mark) for state in states.values())
+        return any(_is_renamed(state) and len(state.high_water) for state in states.values())
 
     filled = fill(tmp_path / "lake", first_story(wanted, "canal_json", Delivery(windows=2), SUPPORTED))
     assert all(bronze(filled, name, tmp_path).is_equal for name in filled.world.states())
