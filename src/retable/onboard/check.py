@@ -16,6 +16,7 @@ from retable.onboard.hours import Hours, find_hours
 from retable.onboard.sampling import Sampled, SamplePlace, sample
 from retable.onboard.trial import Tried, try_out
 from retable.replay.inputs.imports import Imports, read_schema_imports
+from retable.schema_history.shards.joined import HIDDEN
 from retable.settings.load import Settings
 from retable.settings.sources import FilesSource, Source
 
@@ -172,7 +173,8 @@ def _tables(
     lake: Lake, tried: Tried, imports: Imports, states: Mapping[str, GoldState], clashes: Mapping[TableName, str]
 ) -> Iterator[SampledTable]:
     """The tables of the source that go into one of gold: itself, unless the settings send several into it."""
-    state, keys = states.get(tried.history.identity), () if tried.keys == _ROWID else tried.keys
+    state = states.get(tried.history.identity)
+    keys = () if tried.keys == _ROWID else tuple(key for key in tried.keys if key != HIDDEN)
     for label, history in tried.history.parts():
         former = tuple(dict.fromkeys(span.name for span in history.spans if span.name != history.name))
         yield SampledTable(

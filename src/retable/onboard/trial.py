@@ -19,6 +19,7 @@ from retable.replay.inputs.rules import SourceRules
 from retable.replay.inputs.silver import by_name, to_event
 from retable.replay.table.rounds import Widenings
 from retable.schema_history.history import Hold, TableHistory
+from retable.schema_history.shards.parts import SHARD_ID
 from retable.schema_history.statement import Statement
 from retable.schema_history.traced import InferredColumn
 from retable.settings.sources import SourceSettings
@@ -140,5 +141,5 @@ def _open(tried: Tried, rules: SourceRules) -> tuple[str, ...]:
         column.name
         for column in history.final.columns
         if column.retained is None and column.source_type is None and column.type.kind == "string"
-        if column.id not in typed and column.name not in settled
+        if column.id not in typed | {SHARD_ID} and column.name not in settled
     )
