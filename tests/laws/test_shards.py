@@ -102,6 +102,17 @@ def test_readers_see_of_which_table_a_row_is_as_the_settings_say_now(
     assert world.counts[world.names[1], world.states()[TABLE].identity]["applied"] == 2
 
 
+def test_keys_are_counted_also_where_the_column_is_hidden_by_a_run_that_changes_no_row() -> None:
+    same = [create(1, 0), create(2, 1), insert(3, 0, id="1", v="10"), insert(4, 1, id="1", v="20")]
+    world = run(world_of(KEYED), same)
+    world.settings = make_settings("canal_json", {"shop.orders_*": RULES})
+    run(world, [insert(3, 0, id="1", v="10")])
+    assert rows(world) == [{"id": 1, "v": 10}, {"id": 1, "v": 20}]
+    assert world.states()[TABLE].clashes == 1
+    run(world, [delete(5, 0, id="1", v="10")])
+    assert world.states()[TABLE].clashes == 0
+
+
 # --- statements --------------------------------------------------------------------------------------------------
 ADDED = [
     *FIRST,

@@ -64,7 +64,7 @@ class RetentionFloor:
 
 @dataclass(frozen=True, slots=True)
 class ShardState:
-    """One of several tables of the source that go into a gold table: its name, and below which sequence it is void.
+    """One of several tables of the source that go into a gold table: its name, and below which sequence no row counts.
 
     `reassigned` are its columns that stand for another of gold's than that of their name
     (`retable.schema_history.history.Shard`).

@@ -23,7 +23,7 @@ from retable.replay.references.cascades import Cascades
 from retable.replay.references.suspects import Suspect
 from retable.replay.replayed import Replayed
 from retable.replay.table.hold_rules import MOVED, moved_hold
-from retable.replay.table.horizon import check_whole, own_floor, remembered
+from retable.replay.table.horizon import check_whole, remembered, retention_floor
 from retable.replay.table.replayer import TableReplayer
 from retable.replay.table.rounds import undecided
 from retable.replay.table.table_replay import Mode, ReplayResult, TableReplay, given_up, left_unread
@@ -186,7 +186,7 @@ class Run:
     def _whole_mode(self, history: TableHistory, state: GoldState | None) -> Literal["rebuild", "resume"] | None:
         """How a run of one window replays all rows of a table; None: it replays those of the window."""
         moved = self._scope_reader.moved
-        if moved.are_late(history) and own_floor(state, history) is None and moved.dropped(history) is None:
+        if moved.are_late(history) and retention_floor(state, history) is None and moved.dropped(history) is None:
             return "rebuild"
         return "resume" if state is not None and waits_no_more(state.hold, history) else None
 
@@ -242,7 +242,7 @@ class Run:
         return {window: f"{files}:{settings}" for window, files in silver.items()}
 
     def _replay_all(self, window: str, works: list[TableReplay]) -> list[ReplayResult]:
-        """Replay tables side by side, one a lane; with several lanes all end before the first failure is told."""
+        """Replay tables side by side, one a slot; with several slots all end before the first failure is raised."""
         slots: SimpleQueue[SessionSlot] = SimpleQueue()
         taken = self._slots(min(len(works), THREADS))
         for slot in taken:

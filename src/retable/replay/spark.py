@@ -168,7 +168,7 @@ def _record(
 
 
 def slots(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[SessionSlot]]:
-    """Give lanes as they are asked for: the given session's first, then of others, which live as long as it does."""
+    """Give slots as they are asked for: the given session's first, then of others, which live as long as it does."""
     own, others = (
         SessionSlot(SparkRows(spark, lake, source), IcebergCatalog(spark, lake)),
         _BESIDE.setdefault(spark, []),

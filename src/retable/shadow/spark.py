@@ -59,37 +59,26 @@ def build(
             goes_on()
             on_progress(text)
 
-        return _build(spark, lake, ask, reason, who, run_id, now, report_progress)
-
-
-def _build(
-    spark: "SparkSession",
-    lake: Lake,
-    ask: Ask,
-    reason: str,
-    who: str,
-    run_id: str,
-    now: datetime,
-    on_progress: OnProgress,
-) -> Shadow:
-    shadowed = shadow_lake(lake, ask.source)
-    source = shadowed.settings.source(shadow_source(ask.source))
-    append_rows(lake, [ActionRow(ask.source, f"shadow build {_words(ask)}", ", ".join(ask.tables), reason, who, now)])
-    states = {table: find_gold(lake, table)[0].metadata.current_snapshot_id for table in ask.tables}
-    session = build_session(shadowed.settings, "retable shadow")
-    shadow = Shadow(ask, reason, who, states)
-    with spark_explained(lake.settings.lake):
-        on_progress("copying")
-        _copy(spark, lake, ask)
-    copy_record(lake, ask.source)
-    for window in ask.windows:
-        on_progress(f"decoding {window}")
-        decode(session, shadowed, source, window, run_id, now)
-    for table in ask.tables:
-        on_progress(f"folding {table}")
-        rebuild(session, shadowed, source, shadow.name_of(table), run_id, now, on_progress)
-    finish(lake, shadow)
-    return shadow
+        shadowed = shadow_lake(lake, ask.source)
+        source = shadowed.settings.source(shadow_source(ask.source))
+        append_rows(
+            lake, [ActionRow(ask.source, f"shadow build {_words(ask)}", ", ".join(ask.tables), reason, who, now)]
+        )
+        states = {table: find_gold(lake, table)[0].metadata.current_snapshot_id for table in ask.tables}
+        session = build_session(shadowed.settings, "retable shadow")
+        shadow = Shadow(ask, reason, who, states)
+        with spark_explained(lake.settings.lake):
+            report_progress("copying")
+            _copy(spark, lake, ask)
+        copy_record(lake, ask.source)
+        for window in ask.windows:
+            report_progress(f"decoding {window}")
+            decode(session, shadowed, source, window, run_id, now)
+        for table in ask.tables:
+            report_progress(f"folding {table}")
+            rebuild(session, shadowed, source, shadow.name_of(table), run_id, now, report_progress)
+        finish(lake, shadow)
+        return shadow
 
 
 def promote(

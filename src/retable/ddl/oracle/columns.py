@@ -23,7 +23,7 @@ _PLAIN_OPTIONS = frozenset({"VISIBLE", "INVISIBLE", "SORT", "VIRTUAL", "DECRYPT"
 
 @dataclass(slots=True, kw_only=True)
 class ColumnDefinition:
-    """What one definition says, while it is read. `numbered` by an identity; `source_type` is empty where untold.
+    """What one definition says, while it is read. `numbered` by an identity; `source_type` is empty where it says none.
 
     A `hidden` column is of extended statistics: no row shows it, and no message has it.
     """

@@ -22,7 +22,7 @@ _PLAIN_OPTIONS = frozenset({"NULL", "SPARSE", "ROWGUIDCOL", "FILESTREAM", "PERSI
 
 @dataclass(slots=True, kw_only=True)
 class ColumnDefinition:
-    """What one definition says, while it is read. `numbered` by IDENTITY; `source_type` is empty where untold.
+    """What one definition says, while it is read. `numbered` by IDENTITY; `source_type` is empty where it says none.
 
     `key` has the columns of a PRIMARY KEY that stands with it, which may name others than this one.
     `fills_old_rows`: WITH VALUES, by which old rows show the default of a column that may be null.

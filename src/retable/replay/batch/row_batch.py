@@ -37,7 +37,7 @@ class RowBatch:
         return self.labelled(to_events(self.rows, ordinals))
 
     def labelled(self, events: list[RowEvent]) -> list[RowEvent]:
-        """Events as those of the bulk's table."""
+        """Events as those of the batch's table."""
         return events if self.shard is None else [of_shard(event, self.shard) for event in events]
 
     def of(self, shard: str | None) -> "RowBatch":
@@ -47,7 +47,7 @@ class RowBatch:
 
 
 def events_of_all(batches: Iterable[RowBatch], ordinals: Mapping[str, int]) -> list[RowEvent]:
-    """The rows of several bulks as events, in their order."""
+    """The rows of several batches as events, in their order."""
     return [event for batch in batches for event in batch.events(ordinals)]
 
 
@@ -102,7 +102,7 @@ def _foremost(columns: pa.Table, order: Literal["ascending", "descending"]) -> i
 def read_events(
     rows: pa.Table, ordinals: Mapping[str, int], sketched: bool
 ) -> tuple[dict[TableName, list[RowEvent]], dict[TableName, RowBatch]]:
-    """The rows of a window as events, and of each bulk, which all are if they are only `sketched`, its ends."""
+    """The rows of a window as events, and of each batch, which all are if they are only `sketched`, its ends."""
     events, batches = {}, {}
     for table, mine in by_table(rows):
         if sketched or _is_plain(mine):

@@ -41,10 +41,10 @@ def read_source_statements(
     rules = SourceRules(
         lake.settings, source, system, decisions_of(lake, source.name), imports, read_whole_baselines(lake, source.name)
     )
-    statements_once: dict[Statement, None] = {}
+    statements: dict[Statement, None] = {}
     for record in records:
-        statements_once.setdefault(taken(to_statement(record, setting, system), source.takes))
-    return rules, list(statements_once)
+        statements.setdefault(taken(to_statement(record, setting, system), source.takes))
+    return rules, list(statements)
 
 
 def read_known(lake: Lake, source: str) -> dict[TableName, Sequence | None]:

@@ -29,9 +29,9 @@ _LATE = "late"
 class MovedRows:
     """The gold tables of a source that have rows of others, as far as tables of several have any part in it."""
 
-    def __init__(self, recorded: RecordedState, places: TableLocator) -> None:
+    def __init__(self, recorded: RecordedState, locator: TableLocator) -> None:
         self._recorded = recorded
-        self._locator = places
+        self._locator = locator
         self._digests: dict[str, str] = {}
         self._late: dict[str, set[str]] = {}
         self._there: frozenset[str] = frozenset()

@@ -156,20 +156,20 @@ class Tables:
 
         Of several that go into one all or none are.
         """
-        traced = self.split(dict(ends))
-        return [name for name, mine in ends.items() if self._is_divided(name, mine, owned, traced)]
+        by_table = self.split(dict(ends))
+        return [name for name, mine in ends.items() if self._is_divided(name, mine, owned, by_table)]
 
     def _is_divided(
         self,
         name: TableName,
         ends: list[RowEvent],
         owned: Mapping[str, list[RowEvent]],
-        traced: Mapping[str, list[RowEvent]],
+        by_table: Mapping[str, list[RowEvent]],
     ) -> bool:
         first, last = ends[0].sequence, ends[-1].sequence
         identity, mine = next(iter(self.split({name: ends}).items()))
         history, label = self._histories[identity], mine[0].shard
-        if len(mine) < len(ends) or len(traced[identity]) < len(owned[identity]):
+        if len(mine) < len(ends) or len(by_table[identity]) < len(owned[identity]):
             return True
         if mine != [event for event in owned[identity] if event.shard == label]:
             return True

@@ -46,8 +46,8 @@ class SourceRules:
 
     def fingerprint(self, identity: str, name: TableName) -> str:
         """Digest what decides how a table is decoded and typed: settings, and what was imported of its schema."""
-        declared = (self.settings.fingerprint(self.source.name, name), self.imports.fingerprint(identity, name))
-        return "+".join(filter(None, declared))
+        digests = (self.settings.fingerprint(self.source.name, name), self.imports.fingerprint(identity, name))
+        return "+".join(filter(None, digests))
 
     def are_typed_otherwise(self, state: GoldState) -> bool:
         """Whether columns that only images told of have types by other settings, and all their images are there."""
@@ -109,9 +109,9 @@ class SourceRules:
                     f"sources.{self.source.name}.source_system, as postgresql or mysql"
                 )
             return settled.text, settled.plain
-        declared = None if wire is None else find_format(self.source.format).default_type(wire)
-        kind = gold_type(self.system, declared, has_lengths=False) if isinstance(declared, str) else declared
-        return wire if isinstance(declared, str) else None, self._ruled(table, name, kind) or GoldType("string")
+        default = None if wire is None else find_format(self.source.format).default_type(wire)
+        kind = gold_type(self.system, default, has_lengths=False) if isinstance(default, str) else default
+        return wire if isinstance(default, str) else None, self._ruled(table, name, kind) or GoldType("string")
 
     def column_names(self, history: TableHistory) -> dict[str, str]:
         """Gold names of the final columns by identity; NameClash where two meet."""
@@ -172,11 +172,11 @@ class SourceRules:
             epoch = [epoch for epoch in history.epochs if epoch.start is None or epoch.start < end][-1]
             counts = Bounds(start, history.hold or hold)
             mine = [event for event in events if event.sequence <= end and counts.verdict(event) is None]
-            declared = {tuple(map(_identity_in(epoch), epoch.keys))} if epoch.keys else _named(history, mine)
-            if len(declared) > 1:
-                raise KeyUnknown(f"messages of {history.name} name {len(declared)} keys before {end}; set keys for it")
+            former = {tuple(map(_identity_in(epoch), epoch.keys))} if epoch.keys else _named(history, mine)
+            if len(former) > 1:
+                raise KeyUnknown(f"messages of {history.name} name {len(former)} keys before {end}; set keys for it")
             places = {column.id: column for column in epoch.columns}
-            key = next(iter(declared), ())
+            key = next(iter(former), ())
             if unknown := [identity for identity in key if identity not in places]:
                 raise KeyUnknown(f"the key of {history.name} before {end} has a column that is not there: {unknown[0]}")
             found.append(FormerKey(end, tuple(places[identity] for identity in key)))

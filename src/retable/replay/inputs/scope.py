@@ -35,7 +35,7 @@ Owned = dict[str, list[RowEvent]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayScope:
-    """The tables that a run concerns: what was made of them, their rows and bulks, their gold; by identity.
+    """The tables that a run concerns: what was made of them, their rows and batches, their gold; by identity.
 
     `statements` are those of the `visible` windows, with the window of each; `inferred` the columns that only images
     told of, and `endless` the tables, by the identity at the source, whose columns came to no end, with what is told
@@ -58,20 +58,20 @@ class ScopeReader:
     def __init__(
         self,
         rows: RowStore,
-        places: TableLocator,
+        locator: TableLocator,
         recorded: RecordedState,
         settings: Settings,
         source: SourceSettings,
         system: str | None,
     ) -> None:
         self._rows = rows
-        self._locator = places
+        self._locator = locator
         self._recorded = recorded
         self._settings = settings
         self._source = source
         self._system = system
         self._holders: dict[str, str | None] = {}
-        self.moved = MovedRows(recorded, places)
+        self.moved = MovedRows(recorded, locator)
         self.rules = SourceRules(
             settings, source, system or DEFAULT, recorded.decisions, recorded.imports, recorded.baselines
         )
@@ -80,7 +80,7 @@ class ScopeReader:
     def window(self, name: str, sketched: bool = False) -> ReplayScope:
         """See all tables of a window; `sketched`: of the rows only where they stand, which tells what is done.
 
-        Each round has fewer bulks than the one before it, or sees more of the windows that there are.
+        Each round has fewer batches than the one before it, or sees more of the windows that there are.
         """
         columns = SKETCH_COLUMNS if sketched else ROW_COLUMNS
         events, batches = read_events(self._rows.window_rows(name, columns), self._recorded.ordinals, sketched)

@@ -68,14 +68,14 @@ class Cascades:
     def __init__(
         self,
         rows: RowStore,
-        places: TableLocator,
+        locator: TableLocator,
         recorded: RecordedState,
         tables: Tables,
         results: Iterable[ReplayResult],
         window: str,
     ) -> None:
         self._rows = rows
-        self._locator = places
+        self._locator = locator
         self._recorded = recorded
         self._tables = tables
         self._window = window

@@ -59,20 +59,20 @@ class Deciding:
         self._on_progress = on_progress
 
     def decide(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, ReplayPlan]:
-        """Decide from bulks, else from rows one by one, else from all rows of the table; gives the work with those."""
+        """Decide from batches, else from rows one by one, else from all rows of the table; gives the work with them."""
         try:
-            if (plainly := self._decide_vectorized(work, table)) is not None:
-                return work, plainly
+            if (plan := self._decide_vectorized(work, table)) is not None:
+                return work, plan
             return (work := work.one_by_one()), self._decide(work, table)
         except RewriteNeeded as reason:
             work = work.one_by_one()
-            if retention_floor(work, work.history) is not None or isinstance(reason, RowsMissing):
+            if retention_floor(work.state, work.history) is not None or isinstance(reason, RowsMissing):
                 return work, without_rewriting(work, reason, lambda below: self._decide(below, table))
             self._on_progress(f"{work.gold}: writing all rows anew, {reason}")
             return self._decide_rewritten(work, table)
 
     def _decide_vectorized(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
-        """Fold bulks of rows that are newer than all that gold has; None: each has to be looked at by itself."""
+        """Fold batches of rows that are newer than all that gold has; None: each has to be looked at by itself."""
         history, batches = work.history, work.batches
         if not batches or not all(is_newer(work, batch, self._window, table.is_empty) for batch in batches):
             return None
@@ -156,7 +156,7 @@ class Deciding:
             return basis.below(work, cast)
         folded = fold_key_changes(events, key_changes, reader, bounds)
         if folded.hold is not None:
-            late = stopping(retention_floor(work, history), folded.hold, events, bounds)
+            late = stopping(retention_floor(work.state, history), folded.hold, events, bounds)
             return _below_row(work, basis, hold, folded.hold, late)
         check_refused(work, folded)
         count_accounted(folded, in_gold, bounds)
@@ -191,7 +191,7 @@ class Deciding:
         standing = [] if work.replaces_all else self._standing(table, evolution, reader, folded)
         standing = [row for row in standing if not is_below(row, reader.history)]
         defaults = reader.defaults if table.has_defaults() else {}
-        if work.state is not None and (floor := retention_floor(work, reader.history)) is not None:
+        if work.state is not None and (floor := retention_floor(work.state, reader.history)) is not None:
             check_key(work.state, reader)
             settle(floor, folded, events, standing, reader, bounds, work.state.pending)
         if reader.keys:

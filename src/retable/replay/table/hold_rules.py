@@ -52,7 +52,7 @@ def moved_hold(history: TableHistory, state: GoldState | None, missing: list[str
 
 
 def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bool:
-    """Whether all rows of a bulk are of the last epoch, and newer than all that gold has or will void."""
+    """Whether all rows of a batch are of the last epoch, and newer than all that gold has or will truncate."""
     history, state, first, part = work.history, work.state, batch.ends[0].sequence, batch.ends[0].part
     own = history.of(batch.shard)
     starts = (own.final.start, own.truncated_at, *own.rekeyed)

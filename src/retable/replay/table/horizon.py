@@ -29,19 +29,14 @@ class UndecidedRows(Exception):
         self.events = events
 
 
-def retention_floor(work: TableReplay, history: TableHistory) -> RetentionFloor | None:
-    """What silver no longer holds of the rows that count, under a history."""
-    return own_floor(work.state, history)
-
-
-def own_floor(state: GoldState | None, history: TableHistory) -> RetentionFloor | None:
-    """The same of a table that is not worked on yet."""
+def retention_floor(state: GoldState | None, history: TableHistory) -> RetentionFloor | None:
+    """What silver no longer holds of the rows of a table that count, under a history."""
     return None if state is None or state.floor is None else state.floor.above(history.truncated_at)
 
 
 def check_whole(gold: str, state: GoldState | None, history: TableHistory, dropped: RetentionFloor | None) -> None:
     """NotKept where a table cannot be built anew: rows that count were dropped, of it or of what goes into it now."""
-    if (floor := own_floor(state, history) or dropped) is not None:
+    if (floor := retention_floor(state, history) or dropped) is not None:
         raise not_kept(gold, floor, "it cannot be built anew from what is left")
 
 
@@ -63,13 +58,13 @@ def remembered(state: GoldState | None) -> tuple[InferredColumn, ...]:
 
 def older(work: TableReplay, needed: LateKeys | None) -> list[RowEvent]:
     """The events of other windows that a fold may go by: gold stands for those that are not above the floor."""
-    floor = retention_floor(work, work.history)
+    floor = retention_floor(work.state, work.history)
     return [event for event in work.older(needed) if floor is None or not floor.covers(event.part, event.sequence)]
 
 
 def split_accounted(work: TableReplay, events: list[RowEvent]) -> tuple[list[RowEvent], list[RowEvent]]:
     """The events to fold and, where a hold is lifted, those that gold has from before: what came behind may be gone."""
-    floor = retention_floor(work, work.history) if work.lifts_hold else None
+    floor = retention_floor(work.state, work.history) if work.lifts_hold else None
     if floor is None:
         return events, []
     known_ones = [e.ordinal <= floor.through and floor.covers(e.part, e.sequence) for e in events]

@@ -36,7 +36,7 @@ def _pending(
 
 
 def new_truncations(work: TableReplay, history: TableHistory) -> Truncations:
-    """The voids that gold does not know yet."""
+    """The truncations that gold does not know yet."""
     state = work.state
     if history.shards:
         known = {} if state is None else {identity: shard.truncated_at for identity, shard in state.shards.items()}

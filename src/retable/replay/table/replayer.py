@@ -100,7 +100,7 @@ class TableReplayer:
     def _write(self, work: TableReplay, table: GoldTable, plan: ReplayPlan, is_first: bool) -> int | None:
         """Expand, then write what goes and comes where no reader looks; gives the clashes that gold has then.
 
-        None where no row changes.
+        None where no row changes, and they are as many as before.
         """
         history, change = plan.history, plan.change
         if change is None:
@@ -113,10 +113,12 @@ class TableReplayer:
             fields = wanted_fields(work.partition, history, evolution, work.state is None)
             if fields is not None:
                 table.part_by(fields)
-        if not (work.replaces_all or change.truncations or replacement.deletes or replacement.rows or vectorized):
-            return None
         final = history.final.columns
         columns = [(name, column.type) for name, column in zip(evolution.physical, final, strict=True)]
+        key = [columns[at][0] for at in hidden_key(history, plan.keys)]
+        if not (work.replaces_all or change.truncations or replacement.deletes or replacement.rows or vectorized):
+            hides = bool(key) and work.state is not None and HIDDEN not in work.state.keys
+            return self._clashes_before(work, table, key) if hides else None
         on = key_columns(history, plan.keys) or list(range(len(columns)))
         gone = to_keys(replacement.deletes, [columns[at] for at in on])
         rows = to_table(replacement.rows, columns, table.has_part())
@@ -126,7 +128,6 @@ class TableReplayer:
         for _, name, kind in table.fields():
             if name in evolution.drops and kind is not None:
                 rows = rows.append_column(name, pa.nulls(len(rows), arrow_type(kind)))
-        key = [columns[at][0] for at in hidden_key(history, plan.keys)]
         if work.replaces_all or change.truncations or not table.replace(gone, rows, self._run_id, self._window):
             branch = self._write_branch(work, table, change.truncations, gone, rows)
             clashes = self._rows.clashes(work.gold, branch, key) if key else 0
@@ -138,12 +139,17 @@ class TableReplayer:
     def _clashes_after(
         self, work: TableReplay, table: GoldTable, gone: pa.Table, rows: pa.Table, key: list[str]
     ) -> int:
-        if table.is_empty or work.state is None:
+        if table.is_empty:
             return count_clashes(rows, key)
-        is_counted = HIDDEN in work.state.keys
-        before = work.state.clashes if is_counted else self._rows.clashes(work.gold, None, key)
+        before = self._clashes_before(work, table, key)
         touched = pa.concat_tables([gone.select(key), rows.select(key)]).group_by(key).aggregate([])
         return clashes_after(before, self._rows.of_keys(work.gold, gone.column_names, touched), gone, rows, key)
+
+    def _clashes_before(self, work: TableReplay, table: GoldTable, key: list[str]) -> int:
+        """The clashes that gold has; while readers saw which row is whose, none was counted."""
+        if table.is_empty or work.state is None:
+            return 0
+        return work.state.clashes if HIDDEN in work.state.keys else self._rows.clashes(work.gold, None, key)
 
     def _write_branch(
         self, work: TableReplay, table: GoldTable, truncations: Truncations, gone: pa.Table, rows: pa.Table
