@@ -4,7 +4,8 @@ from pathlib import Path
 
 from airflow_running.running import RunningAirflow
 from airflow_running.world import NIGHT, QUIET_HOURS, SHOP, SHOP_HOURS, World
-from retable.ledger.read import read_cuts, read_ledger
+from retable.ledger.cuts import read_cuts
+from retable.ledger.read import read_ledger
 
 
 def test_hours_backfilled_out_of_order_beside_a_live_one_give_the_rows_of_the_source(
@@ -44,7 +45,7 @@ def test_the_cut_is_an_asset_of_every_window_and_a_table_is_one_only_where_it_ch
     cuts = [event for event in events if event["name"] == "retable_cut_shop"]
     assert {event["extra"]["window"] for event in cuts} >= {world.window(ago) for ago in range(1, SHOP_HOURS + 1)}
     assert all({"counts", "watermark", "late"} <= set(event["extra"]) for event in cuts)
-    snapshots = {(cut.table, str(cut.snapshot_id)) for cut in read_cuts(world.lake, "shop")}
+    snapshots = {(cut.table, str(cut.snapshot_id)) for cut in read_cuts(world.lake, "shop").rows}
     tables = [event for event in events if event["name"].startswith("gold_shop.")]
     assert tables
     for event in tables:

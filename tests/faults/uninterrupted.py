@@ -15,8 +15,9 @@ from retable.gold.read import list_gold, read_rows
 from retable.gold.render import json_rows
 from retable.land.objects.files import list_objects
 from retable.land.spark import land_window
+from retable.ledger.cuts import read_cuts
 from retable.ledger.lake.catalog import Lake, open_lake
-from retable.ledger.read import read_cuts, read_ledger, read_tables, scan
+from retable.ledger.read import read_ledger, read_tables, scan
 from retable.ledger.windows.recording import record_windows
 from retable.replay.spark import replay
 from retable.session import build_session
@@ -133,9 +134,9 @@ def assert_balanced(lake: Lake) -> None:
     decoded = {row.window: row.counts["rows"] for row in ledger if row.stage == "decode"}
     replayed = {row.window: row.counts.get("rows", 0) for row in ledger if row.stage == "replay"}
     assert replayed == {window: decoded[window] for window in replayed}
-    cuts = read_cuts(lake, "erp", max(replayed))
-    newest = {row.table: row.snapshot_id for row in cuts if row.revision == cuts[-1].revision}
-    assert newest == {table.name: lake.load(table.name).metadata.current_snapshot_id for table in list_gold(lake)}
+    cut = read_cuts(lake, "erp").at(max(replayed)).values()
+    newest = {table.name: lake.load(table.name).metadata.current_snapshot_id for table in list_gold(lake)}
+    assert {row.table: row.snapshot_id for row in cut} == newest
 
 
 def left_behind(lake: Lake) -> list[str]:

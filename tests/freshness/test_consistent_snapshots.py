@@ -15,11 +15,11 @@ from retable.freshness.catalog import ask, reached_at, record
 from retable.freshness.consistent_snapshots import first_whole
 from retable.gold.read import find_gold, read_as_of, read_cut
 from retable.gold.state import GoldState, from_properties, to_properties
+from retable.ledger.cuts import TableSnapshot, read_cuts, record_cut
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.rows import LedgerRow
 from retable.ledger.write import append_rows
 from retable.model.sequence import Sequence
-from retable.replay.record import cut_rows
 
 TABLE = "gold_shop.orders"
 
@@ -65,8 +65,8 @@ def cut(feed: Feed, hour: int, now: datetime) -> None:
     tables = {}
     for table in (TABLE, "gold_shop.items"):
         loaded, state = find_gold(feed.lake, table)
-        tables[state.identity] = (table, loaded.metadata.current_snapshot_id, state.state)
-    append_rows(feed.lake, cut_rows(feed.lake, "dump", name(hour), tables, now))
+        tables[state.identity] = TableSnapshot(table, loaded.metadata.current_snapshot_id, state.state)
+    record_cut(feed.lake, "dump", name(hour), tables, now, read_cuts(feed.lake, "dump"), lambda gold: None)
 
 
 def become(lake: Lake, **more: object) -> None:

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from retable.errors import ConflictError
+from retable.ledger.cuts import read_cuts
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import (
     read_actions,
-    read_cuts,
     read_evidence,
     read_ledger,
     read_schema_changes,
@@ -108,7 +108,7 @@ def test_every_kind_of_row_reads_back_as_it_was_written(lake):
     append_rows(lake, [LEDGER, CHANGE, CUT, TABLE, ACTION, EVIDENCE, WATERMARK])
     assert read_ledger(lake, "erp") == [LEDGER]
     assert read_schema_changes(lake, "erp", "gold_shop.orders") == [CHANGE]
-    assert read_cuts(lake, "erp", W5) == [CUT]
+    assert read_cuts(lake, "erp").rows == [CUT]
     assert read_tables(lake) == [TABLE]
     assert read_actions(lake, "erp") == [ACTION]
     assert read_evidence(lake, "erp") == [EVIDENCE]
@@ -116,7 +116,9 @@ def test_every_kind_of_row_reads_back_as_it_was_written(lake):
 
 
 def test_an_empty_lake_has_no_rows_and_reading_makes_no_tables(lake):
-    assert read_ledger(lake, "erp") == read_cuts(lake, "erp") == read_tables(lake) == read_schema_changes(lake) == []
+    assert (
+        read_ledger(lake, "erp") == read_cuts(lake, "erp").rows == read_tables(lake) == read_schema_changes(lake) == []
+    )
     assert lake.find("ops.ledger") is None
 
 
@@ -169,11 +171,6 @@ def test_many_commits_are_a_few_manifests_and_the_newest_row_still_wins(lake):
         assert read_tables(lake)[0].gold == f"gold_shop.t{number}"
     table = lake.load("ops.tables")
     assert len(table.current_snapshot().manifests(table.io)) < 16
-
-
-def test_a_cut_keeps_all_its_revisions(lake):
-    append_rows(lake, [CUT, replace(CUT, revision=1, snapshot_id=None)])
-    assert [(row.revision, row.snapshot_id) for row in read_cuts(lake, "erp")] == [(0, 7), (1, None)]
 
 
 def test_a_schema_change_shows_what_became_of_it_last(lake):

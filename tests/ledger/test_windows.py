@@ -245,7 +245,7 @@ class TestRecorded:
         assert read_windows(lake, "erp") == mine
 
     def test_who_loses_every_race_says_to_try_again(self, lake, settings, monkeypatch):
-        monkeypatch.setattr(door, "_append", lambda *_: False)
+        monkeypatch.setattr(door, "append_to_loaded", lambda *_: False)
         with pytest.raises(ConflictError, match="try again"):
             record_windows(lake, settings.source("erp"), lambda: [named(5)], at(6), NOW)
 

@@ -8,14 +8,14 @@ import pytest
 from retable.fold.fold import Reject
 from retable.gold.state import GoldState
 from retable.ledger.lake.catalog import Lake, open_lake
-from retable.ledger.read import read_cuts, read_schema_changes
-from retable.ledger.rows import LedgerRow, TableState
+from retable.ledger.read import read_schema_changes
+from retable.ledger.rows import LedgerRow
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.model.window import Window
-from retable.replay.record import change_rows, cut_rows, quarantine_rejects, window_rows
+from retable.replay.record import change_rows, quarantine_rejects, window_rows
 from retable.replay.table.table_replay import ReplayResult
 from retable.schema_history.history import AppliedChange, ChangeStatus, NameSpan, TableHistory
 from retable.schema_history.statement import Statement
@@ -40,32 +40,11 @@ WHOLE = LedgerRow(
     recorded_at=NOW,
 )
 COUNTED = replace(WHOLE, table="gold_shop.orders", counts={"rows": 2, "applied": 2}, identity="silver 1:settings")
-Snapshots = dict[str, tuple[str, int | None, TableState]]
 
 
 @pytest.fixture
 def lake(lake_settings: Settings) -> Lake:
     return open_lake(lake_settings)
-
-
-def _cut(lake: Lake, snapshots: Snapshots, window: str = W5) -> list[tuple[str, int, int | None]]:
-    rows = cut_rows(lake, "erp", window, snapshots, NOW)
-    append_rows(lake, rows)
-    return [(row.identity, row.revision, row.snapshot_id) for row in rows]
-
-
-def test_a_cut_has_a_new_revision_only_where_a_reader_sees_something_else(lake: Lake) -> None:
-    both: Snapshots = {"a": ("gold_shop.a", 1, "live"), "b": ("gold_shop.b", 2, "live")}
-    assert _cut(lake, both) == [("a", 0, 1), ("b", 0, 2)]
-    assert _cut(lake, both) == _cut(lake, {}) == []
-    assert _cut(lake, {"b": ("gold_shop.b", 3, "live")}) == [("a", 1, 1), ("b", 1, 3)]
-    assert _cut(lake, {"b": ("gold_shop.b", 3, "held")}) == [("a", 2, 1), ("b", 2, 3)]
-
-
-def test_a_window_has_a_cut_of_its_own_though_nothing_changed_in_it(lake: Lake) -> None:
-    _cut(lake, {"a": ("gold_shop.a", 1, "live")})
-    assert _cut(lake, {}, W6) == [("a", 0, 1)]
-    assert len(read_cuts(lake, "erp")) == 2
 
 
 def test_a_window_is_recorded_anew_where_it_holds_something_else_though_it_counts_the_same() -> None:

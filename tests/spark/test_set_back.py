@@ -1,6 +1,7 @@
 """Gold on Iceberg whose main branch moved: what lost rows is written anew, what has other files is not."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_set_back import FIRST, SECOND, TABLE, THIRD, row
+from retable.ledger.cuts import read_cuts
 from retable.settings.load import CATALOG
 from retable.upkeep.inspection import TablePlace
 from retable.upkeep.plan import plan_place
@@ -72,8 +74,8 @@ def test_compaction_and_expiry_set_nothing_back(world: SparkWorld) -> None:
 
 def test_upkeep_leaves_a_table_alone_that_was_rolled_back(world: SparkWorld) -> None:
     place, later = TablePlace(TABLE, "gold", "shop"), datetime.now(UTC) + timedelta(days=30)
-    assert plan_place(world.lake, place, later, UpkeepRules())[1].expire
+    assert plan_place(world.lake, place, later, UpkeepRules(), partial(read_cuts, world.lake))[1].expire
     call(world, f"rollback_to_snapshot('{TABLE}', {stood(world)[1]})")
-    assert plan_place(world.lake, place, later, UpkeepRules())[1] == Plan()
+    assert plan_place(world.lake, place, later, UpkeepRules(), partial(read_cuts, world.lake))[1] == Plan()
     assert world.replay(world.names[1])
-    assert plan_place(world.lake, place, later, UpkeepRules())[1].expire
+    assert plan_place(world.lake, place, later, UpkeepRules(), partial(read_cuts, world.lake))[1].expire

@@ -1,11 +1,13 @@
 """What the daily expiry leaves, so that freshness and readers find what they need; no JVM runs."""
 
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from feeding import EACH, Feed, at, name
 from lakes import SettingsWriter
 from published import publish
 from retable.freshness.catalog import ask, record
+from retable.ledger.cuts import read_cuts
 from retable.ledger.lake.catalog import open_lake
 from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows
@@ -61,6 +63,8 @@ def test_a_window_that_was_decoded_anew_and_not_replayed_is_not_forgotten(write_
 def expire(feed: Feed) -> int:
     """Expire what upkeep would a day later; give how many snapshots of silver go."""
     [silver] = choose(places(feed.lake), ["silver.dump"])
-    plan = plan_place(feed.lake, silver, datetime.now(UTC) + timedelta(hours=30), UpkeepRules())[1]
+    plan = plan_place(
+        feed.lake, silver, datetime.now(UTC) + timedelta(hours=30), UpkeepRules(), partial(read_cuts, feed.lake)
+    )[1]
     feed.lake.load(silver.name).maintenance.expire_snapshots().by_ids(list(plan.expire)).commit()
     return len(plan.expire)

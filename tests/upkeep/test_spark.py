@@ -2,6 +2,7 @@
 
 import os
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_policies import TABLE, row
 from retable.errors import NotFound
 from retable.gold.read import find_gold, read_cut
+from retable.ledger.cuts import read_cuts
 from retable.ledger.lake.catalog import open_lake
 from retable.ledger.leases import LENGTH, Lease, leased
 from retable.ledger.read import read_ledger, read_upkeep
@@ -96,7 +98,12 @@ def test_upkeep_leaves_rows_and_record_as_they_are_and_files_and_snapshots_few(w
     days = (later() - timedelta(days=4)).timestamp()
     os.utime(left, (days, days))
     # By the rules as they are, nothing expires of a lake that is younger than a day.
-    assert plan_place(world.lake, TablePlace(TABLE, "gold", "shop"), later(), UpkeepRules())[1].expire == ()
+    assert (
+        plan_place(
+            world.lake, TablePlace(TABLE, "gold", "shop"), later(), UpkeepRules(), partial(read_cuts, world.lake)
+        )[1].expire
+        == ()
+    )
 
     kept = keep_all(world)
     assert [each.left for each in kept.values() if each.left] == []

@@ -16,8 +16,9 @@ from retable.gold.gold_metadata import state_of
 from retable.gold.names import gold_table
 from retable.gold.read import feeds, find_gold, find_known, gold_states, state_of_lost
 from retable.gold.state import GoldState
+from retable.ledger.cuts import last_cut, read_cuts
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_cuts, read_ledger, read_tables, read_watermarks
+from retable.ledger.read import read_ledger, read_tables, read_watermarks
 from retable.ledger.rows import TableRow, WatermarkRow
 from retable.ledger.write import append_rows
 from retable.model.evidence import GRADES, Grade
@@ -250,8 +251,8 @@ def _reached_at(
     if first is None or last is None:
         return None
     window = max([first, *(promised.get(table, last) for table in tables)])
-    cuts = {cut.window: cut.recorded_at for cut in read_cuts(lake, source.name)}
-    since = max((taken for taken in cuts if taken <= window), default=None)
+    cuts = read_cuts(lake, source.name).recorded_at
+    since = last_cut([*cuts], window)
     ledger = read_ledger(lake, source.name, at_least={"recorded_at": cuts[since]} if since else None)
     replays = [(row.window, row.recorded_at) for row in ledger if row.stage == "replay" and row.table in tables]
     return first_whole(window, last, cuts, replays)

@@ -11,10 +11,11 @@ from retable.errors import DamagedFile, NotFound, NotReady
 from retable.gold.damage import LOST, lost_state, rows_by_name, unread_state, with_recorded_hold
 from retable.gold.gold_metadata import state_of
 from retable.gold.state import SEQUENCE_COLUMN, GoldState
+from retable.ledger.cuts import Cuts, last_cut, read_cuts
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
-from retable.ledger.read import read_cuts, read_ledger, read_tables
-from retable.ledger.rows import CutRow, TableRow
+from retable.ledger.read import read_ledger, read_tables
+from retable.ledger.rows import TableRow
 from retable.ledger.windows.recording import find_window
 from retable.schema_history.shards.joined import is_sharded
 from retable.settings.load import Settings
@@ -155,13 +156,13 @@ def snapshot_of_cut(lake: Lake, name: str, window: str) -> int | None:
     """
     _, state = find_gold(lake, name)
     cuts = read_cuts(lake, state.source)
-    cut = _cut_of(lake, state.source, window, cuts)
-    if not cut:
+    last = _window_of_cut(lake, state.source, window, cuts)
+    if last is None:
         raise _no_cut(state.source, window)
-    mine = [row for row in cut if row.identity == state.identity]
-    if not mine:
+    row = cuts.at(last).get(state.identity)
+    if row is None:
         raise NotFound(f"{name} is not in the cut of {window}: it came later", table=name, window=window)
-    return max(mine, key=lambda row: row.revision).snapshot_id
+    return row.snapshot_id
 
 
 def read_cut(lake: Lake, source: str, window: str) -> dict[str, int | None]:
@@ -171,14 +172,12 @@ def read_cut(lake: Lake, source: str, window: str) -> dict[str, int | None]:
     table had no row yet.
     """
     cuts = read_cuts(lake, source)
-    cut = _cut_of(lake, source, window, cuts)
-    later = min((row.window for row in cuts if row.window > window), default=None)
-    cut = cut or [row for row in cuts if row.window == later]
-    if not cut:
+    later = (each for each in cuts.windows if each > window)
+    at = _window_of_cut(lake, source, window, cuts) or next(later, None)
+    if at is None:
         raise _no_cut(source, window)
-    newest = max(row.revision for row in cut)
     # A table that is gone may have left its name to another.
-    rows = sorted((row for row in cut if row.revision == newest), key=lambda row: row.state != "dropped")
+    rows = sorted(cuts.at(at).values(), key=lambda row: row.state != "dropped")
     return {row.table: row.snapshot_id for row in rows}
 
 
@@ -191,18 +190,18 @@ def read_as_of(lake: Lake, name: str, cut: Mapping[str, int | None]) -> pa.Table
         return _scan(lake, name, cut[name], limit=0 if nothing_yet else None).to_arrow()
 
 
-def _cut_of(lake: Lake, source: str, window: str, cuts: list[CutRow]) -> list[CutRow]:
-    """The rows of a window's own cut, all revisions: or, where nothing arrived in it, of the one before it."""
+def _window_of_cut(lake: Lake, source: str, window: str, cuts: Cuts) -> str | None:
+    """The window whose cut is that of a window: its own or, where nothing arrived in it, the one before it."""
     find_window(lake, source, window)
-    last = max((row.window for row in cuts if row.window <= window), default="")
-    own = last == window or _changed_nothing(lake, source, last, window)
-    return [row for row in cuts if row.window == last] if own else []
+    last = last_cut(cuts.windows, window)
+    own = last == window or _changed_nothing(lake, source, last or "", window)
+    return last if own else None
 
 
 def _no_cut(source: str, window: str) -> NotReady:
     return NotReady(
-        f"the window {window} of {source} has no cut: it was not replayed, or only after a later one; "
-        f"`retable status` shows the replayed windows",
+        f"the window {window} of {source} has no cut: it was not replayed, or only after a later one, or its cut is no "
+        f"longer kept (`keep_cuts`); `retable status` shows the replayed windows",
         window=window,
     )
 

@@ -8,15 +8,12 @@ from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-import pyarrow as pa
-from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from retable.errors import ConflictError
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.lake.error_translation import explained
-from retable.ledger.lake.tables import OPS
 from retable.ledger.read import scan
+from retable.ledger.write import append_to_loaded
 
 _TABLE = "ops.incidents"
 _ATTEMPTS = 20
@@ -52,19 +49,9 @@ def change_incidents(lake: Lake, change: Callable[[list[Incident]], list[Inciden
     for _ in range(_ATTEMPTS):
         table = lake.load(_TABLE)
         changed = change(_incidents(lake, table))
-        if not changed or _append(lake, table, changed):
+        if not changed or append_to_loaded(lake, table, [asdict(each) for each in changed]):
             return changed
     raise ConflictError(f"incidents: other runs recorded first, {_ATTEMPTS} times; try again")
-
-
-def _append(lake: Lake, table: Table, incidents: list[Incident]) -> bool:
-    """Append to the table as it was loaded; False where somebody else has committed since."""
-    with explained(lake.settings.lake):
-        try:
-            table.append(pa.Table.from_pylist([asdict(each) for each in incidents], schema=OPS[_TABLE].columns))
-        except CommitFailedException:
-            return False
-    return True
 
 
 def _incidents(lake: Lake, table: Table | None) -> list[Incident]:

@@ -11,16 +11,13 @@ from datetime import UTC, datetime, timedelta
 from time import perf_counter, sleep
 from typing import Literal
 
-import pyarrow as pa
-from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from retable.errors import ConflictError, Leased, Unavailable
 from retable.ledger.lake.catalog import Lake, widen
-from retable.ledger.lake.error_translation import explained
-from retable.ledger.lake.tables import OPS
 from retable.ledger.processes import is_gone, this_process
 from retable.ledger.read import scan
+from retable.ledger.write import append_to_loaded
 
 Purpose = Literal["replay", "upkeep", "build"]
 LENGTH = timedelta(hours=1)
@@ -149,14 +146,7 @@ def _append_anyhow(lake: Lake, lease: Lease) -> None:
 
 def _append(lake: Lake, table: Table, lease: Lease) -> bool:
     """Append to the table as it was loaded; False where that is out of date: somebody has committed since."""
-    if widen(lake, table):
-        return False
-    with explained(lake.settings.lake):
-        try:
-            table.append(pa.Table.from_pylist([asdict(lease)], schema=OPS[_TABLE].columns))
-        except CommitFailedException:
-            return False
-    return True
+    return not widen(lake, table) and append_to_loaded(lake, table, [asdict(lease)])
 
 
 def _standing(lake: Lake, table: Table | None, source: str, now: datetime) -> list[Lease]:

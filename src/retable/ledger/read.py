@@ -105,12 +105,9 @@ def read_schema_changes(lake: Lake, source: str | None = None, table: str | None
     return _newest(rows, lambda row: (row.source, row.identity, row.part, row.position, row.statement))
 
 
-def read_cuts(lake: Lake, source: str, window: str | None = None) -> list[CutRow]:
-    """Give every row of the cuts of a source, all revisions, by window and revision."""
-    rows = _newest(
-        _read(lake, CutRow, source=source, window=window), lambda row: (row.window, row.revision, row.identity)
-    )
-    return sorted(rows, key=lambda row: (row.window, row.revision, row.table))
+def cuts_of(lake: Lake, table: Table | None, source: str) -> list[CutRow]:
+    """Give every row of the cuts of a source in `ops.cuts` as it was loaded, oldest recorded first."""
+    return rows_of(CutRow, scan(lake, table, source=source))
 
 
 def read_tables(lake: Lake, source: str | None = None) -> list[TableRow]:
@@ -218,9 +215,13 @@ def _read(
     wanted: BooleanExpression = _ALL,
     **equal: str | None,
 ) -> list[_Row]:
-    """Read rows in the order in which they were recorded: a scan lists the newest commit first (see append_rows)."""
-    records = scan(lake, lake.find(OPS_TABLES[kind]), at_least, wanted, **equal).to_pylist()
-    rows = [kind(**_fitted(kind, record)) for record in reversed(records)]
+    """Read rows in the order in which they were recorded."""
+    return rows_of(kind, scan(lake, lake.find(OPS_TABLES[kind]), at_least, wanted, **equal))
+
+
+def rows_of(kind: type[_Row], scanned: pa.Table) -> list[_Row]:
+    """Give the rows of a scan, oldest recorded first: it lists the newest commit first (see append_rows)."""
+    rows = [kind(**_fitted(kind, record)) for record in reversed(scanned.to_pylist())]
     return sorted(rows, key=lambda row: row.recorded_at)
 
 

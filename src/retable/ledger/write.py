@@ -1,9 +1,12 @@
-"""The only writer of the ops tables but `ops.windows`."""
+"""The writers of the ops tables: rows that stand alone, and rows that were decided on what stands there."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Any
 
 import pyarrow as pa
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table, TableProperties
 
 from retable.ledger.lake.catalog import Lake, widen
 from retable.ledger.lake.error_translation import explained
@@ -23,3 +26,20 @@ def append_rows(lake: Lake, rows: Sequence[OpsRow]) -> None:
                 table = lake.load(name)
             with explained(lake.settings.lake):
                 table.append(pa.Table.from_pylist(mine[::-1], schema=OPS[name].columns))
+
+
+def append_to_loaded(lake: Lake, table: Table, rows: Sequence[OpsRow | Mapping[str, Any]]) -> bool:
+    """Append rows to a table as it was loaded; False where somebody else has committed since, and nothing is written.
+
+    So a writer that decided on what it read decides anew.
+    """
+    records = [dict(row) if isinstance(row, Mapping) else asdict(row) for row in rows]
+    shape = OPS[".".join(table.name())]
+    once = {**table.metadata.properties, TableProperties.COMMIT_NUM_RETRIES: "0"}
+    table.metadata = table.metadata.model_copy(update={"properties": once})
+    with explained(lake.settings.lake):
+        try:
+            table.append(pa.Table.from_pylist(records[::-1], schema=shape.columns))
+        except CommitFailedException:
+            return False
+    return True

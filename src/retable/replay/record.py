@@ -1,4 +1,4 @@
-"""What a replay leaves behind for people: quarantine, ledger, schema changes, tables, the cut."""
+"""What a replay leaves behind for people: quarantine, ledger, schema changes, tables."""
 
 import json
 from collections import Counter
@@ -16,8 +16,8 @@ from retable.ledger.counts import check_rows
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
 from retable.ledger.lake.tables import QUARANTINE
-from retable.ledger.read import read_cuts, read_schema_changes, scan
-from retable.ledger.rows import CutRow, LedgerRow, SchemaChangeRow, TableRow, TableState
+from retable.ledger.read import read_schema_changes, scan
+from retable.ledger.rows import LedgerRow, SchemaChangeRow, TableRow
 from retable.model.window import Window
 from retable.replay.table.table_replay import ReplayResult
 from retable.schema_history.history import AppliedChange, ChangeStatus, TableHistory
@@ -209,45 +209,6 @@ def _statement_row(
 
 def _record(row: SchemaChangeRow) -> tuple[str | None, ...]:
     return (row.identity, row.table, row.position, row.part, row.status, row.reason)
-
-
-def cut_rows(
-    lake: Lake,
-    source: str,
-    window: str,
-    snapshots: Mapping[str, tuple[str, int | None, TableState]],
-    now: datetime,
-) -> list[CutRow]:
-    """The cut of a window: every table of the source at its snapshot; a new revision only where something changed."""
-    cuts = read_cuts(lake, source)
-    revision = max((cut.revision for cut in cuts if cut.window == window), default=-1) + 1
-    newest = {_seen(cut) for cut in cuts if (cut.window, cut.revision) == (window, revision - 1)}
-    last: dict[str, CutRow] = {}
-    for cut in sorted(cuts, key=lambda cut: cut.recorded_at):
-        last[cut.identity] = cut
-    rows = [
-        CutRow(
-            source=source,
-            window=window,
-            revision=revision,
-            table=gold,
-            identity=identity,
-            snapshot_id=snapshot,
-            state=state,
-            recorded_at=now,
-        )
-        for identity, (gold, snapshot, state) in snapshots.items()
-    ]
-    rows += [
-        replace(cut, window=window, revision=revision, recorded_at=now)
-        for identity, cut in last.items()
-        if identity not in snapshots
-    ]
-    return [] if {*map(_seen, rows)} == newest else sorted(rows, key=lambda row: row.table)
-
-
-def _seen(row: CutRow) -> tuple[object, ...]:
-    return (row.identity, row.table, row.snapshot_id, row.state)
 
 
 def window_rows(

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 
+from retable.gold.gold_metadata import state_of
 from retable.ledger.counts import is_left_out
+from retable.ledger.cuts import TableSnapshot, read_cuts, record_cut
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_ledger, read_tables
 from retable.ledger.retained import kept_from
@@ -39,6 +41,7 @@ class RunRecord:
         self._windows = {window.ordinal: window for window in windows}
         self._ledger = read_ledger(lake, source)
         self._tables = {row.identity: row for row in read_tables(lake, source)}
+        self._cuts = read_cuts(lake, source)
 
     def recorded(self) -> RecordedState:
         """What was before the run."""
@@ -79,11 +82,11 @@ class RunRecord:
         )
         states = [record.table_row(source, o.gold, o.state, now) for o in results]
         rows += [row for row in states if record.facts(row) != record.facts(self._tables.get(row.identity))]
-        snapshots = {o.state.identity: (o.gold, o.snapshot, o.state.state) for o in read}
         latest = max([replayed.window, *(row.window for row in self._ledger if row.stage == "replay")])
         rows += [suspect_row(source, suspect, now) for suspect in replayed.suspects]
-        rows += record.cut_rows(self._lake, source, latest, snapshots, now)
         append_rows(self._lake, rows)
+        snapshots = {o.state.identity: TableSnapshot(o.gold, o.snapshot, o.state.state) for o in read}
+        record_cut(self._lake, source, latest, snapshots, now, self._cuts, self._current)
         self._on_progress("recorded but for the ledger")
         counted = self._count(replayed, seconds)
         looked_at = {result.state.identity for result in results}
@@ -101,6 +104,14 @@ class RunRecord:
             held=tuple(sorted({o.gold for o in results if o.state.hold} | held_before)),
             seconds=round(seconds, 3),
         )
+
+    def _current(self, gold: str) -> TableSnapshot | None:
+        """A gold table as it is now; None where it is gone."""
+        table = self._lake.find(gold)
+        state = None if table is None else state_of(table.metadata)
+        if table is None or state is None:
+            return None
+        return TableSnapshot(gold, table.metadata.current_snapshot_id, state.state)
 
     def _retired(self) -> set[str]:
         """The gold tables that the settings leave out."""

@@ -1,19 +1,23 @@
 """What upkeep would do with a table of a lake: its facts, and the plan for it."""
 
+from collections.abc import Callable
 from datetime import datetime
 
 from retable.gold.gold_metadata import state_of
 from retable.gold.read import find_gold
+from retable.ledger.cuts import Cuts
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.data_files import stands_for_others
-from retable.ledger.read import read_cuts, read_ledger
+from retable.ledger.read import read_ledger
 from retable.upkeep.inspection import TablePlace, facts_of
 from retable.upkeep.outlook import unsettled
 from retable.upkeep.policy import Partition, Plan, TableFacts, UpkeepRules, plan_upkeep
 
 
-def plan_place(lake: Lake, place: TablePlace, now: datetime, rules: UpkeepRules) -> tuple[TableFacts, Plan]:
-    """Plan for one table; nothing is written.
+def plan_place(
+    lake: Lake, place: TablePlace, now: datetime, rules: UpkeepRules, cuts_of: Callable[[str], Cuts]
+) -> tuple[TableFacts, Plan]:
+    """Plan for one table; nothing is written. `cuts_of` gives the cuts of a source, which its tables share.
 
     Of bronze and silver only windows that are replayed are compacted, so that no stage that is under way is disturbed;
     a window of silver only once, as its files then bear the name of those that gold knows.
@@ -23,21 +27,13 @@ def plan_place(lake: Lake, place: TablePlace, now: datetime, rules: UpkeepRules)
     if place.layer == "gold" and (state := state_of(table.metadata)) is not None and state.is_set_back:
         # What main came by tells that it was rolled back, so nothing goes before it is written anew.
         return facts, Plan()
-    plan = plan_upkeep(facts, _needed(lake, place), now, rules)
+    plan = plan_upkeep(facts, _needed(lake, place, cuts_of), now, rules)
     if place.layer not in ("bronze", "silver"):
         return facts, plan
     ready = _replayed(lake, place.source or "")
     return facts, plan.only(
         {each for each in plan.compact if _window(place, each) in ready and not _is_done(plan, each)}
     )
-
-
-def needed_by_cuts(lake: Lake, source: str, identity: str, keep_cuts: int) -> set[int]:
-    """The snapshots of a table that the cuts of the newest windows name."""
-    cuts = read_cuts(lake, source)
-    newest = set(sorted({cut.window for cut in cuts})[-keep_cuts:])
-    mine = (cut.snapshot_id for cut in cuts if cut.identity == identity and cut.window in newest)
-    return {snapshot for snapshot in mine if snapshot is not None}
 
 
 def needed_by_freshness(lake: Lake, source: str) -> set[int]:
@@ -51,13 +47,14 @@ def needed_by_freshness(lake: Lake, source: str) -> set[int]:
     return {snapshot for window, snapshot in written.items() if window in waiting}
 
 
-def _needed(lake: Lake, place: TablePlace) -> set[int]:
+def _needed(lake: Lake, place: TablePlace, cuts_of: Callable[[str], Cuts]) -> set[int]:
     if place.source is None:
         return set()
     match place.layer:
         case "gold":
             _, state = find_gold(lake, place.name)
-            return needed_by_cuts(lake, place.source, state.identity, lake.settings.lake.keep_cuts)
+            kept = cuts_of(place.source).since(lake.settings.lake.keep_cuts)
+            return {row.snapshot_id for row in kept if row.identity == state.identity and row.snapshot_id is not None}
         case "silver":
             return needed_by_freshness(lake, place.source)
         case _:

@@ -6,11 +6,10 @@ from datetime import datetime
 
 from retable.errors import DamagedFile
 from retable.gold.read import find_gold
+from retable.ledger.cuts import Cuts, TableSnapshot, change_cuts
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_cuts
-from retable.ledger.rows import UpkeepRow
+from retable.ledger.rows import CutRow, UpkeepRow
 from retable.ledger.write import append_rows
-from retable.replay.record import cut_rows
 from retable.upkeep.inspection import TablePlace
 
 
@@ -62,9 +61,13 @@ def record_cut(lake: Lake, place: TablePlace, before: int | None, now: datetime)
     if place.source is None:
         return
     table, state = find_gold(lake, place.name)
-    cuts = read_cuts(lake, place.source)
-    mine = sorted((cut for cut in cuts if cut.identity == state.identity), key=lambda cut: cut.recorded_at)
-    if not mine or mine[-1].snapshot_id != before:
-        return
-    snapshots = {state.identity: (place.name, table.metadata.current_snapshot_id, state.state)}
-    append_rows(lake, cut_rows(lake, place.source, max(cut.window for cut in cuts), snapshots, now))
+    source = place.source
+    compacted = {state.identity: TableSnapshot(place.name, table.metadata.current_snapshot_id, state.state)}
+
+    def decide(cuts: Cuts) -> list[CutRow]:
+        newest = cuts.newest.get(state.identity)
+        if newest is None or newest.snapshot_id != before:
+            return []
+        return cuts.next_rows(source, cuts.windows[-1], compacted, now)
+
+    change_cuts(lake, source, decide)

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import cache, partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
 from retable.errors import ConflictError, DamagedFile, SparkDied, Unavailable
 from retable.gold.state import RUN_PROPERTY
+from retable.ledger.cuts import read_cuts
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import spark_explained
 from retable.ledger.lake.warehouse import Warehouse
@@ -20,7 +22,7 @@ from retable.upkeep.outlook import inspect_retention
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import Partition, Plan, TableFacts, UpkeepRules, stands_alone
 from retable.upkeep.report import UpkeepResult, record_cut, record_kept
-from retable.upkeep.system import compact_ops, compact_silver, prune_leases
+from retable.upkeep.system import compact_ops, compact_silver, prune_cuts, prune_leases
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -112,6 +114,7 @@ class Keeper:
         self._rules = rules
         self._warehouse = Warehouse(lake.settings.lake)
         self._locations = {each.name: _location(lake, each) for each in places(lake)}
+        self._cuts_of = cache(partial(read_cuts, lake))
 
     def keep(self, place: TablePlace) -> UpkeepResult:
         """Do what one table wants; where another run is at it, or committed first, it is left for the next time."""
@@ -145,7 +148,7 @@ class Keeper:
             return UpkeepResult(table=place.name, source=place.source, left=why, seconds=perf_counter() - began)
         before = facts_of(self._lake, place, table)
         dropped = self._drop(place, now)
-        _, plan = plan_place(self._lake, place, now, self._rules)
+        _, plan = plan_place(self._lake, place, now, self._rules, self._cuts_of)
         done = {"files": 0, "manifests": 0, "snapshots": 0, "orphans": 0}
         done |= {"windows": dropped.windows, "rows": dropped.rows}
         if plan.compact:
@@ -154,7 +157,7 @@ class Keeper:
             done["manifests"] = self._iceberg.merge_manifests(place.name, self._run_id)
         if place.layer == "gold" and (done["files"] or done["manifests"]):
             record_cut(self._lake, place, before.current, self._clock())
-        expire = plan_place(self._lake, place, now, self._rules)[1].expire
+        expire = plan_place(self._lake, place, now, self._rules, self._cuts_of)[1].expire
         if expire:
             self._iceberg.expire(place.name, expire)
         done["snapshots"] = len(expire)
@@ -175,9 +178,11 @@ class Keeper:
         )
 
     def _drop(self, place: TablePlace, now: datetime) -> Dropped:
-        """Drop what retention lets go: old windows of a source, leases that ended long ago."""
+        """Drop what retention lets go: old windows of a source, leases that ended long ago, cuts of old windows."""
         if place.name == "ops.leases":
             return Dropped(rows=prune_leases(self._lake, now, self._run_id))
+        if place.name == "ops.cuts":
+            return Dropped(rows=prune_cuts(self._lake, self._lake.settings.lake.keep_cuts, self._run_id))
         if place.source is None or place.layer == "gold":
             return Dropped()
         source = self._lake.settings.source(place.source)

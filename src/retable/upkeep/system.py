@@ -5,6 +5,7 @@ rows, which tells the newest of one instant.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 
 import pyarrow as pa
@@ -13,16 +14,21 @@ from pyiceberg.expressions.literals import literal
 from pyiceberg.table import FileScanTask, Table
 
 from retable.gold.state import RUN_PROPERTY
+from retable.ledger.cuts import Cuts
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.data_files import FileReader, PartitionWriter, digest_files, standing_files
 from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.tables import OPS
+from retable.ledger.read import rows_of
+from retable.ledger.rows import CutRow
 from retable.upkeep.policy import FileFacts, Partition
 
 _BYTES = 256 << 20
 """So much of a table is in memory at once."""
 
 _ENDED, _MANY = timedelta(days=7), 1000
-"""Leases that ended so long ago are forgotten, once there are so many of them: each time files are written anew."""
+"""Leases that ended so long ago are forgotten, once there are so many of them, and so many rows of cuts that nobody
+needs: each time files are written anew."""
 
 _SILVER_ORDER = [
     (name, "ascending")
@@ -55,12 +61,36 @@ def compact_ops(lake: Lake, table: Table, groups: Mapping[Partition, Sequence[Fi
     chosen = {file.path for files in groups.values() for file in files}
     with explained(lake.settings.lake):
         standing = [task for task in table.scan().plan_files() if task.file.file_path in chosen]
-    by_source: dict[str | None, list[FileScanTask]] = {}
-    for task in standing:
-        by_source.setdefault(task.file.partition[0], []).append(task)
+    by_source = _by_source(standing)
     made = [(rows, {"source": source}) for source, tasks in by_source.items() for rows in _batches(table, tasks)]
     _replace(lake, table, _any("source", by_source), standing, made, run_id)
     return len(standing)
+
+
+def prune_cuts(lake: Lake, keep: int, run_id: str) -> int:
+    """Write the cuts anew without what no cut of the last windows needs; give how many rows went. `keep`: so many."""
+    table = lake.load("ops.cuts")
+    with explained(lake.settings.lake):
+        standing = list(table.scan().plan_files())
+    gone, old, made = 0, [], []
+    for source, tasks in _by_source(standing).items():
+        rows = _joined(batch for task in tasks for batch in _read(table, task))
+        kept = Cuts(rows_of(CutRow, rows)).pruned(keep)
+        if rows.num_rows - len(kept) >= _MANY:
+            gone += rows.num_rows - len(kept)
+            old += tasks
+            columns = OPS["ops.cuts"].columns
+            made.append((pa.Table.from_pylist([asdict(row) for row in kept[::-1]], schema=columns), {"source": source}))
+    if old:
+        _replace(lake, table, _any("source", [values["source"] for _, values in made]), old, made, run_id)
+    return gone
+
+
+def _by_source(tasks: Iterable[FileScanTask]) -> dict[str | None, list[FileScanTask]]:
+    found: dict[str | None, list[FileScanTask]] = {}
+    for task in tasks:
+        found.setdefault(task.file.partition[0], []).append(task)
+    return found
 
 
 def prune_leases(lake: Lake, now: datetime, run_id: str) -> int:

@@ -10,9 +10,10 @@ from pyiceberg.table.snapshots import Snapshot
 
 from retable.gold.read import find_gold
 from retable.gold.state import GoldState
+from retable.ledger.cuts import read_cuts
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
-from retable.ledger.read import read_cuts, read_ledger, read_ledger_whole
+from retable.ledger.read import read_ledger, read_ledger_whole
 from retable.ledger.retained import KEPT_LAYERS, is_dropped, kept_from, kept_from_of
 from retable.ledger.rows import LedgerRow
 from retable.ledger.windows.recording import read_windows
@@ -133,7 +134,7 @@ def _made(snapshot: Snapshot) -> Made:
 def _named(lake: Lake, name: str, state: GoldState) -> RecordedSnapshots:
     cuts: dict[int, datetime] = {}
     names = {name}
-    for cut in read_cuts(lake, state.source):
+    for cut in read_cuts(lake, state.source).rows:
         if cut.identity == state.identity:
             names.add(cut.table)
             if cut.snapshot_id is not None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import cache, partial
 from typing import Annotated
 
 import typer
@@ -12,6 +13,7 @@ from retable.cli.clock import new_run, now
 from retable.cli.output import print_json, print_table, say
 from retable.cli.progress import WindowProgress
 from retable.cli.run.stages import running_spark
+from retable.ledger.cuts import read_cuts
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.retained import KEPT_LAYERS, kept_from
 from retable.upkeep.dropping import format_stays
@@ -55,7 +57,8 @@ def upkeep(
 
 def _print_plans(lake: Lake, chosen: Sequence[TablePlace], as_json: bool) -> None:
     at = now()
-    plans = [(place, *plan_place(lake, place, at, UpkeepRules())) for place in chosen if place.damage is None]
+    cuts_of = cache(partial(read_cuts, lake))
+    plans = [(place, *plan_place(lake, place, at, UpkeepRules(), cuts_of)) for place in chosen if place.damage is None]
     cuts = _cuts(lake, chosen, at)
     if as_json:
         print_json(

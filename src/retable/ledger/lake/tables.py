@@ -95,7 +95,8 @@ QUARANTINE = SystemTable(
     ("stage", "window"),
 )
 
-# Every append to ops stands alone, so a commit that lost a race is simply repeated.
+# An append to ops that lost a race is repeated, but for one that was decided on the rows which it found there
+# (`append_to_loaded`).
 _REPEATED = {"commit.retry.num-retries": "20", "commit.retry.max-wait-ms": "2000"}
 
 
@@ -103,8 +104,8 @@ _REPEATED = {"commit.retry.num-retries": "20", "commit.retry.max-wait-ms": "2000
 _MERGED = {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "16"}
 
 
-def _ops(columns: dict[str, pa.DataType], properties: dict[str, str] = _REPEATED) -> SystemTable:
-    return SystemTable(pa.schema(columns), ("source",), {**_MERGED, **properties})
+def _ops(columns: dict[str, pa.DataType]) -> SystemTable:
+    return SystemTable(pa.schema(columns), ("source",), {**_MERGED, **_REPEATED})
 
 
 OPS = {
@@ -132,9 +133,7 @@ OPS = {
             ),
             "epoch": pa.int32(),
             "count": pa.int64(),
-        },
-        # Compare-and-set: a commit that lost a race must look again at what the winner recorded.
-        {"commit.retry.num-retries": "0"},
+        }
     ),
     "ops.ledger": _ops(
         {
@@ -183,18 +182,14 @@ OPS = {
             "until": _TIME,
             "recorded_at": _TIME,
             **_texts("window", "process"),
-        },
-        # Compare-and-set, as of windows.
-        {"commit.retry.num-retries": "0"},
+        }
     ),
     "ops.incidents": _ops(
         {
             **_texts("source", "id", "key", "state", "severity", "owner", "words", "next_step"),
             **dict.fromkeys(("names", "claimed", "told"), pa.map_(pa.string(), _TIME)),
             **dict.fromkeys(("opened_at", "recorded_at"), _TIME),
-        },
-        # Compare-and-set, as of windows.
-        {"commit.retry.num-retries": "0"},
+        }
     ),
     "ops.upkeep": _ops(
         {

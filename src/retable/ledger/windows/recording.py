@@ -6,17 +6,14 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, TypeVar
 
-import pyarrow as pa
-from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from retable.errors import ConflictError, NotFound
 from retable.ledger.lake.catalog import Lake, widen
-from retable.ledger.lake.error_translation import explained
-from retable.ledger.lake.tables import OPS
 from retable.ledger.read import scan
 from retable.ledger.windows.objects import FoundObject, plan_windows
 from retable.ledger.windows.positions import FoundLog, plan_ranges
+from retable.ledger.write import append_to_loaded
 from retable.model.window import PartitionRange, SourceObject, Window, window_start
 from retable.settings.sources import FilesSource, KafkaSource, Source, SourceSettings
 
@@ -70,7 +67,7 @@ def record_windows(
         recorded = _windows(lake, table, source.name)
         covered = source.paused is not None or (bool(recorded) and recorded[-1].end >= due)
         planned = [] if covered else _plan(source, recorded, inspect(), due, now)
-        if not planned or _append(lake, table, planned):
+        if not planned or append_to_loaded(lake, table, [_record(stretch) for stretch in _stretches(planned)]):
             return [window for window in (*recorded, *planned) if window.start < until]
     raise ConflictError(f"the windows of {source.name}: other runs recorded first, {_ATTEMPTS} times; try again")
 
@@ -82,17 +79,6 @@ def _plan(source: Source, recorded: list[Window], found: FoundPositions, due: da
         case FilesSource(), list():
             return plan_windows(source, recorded, found, due, now)
     raise TypeError(f"a source of kind {source.kind} was looked at as another one")
-
-
-def _append(lake: Lake, table: Table, windows: list[Window]) -> bool:
-    """Append to the table as it was loaded; False where somebody else has committed since."""
-    rows = [_record(stretch) for stretch in _stretches(windows)]
-    with explained(lake.settings.lake):
-        try:
-            table.append(pa.Table.from_pylist(rows, schema=OPS[_TABLE].columns))
-        except CommitFailedException:
-            return False
-    return True
 
 
 def _stretches(windows: Sequence[Window]) -> Iterator[list[Window]]:

@@ -1,0 +1,159 @@
+"""Consistent cuts: the snapshot that each gold table of a source had behind a window.
+
+A window has a row for each table whose snapshot or state changed in it; of a table the newest row up to a window counts
+there. So what a cut costs follows from what changed, and two runs that overlap cannot lose each other's rows.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
+from typing import NamedTuple
+
+from retable.errors import ConflictError
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.read import cuts_of
+from retable.ledger.rows import OPS_TABLES, CutRow, TableState
+from retable.ledger.write import append_to_loaded
+
+_TABLE = OPS_TABLES[CutRow]
+_ATTEMPTS = 20
+
+
+class TableSnapshot(NamedTuple):
+    """A gold table at a moment: its name, its snapshot (None: it has none yet), its state."""
+
+    gold: str
+    snapshot_id: int | None
+    state: TableState
+
+
+class Cuts:
+    """All cuts of one source. `rows` are sorted by window, revision and commit."""
+
+    def __init__(self, rows: Iterable[CutRow]) -> None:
+        self.rows = sorted(rows, key=lambda row: (row.window, row.revision))
+
+    @cached_property
+    def recorded_at(self) -> dict[str, datetime]:
+        """When the newest revision of each window was recorded, by window, in order."""
+        return {row.window: row.recorded_at for row in self.rows}
+
+    @property
+    def windows(self) -> list[str]:
+        """The windows that have a cut, in order."""
+        return [*self.recorded_at]
+
+    def at(self, window: str) -> dict[str, CutRow]:
+        """The cut behind a window: the row of each table, by identity; empty where there is none up to it."""
+        return _newest(row for row in self.rows if row.window <= window)
+
+    @cached_property
+    def newest(self) -> dict[str, CutRow]:
+        """The newest row of each table, by identity."""
+        return _newest(self.rows)
+
+    def since(self, count: int) -> list[CutRow]:
+        """The rows that the cuts of the last `count` windows consist of, with all revisions of these windows."""
+        first = "".join(self.windows[-count:][:1])
+        older = [row for row in self.at(first).values() if row.window < first]
+        return older + [row for row in self.rows if row.window >= first]
+
+    def pruned(self, count: int) -> list[CutRow]:
+        """The rows that the cuts of the last `count` windows need, and no more: older windows have no cut any more.
+
+        A row from before these windows stands in the first of them then, under the revision -1.
+        """
+        first = "".join(self.windows[-count:][:1])
+        rows = (row if row.window >= first else replace(row, window=first, revision=-1) for row in self.since(count))
+        return sorted(rows, key=lambda row: row.recorded_at)
+
+    def next_rows(
+        self, source: str, window: str, snapshots: Mapping[str, TableSnapshot], now: datetime
+    ) -> list[CutRow]:
+        """The rows to record behind the last `window`, where these tables are at these snapshots, by identity.
+
+        A window in which no table changed gets one row without a table, once: it has a cut, too.
+        """
+        revision = max((row.revision for row in self.rows if row.window == window), default=-1) + 1
+        changed = {
+            identity: snapshot
+            for identity, snapshot in snapshots.items()
+            if identity not in self.newest or snapshot != _snapshot(self.newest[identity])
+        }
+        if not changed and revision == 0:
+            changed = {"": TableSnapshot("", None, "live")}
+        return [
+            CutRow(
+                source=source,
+                window=window,
+                revision=revision,
+                table=gold,
+                identity=identity,
+                snapshot_id=snapshot_id,
+                state=state,
+                recorded_at=now,
+            )
+            for identity, (gold, snapshot_id, state) in sorted(changed.items(), key=lambda item: item[1].gold)
+        ]
+
+
+def read_cuts(lake: Lake, source: str) -> Cuts:
+    """Read the cuts of a source."""
+    return Cuts(cuts_of(lake, lake.find(_TABLE), source))
+
+
+def record_cut(
+    lake: Lake,
+    source: str,
+    window: str,
+    snapshots: Mapping[str, TableSnapshot],
+    now: datetime,
+    before: Cuts,
+    current: Callable[[str], TableSnapshot | None],
+) -> None:
+    """Record the cut behind a window, or behind the newest one that has a cut, with these tables, by identity.
+
+    `before` are the cuts of when the run began. Of a table about which another run recorded something since, the
+    `current` snapshot counts, which is that run's or a newer one; `current` takes its name and gives None where the
+    table is gone. So a run that records last never takes a table back.
+    """
+
+    def decide(cuts: Cuts) -> list[CutRow]:
+        mine = dict(snapshots)
+        for identity in snapshots:
+            if cuts.newest.get(identity) != before.newest.get(identity):
+                newest = current(snapshots[identity].gold)
+                if newest is None:
+                    del mine[identity]
+                else:
+                    mine[identity] = newest
+        return cuts.next_rows(source, max([window, *cuts.windows]), mine, now)
+
+    change_cuts(lake, source, decide)
+
+
+def change_cuts(lake: Lake, source: str, decide: Callable[[Cuts], list[CutRow]]) -> None:
+    """Record what is decided on the cuts as they are; where another run recorded first, it is decided anew."""
+    lake.ensure(_TABLE)
+    for _ in range(_ATTEMPTS):
+        table = lake.load(_TABLE)
+        rows = decide(Cuts(cuts_of(lake, table, source)))
+        if not rows or append_to_loaded(lake, table, rows):
+            return
+    raise ConflictError(f"the cuts of {source}: other runs recorded first, {_ATTEMPTS} times; try again")
+
+
+def last_cut(windows: list[str], window: str) -> str | None:
+    """The last window up to this one that has a cut, of `windows` in order."""
+    at = bisect_right(windows, window)
+    return windows[at - 1] if at else None
+
+
+def _newest(rows: Iterable[CutRow]) -> dict[str, CutRow]:
+    return {row.identity: row for row in rows if row.identity}
+
+
+def _snapshot(row: CutRow) -> TableSnapshot:
+    return TableSnapshot(row.table, row.snapshot_id, row.state)
