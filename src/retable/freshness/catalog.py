@@ -8,8 +8,8 @@ from retable.formats.registry import find_format
 from retable.freshness.blockers import read_blockers, read_quarantine, read_unpublished
 from retable.freshness.consistent_snapshots import first_whole
 from retable.freshness.gaps import read_gaps
-from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge, standing_of
-from retable.freshness.progress import SourceProgress, decoded_anew, read_progress, read_promises, watermarks_before
+from retable.freshness.gate import Blocker, Cause, SourceFacts, Verdict, judge
+from retable.freshness.progress import SourceProgress, decoded_anew, read_progress, watermarks_before
 from retable.freshness.watermark import SourceLine, Watermarks, to_rows
 from retable.gold.damage import rows_by_name, unread_state, with_recorded_hold
 from retable.gold.gold_metadata import state_of
@@ -19,9 +19,9 @@ from retable.gold.state import GoldState
 from retable.ledger.cuts import last_cut, read_cuts
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_ledger, read_tables, read_watermarks
-from retable.ledger.rows import TableRow, WatermarkRow
+from retable.ledger.rows import TableRow
 from retable.ledger.write import append_rows
-from retable.model.evidence import GRADES, Grade
+from retable.model.evidence import Grade
 from retable.replay.inputs.moved_rows import RowsElsewhere, find_moved
 from retable.schema_history.shards.joined import is_sharded
 from retable.settings.sources import SourceSettings
@@ -30,7 +30,7 @@ from retable.settings.sources import SourceSettings
 def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade, now: datetime) -> Verdict:
     """Judge gold tables by name, or all tables of a source by its name; NotFound where there is neither."""
     # Progress comes first: what gold says of itself is then never older than the windows that count.
-    found = [(source, _progress(lake, source, now), tables) for source, tables in _asked(lake, names)]
+    found = [(source, read_progress(lake, source, now), tables) for source, tables in _asked(lake, names)]
     facts = [
         _facts(lake, source, progress, _states(lake, source, tables), whole=not tables)
         for source, progress, tables in found
@@ -40,7 +40,7 @@ def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade, now:
 
 def read_line(lake: Lake, source: SourceSettings, now: datetime) -> SourceLine:
     """How far a source is by its evidence; no table is looked at, so it costs less than a verdict."""
-    return _progress(lake, source, now).line
+    return read_progress(lake, source, now).line
 
 
 def source_of(lake: Lake, name: str) -> SourceSettings:
@@ -59,7 +59,7 @@ def source_of(lake: Lake, name: str) -> SourceSettings:
 
 def read_facts(lake: Lake, source: SourceSettings, tables: Mapping[str, GoldState], now: datetime) -> SourceFacts:
     """Read all that a verdict on a source and these tables of it needs."""
-    return _facts(lake, source, _progress(lake, source, now), tables)
+    return _facts(lake, source, read_progress(lake, source, now), tables)
 
 
 def tables_of(lake: Lake, source: str) -> dict[str, GoldState]:
@@ -78,17 +78,17 @@ def record(lake: Lake, source: SourceSettings, now: datetime) -> SourceFacts:
     A promise that stands is never taken back: a table's row is only written where it goes further. Nothing is promised
     while a window waits to be replayed again.
     """
-    promises = read_promises(lake, source.name, now)
-    progress = read_progress(lake, source, promises)
-    facts = _facts(lake, source, progress, _taken(lake, source))
+    progress = read_progress(lake, source, now)
+    states = tables_of(lake, source.name)
+    taken = {name: state for name, state in states.items() if feeds(lake.settings, source, state)}
+    facts = _facts(lake, source, progress, taken)
     if decoded_anew(lake, source.name, progress) is not None:
         return facts
     rows = [row for line in progress.lines[1:] for row in to_rows(source.name, line, now)]
-    for table, blockers in facts.blockers.items():
-        known = [row for row in promises if row.table == table]
-        if blockers and not known:
-            known = read_watermarks(lake, source.name, table=table)
-        rows += _further(facts, table, known, now)
+    rows += progress.tables.next_rows(facts, progress.lines[0], now)
+    left = {name: state for name, state in states.items() if name not in taken and progress.tables.is_free(name)}
+    if left:
+        rows += progress.tables.next_rows(_facts(lake, source, progress, left), progress.lines[0], now)
     append_rows(lake, rows)
     return facts
 
@@ -172,10 +172,10 @@ def _facts(
     quarantine = read_quarantine(lake, source)
     blockers = read_blockers(lake, source, tables, _moved(lake, source), quarantine, before)
     taken = {table: state for table, state in tables.items() if feeds(lake.settings, source, state)}
-    for table, found in read_gaps(lake, source, taken, progress.free, before).items():
+    for table, found in read_gaps(lake, source, taken, progress.free_until, before).items():
         blockers[table] += found
     for table in tables.keys() - taken:
-        blockers[table].append(_retired(lake, source, table, tables[table]))
+        blockers[table].append(_retired(lake, source, table, tables[table], progress))
     anew = decoded_anew(lake, source.name, progress)
     if anew is not None:
         blockers = {
@@ -202,16 +202,11 @@ def _moved(lake: Lake, source: SourceSettings) -> list[RowsElsewhere]:
     return find_moved(lake.settings, source, tables_of(lake, source.name), lambda: read_ledger(lake, source.name))
 
 
-def _progress(lake: Lake, source: SourceSettings, now: datetime) -> SourceProgress:
-    return read_progress(lake, source, read_promises(lake, source.name, now))
-
-
-def _retired(lake: Lake, source: SourceSettings, table: str, state: GoldState) -> Blocker:
+def _retired(lake: Lake, source: SourceSettings, table: str, state: GoldState, progress: SourceProgress) -> Blocker:
     """A table that the settings leave out is complete as far as it was promised while they took it."""
-    promised: dict[Grade, datetime] = {}
-    for row in read_watermarks(lake, source.name, table=table):
-        if row.watermark is not None:
-            promised[row.grade] = max(row.watermark, promised.get(row.grade, row.watermark))
+    promised: Watermarks = progress.tables.watermarks(table)
+    if progress.tables.is_free(table):
+        promised = {**promised, **progress.lines[0].watermarks}
     if not is_sharded(state.identity) and (target := lake.settings.target(state.table)) is not None:
         to = gold_table(lake.settings.lake, target)
         reason = f"the settings send {state.table} to {to}: this table stays as it is"
@@ -243,40 +238,16 @@ def reaches(line: SourceLine, lowest: Grade, through: datetime) -> bool:
 def _reached_at(
     lake: Lake, source: SourceSettings, tables: Sequence[str], through: datetime, lowest: Grade, now: datetime
 ) -> str | None:
-    lines = _progress(lake, source, now).lines
-    promises = read_watermarks(lake, source.name, {"watermark": through}, grade=lowest)
-    promised = {row.table: row.window for row in sorted(promises, key=lambda row: row.window, reverse=True)}
-    proven = [line.window for line in lines if line.window and reaches(line, lowest, through)]
-    first, last = promised.get(None) or min(proven, default=None), lines[-1].window
-    if first is None or last is None:
+    progress = read_progress(lake, source, now)
+    promised = read_watermarks(lake, source.name, {"watermark": through}, of_tables=False, grade=lowest)
+    proven = [line.window for line in progress.lines if line.window and reaches(line, lowest, through)]
+    windows, last = sorted({*(row.window for row in promised), *proven}), progress.line.window
+    if not windows or last is None:
         return None
-    window = max([first, *(promised.get(table, last) for table in tables)])
+    of_tables = [progress.tables.first_through(table, through, lowest, windows) or last for table in tables]
+    window = max([windows[0], *of_tables])
     cuts = read_cuts(lake, source.name).recorded_at
     since = last_cut([*cuts], window)
     ledger = read_ledger(lake, source.name, at_least={"recorded_at": cuts[since]} if since else None)
     replays = [(row.window, row.recorded_at) for row in ledger if row.stage == "replay" and row.table in tables]
     return first_whole(window, last, cuts, replays)
-
-
-def _further(facts: SourceFacts, table: str, known: Sequence[WatermarkRow], now: datetime) -> list[WatermarkRow]:
-    """The promises of a table that go further than those known."""
-    line, rows = facts.line, []
-    because = next((blocker.cause.reason for blocker in facts.blockers[table]), None)
-    for grade in GRADES:
-        reached = standing_of(facts, table, grade).watermark
-        former = max((row.watermark for row in known if row.grade == grade and row.watermark is not None), default=None)
-        if reached is not None and line.window is not None and (former is None or reached > former):
-            rows.append(
-                WatermarkRow(
-                    source=facts.source,
-                    table=table,
-                    grade=grade,
-                    window=line.window,
-                    watermark=reached,
-                    epoch=line.epoch,
-                    evidence={},
-                    because=because,
-                    recorded_at=now,
-                )
-            )
-    return rows

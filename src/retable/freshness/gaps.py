@@ -5,16 +5,15 @@ looked at.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from retable.freshness.blockers import Before, names_ever
 from retable.freshness.gate import Blocker, Cause, format_time
-from retable.freshness.progress import free_until
 from retable.gold.state import GoldState
 from retable.ledger.counts import is_left_out
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_actions, read_ledger, read_watermarks
+from retable.ledger.read import read_actions, read_ledger
 from retable.ledger.rows import LedgerRow
 from retable.ledger.windows.recording import read_windows
 from retable.model.sequence import Sequence as Position
@@ -43,15 +42,19 @@ class Loss:
 
 
 def read_gaps(
-    lake: Lake, source: SourceSettings, states: Mapping[str, GoldState], free: Mapping[str, str], before: Before
+    lake: Lake,
+    source: SourceSettings,
+    states: Mapping[str, GoldState],
+    free_until: Callable[[str], str],
+    before: Before,
 ) -> dict[str, list[Blocker]]:
     """Give what blocks these tables, which the settings take, by gold name.
 
-    `free` is, by table, up to which window nothing stood in its way; of others all promises are asked.
+    `free_until` gives the last window with whose promise nothing was in a table's way; "" where there is none.
     """
     if not states:
         return {}
-    since = {gold: free.get(gold) or _free_ever(lake, source.name, gold) for gold in states}
+    since = {gold: free_until(gold) for gold in states}
     least = min(since.values())
     ledger = read_ledger(lake, source.name, at_least={"window": least} if least else None)
     left_out = [row for row in ledger if is_left_out(row, source.takes_named)]
@@ -69,9 +72,11 @@ def read_gaps(
     return blockers
 
 
-def open_losses(lake: Lake, source: SourceSettings, gold: str, state: GoldState) -> list[Loss]:
-    """Give the losses that keep a table from being complete, oldest first."""
-    since = {gold: _free_ever(lake, source.name, gold)}
+def open_losses(
+    lake: Lake, source: SourceSettings, gold: str, state: GoldState, free_until: Callable[[str], str]
+) -> list[Loss]:
+    """Give the losses that keep a table from being complete, oldest first; `free_until` as of `read_gaps`."""
+    since = {gold: free_until(gold)}
     return _open(lake, source, {gold: state}, since, read_ledger(lake, source.name))[gold]
 
 
@@ -98,10 +103,6 @@ def _skipped(last: PartitionRange | None, now: PartitionRange) -> int:
     if last is None or ("" not in (last.topic_id, now.topic_id) and last.topic_id != now.topic_id):
         return 0
     return max(0, now.begin - last.end)
-
-
-def _free_ever(lake: Lake, source: str, gold: str) -> str:
-    return free_until(read_watermarks(lake, source, table=gold)).get(gold, "")
 
 
 def _open(

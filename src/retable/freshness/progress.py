@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 from retable.formats.registry import find_format
 from retable.freshness.gate import Stuck
+from retable.freshness.promises import TablePromises
 from retable.freshness.watermark import SourceLine, Stamps, Watermarks, from_rows, partition_name
 from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_evidence, read_ledger, read_watermarks
-from retable.ledger.rows import EvidenceRow, LedgerRow, Stage, WatermarkRow
+from retable.ledger.rows import EvidenceRow, LedgerRow, Stage
 from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window, window_name, window_start
 from retable.replay.inputs.recorded_state import NO_FILES
@@ -28,8 +29,8 @@ class SourceProgress:
     """How far a source is: the promised line first, then one line for each replayed window behind it.
 
     `promised` is when the first was promised, `recorded` the end of the last recorded window; `ahead` counts, by
-    partition, the stamps of the last line's window that lie ahead of the clock. `free` is, by table, the last window of
-    these promises that was given with nothing in the table's way.
+    partition, the stamps of the last line's window that lie ahead of the clock. `tables` has what was promised of
+    tables.
     """
 
     lines: tuple[SourceLine, ...]
@@ -37,22 +38,22 @@ class SourceProgress:
     stuck: Stuck | None
     recorded: datetime | None
     ahead: Mapping[str, int]
-    free: Mapping[str, str]
+    tables: TablePromises
 
     @property
     def line(self) -> SourceLine:
         return self.lines[-1]
 
-
-def read_promises(lake: Lake, source: str, now: datetime) -> list[WatermarkRow]:
-    """Give the promises made lately, of the source and of its tables; all there are where it was quiet."""
-    rows = read_watermarks(lake, source, {"recorded_at": now - _LATELY})
-    return rows if any(row.table is None for row in rows) else read_watermarks(lake, source)
+    def free_until(self, table: str) -> str:
+        """The last promised window with which nothing was in a table's way; "" where there is none."""
+        return self.tables.free_until(table, self.lines[0].window)
 
 
-def read_progress(lake: Lake, source: SourceSettings, promises: Sequence[WatermarkRow]) -> SourceProgress:
+def read_progress(lake: Lake, source: SourceSettings, now: datetime) -> SourceProgress:
     """Continue the newest promise over the windows behind it, as far as every stage of them is done."""
-    own = [row for row in promises if row.table is None]
+    lately = read_watermarks(lake, source.name, {"recorded_at": now - _LATELY}, of_tables=False)
+    own = lately or read_watermarks(lake, source.name, of_tables=False)
+    tables = TablePromises(read_watermarks(lake, source.name, of_tables=True))
     last = max((row.window for row in own), default=None)
     newest = [row for row in own if row.window == last]
     lines = [from_rows(newest) if newest else SourceLine()]
@@ -78,7 +79,7 @@ def read_progress(lake: Lake, source: SourceSettings, promises: Sequence[Waterma
     ahead = {partition_name(row): row.ahead for row in evidence if row.window == lines[-1].window and row.ahead}
     promised = max((row.recorded_at for row in newest), default=None)
     recorded = windows[-1].end if windows else None
-    return SourceProgress(tuple(lines), promised, stuck, recorded, ahead, free_until(promises))
+    return SourceProgress(tuple(lines), promised, stuck, recorded, ahead, tables)
 
 
 def _of_no_table(lake: Lake, source: str, line: SourceLine) -> set[str]:
@@ -91,15 +92,6 @@ def _tells_of_rows(row: EvidenceRow) -> bool:
     return bool(row.row or row.canary or row.heartbeat or row.ahead)
 
 
-def free_until(promises: Sequence[WatermarkRow]) -> dict[str, str]:
-    """Give, by table, the last window of its promises that was given with nothing in the table's way."""
-    free: dict[str, str] = {}
-    for row in promises:
-        if row.table is not None and row.because is None:
-            free[row.table] = max(row.window, free.get(row.table, row.window))
-    return free
-
-
 def watermarks_before(lake: Lake, source: SourceSettings, progress: SourceProgress, window: str) -> Watermarks:
     """Give the watermarks up to the window before: a line at hand, or the promise that was made then."""
     name = window_name(window_start(window) - source.every)
@@ -108,8 +100,8 @@ def watermarks_before(lake: Lake, source: SourceSettings, progress: SourceProgre
     at_hand = next((line.watermarks for line in progress.lines if line.window == name), None)
     if at_hand is not None:
         return at_hand
-    rows = read_watermarks(lake, source.name, window=name)
-    return {row.grade: row.watermark for row in rows if row.table is None and row.watermark is not None}
+    rows = read_watermarks(lake, source.name, of_tables=False, window=name)
+    return {row.grade: row.watermark for row in rows if row.watermark is not None}
 
 
 def decoded_anew(lake: Lake, source: str, progress: SourceProgress) -> str | None:

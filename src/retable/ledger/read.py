@@ -14,6 +14,8 @@ from pyiceberg.expressions import (
     GreaterThanOrEqual,
     LessThan,
     LessThanOrEqual,
+    Not,
+    NotNull,
     Or,
     Reference,
 )
@@ -58,6 +60,7 @@ _Row = TypeVar(
     UpkeepRow,
 )
 _ALL = AlwaysTrue()
+_OF_TABLES = NotNull(term=Reference("table"))
 ColumnBounds = Mapping[str, str | datetime]
 """The least value that a column may have; files without such rows are not opened."""
 
@@ -177,13 +180,20 @@ def read_watermarks(
     source: str,
     at_least: ColumnBounds | None = None,
     *,
+    of_tables: bool | None = None,
     table: str | None = None,
     window: str | None = None,
     grade: str | None = None,
 ) -> list[WatermarkRow]:
-    """Give the newest row of each table (None is the source), grade and window, by window."""
-    rows = _read(lake, WatermarkRow, at_least, source=source, table=table, window=window, grade=grade)
-    return sorted(_newest(rows, lambda row: (row.window, row.table, row.grade)), key=lambda row: row.window)
+    """Give the newest row of each table (None is the source), grade and window, by window, then as they were recorded.
+
+    Of a table whose way was free and then was not, within one window, both are given. `of_tables`: only rows of tables,
+    or only those of the source itself.
+    """
+    wanted = _ALL if of_tables is None else _OF_TABLES if of_tables else Not(_OF_TABLES)
+    rows = _read(lake, WatermarkRow, at_least, wanted, source=source, table=table, window=window, grade=grade)
+    newest = _newest(rows, lambda row: (row.window, row.table, row.grade, row.because is None))
+    return sorted(newest, key=lambda row: row.window)
 
 
 def scan(

@@ -9,6 +9,7 @@ from retable.cli.clock import now, user
 from retable.cli.output import say
 from retable.freshness.catalog import record, source_of
 from retable.freshness.gaps import ACCEPT_LOSS, open_losses
+from retable.freshness.progress import read_progress
 from retable.gold.read import find_gold
 from retable.ledger.rows import ActionRow
 from retable.ledger.write import append_rows
@@ -27,7 +28,7 @@ def accept_loss(
     found = {table: (source_of(lake, table), find_gold(lake, table)[1]) for table in tables}
     actions = []
     for table, (source, state) in found.items():
-        losses = open_losses(lake, source, table, state)
+        losses = open_losses(lake, source, table, state, read_progress(lake, source, moment).free_until)
         if not losses:
             say(f"no lost positions keep {table} from being complete")
             continue
