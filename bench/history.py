@@ -313,6 +313,8 @@ def _make_gold(lake: Lake, shape: Shape, names: Sequence[str]) -> None:
                 state="live",
                 hold=None,
                 recorded_at=START,
+                first_window=names[0],
+                lowest={f"t/{number}": "0.0.0" for number in range(shape.partitions)},
             )
         )
         rows += [_change(shape, n, columns) for n in range(table, shape.statements, shape.tables)]

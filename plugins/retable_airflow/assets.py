@@ -4,7 +4,7 @@ Gold tables are born while a run goes on, so theirs come through an alias: a DAG
 asset, or on the alias, is started by them.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -50,7 +50,9 @@ def _changed(lake: "Lake", source: str, window: str, run_id: str, since: datetim
     """The tables with a snapshot of this run, that is not of an earlier go at it: an equal replay writes none."""
     from retable.ledger.read import read_ledger
 
-    rows = [row for row in read_ledger(lake, source) if row.table and row.stage == "replay" and row.run_id == run_id]
+    lately = {"recorded_at": since - timedelta(days=1)}
+    replayed = read_ledger(lake, source, at_least=lately, stage="replay", of_tables=True)
+    rows = [row for row in replayed if row.run_id == run_id]
     found: dict[str, dict[str, Any]] = {}
     for gold in sorted({row.table for row in rows if row.table}):
         table = lake.find(gold)

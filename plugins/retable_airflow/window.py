@@ -201,7 +201,8 @@ def _replayed(lake: "Lake", context: Context) -> dict[str, Any]:
 
     asked = context["params"]
     windows = check_windows(lake, asked["source"], asked["from"], asked["to"])
-    rows = [row for row in read_ledger(lake, asked["source"]) if row.stage == "replay" and row.table is None]
+    since = {"window": windows[0]}
+    rows = read_ledger(lake, asked["source"], at_least=since, until=windows[-1], stage="replay", of_tables=False)
     held = [row.gold for row in read_tables(lake, asked["source"]) if row.state == "held"]
     return {"windows": {row.window: row.counts for row in rows if row.window in windows}, "held": held}
 

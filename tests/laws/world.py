@@ -1,7 +1,7 @@
 """One source from its messages to gold, in memory: decoding, histories, fold and replacement are the product's own."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,10 +18,12 @@ from retable.gold.rows import to_column
 from retable.gold.state import GoldState, from_properties
 from retable.gold.store import SessionSlot
 from retable.ledger.baselines import NO_BASELINES, Baselines
+from retable.ledger.counts import CountedRows, LedgerRows
 from retable.ledger.rows import TableRow
 from retable.model.message import RawMessage
-from retable.model.window import Window, window_name
+from retable.model.window import window_name
 from retable.replay.inputs.imports import Import, Imports
+from retable.replay.inputs.known import find_first_rows
 from retable.replay.inputs.recorded_state import RecordedState
 from retable.replay.record import ledger_rows, table_row
 from retable.replay.references.suspects import Suspect
@@ -160,14 +162,11 @@ class World:
         past = RecordedState(
             ordinals={**self.baselines.ordinals, **{name: number for number, name in enumerate(self.names)}},
             decoded=frozenset(self.names) | self.baselines.names,
-            replayed=frozenset(self.replayed),
-            counted=dict(self.counted),
+            replayed={name: self.counted.get((name, None)) for name in self.replayed},
+            ledger=LedgerRows(self.read_counted),
             tables=dict(self.tables),
-            counts=self.counts_of_gold,
-            highest=self.highest_of_gold,
-            lowest=self.lowest_of_gold,
             kept_from=self.kept_from,
-            left_out=frozenset(self.left_out),
+            left_out=lambda names: any(str(name) in self.left_out for name in names),
             silver=lambda _: {
                 name: f"digest {self.decodings[name]} of {name}" for name, rows in self.rows.silver.items() if rows
             },
@@ -180,31 +179,34 @@ class World:
         lane = SessionSlot(self.rows, self.catalog)
         return Run(lambda _: [lane], past, self.settings, self.source, run_id, lambda: "", step)
 
-    def _record(self, run: Replayed) -> bool:
-        windows = {
-            number: Window(
-                source="shop",
-                ordinal=number,
-                start=FIRST + number * HOUR,
-                end=FIRST + (number + 1) * HOUR,
-                objects=(),
-                recorded_at=NOW,
+    def read_counted(self, window: str | None, tables: Collection[str] | None) -> dict[tuple[str, str], CountedRows]:
+        """What the ledger counted, of one window or of some tables."""
+        return {
+            (name, table): CountedRows(
+                identity,
+                self.counts_of_gold.get((name, table), {}),
+                self.lowest_of_gold.get((name, table), {}),
+                self.highest_of_gold.get((name, table), {}),
             )
-            for number in range(len(self.names))
+            for (name, table), identity in self.counted.items()
+            if table is not None and window in (None, name) and (tables is None or table in tables)
         }
-        windows |= {window.ordinal: window for window in self.baselines.windows}
+
+    def _record(self, run: Replayed) -> bool:
+        windows = {**dict(enumerate(self.names)), **{each.ordinal: each.name for each in self.baselines.windows}}
         for result in run.results:
-            row = table_row("shop", result.gold, result.state, NOW)
-            self.tables[row.identity] = row
+            identity = result.state.identity
             for each in result.rejects:
                 self.rejected[result.gold, each.event.ordinal, each.event.offset] = each.code
             for counted in ledger_rows("shop", windows, result, "run", NOW, 0.0):
                 assert counted.table is not None
                 self.counted[counted.window, counted.table] = counted.identity
-                self.counts[counted.window, row.identity] = counted.counts
+                self.counts[counted.window, identity] = counted.counts
                 self.counts_of_gold[counted.window, counted.table] = counted.counts
                 self.highest_of_gold[counted.window, counted.table] = counted.highest
                 self.lowest_of_gold[counted.window, counted.table] = counted.lowest
+            first = find_first_rows(LedgerRows(self.read_counted), [result.gold])[result.gold]
+            self.tables[identity] = table_row("shop", result.gold, result.state, first, NOW)
         self.suspects |= {(*each.place, each.window): each for each in run.suspects}
         self.counted[run.window, None] = run.silver
         self.replayed.add(run.window)

@@ -1,7 +1,7 @@
 """What a replay leaves for people: it says all of a run that died, and nothing twice."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 
@@ -14,7 +14,6 @@ from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.model.window import Window
 from retable.replay.record import change_rows, quarantine_rejects, window_rows
 from retable.replay.table.table_replay import ReplayResult
 from retable.schema_history.history import AppliedChange, ChangeStatus, NameSpan, TableHistory
@@ -49,24 +48,27 @@ def lake(lake_settings: Settings) -> Lake:
 
 def test_a_window_is_recorded_anew_where_it_holds_something_else_though_it_counts_the_same() -> None:
     done = replace(WHOLE, counts=COUNTED.counts)
-    assert window_rows(WHOLE, [], [COUNTED], set()) == [done]
-    assert window_rows(WHOLE, [done, COUNTED], [], set()) == []
+    assert window_rows(WHOLE, [W5], [], [COUNTED], set()) == [done]
+    assert window_rows(WHOLE, [W5], [done, COUNTED], [], set()) == []
     anew = replace(WHOLE, identity="silver 2")
-    assert window_rows(anew, [done, COUNTED], [COUNTED], set()) == [replace(done, identity="silver 2")]
+    assert window_rows(anew, [W5], [done, COUNTED], [COUNTED], set()) == [replace(done, identity="silver 2")]
 
 
 def test_what_other_windows_held_stays_when_their_counts_change() -> None:
     earlier = replace(WHOLE, counts=COUNTED.counts)
     whole, counted = replace(WHOLE, window=W6, identity=None), replace(COUNTED, counts={"rows": 2, "held": 2})
-    assert window_rows(whole, [earlier, COUNTED], [counted], set()) == [replace(earlier, counts=counted.counts), whole]
+    assert window_rows(whole, [W5, W6], [earlier, COUNTED], [counted], set()) == [
+        replace(earlier, counts=counted.counts),
+        whole,
+    ]
 
 
 def test_a_retired_table_counts_in_a_window_only_where_it_was_replayed_there_now() -> None:
     retired = replace(COUNTED, table="gold_shop.retired")
     done = replace(WHOLE, counts=COUNTED.counts)
-    assert window_rows(WHOLE, [COUNTED, retired], [], set(), {"gold_shop.retired"}) == [done]
+    assert window_rows(WHOLE, [W5], [COUNTED, retired], [], set(), {"gold_shop.retired"}) == [done]
     twice = {name: 2 * count for name, count in COUNTED.counts.items()}
-    assert window_rows(WHOLE, [COUNTED], [retired], set(), {"gold_shop.retired"}) == [replace(done, counts=twice)]
+    assert window_rows(WHOLE, [W5], [COUNTED], [retired], set(), {"gold_shop.retired"}) == [replace(done, counts=twice)]
 
 
 def _outcome(change: AppliedChange) -> ReplayResult:
@@ -102,10 +104,9 @@ def test_rows_that_did_not_fit_one_table_stay_whatever_comes_of_another(lake: La
             (NameSpan(new, None, renamed), NameSpan(ORDERS, renamed, None)),
         ]
     one, other = (TableHistory(identity=f"{number}@base", spans=each, epochs=()) for number, each in enumerate(spans))
-    window = Window(source="erp", ordinal=6, start=NOW, end=NOW + timedelta(hours=1), objects=(), recorded_at=NOW)
 
     def left(*replayed: tuple[TableHistory, list[Reject]]) -> list[int]:
-        quarantine_rejects(lake, "erp", window, replayed, NOW)
+        quarantine_rejects(lake, "erp", W5, replayed, NOW)
         return sorted(lake.load("quarantine.erp").scan().to_arrow()["offset"].to_pylist())
 
     assert left((one, [_reject(4)]), (other, [_reject(7), _reject(8)])) == [4, 7, 8]

@@ -14,6 +14,7 @@ from laws.world import World
 from retable.decode.silver import events_to_batch
 from retable.gold.rows import sequence_type, to_column
 from retable.gold.state import SEQUENCE_COLUMN, GoldState, RetentionFloor
+from retable.ledger.counts import LedgerRows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.inputs.known import known_tables
@@ -99,7 +100,7 @@ class Verifier:
 
     def _told(self, state: GoldState) -> SourceHistory:
         world = self._world
-        known = known_tables(world.tables.values(), world.lowest_of_gold, world.kept_from)
+        known = known_tables(world.tables.values(), LedgerRows(world.read_counted), world.kept_from)
         held = {window for (window, i), counts in world.counts.items() if i == state.identity and _is_held(counts)}
         is_whole = state.hold is not None and state.hold.position is None
         return SourceHistory(

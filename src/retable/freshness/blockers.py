@@ -203,8 +203,9 @@ def read_quarantine(lake: Lake, source: SourceSettings) -> Quarantine:
         name = TableName(row["database"], row["schema"], row["table"]) if named else None
         counts[row["window"]][name] += row["count_all"]
     wanted = bool(counts) and source.quarantine_budget.share > 0
-    ledger = read_ledger(lake, source.name, at_least={"window": min(counts)}) if wanted else []
-    landed = {row.window: row.counts.get("landed", 0) for row in ledger if row.stage == "land" and row.table is None}
+    least = {"window": min(counts, default="")}
+    ledger = read_ledger(lake, source.name, at_least=least, stage="land", of_tables=False) if wanted else []
+    landed = {row.window: row.counts.get("landed", 0) for row in ledger}
     return Quarantine(counts, landed)
 
 

@@ -16,6 +16,7 @@ from retable.gold.gold_metadata import state_of
 from retable.gold.names import gold_table
 from retable.gold.read import feeds, find_gold, find_known, gold_states, state_of_lost
 from retable.gold.state import GoldState
+from retable.ledger.counts import open_ledger
 from retable.ledger.cuts import last_cut, read_cuts
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_ledger, read_tables, read_watermarks
@@ -199,7 +200,7 @@ def _moved(lake: Lake, source: SourceSettings) -> list[RowsElsewhere]:
     """What other settings send elsewhere: only a table of several may have rows that another one is thought to have."""
     if not any(is_sharded(row.identity) for row in read_tables(lake, source.name)):
         return []
-    return find_moved(lake.settings, source, tables_of(lake, source.name), lambda: read_ledger(lake, source.name))
+    return find_moved(lake.settings, source, tables_of(lake, source.name), open_ledger(lake, source.name).applied)
 
 
 def _retired(lake: Lake, source: SourceSettings, table: str, state: GoldState, progress: SourceProgress) -> Blocker:
@@ -248,6 +249,7 @@ def _reached_at(
     window = max([windows[0], *of_tables])
     cuts = read_cuts(lake, source.name).recorded_at
     since = last_cut([*cuts], window)
-    ledger = read_ledger(lake, source.name, at_least={"recorded_at": cuts[since]} if since else None)
-    replays = [(row.window, row.recorded_at) for row in ledger if row.stage == "replay" and row.table in tables]
+    least = {"recorded_at": cuts[since]} if since else None
+    ledger = read_ledger(lake, source.name, at_least=least, stage="replay", tables=tables)
+    replays = [(row.window, row.recorded_at) for row in ledger]
     return first_whole(window, last, cuts, replays)

@@ -11,7 +11,7 @@ from retable.freshness.promises import TablePromises
 from retable.freshness.watermark import SourceLine, Stamps, Watermarks, from_rows, partition_name
 from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_evidence, read_ledger, read_watermarks
+from retable.ledger.read import read_evidence, read_ledger, read_stages, read_watermarks
 from retable.ledger.rows import EvidenceRow, LedgerRow, Stage
 from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window, window_name, window_start
@@ -116,8 +116,9 @@ def decoded_anew(lake: Lake, source: str, progress: SourceProgress) -> str | Non
     written = {at: when for at, when in _written(lake, source, since).items() if FIRST_WINDOW <= at <= last}
     if not written:
         return None
-    rows = read_ledger(lake, source, at_least=None if since is None else {"recorded_at": since})
-    replayed = {row.window: row for row in rows if row.stage == "replay" and row.table is None}
+    bound = None if since is None else {"recorded_at": since}
+    rows = read_ledger(lake, source, at_least=bound, stage="replay", of_tables=False)
+    replayed = {row.window: row for row in rows}
     for window, when in sorted(written.items()):
         replay = replayed.get(window)
         if replay is None or (when > replay.recorded_at and _differs(lake, source, replay)):
@@ -148,7 +149,7 @@ def _done(lake: Lake, source: str, windows: Sequence[Window]) -> dict[str, set[S
     """The stages that are done of each window."""
     done: dict[str, set[Stage]] = defaultdict(set)
     if windows:
-        for row in read_ledger(lake, source, at_least={"window": windows[0].name}):
-            if row.table is None:
-                done[row.window].add(row.stage)
+        for stage, names in read_stages(lake, source, windows[0].name).items():
+            for name in names:
+                done[name].add(stage)
     return done

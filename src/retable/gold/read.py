@@ -208,7 +208,8 @@ def _no_cut(source: str, window: str) -> NotReady:
 
 def _changed_nothing(lake: Lake, source: str, after: str, window: str) -> bool:
     """Whether the windows behind `after` up to `window` are replayed and had no row."""
-    rows = [row for row in read_ledger(lake, source) if (row.stage, row.table) == ("replay", None)]
+    since = {"window": after} if after else None
+    rows = read_ledger(lake, source, at_least=since, until=window, stage="replay", of_tables=False)
     later = {row.window: row.counts.get("rows", 0) for row in rows if after < row.window <= window}
     return window in later and not any(later.values())
 

@@ -1,12 +1,81 @@
-"""The ledger's equations: nothing enters a stage without a count of where it went.
+"""What the ledger counts, and its equations: nothing enters a stage without a count of where it went.
 
 A reason follows its count after a colon: `ignored:heartbeat`, `notes:DDL`; all of them add up to `ignored`, `notes`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import NamedTuple
 
 from retable.errors import Unbalanced
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.read import read_ledger
 from retable.ledger.rows import LedgerRow
+
+_FEW = 4
+"""So many windows are read one by one rather than all windows of a table."""
+
+
+class CountedRows(NamedTuple):
+    """What the ledger says of a table's rows in a window: as what they were applied, how many came to what.
+
+    `lowest` and `highest` are their first and last sequence, by partition.
+    """
+
+    identity: str | None
+    counts: Mapping[str, int]
+    lowest: Mapping[str, str]
+    highest: Mapping[str, str]
+
+
+class LedgerRows:
+    """The ledger's rows of the replays of gold tables, each read once.
+
+    `read` gives them by window and gold name: those of one window, or those of all windows of some tables.
+    """
+
+    def __init__(
+        self, read: Callable[[str | None, Collection[str] | None], Mapping[tuple[str, str], CountedRows]]
+    ) -> None:
+        self._read = read
+        self._of_window: dict[str, Mapping[tuple[str, str], CountedRows]] = {}
+        self._of_table: dict[str, Mapping[str, CountedRows]] = {}
+
+    def in_window(self, window: str) -> dict[str, CountedRows]:
+        """What was counted in a window, by gold name."""
+        if window not in self._of_window:
+            self._of_window[window] = self._read(window, None)
+        return {table: counted for (_, table), counted in self._of_window[window].items()}
+
+    def of_table(self, table: str) -> Mapping[str, CountedRows]:
+        """What was counted of a gold table, by window."""
+        return self.of_tables([table])[table]
+
+    def applied(self, table: str) -> dict[str, str | None]:
+        """As what the rows of a gold table were applied, by window."""
+        return {window: counted.identity for window, counted in self.of_table(table).items()}
+
+    def of_tables(self, tables: Collection[str]) -> dict[str, Mapping[str, CountedRows]]:
+        """What was counted of some gold tables, by name and window."""
+        if missing := set(tables) - self._of_table.keys():
+            found: dict[str, dict[str, CountedRows]] = {table: {} for table in missing}
+            for (window, table), counted in self._read(None, missing).items():
+                found[table][window] = counted
+            self._of_table |= found
+        return {table: self._of_table[table] for table in tables}
+
+    def find(self, table: str, windows: Collection[str]) -> dict[str, CountedRows]:
+        """What was counted of a gold table in some windows, by window."""
+        if len(windows) <= _FEW:
+            rows = ((window, self.in_window(window).get(table)) for window in windows)
+            return {window: counted for window, counted in rows if counted is not None}
+        mine = self.of_table(table)
+        return {window: mine[window] for window in windows if window in mine}
+
+
+def open_ledger(lake: Lake, source: str) -> LedgerRows:
+    """Give what the ledger counted of the gold tables of a source, to be read as it is asked for."""
+    return LedgerRows(partial(_read_counted, lake, source))
 
 
 def check_messages(counts: Mapping[str, int]) -> None:
@@ -39,3 +108,14 @@ def _check(counts: Mapping[str, int], whole: str, parts: tuple[str, ...]) -> Non
             f"this is a bug of Retable, please report it with these numbers",
             counts=dict(counts),
         )
+
+
+def _read_counted(
+    lake: Lake, source: str, window: str | None, tables: Collection[str] | None
+) -> dict[tuple[str, str], CountedRows]:
+    rows = read_ledger(lake, source, window, stage="replay", of_tables=True, tables=tables)
+    return {
+        (row.window, row.table): CountedRows(row.identity, row.counts, row.lowest, row.highest)
+        for row in rows
+        if row.table is not None
+    }

@@ -14,7 +14,7 @@ from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.data_files import standing_files
 from retable.ledger.lake.error_translation import explained
 from retable.ledger.lake.tables import QUARANTINE
-from retable.ledger.read import read_actions, read_ledger, scan
+from retable.ledger.read import read_actions, read_stages, scan
 from retable.ledger.rows import ActionRow, Stage
 from retable.model.event import TableName
 
@@ -102,8 +102,7 @@ def read_accepted(lake: Lake, source: str) -> dict[str, ActionRow]:
     actions = read_actions(lake, source)
     landed = [row for row in actions if row.action.startswith(LANDED)]
     windows = [row.action.removeprefix(LANDED) for row in landed]
-    ledger = read_ledger(lake, source, at_least={"window": min(windows)}) if windows else []
-    replayed = {row.window for row in ledger if (row.stage, row.table) == ("replay", None)}
+    replayed = read_stages(lake, source, min(windows))["replay"] if windows else {}
     whole = [row for row, window in zip(landed, windows, strict=True) if window in replayed]
     return {row.target: row for row in [*whole, *(row for row in actions if row.action == ACCEPT)]}
 

@@ -1,6 +1,6 @@
 """The reader of the ops tables. They are append-only: of the rows that speak of the same thing the newest wins."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -12,6 +12,7 @@ from pyiceberg.expressions import (
     BooleanExpression,
     EqualTo,
     GreaterThanOrEqual,
+    In,
     LessThan,
     LessThanOrEqual,
     Not,
@@ -37,6 +38,7 @@ from retable.ledger.rows import (
     LedgerRow,
     OpsRow,
     SchemaChangeRow,
+    Stage,
     SuspectRow,
     TableRow,
     UpkeepRow,
@@ -66,14 +68,54 @@ ColumnBounds = Mapping[str, str | datetime]
 
 
 def read_ledger(
-    lake: Lake, source: str, window: str | None = None, at_least: ColumnBounds | None = None
+    lake: Lake,
+    source: str,
+    window: str | None = None,
+    at_least: ColumnBounds | None = None,
+    *,
+    until: str | None = None,
+    stage: Stage | None = None,
+    of_tables: bool | None = None,
+    tables: Collection[str] | None = None,
 ) -> list[LedgerRow]:
-    """Give the newest row of each window, stage and table of a source, by window."""
-    wanted = _ALL if window is None else _of_window(lake.find(OPS_TABLES[LedgerRow]), window)
-    least = window or (at_least or {}).get("window", "")
-    read = _read(lake, LedgerRow, at_least, wanted, source=source)
-    rows = [row for row in _spread(read) if row.window >= str(least) and window in (None, row.window)]
-    return sorted(_newest(rows, lambda row: (row.window, row.stage, row.table)), key=lambda row: row.window)
+    """Give the newest row of each window, stage and table of a source, by window.
+
+    Only those of one `window`, of the windows from the bound of `at_least` to `until`, of a `stage`, of these `tables`;
+    `of_tables`: only rows of tables, or only those of windows as a whole.
+    """
+    first, last = window or str((at_least or {}).get("window", "")), window or until
+    wanted: BooleanExpression = _ALL if of_tables is None else _OF_TABLES if of_tables else Not(_OF_TABLES)
+    if tables is not None:
+        wanted = And(wanted, In(term=Reference("table"), literals={literal(name) for name in tables}))
+    if last is not None:
+        wanted = And(wanted, _until(lake.find(OPS_TABLES[LedgerRow]), last))
+    bounds = {**(at_least or {}), **({"window": first} if first else {})}
+    rows = _spread(_read(lake, LedgerRow, bounds, wanted, source=source, stage=stage))
+    mine = (row for row in rows if row.window >= first and (last is None or row.window <= last))
+    return sorted(_newest(mine, lambda row: (row.window, row.stage, row.table)), key=lambda row: row.window)
+
+
+def read_stages(lake: Lake, source: str, since: str | None = None) -> dict[Stage, dict[str, str | None]]:
+    """Give the windows that are done, by stage, with what each was done as; `since`: from the named one on.
+
+    Of many windows, and all of their tables, this reads little.
+    """
+    table = lake.find(OPS_TABLES[LedgerRow])
+    done: dict[Stage, dict[str, str | None]] = {"land": {}, "decode": {}, "replay": {}}
+    if table is None:
+        return done
+    columns = ["window", "stage", "identity", "recorded_at"]
+    columns += [name for name in ("first", "count") if name in table.schema().column_names]
+    bounds = {"window": since} if since else None
+    rows = scan(lake, table, bounds, Not(_OF_TABLES), columns, source=source)
+    if rows.num_rows == 0:
+        return done
+    in_order = rows.take(pa.array(range(rows.num_rows - 1, -1, -1))).sort_by("recorded_at")
+    for row in in_order.to_pylist():
+        for window in _windows_of(row.get("first"), row["window"], row.get("count")):
+            if since is None or window >= since:
+                done[row["stage"]][window] = row["identity"]
+    return done
 
 
 def read_ledger_whole(lake: Lake, source: str) -> list[LedgerRow]:
@@ -81,25 +123,32 @@ def read_ledger_whole(lake: Lake, source: str) -> list[LedgerRow]:
     return list(_spread(_read(lake, LedgerRow, source=source)))
 
 
-def _of_window(table: Table | None, window: str) -> BooleanExpression:
-    """The rows of the ledger that tell of a window: its own, and those of several windows of which it may be one."""
-    own = EqualTo(term=Reference("window"), value=literal(window))
+def _until(table: Table | None, window: str) -> BooleanExpression:
+    """The rows of the ledger that tell of windows up to one: their own, and those of several of which some may be."""
+    own = LessThanOrEqual(term=Reference("window"), value=literal(window))
     if table is None or "first" not in table.schema().column_names:
         return own
-    around = GreaterThanOrEqual(term=Reference("window"), value=literal(window))
-    return Or(own, And(around, LessThanOrEqual(term=Reference("first"), value=literal(window))))
+    return Or(own, LessThanOrEqual(term=Reference("first"), value=literal(window)))
 
 
 def _spread(rows: Iterable[LedgerRow]) -> Iterator[LedgerRow]:
     """Give a row for each window that a row tells of."""
     for row in rows:
-        if row.first is None or row.count is None:
+        if row.count is None:
             yield row
             continue
-        start = window_start(row.first)
-        every = (window_start(row.window) - start) / (row.count - 1)
-        for at in range(row.count):
-            yield replace(row, window=window_name(start + at * every), first=None, count=None)
+        for window in _windows_of(row.first, row.window, row.count):
+            yield replace(row, window=window, first=None, count=None)
+
+
+def _windows_of(first: str | None, last: str, count: int | None) -> Iterator[str]:
+    if first is None or count is None:
+        yield last
+        return
+    start = window_start(first)
+    every = (window_start(last) - start) / (count - 1)
+    for at in range(count):
+        yield window_name(start + at * every)
 
 
 def read_schema_changes(lake: Lake, source: str | None = None, table: str | None = None) -> list[SchemaChangeRow]:
@@ -115,8 +164,12 @@ def cuts_of(lake: Lake, table: Table | None, source: str) -> list[CutRow]:
 
 def read_tables(lake: Lake, source: str | None = None) -> list[TableRow]:
     """Give the newest row of each gold table, by name."""
-    rows = _newest(_read(lake, TableRow, source=source), lambda row: row.identity)
-    return sorted(rows, key=lambda row: row.gold)
+    return newest_tables(_read(lake, TableRow, source=source))
+
+
+def newest_tables(rows: Iterable[TableRow]) -> list[TableRow]:
+    """Give the newest of these rows of each gold table, oldest recorded first, by name."""
+    return sorted(_newest(rows, lambda row: row.identity), key=lambda row: row.gold)
 
 
 def read_actions(lake: Lake, source: str) -> list[ActionRow]:
@@ -202,9 +255,13 @@ def scan(
     /,
     at_least: ColumnBounds | None = None,
     wanted: BooleanExpression = _ALL,
+    columns: Sequence[str] | None = None,
     **equal: str | None,
 ) -> pa.Table:
-    """Read the rows of a table that have these values, without those that are None; empty where it is not there yet."""
+    """Read the rows of a table that have these values, without those that are None; empty where it is not there yet.
+
+    `columns`: only these of them.
+    """
     if table is None:
         return pa.table({})
     condition = wanted
@@ -215,7 +272,7 @@ def scan(
         if value is not None:
             condition = And(condition, EqualTo(term=Reference(column), value=literal(value)))
     with explained(lake.settings.lake):
-        return read_rows(table, condition)
+        return read_rows(table, condition, columns)
 
 
 def _read(

@@ -79,7 +79,11 @@ class CutRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRow:
-    """A gold table: its name, the source's spelling, its state; `hold` is JSON text, or None."""
+    """A gold table: its name, the source's spelling, its state; `hold` is JSON text, or None.
+
+    `first_window` is the first window with a row of it, and `lowest` gives its lowest sequence of each partition, as
+    text; None: an older Retable did not say it.
+    """
 
     source: str
     identity: str
@@ -90,6 +94,8 @@ class TableRow:
     state: TableState
     hold: str | None
     recorded_at: datetime
+    first_window: str | None = None
+    lowest: dict[str, str] | None = None
 
     @property
     def name(self) -> TableName:

@@ -120,7 +120,7 @@ def _register(lake: Lake, tables: Mapping[str, str], on_progress: Callable[[str]
 
 def _held(lake: Lake, name: str, now: datetime) -> TableRow:
     _, state = find_gold(lake, name)
-    return table_row(state.source, name, replace(state, state="held", hold=LACKS_COMMITS), now)
+    return table_row(state.source, name, replace(state, state="held", hold=LACKS_COMMITS), None, now)
 
 
 def _count(settings: Settings, record: LakeRecord | None, lacking: Collection[str], now: datetime) -> None:

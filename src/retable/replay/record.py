@@ -1,7 +1,7 @@
 """What a replay leaves behind for people: quarantine, ledger, schema changes, tables."""
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -18,7 +18,7 @@ from retable.ledger.lake.error_translation import explained
 from retable.ledger.lake.tables import QUARANTINE
 from retable.ledger.read import read_schema_changes, scan
 from retable.ledger.rows import LedgerRow, SchemaChangeRow, TableRow
-from retable.model.window import Window
+from retable.replay.inputs.known import FirstRows
 from retable.replay.table.table_replay import ReplayResult
 from retable.schema_history.history import AppliedChange, ChangeStatus, TableHistory
 from retable.schema_history.shards.parts import source_part
@@ -28,7 +28,7 @@ REPLAY_VERSION = "replay 1"
 
 
 def quarantine_rejects(
-    lake: Lake, source: str, window: Window, replayed: Iterable[tuple[TableHistory, list[Reject]]], now: datetime
+    lake: Lake, source: str, window: str, replayed: Iterable[tuple[TableHistory, list[Reject]]], now: datetime
 ) -> None:
     """Replace what quarantine holds of these tables for this window; equal rows write nothing.
 
@@ -38,11 +38,11 @@ def quarantine_rejects(
     rows = [_quarantined(history, reject, window, now) for history, rejects in tables for reject in rejects]
     found = lake.find(f"quarantine.{source}")
     mine = {history.identity for history, _ in tables}
-    old = [row for row in scan(lake, found, stage="replay", window=window.name).to_pylist() if row["place"] in mine]
+    old = [row for row in scan(lake, found, stage="replay", window=window).to_pylist() if row["place"] in mine]
     if sorted(map(_place, old)) == sorted(map(_place, rows)):
         return
     of_tables = In(term=Reference("place"), literals={literal(each) for each in mine})
-    condition = And(And(_equal("stage", "replay"), _equal("window", window.name)), of_tables)
+    condition = And(And(_equal("stage", "replay"), _equal("window", window)), of_tables)
     quarantine = lake.ensure(f"quarantine.{source}")
     content = pa.Table.from_pylist(rows, schema=QUARANTINE.columns)
     with explained(lake.settings.lake):
@@ -52,13 +52,13 @@ def quarantine_rejects(
             quarantine.append(content)
 
 
-def _quarantined(history: TableHistory, reject: Reject, window: Window, now: datetime) -> dict[str, object]:
+def _quarantined(history: TableHistory, reject: Reject, window: str, now: datetime) -> dict[str, object]:
     event = reject.event
     own = history.of(event.shard)
     name = next((span.name for span in own.spans if span.covers(event.sequence)), own.name)
     return {
         "stage": "replay",
-        "window": window.name,
+        "window": window,
         "topic": event.topic,
         "partition": event.partition,
         "offset": event.offset,
@@ -85,7 +85,7 @@ def _place(row: Mapping[str, object]) -> tuple[str, ...]:
 
 def ledger_rows(
     source: str,
-    windows: Mapping[int, Window],
+    windows: Mapping[int, str],
     result: ReplayResult,
     run_id: str,
     now: datetime,
@@ -97,7 +97,7 @@ def ledger_rows(
         counts = {"rows": mine.rows}
         counts |= {verdict: n for (where, verdict), n in sorted(result.verdicts.items()) if where == ordinal and n}
         check_rows(counts)
-        window = windows[ordinal].name
+        window = windows[ordinal]
         rows.append(
             LedgerRow(
                 source=source,
@@ -118,7 +118,7 @@ def ledger_rows(
     return rows
 
 
-def table_row(source: str, gold: str, state: GoldState, now: datetime) -> TableRow:
+def table_row(source: str, gold: str, state: GoldState, first: FirstRows | None, now: datetime) -> TableRow:
     hold = None if state.hold is None else json.dumps(hold_json(state.hold), ensure_ascii=False)
     name = state.table
     return TableRow(
@@ -131,6 +131,8 @@ def table_row(source: str, gold: str, state: GoldState, now: datetime) -> TableR
         state=state.state,
         hold=hold,
         recorded_at=now,
+        first_window=None if first is None else first.window,
+        lowest=None if first is None else dict(first.lowest),
     )
 
 
@@ -213,6 +215,7 @@ def _record(row: SchemaChangeRow) -> tuple[str | None, ...]:
 
 def window_rows(
     whole: LedgerRow,
+    windows: Collection[str],
     ledger: Iterable[LedgerRow],
     counted: list[LedgerRow],
     former: set[str],
@@ -220,29 +223,40 @@ def window_rows(
 ) -> list[LedgerRow]:
     """The rows that say of windows that they are replayed, like `whole`, with the sums over their tables.
 
-    `former` are names that tables of this run had: what the ledger counts under them is counted again now. Of `retired`
+    `ledger` has the rows of the replays of these windows, `counted` those of this run. `former` are names that tables
+    of this run had: what the ledger counts under them is counted again now. Of `retired`
     tables the window that was replayed has no row any more, but where it was counted now.
     A window that was not replayed as a whole now, because `whole` is of another or has no identity, keeps its own.
     """
-    replayed = [row for row in ledger if row.stage == "replay"]
-    done = {row.window: (row.counts, row.identity) for row in replayed if row.table is None}
-    identities = {window: identity for window, (_, identity) in done.items()}
-    if whole.identity is not None:
-        identities[whole.window] = whole.identity
+    by_window: dict[str, list[LedgerRow]] = defaultdict(list)
+    done: dict[str, LedgerRow] = {}
+    for row in ledger:
+        if row.table is None:
+            done[row.window] = row
+        else:
+            by_window[row.window].append(row)
+    now: dict[str, list[LedgerRow]] = defaultdict(list)
+    for row in counted:
+        now[row.window].append(row)
     rows = []
-    for window in sorted({whole.window, *(row.window for row in counted)}):
-        gone = former.union(retired if window == whole.window and whole.identity is not None else ())
-        mine = [row for row in (*replayed, *counted) if row.window == window and row.table is not None]
-        newest = {row.table: row for row in mine if row in counted or row.table not in gone}
+    for window in sorted(windows):
+        is_whole = window == whole.window and whole.identity is not None
+        gone = former.union(retired if is_whole else ())
+        newest = {row.table: row for row in by_window[window] if row.table not in gone}
+        newest |= {row.table: row for row in now[window]}
         total: Counter[str] = Counter()
         for row in newest.values():
             total.update(row.counts)
-        counts, identity = dict(total), identities.get(window)
-        if done.get(window) != (counts, identity):
-            rows.append(replace(whole, window=window, counts=counts, identity=identity))
+        known = done.get(window)
+        identity = whole.identity if is_whole else None if known is None else known.identity
+        if known is None or (known.counts, known.identity) != (dict(total), identity):
+            rows.append(replace(whole, window=window, counts=dict(total), identity=identity))
     return rows
 
 
 def facts(row: TableRow | None) -> tuple[object, ...] | None:
     """What ops.tables says of a table, whenever it was recorded."""
-    return None if row is None else (row.gold, row.database, row.schema, row.table, row.state, row.hold)
+    if row is None:
+        return None
+    first = (row.first_window, row.lowest)
+    return (row.gold, row.database, row.schema, row.table, row.state, row.hold, *first)

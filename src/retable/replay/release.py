@@ -71,7 +71,7 @@ class Waiting:
 
 def count_waiting(lake: Lake, source: str, table: str) -> Waiting:
     """Count what the ledger says of a table's replays, each window once."""
-    mine = [row for row in read_ledger(lake, source) if (row.stage, row.table) == ("replay", table)]
+    mine = read_ledger(lake, source, stage="replay", tables=[table])
     newest = {row.window: row.counts for row in mine}.values()
     rows, of = (sum(counts.get(name, 0) for counts in newest) for name in ("held", "rows"))
     return Waiting(rows, of, max((row.window for row in mine), default=""))

@@ -1,30 +1,44 @@
 """The record before and after a run: read for it once, and left by it for people and for the next one."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
 from retable.gold.gold_metadata import state_of
-from retable.ledger.counts import is_left_out
+from retable.ledger.counts import is_left_out, open_ledger
 from retable.ledger.cuts import TableSnapshot, read_cuts, record_cut
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_ledger, read_tables
+from retable.ledger.read import newest_tables, read_ledger, read_stages, read_tables, rows_of, scan
 from retable.ledger.retained import kept_from
-from retable.ledger.rows import LedgerRow, OpsRow, StageReport
-from retable.ledger.windows.recording import read_windows
-from retable.ledger.write import append_rows
+from retable.ledger.rows import LedgerRow, OpsRow, StageReport, TableRow
+from retable.ledger.windows.recording import read_ordinals
+from retable.ledger.write import append_rows, append_to_loaded
+from retable.model.event import TableName
 from retable.replay import record
 from retable.replay.inputs.baselines import read_whole_baselines
 from retable.replay.inputs.decisions import decisions_of
 from retable.replay.inputs.imports import read_schema_imports
-from retable.replay.inputs.known import lowest_of
+from retable.replay.inputs.known import (
+    FirstRows,
+    begins_with,
+    find_first_rows,
+    first_rows,
+    is_undeclared,
+    joined,
+    recorded_first,
+)
 from retable.replay.inputs.plan import gold_names
 from retable.replay.inputs.recorded_state import RecordedState
 from retable.replay.inputs.silver import window_contents
 from retable.replay.references.suspects import read_all_suspects, suspect_row
 from retable.replay.replayed import Replayed
+from retable.replay.table.table_replay import ReplayResult
 from retable.schema_history.shards.joined import is_sharded
+
+_AT_ONCE = 200
+"""So many windows are counted anew at once."""
 
 
 class RunRecord:
@@ -37,69 +51,79 @@ class RunRecord:
         self._now = now
         self._on_progress = on_progress
         self._baselines = read_whole_baselines(lake, source)
-        windows = [*self._baselines.windows, *read_windows(lake, source)]
-        self._windows = {window.ordinal: window for window in windows}
-        self._ledger = read_ledger(lake, source)
+        self._ordinals = {**self._baselines.ordinals, **read_ordinals(lake, source)}
+        self._stages = read_stages(lake, source)
+        self._ledger = open_ledger(lake, source)
         self._tables = {row.identity: row for row in read_tables(lake, source)}
         self._cuts = read_cuts(lake, source)
 
     def recorded(self) -> RecordedState:
         """What was before the run."""
-        replayed = [row for row in self._ledger if row.stage == "replay"]
-        takes = self._lake.settings.source(self._source).takes_named
-        contents = {row.window: row.identity for row in replayed if row.table is None}
+        replayed = self._stages["replay"]
         return RecordedState(
-            ordinals={window.name: ordinal for ordinal, window in self._windows.items()},
-            decoded=frozenset(row.window for row in self._ledger if row.stage == "decode") | self._baselines.names,
-            replayed=frozenset(row.window for row in replayed),
-            counted={(row.window, row.table): row.identity for row in replayed},
-            counts={(row.window, row.table): row.counts for row in replayed},
+            ordinals=self._ordinals,
+            decoded=frozenset(self._stages["decode"]) | self._baselines.names,
+            replayed=replayed,
+            ledger=self._ledger,
             kept_from=kept_from(self._lake, "silver", self._source) or "",
-            highest={(row.window, row.table): row.highest for row in replayed},
-            lowest=lowest_of(replayed),
-            left_out=frozenset(row.table for row in self._ledger if row.table and is_left_out(row, takes)),
+            left_out=self._left_out,
             tables=self._tables,
-            silver=partial(window_contents, self._lake, self._source, contents),
+            silver=partial(window_contents, self._lake, self._source, replayed),
             decisions=decisions_of(self._lake, self._source),
             imports=read_schema_imports(self._lake, self._source),
             baselines=self._baselines,
             suspects=read_all_suspects(self._lake, self._source),
         )
 
+    def _left_out(self, names: Collection[TableName]) -> bool:
+        """Whether some window was decoded without one of these tables, though the settings take it now."""
+        called, takes = {str(name) for name in names}, self._lake.settings.source(self._source).takes_named
+        rows = read_ledger(self._lake, self._source, stage="decode", tables=called)
+        return any(is_left_out(row, takes) for row in rows)
+
     def record(self, replayed: Replayed, seconds: float) -> StageReport:
         """Leave the record of the run; the ledger comes last, because it says that all the rest is done."""
         source, now, results = self._source, self._now, replayed.results
         read = [result for result in results if not result.state.is_unread]
-        for ordinal, window in self._windows.items():
-            mine = [o for o in read if ordinal in o.counted or window.name == replayed.window]
+        names = {ordinal: window for window, ordinal in self._ordinals.items()}
+        for ordinal in sorted({self._ordinals[replayed.window]}.union(*(o.counted for o in read))):
+            mine = [o for o in read if ordinal in o.counted or names[ordinal] == replayed.window]
             if mine:
                 rejects = [(o.history, [r for r in o.rejects if r.event.ordinal == ordinal]) for o in mine]
-                record.quarantine_rejects(self._lake, source, window, rejects, now)
+                record.quarantine_rejects(self._lake, source, names[ordinal], rejects, now)
+        counted = {
+            result.state.identity: record.ledger_rows(source, names, result, self._run_id, now, seconds)
+            for result in results
+        }
         wrote = any(result.wrote for result in results)
         recorded_changes = replayed.tables.recorded
         rows: list[OpsRow] = list(
             record.change_rows(self._lake, source, replayed.statements, results, now, recorded_changes)
         )
-        states = [record.table_row(source, o.gold, o.state, now) for o in results]
+        states = [
+            record.table_row(source, o.gold, o.state, self._first(o, counted[o.state.identity]), now) for o in results
+        ]
         rows += [row for row in states if record.facts(row) != record.facts(self._tables.get(row.identity))]
-        latest = max([replayed.window, *(row.window for row in self._ledger if row.stage == "replay")])
+        latest = max([replayed.window, *self._stages["replay"]])
         rows += [suspect_row(source, suspect, now) for suspect in replayed.suspects]
         append_rows(self._lake, rows)
         snapshots = {o.state.identity: TableSnapshot(o.gold, o.snapshot, o.state.state) for o in read}
         record_cut(self._lake, source, latest, snapshots, now, self._cuts, self._current)
         self._on_progress("recorded but for the ledger")
-        counted = self._count(replayed, seconds)
+        rows_counted = [row for rows in counted.values() for row in rows]
+        self._count(replayed, rows_counted, seconds)
+        self._fill_first_rows()
         looked_at = {result.state.identity for result in results}
         held_before = {row.gold for i, row in self._tables.items() if row.state == "held" and i not in looked_at}
         total: Counter[str] = Counter()
-        for row in counted:
+        for row in rows_counted:
             total.update(row.counts)
         return StageReport(
             source=source,
             window=replayed.window,
             stage="replay",
             counts=dict(total),
-            tables={row.table or "": row.counts for row in counted if row.window == replayed.window},
+            tables={row.table or "": row.counts for row in rows_counted if row.window == replayed.window},
             wrote=wrote,
             held=tuple(sorted({o.gold for o in results if o.state.hold} | held_before)),
             seconds=round(seconds, 3),
@@ -119,18 +143,39 @@ class RunRecord:
         feeds = self._lake.settings.feeds
         return {row.gold for row in rows if not feeds(source, row.name, is_sharded(row.identity))}
 
-    def _count(self, replayed: Replayed, seconds: float) -> list[LedgerRow]:
-        """Append what the run counted, table by table, and the sums of the windows."""
-        source, now, run_id = self._source, self._now, self._run_id
-        counted = [
-            row
-            for result in replayed.results
-            for row in record.ledger_rows(source, self._windows, result, run_id, now, seconds)
+    def _first(self, result: ReplayResult, counted: Collection[LedgerRow]) -> FirstRows:
+        """Where the rows of a table begin now that these were counted."""
+        row, gold = self._tables.get(result.state.identity), result.gold
+        now = {each.window: each.lowest for each in counted}
+        first = None if row is None else recorded_first(row)
+        if first is not None:
+            before = self._ledger.find(gold, now.keys())
+            if not any(begins_with(first, window, each.lowest) for window, each in before.items()):
+                return joined(first, first_rows(now))
+        ever = self._ledger.of_table(gold).items()
+        return first_rows({**{window: each.lowest for window, each in ever}, **now})
+
+    def _fill_first_rows(self) -> None:
+        """Say where rows begin of tables of which an older Retable did not; the next run does where another records."""
+        lacking = {i: row for i, row in self._tables.items() if is_undeclared(row) and row.lowest is None}
+        if not lacking:
+            return
+        table = self._lake.load("ops.tables")
+        rows = newest_tables(rows_of(TableRow, scan(self._lake, table, source=self._source)))
+        mine = [row for row in rows if row.identity in lacking and row.lowest is None]
+        found = find_first_rows(self._ledger, [row.gold for row in mine])
+        filled = [
+            replace(row, first_window=first.window, lowest=dict(first.lowest), recorded_at=self._now)
+            for row in mine
+            if (first := found[row.gold])
         ]
-        settings = self._lake.settings
+        append_to_loaded(self._lake, table, filled)
+
+    def _count(self, replayed: Replayed, counted: list[LedgerRow], seconds: float) -> None:
+        """Append what the run counted, table by table, and the sums of the windows."""
+        source, settings = self._source, self._lake.settings
         former = {name for o in replayed.results for name in gold_names(settings, o.history) - {o.gold}}
         former |= {self._tables[i].gold for o in replayed.results for i in o.state.gathered}
-        silver, took = replayed.silver, round(seconds, 3)
         whole = LedgerRow(
             source=source,
             window=replayed.window,
@@ -140,11 +185,19 @@ class RunRecord:
             lowest={},
             highest={},
             snapshot_id=None,
-            identity=silver,
-            run_id=run_id,
-            seconds=took,
+            identity=replayed.silver,
+            run_id=self._run_id,
+            seconds=round(seconds, 3),
             bytes=0,
-            recorded_at=now,
+            recorded_at=self._now,
         )
-        append_rows(self._lake, [*counted, *record.window_rows(whole, self._ledger, counted, former, self._retired())])
-        return counted
+        rows, windows = list(counted), sorted({replayed.window, *(row.window for row in counted)})
+        for at in range(0, len(windows), _AT_ONCE):
+            some = windows[at : at + _AT_ONCE]
+            if len(some) == 1:
+                known = read_ledger(self._lake, source, some[0], stage="replay")
+            else:
+                known = read_ledger(self._lake, source, at_least={"window": some[0]}, until=some[-1], stage="replay")
+            mine = [row for row in counted if some[0] <= row.window <= some[-1]]
+            rows += record.window_rows(whole, some, known, mine, former, self._retired())
+        append_rows(self._lake, rows)

@@ -1,6 +1,6 @@
 """One window through all of its tables: statements to histories, rows to their owners, one replay for each table."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from queue import SimpleQueue
@@ -163,6 +163,7 @@ class Run:
                 scope.tables, history, scope.visible[-1], set(silver), needed
             ),
             windows=self._recorded.windows,
+            ordinals=self._recorded.ordinals,
             keys=keys_of,
             former=lambda history, events: self._scope_reader.rules.former_keys(history, events, stopped),
             hashed=self._scope_reader.rules.hashed_by(keys, history, events),
@@ -179,7 +180,7 @@ class Run:
             partition=rules.partition,
             clash=hold,
             retired=not self._settings.feeds(self._source, history.name, bool(history.shards)),
-            left_out=any(str(name) in self._recorded.left_out for name in history.names),
+            left_out=lambda: self._recorded.left_out(history.names),
             gathered=self._scope_reader.moved.of(history),
         )
 
@@ -191,7 +192,7 @@ class Run:
         return "resume" if state is not None and waits_no_more(state.hold, history) else None
 
     def _before(
-        self, history: TableHistory, gold: str, windows: Iterable[str]
+        self, history: TableHistory, gold: str, windows: Collection[str]
     ) -> dict[str, tuple[str | None, Mapping[str, int]]]:
         """What the ledger says that windows were applied as, and what it counted.
 
@@ -200,13 +201,15 @@ class Run:
         recorded = self._recorded
         others = {row.gold for identity, row in recorded.tables.items() if identity != history.identity}
         names = (*sorted(gold_names(self._settings, history) - others - {gold}), gold)
-        places = [(window, name) for name in names for window in windows if (window, name) in recorded.counted]
-        return {where[0]: (recorded.counted[where], recorded.counts.get(where, {})) for where in places}
+        found = (recorded.ledger.find(name, windows) for name in names)
+        return {window: (each.identity, each.counts) for rows in found for window, each in rows.items()}
 
-    def _counted_anew(self, history: TableHistory, state: GoldState | None, silver: Mapping[str, str]) -> Iterable[str]:
+    def _counted_anew(
+        self, history: TableHistory, state: GoldState | None, silver: Mapping[str, str]
+    ) -> Collection[str]:
         """The windows that a run counts anew: all, where the tables that go into this one have other names."""
         alike = state is None or state.has_shards_of(history)
-        return silver if alike else {*self._recorded.replayed, *silver}
+        return silver.keys() if alike else {*self._recorded.replayed, *silver}
 
     def _leave(self, scope: ReplayScope) -> list[ReplayResult]:
         """Take gold tables out of the catalog whose rows are all another's, by a statement that came after them."""
@@ -336,8 +339,11 @@ class Run:
     def _is_counted(self, history: TableHistory, gold: str, applied: Mapping[str, str]) -> bool:
         """Whether the ledger counts just this."""
         named = {gold, *gold_names(self._settings, history)}
-        counted = self._recorded.counted
-        return all(any(counted.get((window, table)) == what for table in named) for window, what in applied.items())
+        counted = {table: self._recorded.ledger.find(table, applied.keys()) for table in named}
+        return all(
+            any(window in rows and rows[window].identity == what for rows in counted.values())
+            for window, what in applied.items()
+        )
 
     def _is_gone(self, history: TableHistory, state: GoldState | None) -> bool:
         """Whether the source dropped a table, nothing came behind, and the settings want gold's dropped too."""

@@ -2,8 +2,8 @@
 
 from retable.gold.read import find_gold
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_ledger
-from retable.ledger.windows.recording import read_windows
+from retable.ledger.read import read_stages
+from retable.ledger.windows.recording import read_ordinals
 from retable.model.event import TableName
 from retable.replay.inputs.baselines import read_whole_baselines
 from retable.replay.inputs.decisions import decisions_of
@@ -19,9 +19,8 @@ from retable.verify.rebuild import SourceHistory, names_of
 def names_of_tables(lake: Lake, ask: Ask) -> set[TableName]:
     """The names of all tables that are asked for."""
     source = lake.settings.source(ask.source)
-    ordinals = {window.name: window.ordinal for window in read_windows(lake, ask.source)}
-    rows = read_ledger(lake, ask.source)
-    replayed = frozenset(row.window for row in rows if row.stage == "replay" and row.table is None)
+    ordinals = read_ordinals(lake, ask.source)
+    replayed = frozenset(read_stages(lake, ask.source)["replay"])
     records = read_statements(lake, ask.source, max(ordinals))
     records.sort(key=lambda record: (ordinals.get(str(record["window"]), -1), int(str(record["offset"]))))
     imports = read_schema_imports(lake, ask.source)

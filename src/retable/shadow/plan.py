@@ -7,7 +7,7 @@ from retable.errors import InvalidSetting, NotFound, NotReady
 from retable.gold.read import find_gold, gold_states, is_retired
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.data_files import standing_files
-from retable.ledger.read import read_ledger
+from retable.ledger.read import read_ledger, read_stages
 from retable.ledger.retained import check_decodable
 from retable.ledger.windows.recording import find_window, read_windows
 from retable.model.window import window_start
@@ -47,7 +47,8 @@ def check_ask(lake: Lake, source: str, tables: Sequence[str], start: str, end: s
         if state.missing is not None:
             raise not_kept(table, state.missing, "it cannot be built beside gold from what is left")
     bronze = lake.find(f"bronze.{name}")
-    landed = {row.window: row.counts.get("landed", 0) for row in read_ledger(lake, name) if row.stage == "land"}
+    ledger = read_ledger(lake, name, at_least={"window": start}, stage="land", of_tables=False)
+    landed = {row.window: row.counts.get("landed", 0) for row in ledger}
     for window in windows:
         if landed.get(window) and (bronze is None or not standing_files(lake, bronze, {"window": window})):
             raise NotFound(f"bronze no longer holds the window {window} of {name}; begin behind it", window=window)
@@ -93,7 +94,7 @@ def check_windows(lake: Lake, source: str, start: str, end: str) -> tuple[str, .
             f"`retable run {source}` first",
             source=source,
         )
-    replayed = {row.window for row in read_ledger(lake, source) if row.stage == "replay" and row.table is None}
+    replayed = read_stages(lake, source, start)["replay"]
     if waiting := [each.name for each in windows if each.name not in replayed]:
         raise NotReady(
             f"{waiting[0]} of {source} is not replayed yet; `retable run {source}` does it, then ask again",

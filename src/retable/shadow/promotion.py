@@ -8,7 +8,7 @@ from retable.gold.read import find_gold
 from retable.gold.state import GoldState
 from retable.ledger.baselines import identify
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_ledger
+from retable.ledger.read import read_stages
 from retable.ledger.windows.recording import find_window
 from retable.model.window import window_name
 from retable.replay.inputs.baselines import read_whole_baselines
@@ -35,12 +35,11 @@ def check_promotion(lake: Lake, shadow: Shadow) -> None:
 def _check_decoder(lake: Lake, shadow: Shadow) -> None:
     ask = shadow.ask
     now = find_format(lake.settings.source(ask.source).format).version
-    for row in read_ledger(lake, shadow_source(ask.source)):
-        is_built = row.stage == "decode" and row.table is None and row.window in ask.windows
-        if is_built and row.identity != now:
+    for window, decoder in read_stages(lake, shadow_source(ask.source))["decode"].items():
+        if window in ask.windows and decoder != now:
             raise InvalidSetting(
-                f"in the shadow {row.window} was decoded by {row.identity}, and would be by {now} now; {_anew(shadow)}",
-                window=row.window,
+                f"in the shadow {window} was decoded by {decoder}, and would be by {now} now; {_anew(shadow)}",
+                window=window,
             )
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from retable.gold.read import known_states
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.quarantine import read_open
-from retable.ledger.read import read_ledger
+from retable.ledger.read import read_stages
 from retable.ledger.retained import KEPT_LAYERS, KeptLayer, is_dropped, kept_from
 from retable.ledger.windows.recording import read_windows
 from retable.model.event import TableName
@@ -52,11 +52,8 @@ def unsettled(lake: Lake, source: SourceSettings) -> set[str]:
 
 def _windows(lake: Lake, source: SourceSettings, horizon: str | None) -> tuple[list[WindowFacts], dict[str, bool]]:
     files = silver_files(lake, source.name)
-    replayed = {
-        row.window: row.identity or NO_FILES
-        for row in read_ledger(lake, source.name)
-        if row.stage == "replay" and row.table is None
-    }
+    done = read_stages(lake, source.name)["replay"]
+    replayed = {window: content or NO_FILES for window, content in done.items()}
     refused = set(read_open(lake, source.name)["window"].to_pylist())
     facts, settled = [], {}
     for window in read_windows(lake, source.name):
@@ -71,8 +68,7 @@ def _windows(lake: Lake, source: SourceSettings, horizon: str | None) -> tuple[l
 def _waiting_baseline(lake: Lake, source: str) -> str | None:
     """Why silver has to stay as it is while a baseline is half done: its rows are behind all windows."""
     pieces = read_whole_baselines(lake, source).names
-    done = {row.window for row in read_ledger(lake, source) if row.stage == "replay"}
-    return _BASELINE if pieces - done else None
+    return _BASELINE if pieces - read_stages(lake, source)["replay"].keys() else None
 
 
 def owners(lake: Lake, source: SourceSettings) -> dict[TableName, Owner]:

@@ -8,7 +8,7 @@ from retable.gold.read import find_gold
 from retable.ledger.cuts import Cuts
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.data_files import stands_for_others
-from retable.ledger.read import read_ledger
+from retable.ledger.read import read_stages
 from retable.upkeep.inspection import TablePlace, facts_of
 from retable.upkeep.outlook import unsettled
 from retable.upkeep.policy import Partition, Plan, TableFacts, UpkeepRules, plan_upkeep
@@ -62,7 +62,7 @@ def _needed(lake: Lake, place: TablePlace, cuts_of: Callable[[str], Cuts]) -> se
 
 
 def _replayed(lake: Lake, source: str) -> set[str]:
-    return {row.window for row in read_ledger(lake, source) if row.stage == "replay" and row.table is None}
+    return set(read_stages(lake, source)["replay"])
 
 
 def _window(place: TablePlace, partition: Partition) -> object:

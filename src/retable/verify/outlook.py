@@ -11,7 +11,7 @@ from retable.formats.registry import find_format
 from retable.gold.read import feeds, gold_states, known_states
 from retable.gold.state import GoldState
 from retable.land.due import inspect_arrivals
-from retable.ledger.counts import is_left_out
+from retable.ledger.counts import is_left_out, open_ledger
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_ledger
 from retable.ledger.retained import KEPT_LAYERS, KeptLayer, is_dropped, kept_from
@@ -113,7 +113,7 @@ def inspect_source(lake: Lake, source: Source, now: datetime) -> Outlook:
         waiting=_waiting(windows, ledger),
         stale=tuple(stale),
         left_out=left_out,
-        moved=tables_to_rebuild(lake.settings, source, mine, lambda: ledger),
+        moved=tables_to_rebuild(lake.settings, source, mine, open_ledger(lake, source.name).applied),
         held={name: state.hold for name, state in taken.items() if state.hold is not None},
         paused=source.paused,
         again=(touched[0].start, touched[-1].end) if touched else None,

@@ -19,18 +19,20 @@ from retable.gold.names import gold_table
 from retable.gold.read import is_retired, known_states
 from retable.gold.state import GoldState
 from retable.ledger.baselines import Unfinished
+from retable.ledger.counts import open_ledger
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.quarantine import read_open
-from retable.ledger.read import read_ledger
+from retable.ledger.read import read_stages
 from retable.ledger.retained import KEPT_LAYERS, KeptLayer, kept_from
-from retable.ledger.windows.recording import read_windows
+from retable.ledger.rows import Stage
+from retable.ledger.windows.recording import count_empty, read_ordinals
 from retable.replay.inputs.baselines import read_unfinished
 from retable.replay.inputs.moved_rows import tables_to_rebuild
 from retable.replay.references.suspects import open_suspects, words_of
 from retable.settings.sources import SourceSettings
 
 _REBUILD = "`retable rebuild {} --reason ...` brings the rows where they go now"
-_STAGES = ("land", "decode", "replay")
+_STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,11 +120,9 @@ def status(
 
 
 def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], now: datetime) -> SourceStatus:
-    recorded = read_windows(lake, source.name)
-    windows, ledger = [window.name for window in recorded], read_ledger(lake, source.name)
-    whole = {(row.stage, row.window) for row in ledger if row.table is None}
-    replayed = [name for name in windows if ("replay", name) in whole]
-    waiting = [name for name in windows if ("replay", name) not in whole]
+    windows, done = read_ordinals(lake, source.name), read_stages(lake, source.name)
+    replayed = [name for name in windows if name in done["replay"]]
+    waiting = [name for name in windows if name not in done["replay"]]
     mine = {name: state for name, state in states.items() if state.source == source.name}
     taken = {name: state for name, state in mine.items() if not is_retired(lake, state)}
     suspects = open_suspects(lake, source)
@@ -131,8 +131,8 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
     return SourceStatus(
         name=source.name,
         recorded=len(windows),
-        empty=sum(window.is_empty for window in recorded),
-        done=Counter({stage: sum((stage, name) in whole for name in windows) for stage in _STAGES}),
+        empty=count_empty(lake, source.name),
+        done=Counter({stage: sum(name in done[stage] for name in windows) for stage in _STAGES}),
         last=max(replayed, default=None),
         next=min(waiting, default=None),
         tables=Counter(state.state if name in taken else "retired" for name, state in mine.items()),
@@ -140,7 +140,7 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
         suspect={
             name: words_of(suspects[state.identity]) for name, state in taken.items() if state.identity in suspects
         },
-        stale=tables_to_rebuild(lake.settings, source, mine, lambda: ledger),
+        stale=tables_to_rebuild(lake.settings, source, mine, open_ledger(lake, source.name).applied),
         clashes={name: state.clashes for name, state in taken.items() if state.clashes},
         quarantined=read_open(lake, source.name).num_rows,
         excess=beyond_budget(lake, source),

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from functools import partial
 from typing import Annotated
 
 import typer
@@ -16,8 +15,9 @@ from retable.errors import NotFound
 from retable.gold.damage import with_recorded_hold
 from retable.gold.read import find_known, is_retired, known_states
 from retable.gold.state import hold_json
+from retable.ledger.counts import open_ledger
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_ledger, read_tables
+from retable.ledger.read import read_tables
 from retable.ledger.rows import ActionRow, StageReport
 from retable.ledger.write import append_rows
 from retable.replay.inputs.decisions import decision_row
@@ -143,7 +143,7 @@ def _to_make(lake: Lake, table: str) -> str | None:
         return None
     for source in lake.settings.sources.values():
         mine = {name: state for name, state in states.items() if state.source == source.name}
-        if table in tables_to_rebuild(lake.settings, source, mine, partial(read_ledger, lake, source.name)):
+        if table in tables_to_rebuild(lake.settings, source, mine, open_ledger(lake, source.name).applied):
             return source.name
     return None
 

@@ -23,7 +23,7 @@ from retable.land.due import check_paused, inspect_arrivals
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import spark_died, spark_explained
 from retable.ledger.quarantine import list_quarantined, read_accepted
-from retable.ledger.read import read_ledger
+from retable.ledger.read import read_stages
 from retable.ledger.rows import Stage, StageReport
 from retable.ledger.runs import begin_run
 from retable.ledger.windows.empty import close_empty
@@ -123,8 +123,7 @@ def _due(lake: Lake, source: Source, start: datetime | None, end: datetime | Non
     windows = _record(lake, source, end or now())
     if start is not None:
         return [window for window in windows if window.end > start]
-    rows = read_ledger(lake, source.name)
-    replayed = {row.window for row in rows if row.stage == "replay" and row.table is None}
+    replayed = read_stages(lake, source.name)["replay"]
     first = next((at for at, window in enumerate(windows) if window.name not in replayed), len(windows))
     return windows[first:]
 

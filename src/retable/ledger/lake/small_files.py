@@ -4,6 +4,7 @@ The record of a day is hundreds of files of some kilobytes, to open one takes lo
 run asks for the same ones again and again.
 """
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
@@ -31,16 +32,21 @@ _kept: LRUCache[_Place, pa.Table] = LRUCache(_KEPT_BYTES, _weight)
 _keeping = Lock()
 
 
-def read_rows(table: Table, condition: BooleanExpression) -> pa.Table:
-    """Read what a scan of the table reads, in its order: the rows of the newest commit come first."""
+def read_rows(table: Table, condition: BooleanExpression, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read what a scan of the table reads, in its order: the rows of the newest commit come first.
+
+    `columns`: only these, of which large files are read no others.
+    """
     schema, number = table.schema(), table.metadata.current_schema_id
+    chosen = schema if columns is None else schema.select(*columns)
     tasks = list(table.scan(row_filter=condition).plan_files())
+    matches = expression_to_pyarrow(bind(schema, condition, case_sensitive=True))
 
     def read(task: FileScanTask) -> pa.Table:
-        is_kept = _is_kept(task)
-        wanted = AlwaysTrue() if is_kept else condition
-        rows = ArrowScan(table.metadata, table.io, schema, wanted).to_table([task])
-        if is_kept and _weight(rows) <= _KEPT_BYTES:
+        if not _is_kept(task):
+            return ArrowScan(table.metadata, table.io, chosen, condition).to_table([task])
+        rows = ArrowScan(table.metadata, table.io, schema, AlwaysTrue()).to_table([task])
+        if _weight(rows) <= _KEPT_BYTES:
             with _keeping:
                 _kept[task.file.file_path, number] = rows
         return rows
@@ -52,12 +58,17 @@ def read_rows(table: Table, condition: BooleanExpression) -> pa.Table:
             others = readers.map(read, missing)
             found = [next(others) if rows is None else rows for rows in found]
     if not found:
-        return schema_to_pyarrow(schema, include_field_ids=False).empty_table()
+        return schema_to_pyarrow(chosen, include_field_ids=False).empty_table()
+    names = [field.name for field in chosen.fields]
+
+    def asked(task: FileScanTask, rows: pa.Table) -> pa.Table:
+        if not _is_kept(task):
+            return rows
+        return (rows if task.residual == AlwaysTrue() else rows.filter(matches)).select(names)
+
+    whole = [asked(task, rows) for task, rows in zip(tasks, found, strict=True) if rows is not None]
     # Where a file has no row for the condition, its columns are of the larger types of an empty table.
-    whole = pa.concat_tables(found, promote_options="permissive")
-    if all(task.residual == AlwaysTrue() for task in tasks):
-        return whole
-    return whole.filter(expression_to_pyarrow(bind(schema, condition, case_sensitive=True)))
+    return pa.concat_tables(whole, promote_options="permissive")
 
 
 def _is_kept(task: FileScanTask) -> bool:

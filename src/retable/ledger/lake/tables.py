@@ -174,6 +174,8 @@ OPS = {
             **_SOURCE_TABLE,
             **_texts("state", "hold"),
             "recorded_at": _TIME,
+            **_texts("first_window"),
+            "lowest": _TEXT_BY_TEXT,
         }
     ),
     "ops.leases": _ops(

@@ -6,7 +6,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_ledger
+from retable.ledger.read import read_stages
 from retable.ledger.rows import LedgerRow, Stage
 from retable.ledger.write import append_rows
 from retable.model.window import Window
@@ -24,10 +24,10 @@ def close_empty(lake: Lake, windows: Sequence[Window], run_id: str, now: datetim
     if not windows:
         return
     source = windows[0].source
-    known = {(row.window, row.stage) for row in read_ledger(lake, source) if row.table is None}
+    done = read_stages(lake, source, windows[0].name)
     rows = []
     for stage in _STAGES:
-        flagged = [((window.name, stage) in known, window) for window in windows]
+        flagged = [(window.name in done[stage], window) for window in windows]
         for is_done, stretch in groupby(flagged, key=itemgetter(0)):
             if not is_done:
                 rows.append(_row([window for _, window in stretch], stage, run_id, now))

@@ -1,24 +1,28 @@
 """The windows of a source: which positions each run takes, recorded once and for ever."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, TypeVar
 
+from pyiceberg.expressions import EqualTo, Reference
+from pyiceberg.expressions.literals import literal
 from pyiceberg.table import Table
 
 from retable.errors import ConflictError, NotFound
 from retable.ledger.lake.catalog import Lake, widen
+from retable.ledger.lake.error_translation import explained
 from retable.ledger.read import scan
 from retable.ledger.windows.objects import FoundObject, plan_windows
 from retable.ledger.windows.positions import FoundLog, plan_ranges
 from retable.ledger.write import append_to_loaded
-from retable.model.window import PartitionRange, SourceObject, Window, window_start
+from retable.model.window import PartitionRange, SourceObject, Window, window_name, window_start
 from retable.settings.sources import FilesSource, KafkaSource, Source, SourceSettings
 
 _TABLE = "ops.windows"
 _ATTEMPTS = 20
+_MEASURES = ("count", "ranges.element.begin", "ranges.element.end")
 
 _Settings = TypeVar("_Settings", bound=SourceSettings)
 FoundPositions = list[FoundObject] | FoundLog
@@ -28,6 +32,37 @@ FoundPositions = list[FoundObject] | FoundLog
 def read_windows(lake: Lake, source: str, since: str | None = None) -> list[Window]:
     """Give the recorded windows of a source, in order: all, or those from the named one on."""
     return _windows(lake, lake.find(_TABLE), source, since)
+
+
+def read_ordinals(lake: Lake, source: str) -> dict[str, int]:
+    """Give the numbers of the recorded windows of a source, by name, in order; nothing else is read of them."""
+    table = lake.find(_TABLE)
+    if table is None:
+        return {}
+    columns = ["ordinal", "start", "end", *(["count"] if "count" in table.schema().column_names else [])]
+    found: dict[str, int] = {}
+    for row in scan(lake, table, columns=columns, source=source).sort_by("ordinal").to_pylist():
+        count, start = row.get("count") or 1, row["start"]
+        every = (row["end"] - start) / count
+        found |= {window_name(start + at * every): row["ordinal"] + at for at in range(count)}
+    return found
+
+
+def count_empty(lake: Lake, source: str) -> int:
+    """Count the recorded windows of a source in which nothing arrived, without reading what arrived in others."""
+    table = lake.find(_TABLE)
+    if table is None:
+        return 0
+    columns = ["objects.element.number"]
+    columns += [name for name in _MEASURES if name.partition(".")[0] in table.schema().column_names]
+    mine = EqualTo(term=Reference("source"), value=literal(source))
+    with explained(lake.settings.lake):
+        rows = table.scan(row_filter=mine, selected_fields=tuple(columns)).to_arrow().to_pylist()
+    return sum(row.get("count") or 1 for row in rows if not row["objects"] and not _positions(row))
+
+
+def _positions(row: Mapping[str, Any]) -> int:
+    return sum(int(each["end"] - each["begin"]) for each in row.get("ranges") or ())
 
 
 def find_window(lake: Lake, source: str, name: str) -> Window:

@@ -3,16 +3,17 @@
 from collections.abc import Iterable
 
 from retable.gold.store import RowDict
+from retable.ledger.counts import open_ledger
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_ledger, read_tables
+from retable.ledger.read import read_tables
 from retable.ledger.retained import kept_from
-from retable.ledger.windows.recording import read_windows
+from retable.ledger.windows.recording import read_ordinals
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.inputs.baselines import read_whole_baselines
 from retable.replay.inputs.decisions import decisions_of
 from retable.replay.inputs.imports import read_schema_imports
-from retable.replay.inputs.known import known_tables, lowest_of
+from retable.replay.inputs.known import known_tables
 from retable.replay.inputs.plan import Tables
 from retable.replay.inputs.rules import SourceRules
 from retable.replay.inputs.silver import read_statements, system_of, taken, to_statement
@@ -30,8 +31,7 @@ def read_source_statements(
     lake: Lake, source: SourceSettings, more: Iterable[RowDict] = ()
 ) -> tuple[SourceRules, list[Statement]]:
     """Read every statement of silver, and behind them some `more`, with what settings and the record say of all."""
-    windows = read_windows(lake, source.name)
-    ordinals = {window.name: window.ordinal for window in windows}
+    ordinals = read_ordinals(lake, source.name)
     imports = read_schema_imports(lake, source.name)
     setting = source.source_system or imports.dialect
     records = read_statements(lake, source.name, max(ordinals, default=""))
@@ -49,5 +49,5 @@ def read_source_statements(
 
 def read_known(lake: Lake, source: str) -> dict[TableName, Sequence | None]:
     """The tables that gold has though no statement made them, each with its first row."""
-    lowest = lowest_of(read_ledger(lake, source))
-    return known_tables(read_tables(lake, source), lowest, kept_from(lake, "silver", source) or "")
+    ledger, kept = open_ledger(lake, source), kept_from(lake, "silver", source)
+    return known_tables(read_tables(lake, source), ledger, kept or "")

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from retable.gold.names import gold_table
 from retable.gold.state import GoldState, RetentionFloor
-from retable.ledger.rows import LedgerRow, TableRow
+from retable.ledger.rows import TableRow
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.inputs.recorded_state import RecordedState
@@ -123,7 +123,8 @@ class MovedRows:
 
     def _digest(self, identity: str) -> str:
         if identity not in self._digests:
-            self._digests[identity] = ledger_digest(self._recorded.tables[identity].gold, self._recorded.counted)
+            counted = self._recorded.ledger.of_table(self._recorded.tables[identity].gold)
+            self._digests[identity] = ledger_digest({window: each.identity for window, each in counted.items()})
         return self._digests[identity]
 
 
@@ -143,11 +144,13 @@ def find_moved(
     settings: Settings,
     source: SourceSettings,
     states: Mapping[str, GoldState],
-    ledger: Callable[[], Iterable[LedgerRow]],
+    applied: Callable[[str], Mapping[str, str | None]],
 ) -> list[RowsElsewhere]:
-    """Give what the settings send elsewhere since; `states` are all gold tables of a source, by name."""
+    """Give what the settings send elsewhere since; `states` are all gold tables of a source, by name.
+
+    `applied` gives, by window, what was replayed into one of them, as the ledger says.
+    """
     known = {state.identity: state for state in states.values()}
-    counted: dict[tuple[str, str | None], str | None] | None = None
     found = []
     for gold, state in states.items():
         here = state.table if state.shards else None
@@ -157,9 +160,7 @@ def find_moved(
             if target == here or not source.takes(name):
                 continue
             other = known.get(identity if target is None else identify(target))
-            if counted is None:
-                counted = {(row.window, row.table): row.identity for row in ledger() if row.stage == "replay"}
-            if other is None or other.gathered.get(state.identity) != ledger_digest(gold, counted):
+            if other is None or other.gathered.get(state.identity) != ledger_digest(applied(gold)):
                 found.append(RowsElsewhere(name, gold, gold_table(settings.lake, target or name)))
     return found
 
@@ -168,11 +169,11 @@ def tables_to_rebuild(
     settings: Settings,
     source: SourceSettings,
     states: Mapping[str, GoldState],
-    ledger: Callable[[], Iterable[LedgerRow]],
+    applied: Callable[[str], Mapping[str, str | None]],
 ) -> dict[str, str]:
     """Give the tables that lack such rows, or have them still, with why: by name; not one that nothing goes into."""
     found: dict[str, str] = {}
-    for each in find_moved(settings, source, states, ledger):
+    for each in find_moved(settings, source, states, applied):
         left = states[each.gold]
         names = [each.to, *([each.gold] if settings.feeds(source, left.table, bool(left.shards)) else [])]
         for gold in names:
@@ -180,7 +181,7 @@ def tables_to_rebuild(
     return dict(sorted(found.items()))
 
 
-def ledger_digest(gold: str, counted: Mapping[tuple[str, str | None], str | None]) -> str:
-    """Tell what was replayed into a gold table, as the ledger says, from anything else that might have been."""
-    mine = sorted((window, str(what)) for (window, table), what in counted.items() if table == gold)
+def ledger_digest(applied: Mapping[str, str | None]) -> str:
+    """Tell what was replayed into a gold table, by window, from anything else that might have been."""
+    mine = sorted((window, str(what)) for window, what in applied.items())
     return hashlib.sha256(repr(mine).encode()).hexdigest()[:16]

@@ -2,15 +2,17 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from retable.gold.state import RetentionFloor
 from retable.ledger.baselines import NO_BASELINES, Baselines
+from retable.ledger.counts import LedgerRows
 from retable.ledger.rows import TableRow
+from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.inputs.imports import NO_IMPORTS, Imports
-from retable.replay.inputs.known import Lowest
 from retable.replay.references.suspects import Suspect
 from retable.schema_history.decisions import Decision
 
@@ -18,38 +20,40 @@ NO_FILES = "empty"
 """The content of a window for which silver has no file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _none_left_out(_: Collection[TableName]) -> bool:
+    return False
+
+
+@dataclass(frozen=True, kw_only=True)
 class RecordedState:
     """The past of one source.
 
     `ordinals` numbers the recorded windows by name: they are named by their start, so their names sort as they do.
-    `counted` tells what the ledger counts: by window and gold name what was applied, by window and None what silver
-    held for the window when its record was whole, `counts` how many rows came to what, `highest` the last sequence
-    of those, by partition, and `lowest` the first. `tables` are the known tables by identity. `silver` digests the
+    `replayed` gives, by window, what silver held for it when its record was whole, and `ledger` what was counted of
+    gold tables. `tables` are the known tables by identity. `silver` digests the
     content of a window in silver, or of all of them for None: another digest means another content, and a window
-    that has none is empty; from windows before `kept_from` retention may have dropped rows. `left_out` are the
-    tables of the source that some window was decoded without, though the settings take them now. `decisions` are what
-    people decided about its statements and rows, `imports` what dumps of its schema told, `baselines` the full
+    that has none is empty; from windows before `kept_from` retention may have dropped rows. `left_out` says whether
+    some window was decoded without one of these tables of the source, though the settings take it now. `decisions` are
+    what people decided about its statements and rows, `imports` what dumps of its schema told, `baselines` the full
     copies whose pieces are windows, too; `suspects` are rows that the source cannot have any more.
+
+    What grows with the windows and tables of a source is read only where it is asked for.
     """
 
     ordinals: Mapping[str, int]
     decoded: frozenset[str]
-    replayed: frozenset[str]
-    counted: Mapping[tuple[str, str | None], str | None]
+    replayed: Mapping[str, str | None]
     tables: Mapping[str, TableRow]
     silver: Callable[[str | None], Mapping[str, str]]
-    counts: Mapping[tuple[str, str | None], Mapping[str, int]] = field(default_factory=dict)
-    highest: Mapping[tuple[str, str | None], Mapping[str, str]] = field(default_factory=dict)
-    lowest: Lowest = field(default_factory=dict)
+    ledger: LedgerRows
     kept_from: str = ""
-    left_out: frozenset[str] = frozenset()
+    left_out: Callable[[Collection[TableName]], bool] = _none_left_out
     decisions: tuple[Decision, ...] = ()
     imports: Imports = NO_IMPORTS
     baselines: Baselines = NO_BASELINES
     suspects: tuple[Suspect, ...] = ()
 
-    @property
+    @cached_property
     def windows(self) -> dict[int, str]:
         """The recorded windows by number."""
         return {ordinal: name for name, ordinal in self.ordinals.items()}
@@ -61,7 +65,7 @@ class RecordedState:
 
     def records(self, silver: Mapping[str, str]) -> bool:
         """Whether the record of these windows is whole, and of this content of silver."""
-        return all(self.counted.get((window, None)) == content for window, content in silver.items())
+        return all(self.replayed.get(window) == content for window, content in silver.items())
 
     def missing(
         self, names: Collection[str], events: Iterable[RowEvent], truncated_at: Sequence | None, *, everywhere: bool
@@ -72,10 +76,11 @@ class RecordedState:
         """
         found = Counter(event.ordinal for event in events)
         dropped: dict[str, Sequence] = {}
-        cut = {place: counts for place, counts in self.counts.items() if everywhere or place[0] < self.kept_from}
-        for (window, table), counts in cut.items():
-            if table in names and counts.get("rows", 0) > found[self.ordinals.get(window, -1)]:
-                for part, text in self.highest.get((window, table), {}).items():
+        counted = [each for rows in self.ledger.of_tables(names).values() for each in rows.items()]
+        for window, mine in counted:
+            lacks = mine.counts.get("rows", 0) > found[self.ordinals.get(window, -1)]
+            if lacks and (everywhere or window < self.kept_from):
+                for part, text in mine.highest.items():
                     last = parse_sequence(text)
                     dropped[part] = max(last, dropped.get(part, last))
         return RetentionFloor(dropped, -1, partial=True).above(truncated_at)

@@ -85,7 +85,8 @@ class ScopeReader:
         columns = SKETCH_COLUMNS if sketched else ROW_COLUMNS
         events, batches = read_events(self._rows.window_rows(name, columns), self._recorded.ordinals, sketched)
         visible = self._recorded.visible(name)
-        counted = {i for i, row in self._taken().items() if self._recorded.counts.get((name, row.gold), {}).get("rows")}
+        before = self._recorded.ledger.in_window(name)
+        counted = {i for i, row in self._taken().items() if row.gold in before and before[row.gold].counts.get("rows")}
         while True:
             statements = self._statements(visible)
             pending = {s for s, where in statements.items() if where == name or where not in self._recorded.replayed}
@@ -107,7 +108,7 @@ class ScopeReader:
         visible = self._recorded.visible(max(replayed))
         records = self._rows.table_rows(visible[-1], tables.names_of(identity) or {name})
         events = self._events([record for record in records if record["window"] in replayed], counted=True)
-        return self._trace(self._statements(visible), visible, events, set(), remembered, replayed)
+        return self._trace(self._statements(visible), visible, events, set(), remembered, replayed.keys())
 
     def find(self, tables: Tables, gold: str) -> tuple[str, TableName]:
         """The identity and the name at the source of a gold table, which may be one that no run made yet."""
@@ -149,7 +150,8 @@ class ScopeReader:
 
     def _known(self) -> dict[TableName, Sequence | None]:
         """The tables that gold has though no statement made them."""
-        own = known_tables(self._recorded.tables.values(), self._recorded.lowest, self._recorded.kept_from)
+        recorded = self._recorded
+        own = known_tables(recorded.tables.values(), recorded.ledger, recorded.kept_from)
         return {**own, **dict.fromkeys(self.moved.undeclared)}
 
     def _left(self, tables: Tables) -> set[str]:

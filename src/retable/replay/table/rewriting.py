@@ -49,11 +49,10 @@ def check_findable(work: TableReplay, reader: TableReader) -> None:
     """RewriteNeeded where gold lacks rows, or has some that were read otherwise, and no key tells which they are."""
     if work.replaces_all or work.retired:
         return
-    lost = RowsMissing if work.left_out else RewriteNeeded
     if work.state is None:
         return
     if work.state.is_set_back:
-        raise lost("its main branch was set back")
+        raise _lost(work)("its main branch was set back")
     if work.is_relabelled:
         raise RewriteNeeded("one of the tables that go into it has another name")
     if work.lifts_hold:
@@ -69,7 +68,12 @@ def check_findable(work: TableReplay, reader: TableReader) -> None:
     rows = {work.windows[ordinal]: counted.rows for ordinal, counted in counted_of(work).items()}
     for window, (_, before) in work.before.items():
         if rows.get(window, 0) < before.get("rows", 0):
-            raise lost(f"{window} has {rows.get(window, 0)} rows of it, and had {before['rows']}")
+            raise _lost(work)(f"{window} has {rows.get(window, 0)} rows of it, and had {before['rows']}")
+
+
+def _lost(work: TableReplay) -> type[RewriteNeeded]:
+    """What rows that gold lacks ask for: where silver does not have all of them, a rewrite would lose them."""
+    return RowsMissing if work.left_out() else RewriteNeeded
 
 
 def _check_alike(work: TableReplay, evolution: Evolution, history: TableHistory) -> None:

@@ -75,6 +75,8 @@ class TableReplay:
     fold needs them where an event is not newer than what gold holds."""
     windows: Mapping[int, str]
     """Windows by ordinal."""
+    ordinals: Mapping[str, int]
+    """Windows the other way round."""
     applied: Mapping[str, str]
     """What this run replays, by window: the content of silver, and the settings under which it is read."""
     before: Mapping[str, tuple[str | None, Mapping[str, int]]]
@@ -85,7 +87,7 @@ class TableReplay:
 
     retired: bool = False
     """Whether the settings leave the table out."""
-    left_out: bool = False
+    left_out: Callable[[], bool] = lambda: False
     """Whether they did so when some windows were decoded."""
     gathered: Mapping[str, str] = field(default_factory=dict)
     """The gold tables that have rows of it: by identity, what was replayed into them."""
@@ -104,8 +106,7 @@ class TableReplay:
         """The same with every row as an event of its own."""
         if not self.batches:
             return self
-        ordinals = {window: ordinal for ordinal, window in self.windows.items()}
-        return replace(self, events=events_of_all(self.batches, ordinals), batches=())
+        return replace(self, events=events_of_all(self.batches, self.ordinals), batches=())
 
     def rewritten(self, without: Collection[str] = ()) -> "TableReplay":
         """The same with all events of the table, so that every row of gold is written anew.
@@ -171,9 +172,9 @@ def counted_of(work: TableReplay) -> dict[int, WindowCounts]:
         found[work.events[0].ordinal].rows = sum(batch.rows.num_rows for batch in work.batches)
     if (work.lifts_hold and not work.is_relabelled) or work.mode == "rebuild":
         return found
-    for ordinal, window in work.windows.items():
-        if window in work.before and work.before[window][1].get("rows"):
-            found.setdefault(ordinal, WindowCounts())
+    for window, (_, before) in work.before.items():
+        if window in work.ordinals and before.get("rows"):
+            found.setdefault(work.ordinals[window], WindowCounts())
     return found
 
 
