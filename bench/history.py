@@ -23,7 +23,6 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from resource import RUSAGE_SELF, getrusage
 from time import perf_counter
 from typing import Any, cast
 
@@ -31,6 +30,7 @@ import psutil
 import pyarrow as pa
 
 from bench.replay.measure import say, show
+from retable.decode.statements import keep_statements
 from retable.freshness.catalog import ask
 from retable.gold.gold_metadata import GoldMetadata
 from retable.gold.state import GoldColumn, GoldState, to_properties
@@ -38,7 +38,7 @@ from retable.gold.store import GoldCatalog, SessionSlot
 from retable.ledger.cuts import TableSnapshot, read_cuts, record_cut
 from retable.ledger.lake.catalog import Lake, close_lake, open_lake, open_lake_to_read
 from retable.ledger.lake.data_files import PartitionWriter
-from retable.ledger.lake.tables import OPS, SILVER
+from retable.ledger.lake.tables import OPS, SAME_STATEMENTS, SILVER
 from retable.ledger.rows import EvidenceRow, LedgerRow, OpsRow, SchemaChangeRow, Stage, TableRow, WatermarkRow
 from retable.ledger.windows.objects import FoundObject
 from retable.ledger.windows.recording import read_windows, record_windows
@@ -120,6 +120,7 @@ def make(folder: Path, shape: Shape) -> None:
         record_windows(lake, source, lambda at=at: _objects(at, shape), until, until)  # type: ignore[misc]  # its own at
     names = [window_name(START + at * timedelta(hours=1)) for at in range(shape.windows)]
     _make_silver(lake, shape, names)
+    keep_statements(lake, SOURCE, None)
     _make_gold(lake, shape, names)
     digests = silver_files(lake, SOURCE)
     single = max(shape.windows - 24, 0)
@@ -240,7 +241,8 @@ def _make_silver(lake: Lake, shape: Shape, names: Sequence[str]) -> None:
             rows = [_statement(shape, number, name) for number in said]
             files.append(writer.write(_silver(rows), {"window": name, "kind": "schema"}))
     for first in range(0, len(files), _AT_ONCE):
-        with table.transaction() as transaction, transaction.update_snapshot().merge_append() as change:
+        said = {SAME_STATEMENTS: "true"}
+        with table.transaction() as transaction, transaction.update_snapshot(said).merge_append() as change:
             for file in files[first : first + _AT_ONCE]:
                 change.append_data_file(file)
 
@@ -417,7 +419,8 @@ def _only(folder: Path, what: str) -> None:
     MEASURED[what](folder)
     took, after = perf_counter() - began, process.cpu_times()
     used = sum(after[:4]) - sum(cpu[:4])
-    peak = getrusage(RUSAGE_SELF).ru_maxrss * 1024
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    peak = int(status["VmHWM"].split()[0]) * 1024
     print(json.dumps({"seconds": took, "cpu": used, "mib": max(0, peak - before) / 2**20}))
 
 

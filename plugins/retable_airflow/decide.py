@@ -208,14 +208,16 @@ def _standing(lake: "Lake", name: str, asked: str | None) -> "GoldState":
 
 def _answers(lake: "Lake", name: str, state: "GoldState") -> dict[str, str]:
     """What each way that fits would do, in the words of `retable hold release`."""
-    from retable.replay.release import count_waiting, dialect_of, fitting_ways, plan_release
+    from retable.replay.release import count_waiting, fitting_ways, plan_release, spoken_dialect
 
     hold = state.hold
     assert hold is not None
     source = lake.settings.source(state.source)
     waiting = count_waiting(lake, source.name, name)
     ways = [way for way in fitting_ways(hold) if way in ANSWERS]
-    plans = {way: plan_release(name, state, hold, way, None, waiting, lambda: dialect_of(lake, source)) for way in ways}
+    plans = {
+        way: plan_release(name, state, hold, way, None, waiting, lambda: spoken_dialect(lake, source)) for way in ways
+    }
     # The first lines say what stands above already.
     shown = 1 + bool(hold.shown_statement)
     return {way: "\n".join(plan.words[shown:]) for way, plan in plans.items()}

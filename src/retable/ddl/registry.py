@@ -53,7 +53,7 @@ _UNKNOWN = Dialect(name="")
 
 _LONG_TEXT = 4096
 
-_KINDS: dict[type[SchemaChange], str] = {
+KINDS: dict[type[SchemaChange], str] = {
     CreateTable: "create_table",
     CreateTableLike: "create_table_like",
     DeclareTable: "declare_table",
@@ -138,4 +138,4 @@ _remembered = lru_cache(maxsize=8192)(_parse)
 
 def describe(change: SchemaChange) -> dict[str, object]:
     """Show a schema change as JSON can hold it: `kind`, then its fields under their own names."""
-    return {"kind": _KINDS[type(change)], **asdict(change)}
+    return {"kind": KINDS[type(change)], **asdict(change)}

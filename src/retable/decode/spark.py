@@ -24,6 +24,7 @@ from retable.decode.files import LayerFiles, TaskOutput, TaskResult, digest_rows
 from retable.decode.imported import imported_keys, known_keys
 from retable.decode.outcome import READ, decode_batches
 from retable.decode.record import record_decode, record_evidence
+from retable.decode.statements import keep_statements
 from retable.decode.tally import tally_messages, tally_tables
 from retable.errors import DamagedFile, NotReady, QuarantineFull
 from retable.formats.registry import find_format
@@ -119,6 +120,8 @@ def decode(
             _replace(spark, lake, layer, made, run)
             for layer, made in zip(layers, (task_result.silver, task_result.quarantine), strict=True)
         ]
+        if wrote[0]:
+            keep_statements(lake, source.name, source.source_system)
     seconds = perf_counter() - started
     evidence = evidence_rows(
         source.name, window, source.source_epoch, task_result.tally, now, topic_a_table=spoken.topic_per_table

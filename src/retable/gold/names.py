@@ -17,7 +17,7 @@ _MOST_BYTES = 255
 _SUFFIX_BYTES = len("__") + 8
 # Gold's own columns begin so, and readers leave them out.
 _RETABLE = "_retable_"
-_SYSTEM_NAMESPACES = frozenset({"bronze", "silver", "quarantine", "ops"})
+_SYSTEM_NAMESPACES = frozenset({"bronze", "silver", "statements", "quarantine", "ops"})
 # What Iceberg's readers put beside a table's own columns; a column of such a name would be hidden, or refused.
 _ICEBERG = frozenset(
     {

@@ -27,7 +27,7 @@ SHADOW = "shadow_"
 
 OnDamage = Callable[[DamagedFile], None]
 
-_SYSTEM = frozenset({"bronze", "silver", "quarantine", "ops"})
+_SYSTEM = frozenset({"bronze", "silver", "statements", "quarantine", "ops"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,16 +4,17 @@ A lease saves two writers from work in vain; it protects nothing. What keeps a t
 only on the state that its writer decided on.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from threading import Event, Thread
 from time import perf_counter, sleep
 from typing import Literal
 
 from pyiceberg.table import Table
 
-from retable.errors import ConflictError, Leased, Unavailable
+from retable.errors import ConflictError, Leased, RetableError, Unavailable
 from retable.ledger.lake.catalog import Lake, widen
 from retable.ledger.processes import is_gone, this_process
 from retable.ledger.read import scan
@@ -29,6 +30,8 @@ PATIENCE_SECONDS = 60
 _TABLE = "ops.leases"
 _ATTEMPTS = 20
 _LOOK_SECONDS = 1.0
+_RENEWALS = 4
+"""So often a lease is renewed before it would run out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,36 +58,46 @@ def standing_leases(lake: Lake, source: str, now: datetime) -> list[Lease]:
 
 
 @contextmanager
-def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[Callable[[], None]]:
-    """Hold a lease for a while; Leased says who has what it asks for.
+def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[None]:
+    """Hold a lease for as long as the work takes: it is renewed meanwhile. Leased says who has what it asks for.
 
     Upkeep asks for a table alone, a build for its shadow. Replays share their source, as the fence decides between
-    them; one with `patience` waits so many seconds until upkeep has left its tables. What it gives renews a lease of
-    which a quarter has gone: work that may take longer than it calls that.
+    them; one with `patience` waits so many seconds until upkeep has left its tables.
     """
     began, length, newest = perf_counter(), lease.until - lease.recorded_at, lease
+    ended = Event()
+
+    def moment() -> datetime:
+        return lease.recorded_at + timedelta(seconds=perf_counter() - began)
 
     def renew() -> None:
         nonlocal newest
-        now = lease.recorded_at + timedelta(seconds=perf_counter() - began)
-        if now - newest.recorded_at > length / 4:
-            newest = replace(lease, until=now + length, recorded_at=now)
-            _append_anyhow(lake, newest)
+        while not ended.wait(length.total_seconds() / _RENEWALS):
+            # Whatever fails now is tried again, and the lease stands for a while.
+            with suppress(RetableError):
+                now = moment()
+                newest = replace(lease, until=now + length, recorded_at=now)
+                _append_anyhow(lake, newest)
 
     def give_back() -> None:
-        _give_back(lake, newest, lease.recorded_at + timedelta(seconds=perf_counter() - began))
+        ended.set()
+        renewing.join()
+        _give_back(lake, newest, moment())
 
     others = _take(lake, lease)
+    renewing = Thread(target=renew, daemon=True, name=f"the lease of {lease.target}")
+    renewing.start()
     try:
         # Upkeep that comes behind this lease sees it, and stays away.
         if any(other.purpose == "upkeep" for other in others):
             _wait_for_upkeep(lake, lease, patience)
-        yield renew
+        yield
         for other in others:
             if lease.window is not None and (other.target, other.window) == (lease.target, lease.window):
                 _give_back(lake, other, lease.recorded_at)
     except Unavailable:
         # To give it back would wait for the catalog once more: it ends with its process.
+        ended.set()
         raise
     except BaseException:
         give_back()

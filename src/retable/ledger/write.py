@@ -35,11 +35,16 @@ def append_to_loaded(lake: Lake, table: Table, rows: Sequence[OpsRow | Mapping[s
     """
     records = [dict(row) if isinstance(row, Mapping) else asdict(row) for row in rows]
     shape = OPS[".".join(table.name())]
-    once = {**table.metadata.properties, TableProperties.COMMIT_NUM_RETRIES: "0"}
-    table.metadata = table.metadata.model_copy(update={"properties": once})
     with explained(lake.settings.lake):
         try:
-            table.append(pa.Table.from_pylist(records[::-1], schema=shape.columns))
+            committed_once(table).append(pa.Table.from_pylist(records[::-1], schema=shape.columns))
         except CommitFailedException:
             return False
     return True
+
+
+def committed_once(table: Table) -> Table:
+    """Give a loaded table of which no commit is repeated: CommitFailedException where somebody else has committed."""
+    once = {**table.metadata.properties, TableProperties.COMMIT_NUM_RETRIES: "0"}
+    table.metadata = table.metadata.model_copy(update={"properties": once})
+    return table

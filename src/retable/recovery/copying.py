@@ -85,7 +85,7 @@ def _newest(lake: Lake, source: Warehouse) -> Iterator[tuple[str, str]]:
 
 def _order(name: str) -> tuple[int, str]:
     """The record first, then what it speaks of; the windows, which tell what was to be landed, last."""
-    layers = (_FIRST, "gold", "quarantine", "silver", "bronze")
+    layers = (_FIRST, "gold", "quarantine", "statements", "silver", "bronze")
     layer = name.partition(".")[0]
     return len(layers) if name == _LAST else layers.index(layer if layer in layers else "gold"), name
 

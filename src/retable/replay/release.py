@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from retable.ddl.registry import PARSERS, parse_statement
+from retable.decode.statements import read_statements
 from retable.errors import BehindHorizon, InvalidSetting
 from retable.gold.damage import LOST, METADATA
 from retable.gold.state import GoldState
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_ledger, scan
+from retable.ledger.read import read_ledger
 from retable.model.event import TableName
 from retable.model.schema_change import NoChange, SchemaChange, Unsupported
 from retable.model.sequence import LOWEST
@@ -77,11 +78,9 @@ def count_waiting(lake: Lake, source: str, table: str) -> Waiting:
     return Waiting(rows, of, max((row.window for row in mine), default=""))
 
 
-def dialect_of(lake: Lake, source: SourceSettings) -> str:
+def spoken_dialect(lake: Lake, source: SourceSettings) -> str:
     """The database whose statements a source's messages carry."""
-    found = scan(lake, lake.find(f"silver.{source.name}"), kind="schema")
-    records = found.select(["source_system"]).to_pylist() if found.num_rows else []
-    return system_of(records, source.source_system)
+    return system_of(read_statements(lake, source.name), source.source_system)
 
 
 def plan_release(

@@ -14,6 +14,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from retable.decode.spark import decode
+from retable.decode.statements import read_statements
 from retable.errors import DamagedFile, NotFound, NotKept
 from retable.fold.fold import Values
 from retable.gold.damage import damaged_window
@@ -35,7 +36,6 @@ from retable.replay.inputs.silver import (
     ROW_ADDRESS,
     ROW_COLUMNS,
     read_removals,
-    read_statements,
     read_times,
     read_window,
 )

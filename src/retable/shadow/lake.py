@@ -4,7 +4,7 @@ So it is built by the same stages as gold is, and nothing that is done with it t
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -27,6 +27,9 @@ from retable.shadow.plan import Ask
 
 _MANIFEST = "retable.shadow"
 _COPIED = ("ops.windows", "ops.ledger", "ops.tables", "ops.decisions", "ops.imports", "ops.baselines")
+
+
+_LAYERS = ("bronze", "silver", "statements", "quarantine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +87,22 @@ def the_shadow(lake: Lake, source: str) -> Shadow:
 
 
 @contextmanager
-def building(lake: Lake, source: str, run_id: str, now: datetime) -> Iterator[Callable[[], None]]:
-    """Be the only one who builds the shadow of a source; what it gives, called now and then, says that it goes on.
+def building(lake: Lake, source: str, run_id: str, now: datetime) -> Iterator[None]:
+    """Be the only one who builds the shadow of a source.
 
     What a killed build left goes first; a shadow that stands is dropped by a person. Leased: another build is at it.
     """
     name = shadow_source(source)
     with leased(
         lake, Lease(source=source, target=name, purpose="build", holder=run_id, until=now + LENGTH, recorded_at=now)
-    ) as goes_on:
+    ):
         if (standing := find_shadow(lake, source)) is not None:
             raise InvalidSetting(
                 f"{source} has a shadow already, of {', '.join(standing.ask.tables)} ({standing.reason}); promote or "
                 f"drop it: `retable shadow drop {source}`"
             )
         drop_shadow(lake, source)
-        yield goes_on
+        yield
 
 
 def end_builds(lake: Lake, source: str, now: datetime) -> None:
@@ -142,7 +145,7 @@ def drop_shadow(lake: Lake, source: str) -> list[str]:
             tables = [".".join(table) for table in lake.catalog.list_tables(namespace)]
             # The shadow of another source may begin alike: names of sources may hold what parts them here.
             gone += [table for table in tables if _is_of(lake, table, name)]
-        gone += [table for layer in ("bronze", "silver", "quarantine") if lake.find(table := f"{layer}.{name}")]
+        gone += [table for layer in _LAYERS if lake.find(table := f"{layer}.{name}")]
         for table in gone:
             with suppress(NoSuchTableError):
                 lake.catalog.purge_table(table)

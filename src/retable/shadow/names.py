@@ -1,5 +1,6 @@
 """Every name under which rows of a table may have come, by the statements of silver."""
 
+from retable.decode.statements import read_statements
 from retable.gold.read import find_gold
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_stages
@@ -10,7 +11,6 @@ from retable.replay.inputs.decisions import decisions_of
 from retable.replay.inputs.histories import read_known
 from retable.replay.inputs.imports import read_schema_imports
 from retable.replay.inputs.rules import SourceRules
-from retable.replay.inputs.silver import read_statements
 from retable.shadow.plan import Ask
 from retable.verify import decoded
 from retable.verify.rebuild import SourceHistory, names_of

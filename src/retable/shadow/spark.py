@@ -53,12 +53,7 @@ def build(
 
     What a killed build left goes first; a shadow that stands is dropped by a person. Leased: another build is at it.
     """
-    with building(lake, ask.source, run_id, now) as goes_on:
-
-        def report_progress(text: str) -> None:
-            goes_on()
-            on_progress(text)
-
+    with building(lake, ask.source, run_id, now):
         shadowed = shadow_lake(lake, ask.source)
         source = shadowed.settings.source(shadow_source(ask.source))
         append_rows(
@@ -68,15 +63,15 @@ def build(
         session = build_session(shadowed.settings, "retable shadow")
         shadow = Shadow(ask, reason, who, states)
         with spark_explained(lake.settings.lake):
-            report_progress("copying")
+            on_progress("copying")
             _copy(spark, lake, ask)
         copy_record(lake, ask.source)
         for window in ask.windows:
-            report_progress(f"decoding {window}")
+            on_progress(f"decoding {window}")
             decode(session, shadowed, source, window, run_id, now)
         for table in ask.tables:
-            report_progress(f"folding {table}")
-            rebuild(session, shadowed, source, shadow.name_of(table), run_id, now, report_progress)
+            on_progress(f"folding {table}")
+            rebuild(session, shadowed, source, shadow.name_of(table), run_id, now, on_progress)
         finish(lake, shadow)
         return shadow
 

@@ -20,6 +20,7 @@ from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.data_files import FileReader, PartitionWriter
 from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.tables import SAME_STATEMENTS
 from retable.ledger.retained import KEPT_FROM, KeptLayer, kept_from_of
 from retable.model.event import TableName
 from retable.settings.sources import SourceSettings
@@ -205,7 +206,8 @@ def _commit(
     with explained(lake.settings.lake), table.transaction() as transaction:
         transaction.set_properties(dict(properties))
         if gone or come:
-            with transaction.update_snapshot(snapshot_properties={RUN_PROPERTY: run_id}).overwrite() as change:
+            said = {RUN_PROPERTY: run_id, SAME_STATEMENTS: "true"}
+            with transaction.update_snapshot(snapshot_properties=said).overwrite() as change:
                 # Manifests that cannot hold one of the files are not opened.
                 change.delete_by_predicate(LessThan(term=Reference("window"), value=literal(kept)))
                 for task in gone:

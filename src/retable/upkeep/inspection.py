@@ -17,8 +17,8 @@ from retable.ledger.lake.tables import OPS
 from retable.ledger.read import read_tables
 from retable.upkeep.policy import FileFacts, Partition, SnapshotFacts, TableFacts
 
-Layer = Literal["gold", "bronze", "silver", "quarantine", "ops"]
-_OF_SOURCES: tuple[Layer, ...] = ("bronze", "silver", "quarantine")
+Layer = Literal["gold", "bronze", "silver", "statements", "quarantine", "ops"]
+_OF_SOURCES: tuple[Layer, ...] = ("bronze", "silver", "statements", "quarantine")
 _RUN_BRANCH = "retable_"
 
 

@@ -6,6 +6,7 @@ from functools import cache, partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
 
+from retable.decode.statements import keep_statements
 from retable.errors import ConflictError, DamagedFile, SparkDied, Unavailable
 from retable.gold.state import RUN_PROPERTY
 from retable.ledger.cuts import read_cuts
@@ -147,6 +148,10 @@ class Keeper:
         if (why := foreign(self._warehouse, table)) is not None:
             return UpkeepResult(table=place.name, source=place.source, left=why, seconds=perf_counter() - began)
         before = facts_of(self._lake, place, table)
+        if place.layer == "silver" and place.source is not None:
+            # They name a snapshot of silver, and look for what came since: none of these may expire before.
+            system = self._lake.settings.source(place.source).source_system
+            keep_statements(self._lake, place.source, system, wholly=True)
         dropped = self._drop(place, now)
         _, plan = plan_place(self._lake, place, now, self._rules, self._cuts_of)
         done = {"files": 0, "manifests": 0, "snapshots": 0, "orphans": 0}
@@ -183,7 +188,7 @@ class Keeper:
             return Dropped(rows=prune_leases(self._lake, now, self._run_id))
         if place.name == "ops.cuts":
             return Dropped(rows=prune_cuts(self._lake, self._lake.settings.lake.keep_cuts, self._run_id))
-        if place.source is None or place.layer == "gold":
+        if place.source is None or place.layer in ("gold", "statements"):
             return Dropped()
         source = self._lake.settings.source(place.source)
         retained = inspect_retention(self._lake, source, now)
@@ -202,7 +207,7 @@ class Keeper:
             case "bronze":
                 windows = sorted(str(partition[1]) for partition in plan.compact)
                 return self._iceberg.compact(place.name, self._run_id, self._rules, windows)
-            case "gold" | "quarantine":
+            case "gold" | "statements" | "quarantine":
                 return self._iceberg.compact(place.name, self._run_id, self._rules)
 
     def _may_clean(self, place: TablePlace, facts: TableFacts) -> bool:

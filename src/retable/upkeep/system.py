@@ -18,7 +18,7 @@ from retable.ledger.cuts import Cuts
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.data_files import FileReader, PartitionWriter, digest_files, standing_files
 from retable.ledger.lake.error_translation import explained
-from retable.ledger.lake.tables import OPS
+from retable.ledger.lake.tables import OPS, SAME_STATEMENTS
 from retable.ledger.read import rows_of
 from retable.ledger.rows import CutRow
 from retable.upkeep.policy import FileFacts, Partition
@@ -29,6 +29,8 @@ _BYTES = 256 << 20
 _ENDED, _MANY = timedelta(days=7), 1000
 """Leases that ended so long ago are forgotten, once there are so many of them, and so many rows of cuts that nobody
 needs: each time files are written anew."""
+
+_KEEPING = {SAME_STATEMENTS: "true"}
 
 _SILVER_ORDER = [
     (name, "ascending")
@@ -142,7 +144,7 @@ def _replace(
     with (
         explained(lake.settings.lake),
         table.transaction() as transaction,
-        transaction.update_snapshot(snapshot_properties={RUN_PROPERTY: run_id}).overwrite() as change,
+        transaction.update_snapshot(snapshot_properties=_KEEPING | {RUN_PROPERTY: run_id}).overwrite() as change,
     ):
         # Manifests that cannot hold one of the files are not opened.
         change.delete_by_predicate(where)

@@ -12,6 +12,7 @@ from pyiceberg.expressions.literals import literal
 from retable.decode.context import context_of
 from retable.decode.imported import imported_keys, known_keys
 from retable.decode.silver import events_to_batch, rows_to_events
+from retable.decode.statements import read_statements as statements_of_silver
 from retable.errors import MessageError
 from retable.formats.context import DecodeContext
 from retable.formats.registry import decode_message
@@ -24,7 +25,6 @@ from retable.ledger.windows.recording import as_recorded
 from retable.model.event import ChangeEvent, TableName
 from retable.model.message import RawMessage
 from retable.model.window import Window
-from retable.replay.inputs import silver
 from retable.replay.inputs.silver import system_of, taken, to_statement
 from retable.schema_history.statement import Statement
 from retable.settings.sources import SourceSettings
@@ -124,7 +124,7 @@ def read_statements(
 
 def dropped_statements(lake: Lake, source: str, kept: str | None) -> list[RowDict]:
     """The statements of the windows that bronze no longer holds, which silver keeps for ever, in their order."""
-    records = [] if kept is None else silver.read_statements(lake, source, kept)
+    records = [] if kept is None else statements_of_silver(lake, source, kept)
     older = [record for record in records if is_dropped(str(record["window"]), kept)]
     return sorted(older, key=lambda record: (str(record["window"]), int(str(record["offset"]))))
 

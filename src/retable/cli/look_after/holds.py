@@ -22,7 +22,7 @@ from retable.ledger.rows import ActionRow, StageReport
 from retable.ledger.write import append_rows
 from retable.replay.inputs.decisions import decision_row
 from retable.replay.inputs.moved_rows import tables_to_rebuild
-from retable.replay.release import Release, Way, count_waiting, dialect_of, plan_making, plan_rebuild, plan_release
+from retable.replay.release import Release, Way, count_waiting, plan_making, plan_rebuild, plan_release, spoken_dialect
 from retable.replay.repeats import find_repeats, hint_of, later_ones
 from retable.schema_history.history import Hold
 
@@ -130,7 +130,7 @@ def _plan(lake: Lake, table: str, way: Way, statement: str | None, *, repeats: b
             f"{table} is not held; `retable rebuild` makes it anew, and `retable hold list` shows what is held",
             table=table,
         )
-    release = plan_release(table, state, state.hold, way, statement, waiting, lambda: dialect_of(lake, source))
+    release = plan_release(table, state, state.hold, way, statement, waiting, lambda: spoken_dialect(lake, source))
     if way != "skip":
         return release
     return release.with_repeats(later_ones(find_repeats(lake, source.name, state.hold), state.hold), repeats)

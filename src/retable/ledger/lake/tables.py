@@ -1,4 +1,4 @@
-"""The columns of the system tables: bronze, silver, quarantine and ops.
+"""The columns of the system tables: bronze, silver, statements, quarantine and ops.
 
 A system table is append-only or overwritten by whole partitions, and its partitions are plain columns.
 """
@@ -15,6 +15,7 @@ _TEXTS = pa.list_(pa.string())
 _COUNTS = pa.map_(pa.string(), pa.int64())
 _TEXT_BY_TEXT = pa.map_(pa.string(), pa.string())
 _POSITION = {"topic": pa.string(), "partition": pa.int32(), "offset": pa.int64()}
+_SEQUENCE = pa.struct({"epoch": pa.int32(), "hi": pa.decimal128(38, 0), "lo": pa.int64()})
 _SOURCE_TABLE = {"database": pa.string(), "schema": pa.string(), "table": pa.string()}
 
 
@@ -64,7 +65,7 @@ SILVER = SystemTable(
             **_texts("keys_origin", "before", "after", "table_changes"),
             "partial_before": pa.bool_(),
             "partial_after": pa.bool_(),
-            "sequence": pa.struct({"epoch": pa.int32(), "hi": pa.decimal128(38, 0), "lo": pa.int64()}),
+            "sequence": _SEQUENCE,
             **_texts("sequence_scope", "part", "tx_id"),
             "event_time_ms": pa.int64(),
             "process_time_ms": pa.int64(),
@@ -79,6 +80,26 @@ SILVER = SystemTable(
     ),
     ("window", "kind"),
 )
+
+STATEMENTS = SystemTable(
+    pa.schema(
+        {
+            **_SOURCE_TABLE,
+            **_texts("window"),
+            "offset": pa.int64(),
+            **_texts("source_format", "source_system", "op", "op_raw", "ddl_text"),
+            "sequence": _SEQUENCE,
+            **_texts("part"),
+            "event_time_ms": pa.int64(),
+            **_texts("tx_id", "dialect", "reader", "meaning"),
+        }
+    ),
+    (),
+    {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "16"},
+)
+
+SAME_STATEMENTS = "retable.same-statements"
+"""The property of a snapshot of silver with the statements of the one before: files written anew, rows dropped."""
 
 QUARANTINE = SystemTable(
     pa.schema(
@@ -260,11 +281,11 @@ OPS = {
 # The lake's record (retable.ledger.lake.identity) are properties; a table has a column.
 LAKE = SystemTable(pa.schema({"run": pa.int64()}), ())
 
-_LAYERS = {"bronze": BRONZE, "silver": SILVER, "quarantine": QUARANTINE}
+_LAYERS = {"bronze": BRONZE, "silver": SILVER, "statements": STATEMENTS, "quarantine": QUARANTINE}
 
 
 def system_table(name: str) -> SystemTable:
-    """Give the shape of `bronze.<source>`, `silver.<source>`, `quarantine.<source>` or a table of `ops`."""
+    """Give the shape of a source's table of bronze, silver, statements or quarantine, or of a table of `ops`."""
     layer = name.partition(".")[0]
     shape = LAKE if name == LAKE_TABLE else _LAYERS.get(layer) or OPS.get(name)
     if shape is None:

@@ -26,7 +26,7 @@ NAME_PROPERTY = "retable.name"
 LAKE_TABLE = "ops.lake"
 """The catalog's record of the lake: a table without rows, whose properties tell."""
 
-LAYERS = ("ops", "bronze", "silver", "quarantine", "gold")
+LAYERS = ("ops", "bronze", "silver", "statements", "quarantine", "gold")
 """The folders of a warehouse: each holds one folder a table, whose name is no name of the table."""
 
 _METADATA = re.compile(r"v?(\d+)(-[^/]*)?\.metadata\.json(\.gz)?|v?(\d+)(-[^/]*)?\.gz\.metadata\.json")

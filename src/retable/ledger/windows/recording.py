@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, TypeVar
 
-from pyiceberg.expressions import EqualTo, Reference
+from pyiceberg.expressions import EqualTo, LessThanOrEqual, Reference
 from pyiceberg.expressions.literals import literal
 from pyiceberg.table import Table
 
@@ -67,12 +67,13 @@ def _positions(row: Mapping[str, Any]) -> int:
 
 def find_window(lake: Lake, source: str, name: str) -> Window:
     """Give a recorded window; NotFound says which ones there are."""
-    window_start(name)
-    windows = read_windows(lake, source)
-    for window in windows:
+    begun = LessThanOrEqual(term=Reference("start"), value=literal(window_start(name).isoformat()))
+    rows = scan(lake, lake.find(_TABLE), {"window": name}, begun, source=source).to_pylist()
+    for window in (window for row in rows for window in _read(source, row)):
         if window.name == name:
             return window
-    known = f"recorded are {windows[0].name} to {windows[-1].name}" if windows else "none is recorded yet"
+    names = [*read_ordinals(lake, source)]
+    known = f"recorded are {names[0]} to {names[-1]}" if names else "none is recorded yet"
     raise NotFound(
         f"the source {source} has no window {name}: {known}; `retable run {source}` records what is due",
         source=source,

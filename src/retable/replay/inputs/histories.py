@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from retable.decode.statements import read_statements
 from retable.gold.store import RowDict
 from retable.ledger.counts import open_ledger
 from retable.ledger.lake.catalog import Lake
@@ -16,7 +17,7 @@ from retable.replay.inputs.imports import read_schema_imports
 from retable.replay.inputs.known import known_tables
 from retable.replay.inputs.plan import Tables
 from retable.replay.inputs.rules import SourceRules
-from retable.replay.inputs.silver import read_statements, system_of, taken, to_statement
+from retable.replay.inputs.silver import system_of, taken, to_statement
 from retable.schema_history.statement import Statement
 from retable.settings.sources import SourceSettings
 

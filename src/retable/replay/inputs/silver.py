@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeGuard, cast
+from typing import Any, cast
 
 import pyarrow as pa
 from pyiceberg.expressions import (
@@ -20,13 +20,14 @@ from pyiceberg.expressions import (
 )
 from pyiceberg.expressions.literals import literal
 
+from retable.ddl.meaning import from_meaning, reader_version
 from retable.ddl.registry import DEFAULT, PARSERS, parse_statement
+from retable.decode.statements import dialect_of, is_known
 from retable.formats.registry import find_format
 from retable.gold.store import RowDict
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.data_files import digest_files
 from retable.ledger.lake.error_translation import explained
-from retable.ledger.lake.small_files import read_rows
 from retable.ledger.lake.tables import SILVER
 from retable.ledger.retained import is_dropped, kept_from
 from retable.model.event import TableName
@@ -57,12 +58,6 @@ SKETCH_COLUMNS = ("database", "schema", "table", "window", "sequence", "part")
 
 TIME_COLUMNS = ("database", "schema", "table", "window", "sequence", "part", "event_time_ms")
 """What tells where row events stand in the order of their source."""
-
-STATEMENT_COLUMNS = (
-    *("database", "schema", "table", "window", "offset"),
-    *("source_format", "source_system", "op", "op_raw", "ddl_text", "sequence", "part", "event_time_ms", "tx_id"),
-)
-"""What a replay reads of a schema event."""
 
 HALVES: dict[str, Half] = {"before_half": "before", "after_half": "after"}
 """The images of an update that its source writes as two messages."""
@@ -122,17 +117,6 @@ def _of_tables(
     return [row for row in rows if table_name(row) in names]
 
 
-def read_statements(lake: Lake, source: str, until: str) -> list[RowDict]:
-    """Read the schema events of the windows up to `until`."""
-    table, condition = lake.find(f"silver.{source}"), LessThanOrEqual(term=Reference("window"), value=literal(until))
-    if table is None:
-        return []
-    with explained(lake.settings.lake):
-        rows = read_rows(table, And(of_kind("schema"), condition))
-    found: list[RowDict] = rows.select(STATEMENT_COLUMNS).to_pylist()
-    return found
-
-
 def of_kind(kind: str) -> BooleanExpression:
     """The events of silver that are a `row`, or a `schema` event."""
     return EqualTo(term=Reference("kind"), value=literal(kind))
@@ -164,11 +148,9 @@ def window_contents(
 def system_of(records: Iterable[RowDict], setting: str | None) -> str:
     """The database whose dialect a source speaks: what its statements' messages tell, else the setting, else MySQL."""
     systems = [cast(str | None, record["source_system"]) for record in records]
-    return next((system.lower() for system in (*systems, setting) if _is_known(system)), (setting or DEFAULT).lower())
-
-
-def _is_known(system: str | None) -> TypeGuard[str]:
-    return system is not None and system.lower() in PARSERS
+    return next(
+        (system.lower() for system in (*systems, setting) if system and is_known(system)), (setting or DEFAULT).lower()
+    )
 
 
 def to_statement(record: RowDict, default_system: str | None, spoken: str | None = None) -> Statement:
@@ -206,13 +188,15 @@ def _read_text(
     record: RowDict, text: str, name: TableName | None, default_system: str | None, spoken: str | None
 ) -> tuple[SchemaChange, ...]:
     database, schema, table = (cast(str | None, record[part]) for part in ("database", "schema", "table"))
-    systems = [system for system in (cast(str | None, record["source_system"]), default_system) if system]
-    dialect = next((system.lower() for system in systems or [DEFAULT] if _is_known(system)), None)
+    dialect = dialect_of(record, default_system)
     if dialect is None:
+        systems = [system for system in (cast(str | None, record["source_system"]), default_system) if system]
         hint = f"if it speaks like one of {', '.join(PARSERS)}, name that one as `source_system`"
         return (Unsupported(name, f"statements of {systems[0]!r} are not read yet; {hint}"),)
     if spoken is not None and PARSERS.get(spoken) != PARSERS[dialect]:
         return (Unsupported(name, f"the source speaks {spoken} and {dialect}: make two sources of it"),)
+    if record.get("dialect") == dialect and record.get("reader") == reader_version():
+        return from_meaning(str(record["meaning"]))
     return parse_statement(dialect, text, database, schema, table or None)
 
 

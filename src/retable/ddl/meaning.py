@@ -1,0 +1,41 @@
+"""What statements mean as text: written when a statement is read, so that no later run has to read it again."""
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from retable.ddl.registry import KINDS, describe
+from retable.model import schema, schema_change
+from retable.model.schema_change import SchemaChange
+
+_CLASSES = {kind: change for change, kind in KINDS.items()}
+
+
+@cache
+def reader_version() -> str:
+    """Digest what reads statements: a meaning that another one wrote may be another."""
+    digest = hashlib.sha256(version("sqlglot").encode())
+    for file in [*sorted(Path(__file__).parent.rglob("*.py")), Path(schema.__file__), Path(schema_change.__file__)]:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def to_meaning(changes: Sequence[SchemaChange]) -> str:
+    """Write schema changes as JSON."""
+    return msgspec.json.encode([describe(change) for change in changes]).decode()
+
+
+def from_meaning(text: str) -> tuple[SchemaChange, ...]:
+    """Read schema changes that `to_meaning` wrote."""
+    return tuple(map(_change, msgspec.json.decode(text)))
+
+
+def _change(record: dict[str, Any]) -> SchemaChange:
+    kind = _CLASSES[record.pop("kind")]
+    change: SchemaChange = msgspec.convert(record, kind)
+    return change

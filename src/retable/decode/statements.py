@@ -1,0 +1,171 @@
+"""The statements of a source in a table of their own, `statements.<source>`, with what each of them means.
+
+Silver decides which statements there are. The table's property `retable.silver` names the snapshot of silver that it
+was made from; of windows that silver got since then, silver itself is read. So no statement is lost or seen twice where
+a run died between its two commits.
+"""
+
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, In, LessThanOrEqual, Not, Reference
+from pyiceberg.expressions.literals import literal
+from pyiceberg.table import Table
+
+from retable.ddl.meaning import reader_version, to_meaning
+from retable.ddl.registry import DEFAULT, PARSERS, parse_statement
+from retable.errors import ConflictError, DamagedFile
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.error_translation import explained
+from retable.ledger.lake.small_files import read_rows
+from retable.ledger.lake.tables import SAME_STATEMENTS, STATEMENTS
+from retable.ledger.write import committed_once
+
+RowDict = dict[str, object]
+
+STATEMENT_COLUMNS = (
+    *("database", "schema", "table", "window", "offset"),
+    *("source_format", "source_system", "op", "op_raw", "ddl_text", "sequence", "part", "event_time_ms", "tx_id"),
+)
+"""What a replay reads of a schema event."""
+
+SILVER, READER = "retable.silver", "retable.reader"
+"""The properties that say from which snapshot of silver, and by which reader of statements, the table was made."""
+
+_ATTEMPTS = 20
+_BEHIND = 16
+"""So many snapshots of silver without a statement may come before the table names the newest one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Behind:
+    """How far the table is behind silver: by so many snapshots, with changes of these windows. None: nobody knows."""
+
+    snapshots: int
+    windows: frozenset[str] | None
+
+
+def read_statements(lake: Lake, source: str, until: str | None = None) -> list[RowDict]:
+    """Read the schema events of the windows up to `until`, or of all; those that the table has with what they mean.
+
+    Where a file of the table is damaged silver is read.
+    """
+    condition: BooleanExpression = AlwaysTrue()
+    if until is not None:
+        condition = LessThanOrEqual(term=Reference("window"), value=literal(until))
+    with suppress(DamagedFile):
+        # The table comes first: it is then never ahead of silver.
+        kept, silver = lake.find(f"statements.{source}"), lake.find(f"silver.{source}")
+        behind = None if kept is None or silver is None else _behind(kept, silver)
+        if kept is not None and silver is not None and behind is not None and behind.windows is not None:
+            newer, older = _in(behind.windows), Not(_in(behind.windows))
+            with explained(lake.settings.lake):
+                rows: list[RowDict] = read_rows(kept, And(condition, older)).to_pylist()
+            return rows + (_of_silver(lake, silver, And(condition, newer)) if behind.windows else [])
+    silver = lake.find(f"silver.{source}")
+    return [] if silver is None else _of_silver(lake, silver, condition)
+
+
+def keep_statements(lake: Lake, source: str, system: str | None, *, wholly: bool = False) -> int:
+    """Bring the table of a source's statements up to silver; give how many came or were read anew.
+
+    `system` is the database where messages name none. `wholly`: also where only the snapshot that it names is older.
+    """
+    if lake.find(f"silver.{source}") is None:
+        return 0
+    lake.ensure(f"statements.{source}")
+    for _ in range(_ATTEMPTS):
+        kept, silver = lake.load(f"statements.{source}"), lake.load(f"silver.{source}")
+        behind = _behind(kept, silver)
+        windows = behind.windows if kept.properties.get(READER) == reader_version() else None
+        if windows is not None and behind.snapshots == 0:
+            return 0
+        where = AlwaysTrue() if windows is None else _in(windows)
+        rows = [_with_meaning(row, system) for row in _of_silver(lake, silver, where)]
+        with explained(lake.settings.lake):
+            is_there = kept.scan(row_filter=where, selected_fields=("window",)).count() > 0
+        is_near = windows is not None and behind.snapshots < _BEHIND and not wholly
+        if is_near and not rows and not is_there:
+            return 0
+        if _replace(lake, kept, where if is_there else None, rows, silver):
+            return len(rows)
+    raise ConflictError(f"the statements of {source}: other runs wrote them first, {_ATTEMPTS} times; try again")
+
+
+def dialect_of(record: Mapping[str, Any], default_system: str | None) -> str | None:
+    """The dialect of a schema event's text: that of the database which its message names, else of the default.
+
+    None: its statements are not read.
+    """
+    systems = [system for system in (record["source_system"], default_system) if system]
+    return next((system.lower() for system in systems or [DEFAULT] if is_known(system)), None)
+
+
+def is_known(system: str | None) -> bool:
+    """Whether the statements of a database are read."""
+    return system is not None and system.lower() in PARSERS
+
+
+def _replace(lake: Lake, table: Table, where: BooleanExpression | None, rows: list[RowDict], silver: Table) -> bool:
+    """Put rows in place of others, and name the snapshot of silver that they are of; False where another run wrote."""
+    content = pa.Table.from_pylist(rows, schema=STATEMENTS.columns)
+    current = silver.metadata.current_snapshot_id
+    with explained(lake.settings.lake):
+        try:
+            with committed_once(table).transaction() as change:
+                if where is not None:
+                    change.overwrite(content, overwrite_filter=where)
+                elif rows:
+                    change.append(content)
+                change.set_properties({SILVER: str(current), READER: reader_version()})
+        except CommitFailedException:
+            return False
+    return True
+
+
+def _behind(kept: Table | None, silver: Table) -> _Behind:
+    marker = None if kept is None else kept.properties.get(SILVER)
+    current = silver.metadata.current_snapshot_id
+    if kept is None or marker is None:
+        return _Behind(0, None)
+    by_id = {snapshot.snapshot_id: snapshot for snapshot in silver.metadata.snapshots}
+    found: set[str] = set()
+    count = 0
+    while str(current) != marker:
+        snapshot = None if current is None else by_id.get(current)
+        if snapshot is None or snapshot.summary is None:
+            return _Behind(count, None)
+        said = snapshot.summary.additional_properties
+        if SAME_STATEMENTS not in said:
+            window = said.get("retable.window")
+            if window is None:
+                return _Behind(count, None)
+            found.add(window)
+        current, count = snapshot.parent_snapshot_id, count + 1
+    return _Behind(count, frozenset(found))
+
+
+def _of_silver(lake: Lake, silver: Table, condition: BooleanExpression) -> list[RowDict]:
+    of_schema = EqualTo(term=Reference("kind"), value=literal("schema"))
+    with explained(lake.settings.lake):
+        rows: list[RowDict] = read_rows(silver, And(of_schema, condition), STATEMENT_COLUMNS).to_pylist()
+    return rows
+
+
+def _with_meaning(row: RowDict, system: str | None) -> RowDict:
+    dialect, text = dialect_of(row, system), row["ddl_text"]
+    meaning = None
+    if dialect is not None and isinstance(text, str) and text:
+        database, schema, table = (
+            None if row[name] is None else str(row[name]) for name in ("database", "schema", "table")
+        )
+        meaning = to_meaning(parse_statement(dialect, text, database, schema, table or None))
+    return {**row, "dialect": dialect, "reader": reader_version(), "meaning": meaning}
+
+
+def _in(windows: Collection[str]) -> BooleanExpression:
+    return In(term=Reference("window"), literals={literal(window) for window in windows})
