@@ -27,6 +27,7 @@ LONG = ("test_shards_moving", "test_retention", "test_bulk", "test_set_back", "t
 QUICK = sorted(path.stem for path in (ROOT / "tests" / "laws").glob("test_*.py") if path.stem not in LONG)
 TESTS = (
     "tests/replay",
+    *("tests/ledger/test_cuts.py", "tests/freshness/test_promises.py", "tests/decode/test_statements.py"),
     *(f"tests/laws/{name}.py" for name in QUICK),
     *("tests/gold", "tests/ddl/test_order.py", "tests/formats/test_values.py"),
     *(f"tests/laws/{name}.py" for name in LONG),

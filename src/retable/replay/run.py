@@ -208,8 +208,7 @@ class Run:
         self, history: TableHistory, state: GoldState | None, silver: Mapping[str, str]
     ) -> Collection[str]:
         """The windows that a run counts anew: all, where the tables that go into this one have other names."""
-        alike = state is None or state.has_shards_of(history)
-        return silver.keys() if alike else {*self._recorded.replayed, *silver}
+        return silver if state is None or state.has_shards_of(history) else {*self._recorded.replayed, *silver}
 
     def _leave(self, scope: ReplayScope) -> list[ReplayResult]:
         """Take gold tables out of the catalog whose rows are all another's, by a statement that came after them."""
