@@ -25,7 +25,7 @@ from retable.ledger.lake.small_files import read_rows
 from retable.ledger.lake.tables import SAME_STATEMENTS, STATEMENTS
 from retable.ledger.write import committed_once
 
-StatementRecord = dict[str, object]
+SchemaEvent = dict[str, object]
 
 STATEMENT_COLUMNS = (
     *("database", "schema", "table", "window", "offset"),
@@ -49,7 +49,7 @@ class _Behind:
     windows: frozenset[str] | None
 
 
-def read_statements(lake: Lake, source: str, until: str | None = None) -> list[StatementRecord]:
+def read_statements(lake: Lake, source: str, until: str | None = None) -> list[SchemaEvent]:
     """Read the schema events of the windows up to `until`, or of all; those that the table has with what they mean.
 
     Where a file of the table is damaged silver is read.
@@ -64,7 +64,7 @@ def read_statements(lake: Lake, source: str, until: str | None = None) -> list[S
         if kept is not None and silver is not None and behind is not None and behind.windows is not None:
             newer, older = _in(behind.windows), Not(_in(behind.windows))
             with explained(lake.settings.lake):
-                rows: list[StatementRecord] = read_rows(kept, And(condition, older)).to_pylist()
+                rows: list[SchemaEvent] = read_rows(kept, And(condition, older)).to_pylist()
             return rows + (_of_silver(lake, silver, And(condition, newer)) if behind.windows else [])
     silver = lake.find(f"silver.{source}")
     return [] if silver is None else _of_silver(lake, silver, condition)
@@ -110,9 +110,7 @@ def is_known(system: str | None) -> bool:
     return system is not None and system.lower() in PARSERS
 
 
-def _replace(
-    lake: Lake, table: Table, where: BooleanExpression | None, rows: list[StatementRecord], silver: Table
-) -> bool:
+def _replace(lake: Lake, table: Table, where: BooleanExpression | None, rows: list[SchemaEvent], silver: Table) -> bool:
     """Put rows in place of others, and name the snapshot of silver that they are of; False where another run wrote."""
     content = pa.Table.from_pylist(rows, schema=STATEMENTS.columns)
     current = silver.metadata.current_snapshot_id
@@ -151,14 +149,14 @@ def _behind(kept: Table | None, silver: Table) -> _Behind:
     return _Behind(count, frozenset(found))
 
 
-def _of_silver(lake: Lake, silver: Table, condition: BooleanExpression) -> list[StatementRecord]:
+def _of_silver(lake: Lake, silver: Table, condition: BooleanExpression) -> list[SchemaEvent]:
     of_schema = EqualTo(term=Reference("kind"), value=literal("schema"))
     with explained(lake.settings.lake):
-        rows: list[StatementRecord] = read_rows(silver, And(of_schema, condition), STATEMENT_COLUMNS).to_pylist()
+        rows: list[SchemaEvent] = read_rows(silver, And(of_schema, condition), STATEMENT_COLUMNS).to_pylist()
     return rows
 
 
-def _with_meaning(row: StatementRecord, system: str | None) -> StatementRecord:
+def _with_meaning(row: SchemaEvent, system: str | None) -> SchemaEvent:
     dialect, text = dialect_of(row, system), row["ddl_text"]
     meaning = None
     if dialect is not None and isinstance(text, str) and text:
