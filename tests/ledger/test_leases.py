@@ -120,7 +120,7 @@ def test_leases_of_an_earlier_version_are_read_and_their_table_gets_its_new_colu
     table.append(pa.Table.from_pylist([{**row, "until": NOW + LENGTH, "recorded_at": NOW}], schema=old))
     with leased(lake, lease("erp", "new", "replay")):
         assert {each.holder for each in standing_leases(lake, "erp", NOW)} == {"old", "new"}
-    assert lake.load("ops.leases").schema().column_names == columns.names
+    assert sorted(lake.load("ops.leases").schema().column_names) == sorted(columns.names)
 
 
 def test_what_a_machine_gave_back_whose_clock_is_ahead_is_free(lake):

@@ -127,14 +127,14 @@ def test_rows_of_one_kind_are_one_commit(lake):
     assert len(lake.load("ops.ledger").snapshots()) == len(lake.load("ops.tables").snapshots()) == 1
 
 
-def test_a_window_stage_and_table_has_its_newest_row_only(lake):
+def test_a_window_stage_and_table_has_the_row_that_was_committed_last(lake):
     other_stage, other_table = replace(LEDGER, stage="decode"), replace(LEDGER, table=None)
     append_rows(lake, [LEDGER, other_stage, other_table])
     append_rows(lake, [replace(LEDGER, run_id="run 2", recorded_at=NOW + timedelta(seconds=1))])
     append_rows(lake, [replace(LEDGER, run_id="late", recorded_at=NOW - timedelta(seconds=1))])
     rows = {(row.stage, row.table): row.run_id for row in read_ledger(lake, "erp")}
     assert rows == {
-        ("replay", "gold_shop.orders"): "run 2",
+        ("replay", "gold_shop.orders"): "late",
         ("decode", "gold_shop.orders"): "run 1",
         ("replay", None): "run 1",
     }

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from retable.errors import ConflictError
@@ -60,14 +60,15 @@ class Cuts:
         older = [row for row in self.at(first).values() if row.window < first]
         return older + [row for row in self.rows if row.window >= first]
 
-    def pruned(self, count: int) -> list[CutRow]:
-        """The rows that the cuts of the last `count` windows need, and no more: older windows have no cut any more.
+    def pruned(self, count: int) -> list[tuple[CutRow, CutRow]]:
+        """The rows that the cuts of the last `count` windows need, as they were and as they are without all others.
 
-        A row from before these windows stands in the first of them then, under the revision -1.
+        Older windows have no cut any more: a row from before these windows stands in the first of them then, under the
+        revision -1.
         """
         first = "".join(self.windows[-count:][:1])
-        rows = (row if row.window >= first else replace(row, window=first, revision=-1) for row in self.since(count))
-        return sorted(rows, key=lambda row: row.recorded_at)
+        older = partial(replace, window=first, revision=-1)
+        return [(row, row if row.window >= first else older(row)) for row in self.since(count)]
 
     def next_rows(
         self, source: str, window: str, snapshots: Mapping[str, TableSnapshot], now: datetime

@@ -55,10 +55,8 @@ def change_incidents(lake: Lake, change: Callable[[list[Incident]], list[Inciden
 
 
 def _incidents(lake: Lake, table: Table | None) -> list[Incident]:
-    # A scan lists the newest commit first, and a commit has one row of an incident.
     newest: dict[str, Incident] = {}
-    rows = reversed(scan(lake, table).to_pylist())
-    for row in sorted(rows, key=lambda row: row["recorded_at"]):
+    for row in scan(lake, table).to_pylist():
         newest[row["id"]] = Incident(**{field.name: _python(row[field.name]) for field in fields(Incident)})
     return sorted(newest.values(), key=lambda incident: (incident.opened_at, incident.id))
 

@@ -6,7 +6,7 @@ only on the state that its writer decided on.
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
 from threading import Event, Thread
 from time import perf_counter, sleep
@@ -169,7 +169,8 @@ def _standing(lake: Lake, table: Table | None, source: str, now: datetime) -> li
     """
     newest: dict[tuple[str, str], Lease] = {}
     least = {"recorded_at": now - 2 * LENGTH}
-    rows = scan(lake, table, least, source=source).to_pylist()
+    names = [each.name for each in fields(Lease)]
+    rows = ({name: row.get(name) for name in names} for row in scan(lake, table, least, source=source).to_pylist())
     found = [Lease(**{**row, **{name: row[name].astimezone(UTC) for name in ("until", "recorded_at")}}) for row in rows]
     for lease in sorted(found, key=lambda lease: (lease.recorded_at, -lease.until.timestamp())):
         newest[lease.holder, lease.target] = lease

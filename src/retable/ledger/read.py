@@ -1,4 +1,7 @@
-"""The reader of the ops tables. They are append-only: of the rows that speak of the same thing the newest wins."""
+"""The reader of the ops tables. They are append-only: of the rows that speak of the same thing the newest wins.
+
+That is the one that was committed last, whatever the clocks of the runs said.
+"""
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -104,14 +107,11 @@ def read_stages(lake: Lake, source: str, since: str | None = None) -> dict[Stage
     done: dict[Stage, dict[str, str | None]] = {"land": {}, "decode": {}, "replay": {}}
     if table is None:
         return done
-    columns = ["window", "stage", "identity", "recorded_at"]
+    columns = ["window", "stage", "identity"]
     columns += [name for name in ("first", "count") if name in table.schema().column_names]
     bounds = {"window": since} if since else None
     rows = scan(lake, table, bounds, Not(_OF_TABLES), columns, source=source)
-    if rows.num_rows == 0:
-        return done
-    in_order = rows.take(pa.array(range(rows.num_rows - 1, -1, -1))).sort_by("recorded_at")
-    for row in in_order.to_pylist():
+    for row in rows.to_pylist():
         for window in _windows_of(row.get("first"), row["window"], row.get("count")):
             if since is None or window >= since:
                 done[row["stage"]][window] = row["identity"]
@@ -260,7 +260,7 @@ def scan(
 ) -> pa.Table:
     """Read the rows of a table that have these values, without those that are None; empty where it is not there yet.
 
-    `columns`: only these of them.
+    They come in the order in which they were committed. `columns`: only these of them.
     """
     if table is None:
         return pa.table({})
@@ -287,9 +287,8 @@ def _read(
 
 
 def rows_of(kind: type[_Row], scanned: pa.Table) -> list[_Row]:
-    """Give the rows of a scan, oldest recorded first: it lists the newest commit first (see append_rows)."""
-    rows = [kind(**_fitted(kind, record)) for record in reversed(scanned.to_pylist())]
-    return sorted(rows, key=lambda row: row.recorded_at)
+    """Give the rows of a scan, in its order."""
+    return [kind(**_fitted(kind, record)) for record in scanned.to_pylist()]
 
 
 def _fitted(kind: type[OpsRow], record: dict[str, Any]) -> dict[str, Any]:

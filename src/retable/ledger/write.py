@@ -17,7 +17,7 @@ from retable.ledger.rows import OPS_TABLES, OpsRow
 def append_rows(lake: Lake, rows: Sequence[OpsRow]) -> None:
     """Append rows of any kinds, one commit for each ops table; ConflictError after twenty lost races.
 
-    A file holds its rows newest first, as Iceberg lists its commits: so rows of one instant keep their order.
+    A file holds its rows newest first, as Iceberg lists its commits.
     """
     for kind, name in OPS_TABLES.items():
         if mine := [asdict(row) for row in rows if type(row) is kind]:

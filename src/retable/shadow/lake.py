@@ -133,7 +133,8 @@ def copy_record(lake: Lake, source: str) -> None:
         if ops == "ops.tables":
             rows = _with(rows, "gold", [f"{name}__{gold}" for gold in rows["gold"].to_pylist()])
         with explained(lake.settings.lake):
-            table.append(_with(rows, "source", [name] * rows.num_rows).cast(OPS[ops].columns))
+            # A file holds its rows newest first.
+            table.append(_with(rows, "source", [name] * rows.num_rows).cast(OPS[ops].columns)[::-1])
 
 
 def drop_shadow(lake: Lake, source: str) -> list[str]:

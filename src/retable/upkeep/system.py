@@ -4,21 +4,24 @@ Of a window of silver that is the digest of its files, by which gold knows what 
 rows, which tells the newest of one instant.
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 
 import pyarrow as pa
-from pyiceberg.expressions import AlwaysFalse, BooleanExpression, EqualTo, IsNull, LessThan, Or, Reference
+import pyarrow.compute as pc
+from pyiceberg.expressions import AlwaysFalse, AlwaysTrue, BooleanExpression, EqualTo, IsNull, LessThan, Or, Reference
 from pyiceberg.expressions.literals import literal
 from pyiceberg.table import FileScanTask, Table
 
 from retable.gold.state import RUN_PROPERTY
 from retable.ledger.cuts import Cuts
-from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.catalog import Lake, widen
 from retable.ledger.lake.data_files import FileReader, PartitionWriter, digest_files, standing_files
 from retable.ledger.lake.error_translation import explained
-from retable.ledger.lake.tables import OPS, SAME_STATEMENTS
+from retable.ledger.lake.small_files import numbered, planned
+from retable.ledger.lake.tables import COMMITTED, OPS, SAME_STATEMENTS
 from retable.ledger.read import rows_of
 from retable.ledger.rows import CutRow
 from retable.upkeep.policy import FileFacts, Partition
@@ -61,38 +64,51 @@ def compact_silver(lake: Lake, table: Table, windows: Iterable[str], run_id: str
 def compact_ops(lake: Lake, table: Table, groups: Mapping[Partition, Sequence[FileFacts]], run_id: str) -> int:
     """Write the small files of a table of ops anew, in the order in which a scan lists them; give how many went."""
     chosen = {file.path for files in groups.values() for file in files}
-    with explained(lake.settings.lake):
-        standing = [task for task in table.scan().plan_files() if task.file.file_path in chosen]
-    by_source = _by_source(standing)
-    made = [(rows, {"source": source}) for source, tasks in by_source.items() for rows in _batches(table, tasks)]
+    table = _widened(lake, table)
+    by_source, standing = _by_source(lake, table), list[FileScanTask]()
+    made: list[tuple[pa.Table, dict[str, str | None]]] = []
+    for source, files in by_source.items():
+        mine = [(task, commit) for task, commit in files if task.file.file_path in chosen]
+        standing += [task for task, _ in mine]
+        made += [(_clustered(rows), {"source": source}) for rows in _numbered_batches(table, mine)]
     _replace(lake, table, _any("source", by_source), standing, made, run_id)
     return len(standing)
 
 
 def prune_cuts(lake: Lake, keep: int, run_id: str) -> int:
     """Write the cuts anew without what no cut of the last windows needs; give how many rows went. `keep`: so many."""
-    table = lake.load("ops.cuts")
-    with explained(lake.settings.lake):
-        standing = list(table.scan().plan_files())
-    gone, old, made = 0, [], []
-    for source, tasks in _by_source(standing).items():
-        rows = _joined(batch for task in tasks for batch in _read(table, task))
-        kept = Cuts(rows_of(CutRow, rows)).pruned(keep)
+    table = _widened(lake, lake.load("ops.cuts"))
+    gone, old, made = 0, list[FileScanTask](), list[tuple[pa.Table, dict[str, str | None]]]()
+    for source, files in _by_source(lake, table).items():
+        (rows,) = _numbered_batches(table, files, bound=sys.maxsize)
+        commits = {_place(row): row[COMMITTED] for row in rows.to_pylist()}
+        cuts = Cuts(rows_of(CutRow, rows.sort_by(COMMITTED)))
+        kept = [{**asdict(row), COMMITTED: commits[_place(asdict(was))]} for was, row in cuts.pruned(keep)]
         if rows.num_rows - len(kept) >= _MANY:
             gone += rows.num_rows - len(kept)
-            old += tasks
-            columns = OPS["ops.cuts"].columns
-            made.append((pa.Table.from_pylist([asdict(row) for row in kept[::-1]], schema=columns), {"source": source}))
+            old += [task for task, _ in files]
+            made.append((pa.Table.from_pylist(kept[::-1], schema=OPS["ops.cuts"].columns), {"source": source}))
     if old:
         _replace(lake, table, _any("source", [values["source"] for _, values in made]), old, made, run_id)
     return gone
 
 
-def _by_source(tasks: Iterable[FileScanTask]) -> dict[str | None, list[FileScanTask]]:
-    found: dict[str | None, list[FileScanTask]] = {}
-    for task in tasks:
-        found.setdefault(task.file.partition[0], []).append(task)
+def _by_source(lake: Lake, table: Table) -> dict[str | None, list[tuple[FileScanTask, int]]]:
+    """The files of a table of ops, each with its commit, oldest first, by source."""
+    found: dict[str | None, list[tuple[FileScanTask, int]]] = {}
+    with explained(lake.settings.lake):
+        for task, commit in planned(table, AlwaysTrue()):
+            found.setdefault(task.file.partition[0], []).append((task, commit))
     return found
+
+
+def _widened(lake: Lake, table: Table) -> Table:
+    """The table with the columns that it has now."""
+    return lake.load(".".join(table.name())) if widen(lake, table) else table
+
+
+def _place(row: Mapping[str, object]) -> tuple[object, ...]:
+    return row["window"], row["revision"], row["identity"]
 
 
 def prune_leases(lake: Lake, now: datetime, run_id: str) -> int:
@@ -117,6 +133,35 @@ def _batches(table: Table, tasks: Sequence[FileScanTask]) -> Iterator[pa.Table]:
             batches = []
     if any(batch.num_rows for batch in batches):
         yield _joined(batches)
+
+
+def _numbered_batches(
+    table: Table, files: Sequence[tuple[FileScanTask, int]], bound: int = _BYTES
+) -> Iterator[pa.Table]:
+    """The rows of files, newest first, some bytes at a time, each with its commit."""
+    rows: list[pa.Table] = []
+    for task, commit in reversed(files):
+        rows.append(numbered(_joined(_read(table, task)), commit))
+        if sum(each.nbytes for each in rows) >= bound:
+            yield _joined_tables(rows)
+            rows = []
+    if rows:
+        yield _joined_tables(rows)
+
+
+def _joined_tables(rows: Sequence[pa.Table]) -> pa.Table:
+    return pa.concat_tables(rows, promote_options="default")
+
+
+def _clustered(rows: pa.Table) -> pa.Table:
+    """Rows by window, those of windows as a whole first: readers ask for one or the other.
+
+    The order of rows of one commit stays.
+    """
+    if not {"table", "window"} <= {*rows.column_names}:
+        return rows
+    of_tables = rows.append_column("_of_table", pc.is_valid(rows["table"]))
+    return of_tables.sort_by([("_of_table", "ascending"), ("window", "ascending")]).drop_columns("_of_table")
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> pa.Table:

@@ -9,11 +9,15 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from cachetools import LRUCache
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression
 from pyiceberg.expressions.visitors import bind
 from pyiceberg.io.pyarrow import ArrowScan, expression_to_pyarrow, schema_to_pyarrow
-from pyiceberg.table import FileScanTask, Table
+from pyiceberg.manifest import ManifestEntry
+from pyiceberg.table import FileScanTask, ManifestGroupPlanner, Table
+
+from retable.ledger.lake.tables import COMMITTED
 
 SMALL = 256 << 10
 """Bytes of a file up to which it is read whole, and kept."""
@@ -32,14 +36,33 @@ _kept: LRUCache[_Place, pa.Table] = LRUCache(_KEPT_BYTES, _weight)
 _keeping = Lock()
 
 
-def read_rows(table: Table, condition: BooleanExpression, columns: Sequence[str] | None = None) -> pa.Table:
-    """Read what a scan of the table reads, in its order: the rows of the newest commit come first.
+def planned(table: Table, condition: BooleanExpression) -> list[tuple[FileScanTask, int]]:
+    """The files that a scan of a table reads, each with the number of the commit that brought it, oldest first."""
+    snapshot, numbers = table.current_snapshot(), dict[str, int]()
+    if snapshot is None:
+        return []
 
+    def note(entry: ManifestEntry) -> bool:
+        numbers[entry.data_file.file_path] = entry.sequence_number or 0
+        return True
+
+    planner = ManifestGroupPlanner(table.metadata, table.io, condition)
+    tasks = planner.plan_files(snapshot.manifests(table.io), note)
+    found = [(task, numbers[task.file.file_path]) for task in tasks]
+    return sorted(found, key=lambda each: (each[1], each[0].file.file_path))
+
+
+def read_rows(table: Table, condition: BooleanExpression, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read what a scan of a table reads, in the order in which it was committed; a file holds its rows newest first.
+
+    The commit of a row is the number in its column `committed` or, where that is empty or missing, that of its file.
     `columns`: only these, of which large files are read no others.
     """
     schema, number = table.schema(), table.metadata.current_schema_id
-    chosen = schema if columns is None else schema.select(*columns)
-    tasks = list(table.scan(row_filter=condition).plan_files())
+    asked = [field.name for field in schema.fields] if columns is None else [*columns]
+    is_numbered = COMMITTED in schema.column_names
+    chosen = schema.select(*dict.fromkeys((*asked, *([COMMITTED] if is_numbered else []))))
+    plan = planned(table, condition)
     matches = expression_to_pyarrow(bind(schema, condition, case_sensitive=True))
 
     def read(task: FileScanTask) -> pa.Table:
@@ -52,23 +75,31 @@ def read_rows(table: Table, condition: BooleanExpression, columns: Sequence[str]
         return rows
 
     with _keeping:
-        found = [_kept.get((task.file.file_path, number)) if _is_kept(task) else None for task in tasks]
-    if missing := [task for task, rows in zip(tasks, found, strict=True) if rows is None]:
+        found = [_kept.get((task.file.file_path, number)) if _is_kept(task) else None for task, _ in plan]
+    if missing := [task for (task, _), rows in zip(plan, found, strict=True) if rows is None]:
         with ThreadPoolExecutor(_READERS) as readers:
             others = readers.map(read, missing)
             found = [next(others) if rows is None else rows for rows in found]
-    if not found:
-        return schema_to_pyarrow(chosen, include_field_ids=False).empty_table()
-    names = [field.name for field in chosen.fields]
-
-    def asked(task: FileScanTask, rows: pa.Table) -> pa.Table:
-        if not _is_kept(task):
-            return rows
-        return (rows if task.residual == AlwaysTrue() else rows.filter(matches)).select(names)
-
-    whole = [asked(task, rows) for task, rows in zip(tasks, found, strict=True) if rows is not None]
+    names, whole = [field.name for field in chosen.fields], list[pa.Table]()
+    for (task, commit), rows in zip(plan, found, strict=True):
+        assert rows is not None
+        mine = rows
+        if _is_kept(task):
+            mine = (rows if task.residual == AlwaysTrue() else rows.filter(matches)).select(names)
+        whole.append(numbered(mine, commit)[::-1] if is_numbered else mine[::-1])
+    if not whole:
+        return schema_to_pyarrow(chosen, include_field_ids=False).empty_table().select(asked)
     # Where a file has no row for the condition, its columns are of the larger types of an empty table.
-    return pa.concat_tables(whole, promote_options="permissive")
+    rows = pa.concat_tables(whole, promote_options="permissive")
+    return (rows.sort_by(COMMITTED) if is_numbered else rows).select(asked)
+
+
+def numbered(rows: pa.Table, commit: int) -> pa.Table:
+    """Rows of a file that say of each by which commit it came: by that of the file, where they do not say it yet."""
+    if COMMITTED not in rows.column_names:
+        return rows.append_column(COMMITTED, pa.array([commit] * rows.num_rows, pa.int64()))
+    at = rows.column_names.index(COMMITTED)
+    return rows.set_column(at, COMMITTED, pc.fill_null(rows[COMMITTED].cast(pa.int64()), commit))
 
 
 def _is_kept(task: FileScanTask) -> bool:

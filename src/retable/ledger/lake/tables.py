@@ -10,6 +10,9 @@ import pyarrow as pa
 from retable.errors import NotFound
 from retable.ledger.lake.warehouse import LAKE_TABLE
 
+COMMITTED = "committed"
+"""The column of a table of ops that numbers the commit by which a row came; empty: that of its file."""
+
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXTS = pa.list_(pa.string())
 _COUNTS = pa.map_(pa.string(), pa.int64())
@@ -126,7 +129,7 @@ _MERGED = {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-t
 
 
 def _ops(columns: dict[str, pa.DataType]) -> SystemTable:
-    return SystemTable(pa.schema(columns), ("source",), {**_MERGED, **_REPEATED})
+    return SystemTable(pa.schema({**columns, COMMITTED: pa.int64()}), ("source",), {**_MERGED, **_REPEATED})
 
 
 OPS = {
