@@ -41,7 +41,7 @@ from retable.ledger.lake.data_files import PartitionWriter
 from retable.ledger.lake.tables import OPS, SAME_STATEMENTS, SILVER
 from retable.ledger.rows import EvidenceRow, LedgerRow, OpsRow, SchemaChangeRow, Stage, TableRow, WatermarkRow
 from retable.ledger.windows.objects import FoundObject
-from retable.ledger.windows.recording import read_windows, record_windows
+from retable.ledger.windows.recording import read_ordinals, record_windows
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.evidence import GRADES
@@ -367,7 +367,7 @@ class _Gold:
 def replay(folder: Path) -> None:
     """Replay the window that waits, in which no table has a row: all that is left is what every replay costs."""
     lake = open_lake(settings_in(folder))
-    waiting = window_name(max(each.start for each in read_windows(lake, SOURCE)))
+    waiting = max(read_ordinals(lake, SOURCE))
     source, now = lake.settings.source(SOURCE), datetime.now(UTC)
     report = RunRecord(lake, SOURCE, "bench", now, lambda _: None)
     slot = SessionSlot(SparkRows(cast(Any, None), lake, SOURCE), cast(GoldCatalog, _Gold(lake)))
@@ -378,7 +378,7 @@ def replay(folder: Path) -> None:
 def gate(folder: Path) -> None:
     """Ask whether one table is complete."""
     lake = open_lake_to_read(settings_in(folder))
-    ask(lake, ["gold_shop.table_1"], datetime.now(UTC), "row", datetime.now(UTC))
+    ask(lake, ["gold_shop.table_1"], datetime.now(UTC), "row")
 
 
 def status(folder: Path) -> None:

@@ -1,7 +1,7 @@
 """What the demo shows of the lake: windows, watermark, gold beside the truth, the mart."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from rich.console import Console
 from rich.markup import escape
@@ -72,7 +72,7 @@ def _show_held(published: list[PublishedTable]) -> None:
 # --- freshness -------------------------------------------------------------------------------------------------------
 def show_watermark(lake: Lake, source: SourceSettings, through: datetime) -> bool:
     """Show up to when all tables of a source are complete, and the evidence; false if that is before `through`."""
-    facts = read_facts(lake, source, tables_of(lake, source.name), datetime.now(UTC))
+    facts = read_facts(lake, source, tables_of(lake, source.name))
     verdict = judge([facts], through, "row")
     last = {partition_name(row): row for row in read_evidence(lake, source.name)}
     table = Table("partition", "last heartbeat", "last row", title="\nThe watermark: what each partition proves")

@@ -175,15 +175,14 @@ class Question:
         from retable.freshness.catalog import ask, reached_at
 
         with lake_of(self.settings) as lake:
-            now = datetime.now(UTC)
             self._check_sources(lake)
             try:
-                verdict = ask(lake, self.names, self.through, self.grade, now)
+                verdict = ask(lake, self.names, self.through, self.grade)
             except NotFound as error:
                 return Answer(str(error))
             if not verdict.is_fresh:
                 return Answer(verdict.words)
-            reached = reached_at(lake, self.names, self.through, self.grade, now)
+            reached = reached_at(lake, self.names, self.through, self.grade)
             through = self.through.isoformat()
             return Answer(verdict.words, {"through": through, **_standing(verdict.standing), "windows": reached})
 
@@ -196,7 +195,7 @@ class Question:
             return False
         with lake_of(self.settings) as lake:
             try:
-                return ask(lake, self.names, self.through, self.grade, datetime.now(UTC)).is_fresh
+                return ask(lake, self.names, self.through, self.grade).is_fresh
             except NotFound:
                 return False
 

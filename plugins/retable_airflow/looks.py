@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -53,7 +52,7 @@ class Looks:
             at, line = self._seen.get((settings, source), (0.0, None))
             if line is None or monotonic() - at > self._kept:
                 with lake_of(settings) as lake:
-                    line = read_line(lake, lake.settings.source(source), datetime.now(UTC))
+                    line = read_line(lake, lake.settings.source(source))
                 self._seen[settings, source] = (monotonic(), line)
             return line
 

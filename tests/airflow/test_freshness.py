@@ -190,9 +190,7 @@ def test_hundreds_of_sensors_that_wait_for_one_source_look_at_it_once(
     looks: list[str] = []
     monkeypatch.setattr(freshness, "_looks", Looks(kept=3600))
     read = catalog.read_line
-    monkeypatch.setattr(
-        catalog, "read_line", lambda lake, source, now: looks.append(source.name) or read(lake, source, now)
-    )
+    monkeypatch.setattr(catalog, "read_line", lambda lake, source: looks.append(source.name) or read(lake, source))
     publish(feed.lake, TableName("shop", None, "items"), {"id": "int"}, [])
     until = (datetime.now(UTC) + timedelta(seconds=2)).isoformat()
     waiting = [

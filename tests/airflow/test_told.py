@@ -135,7 +135,7 @@ def test_a_table_is_told_of_only_where_this_run_changed_it(feed: Feed) -> None:
             ],
         )
     source = lake.settings.source("dump")
-    facts = read_facts(lake, source, tables_of(lake, "dump"), at("07:00"))
+    facts = read_facts(lake, source, tables_of(lake, "dump"))
     events = _Events()
     context: Any = {"outlet_events": events, "run_id": "mine", "dag_run": SimpleNamespace(start_date=began)}
     assert announce(context, lake, "dump", name(5), at("06:00"), facts) == ["gold_shop.orders"]

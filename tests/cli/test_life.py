@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +101,7 @@ class Life:
         """The rows of a table in the cut that proves it through a time."""
         lake, name = open_lake(load_settings(self.folder / "retable.toml")), f"gold_shop.{table}"
         time = instant(through)
-        window = reached_at(lake, [name], time, "row", time + timedelta(days=1))["shop"]
+        window = reached_at(lake, [name], time, "row")["shop"]
         assert window is not None
         return {row["id"]: row["v"] for row in read_as_of(lake, name, read_cut(lake, "shop", window)).to_pylist()}
 

@@ -28,7 +28,7 @@ def accept(feed: Feed, at_hour: int) -> None:
 
 
 def cause(feed: Feed, table: str) -> str | None:
-    verdict = ask(feed.lake, [table], at("07:00"), "row", at("09:30"))
+    verdict = ask(feed.lake, [table], at("07:00"), "row")
     return None if verdict.cause is None else verdict.cause.code
 
 

@@ -70,12 +70,12 @@ def hold_at(position: Sequence | None, part: str | None = "shop.t/0") -> Hold:
 
 
 def cause(feed: Feed, table: str = "gold_shop.orders", through: str = "07:00", lowest: Grade = "row") -> str | None:
-    verdict = ask(feed.lake, [table], at(through), lowest, LATER)
+    verdict = ask(feed.lake, [table], at(through), lowest)
     return None if verdict.cause is None else verdict.cause.code
 
 
 def reached(feed: Feed, table: str = "gold_shop.orders", lowest: Grade = "row") -> object:
-    return ask(feed.lake, [table], at("22:00"), lowest, LATER).standing.watermark
+    return ask(feed.lake, [table], at("22:00"), lowest).standing.watermark
 
 
 # --- evidence ----------------------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def test_evidence_counts_only_behind_replayed_windows(feed: Feed) -> None:
     feed.done(8, "land", "decode")
     feed.proves(7, row="07:10")
     assert reached(feed) == at("07:10")
-    verdict = ask(feed.lake, ["dump"], at("09:00"), "row", LATER)
+    verdict = ask(feed.lake, ["dump"], at("09:00"), "row")
     assert verdict.cause is not None
     assert (verdict.cause.code, verdict.cause.window) == ("NOT_REPLAYED", name(8))
     feed.done(8)
@@ -110,7 +110,7 @@ def test_each_partition_is_waited_for_and_the_silent_one_is_named(feed: Feed) ->
     feed.proves(5, 0, row="05:50")
     feed.proves(5, 1, row="05:40")
     feed.proves(7, 0, row="07:10", ahead=3)
-    verdict = ask(feed.lake, ["dump"], at("07:00"), "row", LATER)
+    verdict = ask(feed.lake, ["dump"], at("07:00"), "row")
     assert verdict.standing.watermark == at("05:40")
     assert verdict.cause is not None
     assert (verdict.cause.partition, verdict.cause.since) == ("shop.t/1", at("05:40"))
@@ -133,7 +133,7 @@ def test_topics_without_a_row_are_waited_for_by_nobody_where_each_table_has_its_
         feed.proves(hour, 2)
         feed.proves(hour, 0, row=f"0{hour}:50")
     assert (cause(feed), reached(feed)) == (None, at("07:50"))
-    verdict = ask(feed.lake, ["gold_shop.orders"], at("08:00"), "row", LATER)
+    verdict = ask(feed.lake, ["gold_shop.orders"], at("08:00"), "row")
     assert "the partition shop.t/0 is silent" in verdict.words
     assert "send all of them to one topic" in verdict.words
 
@@ -150,9 +150,9 @@ def test_what_is_not_recorded_has_not_landed(feed: Feed) -> None:
 
 def test_names_that_are_nowhere_are_not_found(feed: Feed) -> None:
     with pytest.raises(NotFound, match="gold_shop.order"):
-        ask(feed.lake, ["gold_shop.order"], at("07:00"), "row", LATER)
+        ask(feed.lake, ["gold_shop.order"], at("07:00"), "row")
     with pytest.raises(NotFound, match="no source is called 'dmup'"):
-        ask(feed.lake, ["dmup"], at("07:00"), "row", LATER)
+        ask(feed.lake, ["dmup"], at("07:00"), "row")
 
 
 # --- blockers ----------------------------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ def test_a_hold_without_a_position_leaves_all_of_its_table_in_doubt(feed: Feed) 
     feed.lake.catalog.drop_table("gold_shop.orders")
     gold(feed.lake, ORDERS, hold_at(None))
     assert reached(feed) is None
-    verdict = ask(feed.lake, ["gold_shop.orders"], at("07:00"), "row", LATER)
+    verdict = ask(feed.lake, ["gold_shop.orders"], at("07:00"), "row")
     assert (
         "it is held at its first row (ZERO_DATE): a value of a row stops it: `retable hold list` shows which, and why; "
         "retable rebuild gold_shop.orders" in verdict.words
@@ -275,7 +275,7 @@ def test_a_new_table_that_is_all_in_quarantine_stops_its_source_and_no_other_tab
         feed.proves(hour, row=f"0{hour}:50")
     feed.quarantined(6, 500, TableName("shop", None, "payments"))
     assert [cause(feed, asked) for asked in ("dump", "gold_shop.orders")] == ["QUARANTINED", None]
-    verdict = ask(feed.lake, ["dump"], at("07:00"), "row", LATER)
+    verdict = ask(feed.lake, ["dump"], at("07:00"), "row")
     assert (verdict.name, verdict.standing.watermark) == ("dump", at("05:50"))
     assert "500 messages or rows of shop.payments, which gold does not have, or of no table" in verdict.words
     record(feed.lake, feed.lake.settings.source("dump"), LATER)
@@ -332,7 +332,7 @@ def test_a_window_that_was_decoded_to_another_content_waits_for_its_replay(feed:
     feed.proves(8, row="08:50")
     feed.decoded_anew(6)
     assert (cause(feed), reached(feed)) == ("NOT_REPLAYED", at("05:50"))
-    verdict = ask(feed.lake, ["dump"], at("07:00"), "row", LATER)
+    verdict = ask(feed.lake, ["dump"], at("07:00"), "row")
     assert (
         f"the window {name(6)} of dump was decoded anew, to another content, and is not replayed since" in verdict.words
     )
@@ -350,7 +350,7 @@ def test_a_window_that_was_decoded_anew_long_after_its_replay_waits_too(feed: Fe
     feed.proves(7, row="07:50")
     record(feed.lake, feed.lake.settings.source("dump"), LATER + timedelta(days=9))
     feed.decoded_anew(6)
-    assert ask(feed.lake, ["dump"], at("07:00"), "row", LATER + timedelta(days=10)).cause is not None
+    assert ask(feed.lake, ["dump"], at("07:00"), "row").cause is not None
 
 
 def test_a_window_that_was_decoded_anew_to_the_same_content_needs_no_replay(feed: Feed) -> None:
@@ -366,7 +366,7 @@ def test_a_window_that_was_decoded_anew_to_the_same_content_needs_no_replay(feed
 # --- promises ----------------------------------------------------------------------------------------------------
 def progress(feed: Feed) -> SourceProgress:
     source = feed.lake.settings.source("dump")
-    return read_progress(feed.lake, source, LATER)
+    return read_progress(feed.lake, source)
 
 
 def promised(feed: Feed, table: str | None, grade: Grade = "row") -> list[object]:

@@ -81,12 +81,12 @@ def become(lake: Lake, **more: object) -> None:
 
 
 def window_of(feed: Feed, *names: str, through: str = "06:30") -> str | None:
-    return reached_at(feed.lake, names or [TABLE], at(through), "row", LATER)["dump"]
+    return reached_at(feed.lake, names or [TABLE], at(through), "row")["dump"]
 
 
 def handed_out(feed: Feed) -> int:
     """The rows of orders in the cut that the proof through 06:30 names, once it is proven."""
-    assert ask(feed.lake, [TABLE], at("06:30"), "row", LATER).is_fresh
+    assert ask(feed.lake, [TABLE], at("06:30"), "row").is_fresh
     window = window_of(feed)
     assert window is not None
     return read_as_of(feed.lake, TABLE, read_cut(feed.lake, "dump", window)).num_rows
@@ -118,7 +118,7 @@ def test_what_a_hold_kept_back_is_in_it(feed: Feed) -> None:
         replays(feed, hour, 0)
         feed.held(hour, TABLE)
     record(feed.lake, source, LATER)
-    assert not ask(feed.lake, [TABLE], at("06:30"), "row", LATER).is_fresh
+    assert not ask(feed.lake, [TABLE], at("06:30"), "row").is_fresh
     assert window_of(feed, "gold_shop.items") == name(7)
     become(feed.lake, state="live", hold=None)
     replays(feed, 6, 3, "12:00", latest=7)

@@ -37,12 +37,12 @@ def proven(feed: Feed) -> Feed:
 
 
 def cause(feed: Feed, asked: str = ORDERS, through: str = "07:00") -> str | None:
-    verdict = ask(feed.lake, [asked], at(through), "row", LATER)
+    verdict = ask(feed.lake, [asked], at(through), "row")
     return None if verdict.cause is None else verdict.cause.code
 
 
 def reached(feed: Feed, asked: str = ORDERS) -> object:
-    return ask(feed.lake, [asked], at("22:00"), "row", LATER).standing.watermark
+    return ask(feed.lake, [asked], at("22:00"), "row").standing.watermark
 
 
 def counted(feed: Feed, hour: int, stage: Stage, table: str | None, highest: str | None = None, **counts: int) -> None:
@@ -76,7 +76,7 @@ def test_a_table_that_is_taken_back_lacks_what_was_left_out_since(write_settings
     back = Feed(open_lake(write_settings(EACH)))
     assert (cause(back), cause(back, "dump"), reached(back)) == ("LEFT_OUT", "LEFT_OUT", at("05:50"))
     assert cause(back, ITEMS) is None
-    words = ask(back.lake, [ORDERS], at("07:00"), "row", LATER).words
+    words = ask(back.lake, [ORDERS], at("07:00"), "row").words
     assert f"120 rows of it in the windows {name(6)} to {name(7)} were counted and not stored" in words
     assert "`retable run dump --from 2026-03-01T06:00:00Z --to 2026-03-01T08:00:00Z` takes them" in words
     for hour in (6, 7):
@@ -141,7 +141,7 @@ def lost(feed: Feed, write_settings: SettingsWriter) -> Feed:
 
 def test_no_table_is_complete_behind_positions_that_are_lost(lost: Feed) -> None:
     assert (cause(lost), cause(lost, ITEMS), cause(lost, "dump"), reached(lost)) == (*["LOST"] * 3, at("05:50"))
-    assert "600 positions of dump were lost before the window" in ask(lost.lake, ["dump"], LATER, "row", LATER).words
+    assert "600 positions of dump were lost before the window" in ask(lost.lake, ["dump"], LATER, "row").words
 
 
 @pytest.mark.parametrize(("start", "whole"), [((0, 5, 0), False), ((1, LOWEST.hi, LOWEST.lo), True), ((1, 5, 0), True)])

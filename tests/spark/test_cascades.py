@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_cascades import CHILD, GONE, at, child, parent, rows, tables
-from laws.world import FIRST, NOW
+from laws.world import FIRST
 from retable.cli.app import app
 from retable.freshness.catalog import ask
 from retable.model.message import RawMessage
@@ -37,7 +37,7 @@ def command(world: SparkWorld, *words: str) -> str:
 
 
 def is_blocked(world: SparkWorld, table: str = CHILD) -> bool:
-    cause = ask(world.lake, [table], FIRST + timedelta(hours=2), "drained", NOW).cause
+    cause = ask(world.lake, [table], FIRST + timedelta(hours=2), "drained").cause
     return cause is not None and cause.code == "SUSPECT"
 
 

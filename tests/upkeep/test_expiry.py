@@ -49,12 +49,12 @@ def test_a_window_that_was_decoded_anew_and_not_replayed_is_not_forgotten(write_
         feed.replayed_again(hour, datetime.now(UTC) + timedelta(minutes=1))
     lake = feed.lake
     assert expire(feed) == 1
-    verdict = ask(lake, ["gold_shop.orders"], at("08:00"), "row", LATER)
+    verdict = ask(lake, ["gold_shop.orders"], at("08:00"), "row")
     assert verdict.cause is not None
     assert name(6) in verdict.words
     record(lake, lake.settings.source("dump"), LATER)
     feed.replayed_again(6, datetime.now(UTC) + timedelta(minutes=1))
-    assert ask(lake, ["gold_shop.orders"], at("08:00"), "row", LATER).cause is None
+    assert ask(lake, ["gold_shop.orders"], at("08:00"), "row").cause is None
     feed.decoded_anew(8)
     feed.replayed_again(8, datetime.now(UTC) + timedelta(minutes=2))
     assert expire(feed) == 2

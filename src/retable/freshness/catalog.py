@@ -28,10 +28,10 @@ from retable.schema_history.shards.joined import is_sharded
 from retable.settings.sources import SourceSettings
 
 
-def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade, now: datetime) -> Verdict:
+def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade) -> Verdict:
     """Judge gold tables by name, or all tables of a source by its name; NotFound where there is neither."""
     # Progress comes first: what gold says of itself is then never older than the windows that count.
-    found = [(source, read_progress(lake, source, now), tables) for source, tables in _asked(lake, names)]
+    found = [(source, read_progress(lake, source), tables) for source, tables in _asked(lake, names)]
     facts = [
         _facts(lake, source, progress, _states(lake, source, tables), whole=not tables)
         for source, progress, tables in found
@@ -39,9 +39,9 @@ def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade, now:
     return judge(facts, through, lowest)
 
 
-def read_line(lake: Lake, source: SourceSettings, now: datetime) -> SourceLine:
+def read_line(lake: Lake, source: SourceSettings) -> SourceLine:
     """How far a source is by its evidence; no table is looked at, so it costs less than a verdict."""
-    return read_progress(lake, source, now).line
+    return read_progress(lake, source).line
 
 
 def source_of(lake: Lake, name: str) -> SourceSettings:
@@ -58,9 +58,9 @@ def source_of(lake: Lake, name: str) -> SourceSettings:
     return lake.settings.source(source)
 
 
-def read_facts(lake: Lake, source: SourceSettings, tables: Mapping[str, GoldState], now: datetime) -> SourceFacts:
+def read_facts(lake: Lake, source: SourceSettings, tables: Mapping[str, GoldState]) -> SourceFacts:
     """Read all that a verdict on a source and these tables of it needs."""
-    return _facts(lake, source, read_progress(lake, source, now), tables)
+    return _facts(lake, source, read_progress(lake, source), tables)
 
 
 def tables_of(lake: Lake, source: str) -> dict[str, GoldState]:
@@ -79,7 +79,7 @@ def record(lake: Lake, source: SourceSettings, now: datetime) -> SourceFacts:
     A promise that stands is never taken back: a table's row is only written where it goes further. Nothing is promised
     while a window waits to be replayed again.
     """
-    progress = read_progress(lake, source, now)
+    progress = read_progress(lake, source)
     states = tables_of(lake, source.name)
     taken = {name: state for name, state in states.items() if feeds(lake.settings, source, state)}
     facts = _facts(lake, source, progress, taken)
@@ -94,15 +94,13 @@ def record(lake: Lake, source: SourceSettings, now: datetime) -> SourceFacts:
     return facts
 
 
-def reached_at(
-    lake: Lake, names: Iterable[str], through: datetime, lowest: Grade, now: datetime
-) -> dict[str, str | None]:
+def reached_at(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade) -> dict[str, str | None]:
     """Give, by source, the first window whose cut holds all of these tables that is older than a time.
 
     Once that is proven of each of them: up to that window, nothing stood in the way of any. None: it is not proven.
     """
     return {
-        source.name: _reached_at(lake, source, tables or [*_taken(lake, source)], through, lowest, now)
+        source.name: _reached_at(lake, source, tables or [*_taken(lake, source)], through, lowest)
         for source, tables in _asked(lake, names)
     }
 
@@ -237,9 +235,9 @@ def reaches(line: SourceLine, lowest: Grade, through: datetime) -> bool:
 
 
 def _reached_at(
-    lake: Lake, source: SourceSettings, tables: Sequence[str], through: datetime, lowest: Grade, now: datetime
+    lake: Lake, source: SourceSettings, tables: Sequence[str], through: datetime, lowest: Grade
 ) -> str | None:
-    progress = read_progress(lake, source, now)
+    progress = read_progress(lake, source)
     promised = read_watermarks(lake, source.name, {"watermark": through}, of_tables=False, grade=lowest)
     proven = [line.window for line in progress.lines if line.window and reaches(line, lowest, through)]
     windows, last = sorted({*(row.window for row in promised), *proven}), progress.line.window

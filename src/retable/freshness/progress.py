@@ -11,7 +11,7 @@ from retable.freshness.promises import TablePromises
 from retable.freshness.watermark import SourceLine, Stamps, Watermarks, from_rows, partition_name
 from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_evidence, read_ledger, read_stages, read_watermarks
+from retable.ledger.read import last_promised, read_evidence, read_ledger, read_stages, read_watermarks
 from retable.ledger.rows import EvidenceRow, LedgerRow, Stage
 from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window, window_name, window_start
@@ -49,13 +49,11 @@ class SourceProgress:
         return self.tables.free_until(table, self.lines[0].window)
 
 
-def read_progress(lake: Lake, source: SourceSettings, now: datetime) -> SourceProgress:
+def read_progress(lake: Lake, source: SourceSettings) -> SourceProgress:
     """Continue the newest promise over the windows behind it, as far as every stage of them is done."""
-    lately = read_watermarks(lake, source.name, {"recorded_at": now - _LATELY}, of_tables=False)
-    own = lately or read_watermarks(lake, source.name, of_tables=False)
+    last = last_promised(lake, source.name)
+    newest = [] if last is None else read_watermarks(lake, source.name, of_tables=False, window=last)
     tables = TablePromises(read_watermarks(lake, source.name, of_tables=True))
-    last = max((row.window for row in own), default=None)
-    newest = [row for row in own if row.window == last]
     lines = [from_rows(newest) if newest else SourceLine()]
     windows = read_windows(lake, source.name, last)
     behind = [window for window in windows if last is None or window.name > last]

@@ -70,7 +70,7 @@ def inspect_sla(lake: Lake, source: Source, now: datetime) -> SlaInspection:
     slas = _slas(source, tables, rules)
     if not slas:
         return SlaInspection()
-    facts = read_facts(lake, source, tables, now)
+    facts = read_facts(lake, source, tables)
     if facts.own and source.sla is not None:
         slas[None] = source.sla
     found = (_late(source, facts, table, sla, rules.get(table or ""), now) for table, sla in slas.items())

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyiceberg.expressions import (
     AlwaysTrue,
     And,
@@ -247,6 +248,16 @@ def read_watermarks(
     rows = _read(lake, WatermarkRow, at_least, wanted, source=source, table=table, window=window, grade=grade)
     newest = _newest(rows, lambda row: (row.window, row.table, row.grade, row.because is None))
     return sorted(newest, key=lambda row: row.window)
+
+
+def last_promised(lake: Lake, source: str) -> str | None:
+    """Give the last window with a watermark of a source; None where nothing was promised of it yet."""
+    table = lake.find(OPS_TABLES[WatermarkRow])
+    if table is None:
+        return None
+    windows = scan(lake, table, None, Not(_OF_TABLES), ["window"], source=source)["window"]
+    last: str | None = pc.max(windows).as_py()
+    return last
 
 
 def scan(

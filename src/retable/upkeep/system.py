@@ -103,8 +103,13 @@ def _by_source(lake: Lake, table: Table) -> dict[str | None, list[tuple[FileScan
 
 
 def _widened(lake: Lake, table: Table) -> Table:
-    """The table with the columns that it has now."""
-    return lake.load(".".join(table.name())) if widen(lake, table) else table
+    """The table with the columns and the properties that it has now."""
+    name = ".".join(table.name())
+    lacking = OPS[name].properties.items() - table.properties.items()
+    if lacking:
+        with explained(lake.settings.lake), table.transaction() as change:
+            change.set_properties(dict(lacking))
+    return lake.load(name) if widen(lake, table) or lacking else table
 
 
 def _place(row: Mapping[str, object]) -> tuple[object, ...]:

@@ -28,7 +28,7 @@ def fresh(
 ) -> None:
     """Say whether a table, or every table of a source, is complete through T: ends with 0, or with 3 if not yet."""
     lake = newest_lake(ctx)
-    verdict = ask(lake, [table], through, grade, now())
+    verdict = ask(lake, [table], through, grade)
     said = None
     while wait and verdict.cause is not None:
         cause = (verdict.cause.code, verdict.cause.partition, verdict.cause.window)
@@ -36,7 +36,7 @@ def fresh(
             say(verdict.words)
         said = cause
         time.sleep(_POLL_SECONDS)
-        verdict = ask(lake, [table], through, grade, now())
+        verdict = ask(lake, [table], through, grade)
     if as_json:
         print_json(verdict_json(verdict, now()))
     if not verdict.is_fresh:

@@ -126,7 +126,7 @@ def _status(lake: Lake, source: SourceSettings, states: dict[str, GoldState], no
     mine = {name: state for name, state in states.items() if state.source == source.name}
     taken = {name: state for name, state in mine.items() if not is_retired(lake, state)}
     suspects = open_suspects(lake, source)
-    facts = read_facts(lake, source, taken, now)
+    facts = read_facts(lake, source, taken)
     proven, drained = (judge([facts], now, grade).standing for grade in ("row", "drained"))
     return SourceStatus(
         name=source.name,

@@ -28,7 +28,7 @@ def why(
     lake = lake_of(ctx)
     moment = now()
     asked = through or moment - (moment - _EPOCH) % source_of(lake, name).every
-    verdict = ask(lake, [name], asked, grade, moment)
+    verdict = ask(lake, [name], asked, grade)
     if as_json:
         print_json(verdict_json(verdict, moment))
         return

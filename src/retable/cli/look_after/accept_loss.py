@@ -28,7 +28,7 @@ def accept_loss(
     found = {table: (source_of(lake, table), find_gold(lake, table)[1]) for table in tables}
     actions = []
     for table, (source, state) in found.items():
-        losses = open_losses(lake, source, table, state, read_progress(lake, source, moment).free_until)
+        losses = open_losses(lake, source, table, state, read_progress(lake, source).free_until)
         if not losses:
             say(f"no lost positions keep {table} from being complete")
             continue

@@ -194,7 +194,7 @@ def _entry_points(on_progress: Callable[[str], None], checks: bool) -> dict[Stag
 
 
 def _say_how_far(lake: Lake, source: Source) -> None:
-    standing = ask(lake, [source.name], now(), "row", now()).standing
+    standing = ask(lake, [source.name], now(), "row").standing
     if standing.watermark is not None:
         say(f"{source.name} is complete through {format_time(standing.watermark)} ({standing.grade})")
 

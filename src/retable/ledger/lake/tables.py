@@ -128,8 +128,13 @@ _REPEATED = {"commit.retry.num-retries": "20", "commit.retry.max-wait-ms": "2000
 _MERGED = {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "16"}
 
 
+# A year of windows is one file after upkeep; a reader of one window, or of windows as a whole, opens few groups of it.
+_GROUPED = {"write.parquet.row-group-limit": "16384"}
+
+
 def _ops(columns: dict[str, pa.DataType]) -> SystemTable:
-    return SystemTable(pa.schema({**columns, COMMITTED: pa.int64()}), ("source",), {**_MERGED, **_REPEATED})
+    columns = {**columns, COMMITTED: pa.int64()}
+    return SystemTable(pa.schema(columns), ("source",), {**_MERGED, **_REPEATED, **_GROUPED})
 
 
 OPS = {
