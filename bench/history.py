@@ -55,7 +55,7 @@ from retable.settings.load import Settings
 from retable.upkeep.inspection import TablePlace
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import UpkeepRules
-from retable.upkeep.system import compact_ops
+from retable.upkeep.system import compact_ops, prune_cuts
 
 SOURCE = "erp"
 START = datetime(2025, 1, 1, tzinfo=UTC)
@@ -345,6 +345,8 @@ def _change(shape: Shape, number: int, columns: Sequence[GoldColumn]) -> SchemaC
 
 def _compact(lake: Lake) -> None:
     """Compact the record as upkeep does."""
+    if lake.find("ops.cuts") is not None:
+        prune_cuts(lake, lake.settings.lake.keep_cuts, "upkeep")
     for name in OPS:
         if lake.find(name) is not None:
             place = TablePlace(name, "ops", None)

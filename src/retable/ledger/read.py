@@ -40,7 +40,6 @@ from retable.ledger.rows import (
     EvidenceRow,
     ImportRow,
     LedgerRow,
-    OpsRow,
     SchemaChangeRow,
     Stage,
     SuspectRow,
@@ -112,10 +111,13 @@ def read_stages(lake: Lake, source: str, since: str | None = None) -> dict[Stage
     columns += [name for name in ("first", "count") if name in table.schema().column_names]
     bounds = {"window": since} if since else None
     rows = scan(lake, table, bounds, Not(_OF_TABLES), columns, source=source)
-    for row in rows.to_pylist():
-        for window in _windows_of(row.get("first"), row["window"], row.get("count")):
+    stages, identities, lasts = (rows[name].to_pylist() for name in ("stage", "identity", "window"))
+    nothing = [None] * rows.num_rows
+    firsts, counts = (rows[name].to_pylist() if name in columns else nothing for name in ("first", "count"))
+    for stage, identity, last, first, count in zip(stages, identities, lasts, firsts, counts, strict=True):
+        for window in (last,) if count is None else _windows_of(first, last, count):
             if since is None or window >= since:
-                done[row["stage"]][window] = row["identity"]
+                done[stage][window] = identity
     return done
 
 
@@ -299,11 +301,9 @@ def _read(
 
 def rows_of(kind: type[_Row], scanned: pa.Table) -> list[_Row]:
     """Give the rows of a scan, in its order."""
-    return [kind(**_fitted(kind, record)) for record in scanned.to_pylist()]
-
-
-def _fitted(kind: type[OpsRow], record: dict[str, Any]) -> dict[str, Any]:
-    return {field.name: _python(record[field.name]) for field in fields(kind) if field.name in record}
+    names = [field.name for field in fields(kind) if field.name in scanned.column_names]
+    columns = (map(_python, scanned[name].to_pylist()) for name in names)
+    return [kind(**dict(zip(names, values, strict=True))) for values in zip(*columns, strict=True)]
 
 
 def _python(value: Any) -> Any:

@@ -20,7 +20,9 @@ from pyiceberg.table import FileScanTask, ManifestGroupPlanner, Table
 from retable.ledger.lake.tables import COMMITTED
 
 SMALL = 256 << 10
-"""Bytes of a file up to which it is read whole, and kept."""
+"""Bytes of a file up to which it is read whole, and kept, if it has no more than so many rows."""
+
+_SMALL_ROWS = 4096
 
 _KEPT_BYTES, _EACH_BYTES = 64 << 20, 4 << 10
 _READERS = 8
@@ -104,4 +106,5 @@ def numbered(rows: pa.Table, commit: int) -> pa.Table:
 
 def _is_kept(task: FileScanTask) -> bool:
     """Whether a file is small, and nothing says that rows of it are deleted: that may come any time."""
-    return task.file.file_size_in_bytes <= SMALL and not task.delete_files
+    is_small = task.file.file_size_in_bytes <= SMALL and task.file.record_count <= _SMALL_ROWS
+    return is_small and not task.delete_files

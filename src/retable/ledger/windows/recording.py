@@ -39,12 +39,18 @@ def read_ordinals(lake: Lake, source: str) -> dict[str, int]:
     table = lake.find(_TABLE)
     if table is None:
         return {}
-    columns = ["ordinal", "start", "end", *(["count"] if "count" in table.schema().column_names else [])]
+    columns = ["ordinal", "window", "start", "end", *(["count"] if "count" in table.schema().column_names else [])]
+    rows = scan(lake, table, columns=columns, source=source).sort_by("ordinal")
+    counts = rows["count"].to_pylist() if "count" in columns else [None] * rows.num_rows
     found: dict[str, int] = {}
-    for row in scan(lake, table, columns=columns, source=source).sort_by("ordinal").to_pylist():
-        count, start = row.get("count") or 1, row["start"]
-        every = (row["end"] - start) / count
-        found |= {window_name(start + at * every): row["ordinal"] + at for at in range(count)}
+    for at, (ordinal, name, count) in enumerate(
+        zip(rows["ordinal"].to_pylist(), rows["window"].to_pylist(), counts, strict=True)
+    ):
+        if (count or 1) == 1:
+            found[name] = ordinal
+            continue
+        start, end = rows["start"][at].as_py(), rows["end"][at].as_py()
+        found |= {window_name(start + step * (end - start) / count): ordinal + step for step in range(count)}
     return found
 
 
