@@ -43,6 +43,7 @@ bench: setup ## how fast messages become change events, against merely parsing t
 	@$(BIN)/python bench/decode.py
 	@$(BIN)/python -m bench.replay
 	@PYTHONPATH=infra:tests $(BIN)/python -m bench.land
+	@$(BIN)/python -m bench.history
 
 up: setup ## start Airflow on 127.0.0.1 (another port: make up RETABLE_PORT=8081)
 	@$(BIN)/python infra/local_airflow.py up
