@@ -143,8 +143,9 @@ def _held_since(lake: Lake, source: str, gold: str, identity: str, hold: Hold) -
     known = scan(lake, lake.find("ops.tables"), source=source).to_pylist()
     mine = [row for row in known if row["identity"] == identity and row["hold"] is not None]
     since = [row["recorded_at"] for row in mine if json.loads(row["hold"])["position"] == str(hold.position)]
-    rows = read_ledger(lake, source, at_least={"recorded_at": min(since)} if since else None)
-    windows = {row.window for row in rows if row.table == gold and row.stage == "replay" and row.counts.get("held")}
+    bound = {"recorded_at": min(since)} if since else None
+    rows = read_ledger(lake, source, at_least=bound, stage="replay", tables=[gold])
+    windows = {row.window for row in rows if row.counts.get("held")}
     windows |= {
         change.window
         for change in read_schema_changes(lake, source)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from retable.freshness.blockers import Before, names_ever
 from retable.freshness.gate import Blocker, Cause, format_time
 from retable.gold.state import GoldState
-from retable.ledger.counts import is_left_out
+from retable.ledger.counts import read_left_out
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_actions, read_ledger
 from retable.ledger.rows import LedgerRow
@@ -56,10 +56,9 @@ def read_gaps(
         return {}
     since = {gold: free_until(gold) for gold in states}
     least = min(since.values())
-    ledger = read_ledger(lake, source.name, at_least={"window": least} if least else None)
-    left_out = [row for row in ledger if is_left_out(row, source.takes_named)]
+    left_out = read_left_out(lake, source.name, least, source.takes_named)
     names = names_ever(lake, source.name) if left_out else {}
-    losses = _open(lake, source, states, since, ledger)
+    losses = _open(lake, source, states, since)
     blockers: dict[str, list[Blocker]] = defaultdict(list)
     for gold, state in states.items():
         called = {str(name) for name in (*state.names, *names.get(state.identity, ()))}
@@ -77,7 +76,7 @@ def open_losses(
 ) -> list[Loss]:
     """Give the losses that keep a table from being complete, oldest first; `free_until` as of `read_gaps`."""
     since = {gold: free_until(gold)}
-    return _open(lake, source, {gold: state}, since, read_ledger(lake, source.name))[gold]
+    return _open(lake, source, {gold: state}, since)[gold]
 
 
 def find_losses(windows: Iterable[Window], ledger: Iterable[LedgerRow]) -> list[Loss]:
@@ -110,12 +109,13 @@ def _open(
     source: SourceSettings,
     states: Mapping[str, GoldState],
     since: Mapping[str, str],
-    ledger: Sequence[LedgerRow],
 ) -> dict[str, list[Loss]]:
     """The losses of each table that nobody accepted; where the source epoch was never raised, nothing is skipped."""
-    losses = []
+    losses, least = [], min(since.values())
+    bounds = {"window": least} if least else None
+    ledger = read_ledger(lake, source.name, at_least=bounds, stage="land", of_tables=False)
     if source.source_epoch or any(row.counts.get("lost") for row in ledger):
-        losses = find_losses(read_windows(lake, source.name, min(since.values()) or None), ledger)
+        losses = find_losses(read_windows(lake, source.name, least or None), ledger)
     actions = read_actions(lake, source.name) if losses else []
     accepted = {action.target for action in actions if action.action == ACCEPT_LOSS}
     return {

@@ -21,7 +21,7 @@ from retable.settings.sources import SourceSettings
 
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 _LATELY = timedelta(days=1)
-"""How far back the newest promise of a source is looked for before all of them are read; also the longest run."""
+"""The longest run, and how far the clocks of two runs may be apart."""
 
 
 @dataclass(frozen=True, slots=True)

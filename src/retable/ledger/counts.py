@@ -7,10 +7,12 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import NamedTuple
 
+import pyarrow.compute as pc
+
 from retable.errors import Unbalanced
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_ledger
-from retable.ledger.rows import LedgerRow
+from retable.ledger.read import OF_TABLES, read_ledger, scan
+from retable.ledger.rows import OPS_TABLES, LedgerRow
 
 _FEW = 4
 """So many windows are read one by one rather than all windows of a table."""
@@ -97,6 +99,26 @@ def check_rows(counts: Mapping[str, int]) -> None:
 def is_left_out(row: LedgerRow, takes: Callable[[str], bool]) -> bool:
     """Whether a window counted rows of a table and stored none, though the settings take it now."""
     return row.stage == "decode" and row.table is not None and bool(row.counts.get("excluded")) and takes(row.table)
+
+
+def read_left_out(lake: Lake, source: str, since: str, takes: Callable[[str], bool]) -> list[LedgerRow]:
+    """Give the rows of windows, from `since` on, that counted rows of a table and stored none though it is taken now.
+
+    All rows of decode are looked at, and few of them are read whole.
+    """
+    table = lake.find(OPS_TABLES[LedgerRow])
+    if table is None:
+        return []
+    bounds = {"window": since} if since else None
+    rows = scan(lake, table, bounds, OF_TABLES, ["window", "table", "counts"], source=source, stage="decode")
+    excluded = pc.fill_null(pc.map_lookup(rows["counts"], "excluded", "first"), 0).to_pylist() if rows.num_rows else []
+    windows, names = rows["window"].to_pylist(), rows["table"].to_pylist()
+    newest = {(window, name): count for window, name, count in zip(windows, names, excluded, strict=True)}
+    tables = {name for (_, name), count in newest.items() if count and takes(name)}
+    if not tables:
+        return []
+    found = read_ledger(lake, source, at_least=bounds, stage="decode", tables=tables)
+    return [row for row in found if is_left_out(row, takes)]
 
 
 def _check(counts: Mapping[str, int], whole: str, parts: tuple[str, ...]) -> None:

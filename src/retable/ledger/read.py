@@ -65,7 +65,9 @@ _Row = TypeVar(
     UpkeepRow,
 )
 _ALL = AlwaysTrue()
-_OF_TABLES = NotNull(term=Reference("table"))
+OF_TABLES = NotNull(term=Reference("table"))
+"""The rows of the ledger, and of watermarks, that are of a table, not of a window or a source as a whole."""
+
 ColumnBounds = Mapping[str, str | datetime]
 """The least value that a column may have; files without such rows are not opened."""
 
@@ -87,7 +89,7 @@ def read_ledger(
     `of_tables`: only rows of tables, or only those of windows as a whole.
     """
     first, last = window or str((at_least or {}).get("window", "")), window or until
-    wanted: BooleanExpression = _ALL if of_tables is None else _OF_TABLES if of_tables else Not(_OF_TABLES)
+    wanted: BooleanExpression = _ALL if of_tables is None else OF_TABLES if of_tables else Not(OF_TABLES)
     if tables is not None:
         wanted = And(wanted, In(term=Reference("table"), literals={literal(name) for name in tables}))
     if last is not None:
@@ -110,7 +112,7 @@ def read_stages(lake: Lake, source: str, since: str | None = None) -> dict[Stage
     columns = ["window", "stage", "identity"]
     columns += [name for name in ("first", "count") if name in table.schema().column_names]
     bounds = {"window": since} if since else None
-    rows = scan(lake, table, bounds, Not(_OF_TABLES), columns, source=source)
+    rows = scan(lake, table, bounds, Not(OF_TABLES), columns, source=source)
     stages, identities, lasts = (rows[name].to_pylist() for name in ("stage", "identity", "window"))
     nothing = [None] * rows.num_rows
     firsts, counts = (rows[name].to_pylist() if name in columns else nothing for name in ("first", "count"))
@@ -246,7 +248,7 @@ def read_watermarks(
     Of a table whose way was free and then was not, within one window, both are given. `of_tables`: only rows of tables,
     or only those of the source itself.
     """
-    wanted = _ALL if of_tables is None else _OF_TABLES if of_tables else Not(_OF_TABLES)
+    wanted = _ALL if of_tables is None else OF_TABLES if of_tables else Not(OF_TABLES)
     rows = _read(lake, WatermarkRow, at_least, wanted, source=source, table=table, window=window, grade=grade)
     newest = _newest(rows, lambda row: (row.window, row.table, row.grade, row.because is None))
     return sorted(newest, key=lambda row: row.window)
@@ -257,7 +259,7 @@ def last_promised(lake: Lake, source: str) -> str | None:
     table = lake.find(OPS_TABLES[WatermarkRow])
     if table is None:
         return None
-    windows = scan(lake, table, None, Not(_OF_TABLES), ["window"], source=source)["window"]
+    windows = scan(lake, table, None, Not(OF_TABLES), ["window"], source=source)["window"]
     last: str | None = pc.max(windows).as_py()
     return last
 
