@@ -1,10 +1,11 @@
 """Consistent cuts: each row stands until a newer one of its table, and no run loses or takes back another's."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from retable.ledger import cuts
 from retable.ledger.cuts import Cuts, TableSnapshot, read_cuts, record_cut
 from retable.ledger.lake.catalog import Lake, open_lake
+from retable.ledger.lake.tables import OPS
 from retable.ledger.rows import CutRow
 from retable.ledger.write import append_rows
 from retable.settings.load import Settings
@@ -191,3 +193,15 @@ def test_the_clock_of_a_run_decides_nothing(lake: Lake) -> None:
     tables = {A: TableSnapshot("gold_shop.a", 2, "live")}
     record_cut(lake, "erp", W5, tables, NOW, read_cuts(lake, "erp"), lambda gold: None)
     assert _at(read_cuts(lake, "erp"), W5) == {A: 2}
+
+
+def test_a_table_of_an_older_retable_gets_the_columns_that_it_lacks(lake: Lake) -> None:
+    shape = OPS["ops.cuts"]
+    older = pa.schema([column for column in shape.columns if column.name != "committed"])
+    lake.catalog.create_namespace("ops")
+    table = lake.catalog.create_table("ops.cuts", older, lake.new_location("ops"), properties=shape.properties)
+    with table.update_spec() as spec:
+        spec.add_identity("source")
+    table.append(pa.Table.from_pylist([asdict(_row(W5, 0, A, 1))], schema=older))
+    assert _record(lake, {A: 2}, W6) == [(A, 0, 2)]
+    assert _at(read_cuts(lake, "erp"), W5) == {A: 1}

@@ -15,7 +15,7 @@ from typing import Literal
 from pyiceberg.table import Table
 
 from retable.errors import ConflictError, Leased, RetableError, Unavailable
-from retable.ledger.lake.catalog import Lake, widen
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.processes import is_gone, this_process
 from retable.ledger.read import scan
 from retable.ledger.write import append_to_loaded
@@ -159,7 +159,7 @@ def _append_anyhow(lake: Lake, lease: Lease) -> None:
 
 def _append(lake: Lake, table: Table, lease: Lease) -> bool:
     """Append to the table as it was loaded; False where that is out of date: somebody has committed since."""
-    return not widen(lake, table) and append_to_loaded(lake, table, [asdict(lease)])
+    return append_to_loaded(lake, table, [asdict(lease)])
 
 
 def _standing(lake: Lake, table: Table | None, source: str, now: datetime) -> list[Lease]:

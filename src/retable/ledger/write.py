@@ -31,8 +31,10 @@ def append_rows(lake: Lake, rows: Sequence[OpsRow]) -> None:
 def append_to_loaded(lake: Lake, table: Table, rows: Sequence[OpsRow | Mapping[str, Any]]) -> bool:
     """Append rows to a table as it was loaded; False where somebody else has committed since, and nothing is written.
 
-    So a writer that decided on what it read decides anew.
+    So a writer that decided on what it read decides anew; so it does where the table got columns only now.
     """
+    if widen(lake, table):
+        return False
     records = [dict(row) if isinstance(row, Mapping) else asdict(row) for row in rows]
     shape = OPS[".".join(table.name())]
     with explained(lake.settings.lake):

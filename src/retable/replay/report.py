@@ -100,6 +100,7 @@ class RunRecord:
         rows: list[OpsRow] = list(
             record.change_rows(self._lake, source, replayed.statements, results, now, recorded_changes)
         )
+        self._ledger.of_tables([o.gold for o in results if not self._has_first(o)])
         states = [
             record.table_row(source, o.gold, o.state, self._first(o, counted[o.state.identity]), now) for o in results
         ]
@@ -142,6 +143,10 @@ class RunRecord:
         source, rows = self._lake.settings.source(self._source), self._tables.values()
         feeds = self._lake.settings.feeds
         return {row.gold for row in rows if not feeds(source, row.name, is_sharded(row.identity))}
+
+    def _has_first(self, result: ReplayResult) -> bool:
+        row = self._tables.get(result.state.identity)
+        return row is not None and row.lowest is not None
 
     def _first(self, result: ReplayResult, counted: Collection[LedgerRow]) -> FirstRows:
         """Where the rows of a table begin now that these were counted."""

@@ -134,7 +134,8 @@ def copy_record(lake: Lake, source: str) -> None:
             rows = _with(rows, "gold", [f"{name}__{gold}" for gold in rows["gold"].to_pylist()])
         with explained(lake.settings.lake):
             # A file holds its rows newest first.
-            table.append(_with(rows, "source", [name] * rows.num_rows).cast(OPS[ops].columns)[::-1])
+            names = OPS[ops].columns.names
+            table.append(_with(rows, "source", [name] * rows.num_rows).select(names).cast(OPS[ops].columns)[::-1])
 
 
 def drop_shadow(lake: Lake, source: str) -> list[str]:

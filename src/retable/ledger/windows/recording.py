@@ -11,7 +11,7 @@ from pyiceberg.expressions.literals import literal
 from pyiceberg.table import Table
 
 from retable.errors import ConflictError, NotFound
-from retable.ledger.lake.catalog import Lake, widen
+from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
 from retable.ledger.read import scan
 from retable.ledger.windows.objects import FoundObject, plan_windows
@@ -102,7 +102,7 @@ def record_windows(
     the settings pause. Of two processes that record at once one wins, and the other one looks again and finds the
     winner's windows.
     """
-    widen(lake, lake.ensure(_TABLE))
+    lake.ensure(_TABLE)
     due = min(until, now)
     for _ in range(_ATTEMPTS):
         table = lake.load(_TABLE)
