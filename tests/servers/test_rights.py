@@ -18,11 +18,16 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 import demo_shop
+from retable.ledger.lake.warehouse import LAYERS
 from servers.lake_shop import FIRST, LakeShop, Place, shop_at
 from servers.stores import KEY, PASSWORD, REGION, SECRET, USER, Postgres, client, moto_server
 
 DOC = (Path(__file__).resolve().parents[2] / "docs" / "rights.md").read_text(encoding="utf-8")
-WRITES = {"land": ["bronze", "ops"], "decode": ["silver", "quarantine", "ops"], "replay": ["gold", "quarantine", "ops"]}
+WRITES = {
+    "land": ["bronze", "ops"],
+    "decode": ["silver", "statements", "quarantine", "ops"],
+    "replay": ["gold", "quarantine", "ops"],
+}
 
 
 def block(language: str) -> str:
@@ -128,7 +133,7 @@ def test_jobs_with_their_own_rights_bring_gold_to_the_truth(rights: Rights) -> N
 @pytest.mark.parametrize("job", ["land", "decode", "replay"])
 def test_a_job_can_neither_write_anothers_layer_nor_remove_a_file(rights: Rights, job: str) -> None:
     store = rights.store_as(job)
-    for layer in {"bronze", "silver", "quarantine", "gold", "ops"} - set(WRITES[job]):
+    for layer in {*LAYERS} - set(WRITES[job]):
         with pytest.raises(ClientError, match="AccessDenied"):
             store.put_object(Bucket="rights", Key=f"lake/{layer}/x", Body=b"")
     key = store.list_objects_v2(Bucket="rights", Prefix="lake/gold/")["Contents"][0]["Key"]
