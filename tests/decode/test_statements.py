@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyiceberg.expressions import EqualTo
+from pyiceberg.table.snapshots import Operation, Summary
 
 from retable.ddl.registry import parse_statement
 from retable.decode import statements
@@ -171,6 +172,20 @@ def test_another_run_that_keeps_them_meanwhile_is_no_conflict(lake: Lake, monkey
     keep_statements(lake, "erp", None)
     assert len(lake.load("statements.erp").scan().to_arrow()) == 2
     assert read(lake) == of_silver(lake)
+
+
+def test_lists_of_files_that_upkeep_wrote_anew_leave_the_statements_as_they_were(lake: Lake) -> None:
+    decode(lake, WINDOWS[0], ["TRUNCATE TABLE t"])
+    keep_statements(lake, "erp", None)
+    kept, silver = lake.load("statements.erp"), lake.load("silver.erp")
+    last = silver.current_snapshot()
+    assert last is not None
+    anew = last.model_copy(
+        update={"snapshot_id": 1, "parent_snapshot_id": last.snapshot_id, "summary": Summary(Operation.REPLACE)}
+    )
+    snapshots = [*silver.metadata.snapshots, anew]
+    silver.metadata = silver.metadata.model_copy(update={"snapshots": snapshots, "current_snapshot_id": 1})
+    assert statements._behind(kept, silver).windows == frozenset()
 
 
 def test_a_damaged_file_of_it_is_read_from_silver(lake: Lake) -> None:

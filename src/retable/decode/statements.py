@@ -15,6 +15,7 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, In, LessThanOrEqual, Not, Reference
 from pyiceberg.expressions.literals import literal
 from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation
 
 from retable.ddl.meaning import reader_version, to_meaning
 from retable.ddl.registry import DEFAULT, PARSERS, parse_statement
@@ -140,7 +141,7 @@ def _behind(kept: Table | None, silver: Table) -> _Behind:
         if snapshot is None or snapshot.summary is None:
             return _Behind(count, None)
         said = snapshot.summary.additional_properties
-        if SAME_STATEMENTS not in said:
+        if SAME_STATEMENTS not in said and snapshot.summary.operation is not Operation.REPLACE:
             window = said.get("retable.window")
             if window is None:
                 return _Behind(count, None)
