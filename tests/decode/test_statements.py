@@ -188,9 +188,13 @@ def test_lists_of_files_that_upkeep_wrote_anew_leave_the_statements_as_they_were
     assert statements._behind(kept, silver).windows == frozenset()
 
 
-def test_a_damaged_file_of_it_is_read_from_silver(lake: Lake) -> None:
+def test_a_damaged_file_of_it_is_read_from_silver_and_made_again(lake: Lake) -> None:
     decode(lake, WINDOWS[0], ["TRUNCATE TABLE t"])
     keep_statements(lake, "erp", None)
     for task in lake.load("statements.erp").scan().plan_files():
         Path(task.file.file_path.removeprefix("file://")).write_bytes(b"not parquet")
+    assert read(lake) == of_silver(lake)
+    decode(lake, WINDOWS[0], ["DROP TABLE t"])
+    keep_statements(lake, "erp", None)
+    assert len(lake.load("statements.erp").scan().to_arrow()) == 1
     assert read(lake) == of_silver(lake)

@@ -85,10 +85,11 @@ def keep_statements(lake: Lake, source: str, system: str | None, *, wholly: bool
         windows = behind.windows if kept.properties.get(READER) == reader_version() else None
         if windows is not None and behind.snapshots == 0:
             return 0
+        is_there = _has_some(lake, kept, windows)
+        if is_there is None:
+            windows, is_there = None, True
         where = AlwaysTrue() if windows is None else _in(windows)
         rows = [_with_meaning(row, system) for row in _of_silver(lake, silver, where)]
-        with explained(lake.settings.lake):
-            is_there = kept.scan(row_filter=where, selected_fields=("window",)).count() > 0
         is_near = windows is not None and behind.snapshots < _BEHIND and not wholly
         if is_near and not rows and not is_there:
             return 0
@@ -109,6 +110,18 @@ def dialect_of(record: Mapping[str, Any], default_system: str | None) -> str | N
 def is_known(system: str | None) -> bool:
     """Whether the statements of a database are read."""
     return system is not None and system.lower() in PARSERS
+
+
+def _has_some(lake: Lake, kept: Table, windows: Collection[str] | None) -> bool | None:
+    """Whether the table has rows of these windows, or of any; None where a file of it is damaged."""
+    if windows is None:
+        with explained(lake.settings.lake):
+            return any(True for _ in kept.scan().plan_files())
+    try:
+        with explained(lake.settings.lake):
+            return bool(kept.scan(row_filter=_in(windows), selected_fields=("window",)).count())
+    except DamagedFile:
+        return None
 
 
 def _replace(lake: Lake, table: Table, where: BooleanExpression | None, rows: list[SchemaEvent], silver: Table) -> bool:
