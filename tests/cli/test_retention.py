@@ -131,7 +131,7 @@ def _lease(began: datetime, holder: str) -> dict[str, object]:
     lease = Lease(
         source="dump", target="dump", purpose="replay", holder=holder, until=began + LENGTH, recorded_at=began
     )
-    return {field: getattr(lease, field) for field in OPS["ops.leases"].columns.names}
+    return {field: getattr(lease, field, None) for field in OPS["ops.leases"].columns.names}
 
 
 def _parts(table: TableName) -> dict[str, Any]:

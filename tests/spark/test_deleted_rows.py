@@ -20,5 +20,8 @@ def test_deletes_beside_a_file_that_is_kept_are_seen(tmp_path: Path, spark: Spar
     ledger = world.lake.load("ops.ledger")
     assert any(task.delete_files for task in ledger.scan().plan_files())
     after = read_rows(ledger, AlwaysTrue())
-    assert after.to_pylist() == ledger.scan().to_arrow().to_pylist()
+    columns = ["stage", "table", "window", "run_id"]
+    places = [("stage", "ascending"), ("table", "ascending")]
+    scanned = ledger.scan(selected_fields=tuple(columns)).to_arrow().select(columns)
+    assert after.select(columns).sort_by(places).to_pylist() == scanned.sort_by(places).to_pylist()
     assert after.num_rows == before.num_rows - 1
