@@ -117,7 +117,7 @@ def make(folder: Path, shape: Shape) -> None:
     source = lake.settings.source(SOURCE)
     for at in range(0, shape.windows, _AT_ONCE):
         until = min(end, START + (at + _AT_ONCE) * timedelta(hours=1))
-        record_windows(lake, source, lambda at=at: _objects(at, shape), until, until)  # type: ignore[misc]  # its own at
+        record_windows(lake, source, partial(_objects, at, shape), until, until)
     names = [window_name(START + at * timedelta(hours=1)) for at in range(shape.windows)]
     _make_silver(lake, shape, names)
     keep_statements(lake, SOURCE, None)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -162,11 +163,11 @@ def test_another_run_that_keeps_them_meanwhile_is_no_conflict(lake: Lake, monkey
     decode(lake, WINDOWS[1], ["DROP TABLE t"])
     replace, once = statements._replace, [True]
 
-    def late(*arguments: object) -> bool:
+    def late(*arguments: Any) -> bool:
         if once:
             once.clear()
             keep_statements(lake, "erp", None)
-        return replace(*arguments)  # type: ignore[arg-type]  # as they came
+        return replace(*arguments)
 
     monkeypatch.setattr(statements, "_replace", late)
     keep_statements(lake, "erp", None)

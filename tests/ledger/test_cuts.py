@@ -125,6 +125,9 @@ class _Gold:
     def find(self, name: str) -> TableSnapshot:
         return TableSnapshot(f"gold_shop.{name}", self.snapshots[name], "live")
 
+    def named(self, gold: str) -> TableSnapshot:
+        return self.find(gold.removeprefix("gold_shop."))
+
 
 @dataclass
 class _Run:
@@ -145,8 +148,7 @@ class _Run:
             self.snapshots[table] = gold.find(table)
         elif not self.done:
             self.done = True
-            find = lambda name: gold.find(name.removeprefix("gold_shop."))  # noqa: E731  # a name would say no more
-            record_cut(lake, "erp", self.window, self.snapshots, NOW, self.before, find)
+            record_cut(lake, "erp", self.window, self.snapshots, NOW, self.before, gold.named)
 
 
 @settings(deadline=None, max_examples=60)

@@ -61,12 +61,11 @@ def read_statements(lake: Lake, source: str, until: str | None = None) -> list[S
     with suppress(DamagedFile):
         # The table comes first: it is then never ahead of silver.
         kept, silver = lake.find(f"statements.{source}"), lake.find(f"silver.{source}")
-        behind = None if kept is None or silver is None else _behind(kept, silver)
-        if kept is not None and silver is not None and behind is not None and behind.windows is not None:
-            newer, older = _in(behind.windows), Not(_in(behind.windows))
+        if kept is not None and silver is not None and (windows := _behind(kept, silver).windows) is not None:
+            newer = _in(windows)
             with explained(lake.settings.lake):
-                rows: list[SchemaEvent] = read_rows(kept, And(condition, older)).to_pylist()
-            return rows + (_of_silver(lake, silver, And(condition, newer)) if behind.windows else [])
+                rows: list[SchemaEvent] = read_rows(kept, And(condition, Not(newer))).to_pylist()
+            return rows + (_of_silver(lake, silver, And(condition, newer)) if windows else [])
     silver = lake.find(f"silver.{source}")
     return [] if silver is None else _of_silver(lake, silver, condition)
 
@@ -141,10 +140,9 @@ def _replace(lake: Lake, table: Table, where: BooleanExpression | None, rows: li
     return True
 
 
-def _behind(kept: Table | None, silver: Table) -> _Behind:
-    marker = None if kept is None else kept.properties.get(SILVER)
-    current = silver.metadata.current_snapshot_id
-    if kept is None or marker is None:
+def _behind(kept: Table, silver: Table) -> _Behind:
+    marker, current = kept.properties.get(SILVER), silver.metadata.current_snapshot_id
+    if marker is None:
         return _Behind(0, None)
     by_id = {snapshot.snapshot_id: snapshot for snapshot in silver.metadata.snapshots}
     found: set[str] = set()

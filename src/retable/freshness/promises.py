@@ -23,9 +23,6 @@ class TablePromises:
             if row.table is not None:
                 self._rows[row.table].append(row)
 
-    def __contains__(self, table: str) -> bool:
-        return table in self._rows
-
     def is_free(self, table: str) -> bool:
         """Whether nothing was in the way of a table when it was last promised something."""
         return table in self._rows and self._rows[table][-1].because is None

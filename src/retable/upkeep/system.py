@@ -1,7 +1,7 @@
 """Silver and ops written anew, without a JVM: what their readers go by besides the rows stays as it was.
 
-Of a window of silver that is the digest of its files, by which gold knows what it has applied; of ops the order of
-rows, which tells the newest of one instant.
+Of a window of silver that is the digest of its files, by which gold knows what it has applied; of ops the commit
+of each row, as the one that was committed last counts.
 """
 
 import sys
@@ -62,7 +62,7 @@ def compact_silver(lake: Lake, table: Table, windows: Iterable[str], run_id: str
 
 
 def compact_ops(lake: Lake, table: Table, groups: Mapping[Partition, Sequence[FileFacts]], run_id: str) -> int:
-    """Write the small files of a table of ops anew, in the order in which a scan lists them; give how many went."""
+    """Write the small files of a table of ops anew, by window, each row with its commit; give how many files went."""
     chosen = {file.path for files in groups.values() for file in files}
     table = _widened(lake, table)
     by_source, standing = _by_source(lake, table), list[FileScanTask]()
