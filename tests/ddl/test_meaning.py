@@ -1,9 +1,17 @@
 """What statements mean comes back from text as it was."""
 
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
 import pytest
 
+from retable.ddl import meaning
 from retable.ddl.meaning import from_meaning, reader_version, to_meaning
 from retable.ddl.registry import PARSERS, parse_statement
+
+PACKAGE = Path(meaning.__file__).parent.parent
 
 TEXTS = [
     "CREATE TABLE t (id bigint unsigned NOT NULL DEFAULT 1, b enum('a','b') DEFAULT NULL, PRIMARY KEY (id))",
@@ -33,3 +41,15 @@ def test_the_reader_has_a_version_that_is_the_same_in_every_process() -> None:
     assert len(reader_version()) == 16
     reader_version.cache_clear()
     assert reader_version() == reader_version()
+
+
+def test_the_reader_is_the_same_one_where_the_package_is_in_an_archive(tmp_path: Path) -> None:
+    archive = tmp_path / "retable.zip"
+    with zipfile.ZipFile(archive, "w") as written:
+        for file in PACKAGE.rglob("*"):
+            if file.suffix != ".pyc":
+                written.write(file, file.relative_to(PACKAGE.parent))
+    asked = f"import sys; sys.path.insert(0, {str(archive)!r}); from retable.ddl import meaning; "
+    asked += "print(meaning.__file__, meaning.reader_version())"
+    ended = subprocess.run([sys.executable, "-P", "-c", asked], capture_output=True, text=True, check=True)
+    assert ended.stdout.split() == [str(archive / "retable/ddl/meaning.py"), reader_version()]

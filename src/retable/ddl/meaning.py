@@ -1,16 +1,16 @@
 """What statements mean as text: written when a statement is read, so that no later run has to read it again."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
+from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Any
 
 import msgspec
 
 from retable.ddl.registry import KINDS, describe
-from retable.model import schema, schema_change
 from retable.model.schema_change import SchemaChange
 
 _CLASSES = {kind: change for change, kind in KINDS.items()}
@@ -20,9 +20,19 @@ _CLASSES = {kind: change for change, kind in KINDS.items()}
 def reader_version() -> str:
     """Digest what reads statements: a meaning that another one wrote may be another."""
     digest = hashlib.sha256(version("sqlglot").encode())
-    for file in [*sorted(Path(__file__).parent.rglob("*.py")), Path(schema.__file__), Path(schema_change.__file__)]:
-        digest.update(file.read_bytes())
+    package = files("retable")
+    # Read as resources, as a cluster has the package in an archive.
+    for text in [*_sources(package / "ddl"), package / "model" / "schema.py", package / "model" / "schema_change.py"]:
+        digest.update(text.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def _sources(folder: Traversable) -> Iterator[Traversable]:
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.is_dir():
+            yield from _sources(entry)
+        elif entry.name.endswith(".py"):
+            yield entry
 
 
 def to_meaning(changes: Sequence[SchemaChange]) -> str:
