@@ -72,6 +72,7 @@ CALLS: dict[str, list[tuple[str, ...]]] = {
     "diff": [(TABLE, WINDOW, "now"), (TABLE, WORDS, "now")],
     "upkeep": [("--dry-run",), (), (WORDS,)],
     "recover": [("--yes",), ("--as", WORDS)],
+    "migrate": [("--dry-run",), ()],
     "backup": [("saved.db",), (f"x{WORDS}".replace("\x00", ""),)],
     "copy": [("copied",), (f"y{WORDS}".replace("\x00", ""),)],
     "accept-rows": [(TABLE, "--reason", WORDS), (WORDS, "--reason", WORDS)],

@@ -18,6 +18,7 @@ from retable.cli.look_after.accept_loss import accept_loss
 from retable.cli.look_after.accept_rows import accept_rows
 from retable.cli.look_after.copies import backup, copy
 from retable.cli.look_after.holds import list_holds, release_hold
+from retable.cli.look_after.migrate import migrate
 from retable.cli.look_after.quarantine import (
     accept_quarantined,
     list_quarantine,
@@ -94,7 +95,7 @@ _COMMANDS: dict[str, list[Callable[..., None]]] = {
     "Run": [init, check, baseline, resync, run, land, decode, replay],
     "Look": [rows, tables, schema, history, status, why, fresh, plan],
     "Verify": [verify, diff],
-    "Look after": [rebuild, upkeep, recover, copy, backup, accept_loss, accept_rows],
+    "Look after": [rebuild, upkeep, recover, copy, backup, migrate, accept_loss, accept_rows],
     "Try out, without Spark": [show_message, show_ddl, simulate],
 }
 for panel, commands in _COMMANDS.items():

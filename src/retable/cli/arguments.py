@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from retable.cli.output import say
-from retable.errors import CatalogMismatch
-from retable.ledger.lake.catalog import Lake, open_lake, open_lake_to_read, runs_behind
+from retable.ledger.lake.catalog import Lake, check_newest, open_lake, open_lake_to_read, runs_behind
 from retable.ledger.lake.identity import older
 from retable.ledger.runs import begin_run, end_run
 from retable.model.evidence import Grade
@@ -43,8 +42,7 @@ def lake_of(ctx: typer.Context) -> Lake:
 def newest_lake(ctx: typer.Context) -> Lake:
     """Open the lake of these settings to read; CatalogMismatch where its catalog is not the newest."""
     lake = open_lake_to_read(settings_of(ctx))
-    if behind := runs_behind(lake):
-        raise CatalogMismatch(older(lake.settings.lake, behind), runs=behind)
+    check_newest(lake)
     return lake
 
 

@@ -97,6 +97,12 @@ def keep_statements(lake: Lake, source: str, system: str | None, *, wholly: bool
     raise ConflictError(f"the statements of {source}: other runs wrote them first, {_ATTEMPTS} times; try again")
 
 
+def has_statements(lake: Lake, source: str) -> bool:
+    """Whether the table of a source's statements stands, and names a snapshot of silver that it is of."""
+    kept = lake.find(f"statements.{source}")
+    return kept is not None and SILVER in kept.properties
+
+
 def dialect_of(record: Mapping[str, Any], default_system: str | None) -> str | None:
     """The dialect of a schema event's text: that of the database which its message names, else of the default.
 

@@ -4,7 +4,7 @@ A lease saves two writers from work in vain; it protects nothing. What keeps a t
 only on the state that its writer decided on.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime, timedelta
@@ -134,16 +134,25 @@ def _take(lake: Lake, lease: Lease) -> list[Lease]:
     table = lake.ensure(_TABLE)
     for _ in range(_ATTEMPTS):
         others = _standing(lake, table, lease.source, lease.recorded_at)
-        if other := next((each for each in others if meets(lease, each)), None):
-            raise Leased(
-                f"{lease.target}: the {other.purpose} {other.holder} is at {other.target}, until {other.until:%FT%TZ} "
-                f"at the latest; try again",
-                table=lease.target,
-            )
+        _check_free(lease, others)
         if _append(lake, table, lease):
             return others
         table = lake.load(_TABLE)
     raise ConflictError(f"{lease.target}: other runs took leases first, {_ATTEMPTS} times; try again")
+
+
+def check_free(lake: Lake, lease: Lease) -> None:
+    """Check that nothing stands against a lease; nothing is written."""
+    _check_free(lease, standing_leases(lake, lease.source, lease.recorded_at))
+
+
+def _check_free(lease: Lease, others: Iterable[Lease]) -> None:
+    if other := next((each for each in others if meets(lease, each)), None):
+        raise Leased(
+            f"{lease.target}: the {other.purpose} {other.holder} is at {other.target}, until {other.until:%FT%TZ} "
+            f"at the latest; try again",
+            table=lease.target,
+        )
 
 
 def _give_back(lake: Lake, lease: Lease, now: datetime) -> None:

@@ -7,9 +7,17 @@ from dataclasses import replace
 from pyiceberg.table import Table
 
 from retable.errors import CatalogMismatch, RetableError
-from retable.ledger.lake.catalog import Lake, close_lake, runs_behind
+from retable.ledger.lake.catalog import Lake, check_newest, check_writable, close_lake
 from retable.ledger.lake.error_translation import explained
-from retable.ledger.lake.identity import count_run, new_record, older, to_properties, write_record
+from retable.ledger.lake.identity import (
+    LAYOUT,
+    OLDEST_LAYOUT,
+    count_run,
+    new_record,
+    set_layout,
+    to_properties,
+    write_record,
+)
 from retable.ledger.lake.warehouse import LAKE_TABLE, LAYERS, NAME_PROPERTY, Warehouse
 
 _SYSTEM = frozenset(LAYERS) - {"gold"}
@@ -18,18 +26,39 @@ _SYSTEM = frozenset(LAYERS) - {"gold"}
 def begin_run(lake: Lake) -> int:
     """Give the run that is about to write its number; whoever writes calls this before its first commit.
 
-    A new lake gets its identity, and so does one of an older Retable if its catalog is the newest of its warehouse.
-    CatalogMismatch where the catalog is not the one that belongs to this warehouse now.
+    A new lake gets its identity. CatalogMismatch where the catalog is not the one that belongs to this warehouse now,
+    or where an older Retable wrote the lake.
     """
+    check_writable(lake)
+    return _begin(lake, LAYOUT)
+
+
+@contextmanager
+def migrating(lake: Lake) -> Iterator[None]:
+    """Let a lake have the present layout when what is done meanwhile has ended well.
+
+    An older Retable stops from the beginning on: the warehouse names the present layout before the catalog does. Where
+    this ends halfway nobody writes before it is done again. A lake from before identities gets one, if its catalog is
+    the newest of its warehouse.
+    """
+    check_newest(lake)
+    _begin(lake, OLDEST_LAYOUT)
+    yield
+    with explained(lake.settings.lake):
+        set_layout(lambda: lake.load(LAKE_TABLE))
+    end_run(lake)
+
+
+def _begin(lake: Lake, layout: int) -> int:
+    """Number a run, where the lake has `layout` if it has no record yet."""
     settings = lake.settings.lake
-    if behind := runs_behind(lake):
-        raise CatalogMismatch(older(settings, behind), runs=behind)
     with explained(settings):
         warehouse = Warehouse(settings)
         if lake.find(LAKE_TABLE) is None:
-            _adopt(lake, warehouse)
+            _adopt(lake, warehouse, layout)
         record = count_run(lambda: lake.load(LAKE_TABLE))
-        write_record(warehouse, replace(record, place=str(settings.warehouse), catalog=str(settings.catalog)))
+        here = replace(record, layout=LAYOUT, place=str(settings.warehouse), catalog=str(settings.catalog))
+        write_record(warehouse, here)
     return record.run
 
 
@@ -54,7 +83,7 @@ def end_run(lake: Lake) -> None:
         close_lake(lake)
 
 
-def _adopt(lake: Lake, warehouse: Warehouse) -> None:
+def _adopt(lake: Lake, warehouse: Warehouse, layout: int) -> None:
     """Give a lake its identity, and its tables their names; those of gold get theirs with their next commit."""
     names = lake.names()
     for name in names:
@@ -81,7 +110,7 @@ def _adopt(lake: Lake, warehouse: Warehouse) -> None:
         if name.partition(".")[0] in _SYSTEM:
             with lake.load(name).transaction() as change:
                 change.set_properties({NAME_PROPERTY: name})
-    lake.ensure(LAKE_TABLE, to_properties(new_record(lake.settings.lake)))
+    lake.ensure(LAKE_TABLE, to_properties(replace(new_record(lake.settings.lake), layout=layout)))
 
 
 def _is_own(table: Table, name: str) -> bool:

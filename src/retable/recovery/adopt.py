@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from retable.errors import RetableError
 from retable.gold.damage import LACKS_COMMITS
 from retable.gold.read import find_gold
-from retable.ledger.lake.catalog import Lake, close_lake, connect, open_lake_to_read
+from retable.ledger.lake.catalog import Lake, close_lake, connect, layout_of, open_lake_to_read
 from retable.ledger.lake.data_files import FORMER_LOCATION
 from retable.ledger.lake.error_translation import explained
 from retable.ledger.lake.identity import LakeRecord, count_run, record_of, to_properties, write_record
@@ -137,8 +137,11 @@ def _count(settings: Settings, record: LakeRecord | None, lacking: Collection[st
         if right is None:
             return
         newest = max(right.run, recorded.run if recorded else 0)
-        right = LakeRecord(right.id, right.layout, str(settings.lake.warehouse), str(settings.lake.catalog), newest)
-        with lake.ensure(LAKE_TABLE, to_properties(right)).transaction() as change:
-            change.set_properties(to_properties(right))
-        write_record(Warehouse(settings.lake), count_run(lambda: lake.load(LAKE_TABLE), above=newest))
+        # The tables say the former layout for as long as a migration has not ended.
+        layout = min(right.layout, layout_of(lake))
+        here = LakeRecord(right.id, layout, str(settings.lake.warehouse), str(settings.lake.catalog), newest)
+        with lake.ensure(LAKE_TABLE, to_properties(here)).transaction() as change:
+            change.set_properties(to_properties(here))
+        counted = count_run(lambda: lake.load(LAKE_TABLE), above=newest)
+        write_record(Warehouse(settings.lake), replace(counted, layout=right.layout))
     close_lake(lake)

@@ -9,16 +9,18 @@ from datetime import datetime
 import pyarrow as pa
 from pyiceberg.expressions import And, BooleanExpression, EqualTo, In, Reference
 from pyiceberg.expressions.literals import literal
+from pyiceberg.table import Table
 
 from retable.fold.fold import Reject
 from retable.gold.state import GoldState, hold_json
-from retable.ledger.counts import check_rows
+from retable.ledger.counts import LedgerRows, check_rows
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
 from retable.ledger.lake.tables import QUARANTINE
-from retable.ledger.read import read_schema_changes, scan
+from retable.ledger.read import newest_tables, read_schema_changes, rows_of, scan
 from retable.ledger.rows import LedgerRow, SchemaChangeRow, TableRow
-from retable.replay.inputs.known import FirstRows
+from retable.ledger.write import append_to_loaded
+from retable.replay.inputs.known import FirstRows, find_first_rows, is_undeclared
 from retable.replay.table.table_replay import ReplayResult
 from retable.schema_history.history import AppliedChange, ChangeStatus, TableHistory
 from retable.schema_history.shards.parts import source_part
@@ -260,3 +262,25 @@ def facts(row: TableRow | None) -> tuple[object, ...] | None:
         return None
     first = (row.first_window, row.lowest)
     return (row.gold, row.database, row.schema, row.table, row.state, row.hold, *first)
+
+
+def lacking_first_rows(lake: Lake, table: Table, source: str) -> list[TableRow]:
+    """The newest rows of `ops.tables`, as it was loaded, that do not say where the rows of their table begin."""
+    rows = newest_tables(rows_of(TableRow, scan(lake, table, source=source)))
+    return [row for row in rows if is_undeclared(row) and row.lowest is None]
+
+
+def fill_first_rows(lake: Lake, source: str, ledger: LedgerRows, now: datetime, limit: int | None = None) -> bool:
+    """Say in ops.tables where the rows of tables begin that do not say it; False where another run recorded first.
+
+    Of at most `limit` tables.
+    """
+    table = lake.load("ops.tables")
+    lacking = lacking_first_rows(lake, table, source)[:limit]
+    found = find_first_rows(ledger, [row.gold for row in lacking])
+    filled = [
+        replace(row, first_window=first.window, lowest=dict(first.lowest), recorded_at=now)
+        for row in lacking
+        if (first := found[row.gold])
+    ]
+    return not filled or append_to_loaded(lake, table, filled)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -10,11 +9,11 @@ from retable.gold.gold_metadata import state_of
 from retable.ledger.counts import is_left_out, open_ledger
 from retable.ledger.cuts import TableSnapshot, read_cuts, record_cut
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import newest_tables, read_ledger, read_stages, read_tables, rows_of, scan
+from retable.ledger.read import read_ledger, read_stages, read_tables
 from retable.ledger.retained import kept_from
-from retable.ledger.rows import LedgerRow, OpsRow, StageReport, TableRow
+from retable.ledger.rows import LedgerRow, OpsRow, StageReport
 from retable.ledger.windows.recording import read_ordinals
-from retable.ledger.write import append_rows, append_to_loaded
+from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.replay import record
 from retable.replay.inputs.baselines import read_whole_baselines
@@ -23,7 +22,6 @@ from retable.replay.inputs.imports import read_schema_imports
 from retable.replay.inputs.known import (
     FirstRows,
     begins_with,
-    find_first_rows,
     first_rows,
     is_undeclared,
     joined,
@@ -161,20 +159,9 @@ class RunRecord:
         return first_rows({**{window: each.lowest for window, each in ever}, **now})
 
     def _fill_first_rows(self) -> None:
-        """Say where rows begin of tables of which an older Retable did not; the next run does where another records."""
-        lacking = {i: row for i, row in self._tables.items() if is_undeclared(row) and row.lowest is None}
-        if not lacking:
-            return
-        table = self._lake.load("ops.tables")
-        rows = newest_tables(rows_of(TableRow, scan(self._lake, table, source=self._source)))
-        mine = [row for row in rows if row.identity in lacking and row.lowest is None]
-        found = find_first_rows(self._ledger, [row.gold for row in mine])
-        filled = [
-            replace(row, first_window=first.window, lowest=dict(first.lowest), recorded_at=self._now)
-            for row in mine
-            if (first := found[row.gold])
-        ]
-        append_to_loaded(self._lake, table, filled)
+        """Say where rows begin of tables of which nothing says it: what recovered a table left that to the next run."""
+        if any(is_undeclared(row) and row.lowest is None for row in self._tables.values()):
+            record.fill_first_rows(self._lake, self._source, self._ledger, self._now)
 
     def _count(self, replayed: Replayed, counted: list[LedgerRow], seconds: float) -> None:
         """Append what the run counted, table by table, and the sums of the windows."""

@@ -5,9 +5,10 @@ of each row, as the one that was committed last counts.
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -75,6 +76,27 @@ def compact_ops(lake: Lake, table: Table, groups: Mapping[Partition, Sequence[Fi
     return len(standing)
 
 
+def rewrite_ops(lake: Lake, name: str, thin: Callable[[pa.Table], pa.Table] | None, run_id: str) -> int:
+    """Write a table of ops of an older layout anew in the present one, in one commit; give how many rows went.
+
+    `thin` leaves out rows of one source; it gets all of them at once.
+    """
+    table = _widened(lake, lake.load(name))
+    by_source, gone = _by_source(lake, table), 0
+
+    def made() -> Iterator[tuple[pa.Table, dict[str, str | None]]]:
+        nonlocal gone
+        for source, files in by_source.items():
+            for rows in _numbered_batches(table, files, bound=_BYTES if thin is None else sys.maxsize):
+                kept = rows if thin is None else thin(rows)
+                gone += rows.num_rows - kept.num_rows
+                yield _clustered(kept), {"source": source}
+
+    standing = [task for files in by_source.values() for task, _ in files]
+    _replace(lake, table, _any("source", by_source), standing, made(), run_id, properties=OPS[name].properties)
+    return gone
+
+
 def prune_cuts(lake: Lake, keep: int, run_id: str) -> int:
     """Write the cuts anew without what no cut of the last windows needs; give how many rows went. `keep`: so many."""
     table = _widened(lake, lake.load("ops.cuts"))
@@ -103,13 +125,8 @@ def _by_source(lake: Lake, table: Table) -> dict[str | None, list[tuple[FileScan
 
 
 def _widened(lake: Lake, table: Table) -> Table:
-    """The table with the columns and the properties that it has now."""
-    name = ".".join(table.name())
-    lacking = OPS[name].properties.items() - table.properties.items()
-    if lacking:
-        with explained(lake.settings.lake), table.transaction() as change:
-            change.set_properties(dict(lacking))
-    return lake.load(name) if widen(lake, table) or lacking else table
+    """The table with the columns that it has now."""
+    return lake.load(".".join(table.name())) if widen(lake, table) else table
 
 
 def _place(row: Mapping[str, object]) -> tuple[object, ...]:
@@ -187,21 +204,24 @@ def _replace(
     made: Iterable[tuple[pa.Table, Mapping[str, str | None]]],
     run_id: str,
     same_as: str | None = None,
+    properties: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Put the rows that were made in place of these files, in one commit; ConflictError where one of them went."""
-    writer = PartitionWriter(table.io, table.metadata)
+    as_set = table.metadata.model_copy(update={"properties": {**table.metadata.properties, **properties}})
+    writer = PartitionWriter(table.io, as_set)
     files = [writer.write(rows, values, same_as) for rows, values in made]
-    with (
-        explained(lake.settings.lake),
-        table.transaction() as transaction,
-        transaction.update_snapshot(snapshot_properties=_KEEPING | {RUN_PROPERTY: run_id}).overwrite() as change,
-    ):
-        # Manifests that cannot hold one of the files are not opened.
-        change.delete_by_predicate(where)
-        for task in standing:
-            change.delete_data_file(task.file)
-        for file in files:
-            change.append_data_file(file)
+    with explained(lake.settings.lake), table.transaction() as transaction:
+        if properties:
+            transaction.set_properties(dict(properties))
+        if not standing:
+            return
+        with transaction.update_snapshot(snapshot_properties=_KEEPING | {RUN_PROPERTY: run_id}).overwrite() as change:
+            # Manifests that cannot hold one of the files are not opened.
+            change.delete_by_predicate(where)
+            for task in standing:
+                change.delete_data_file(task.file)
+            for file in files:
+                change.append_data_file(file)
 
 
 def _any(column: str, values: Iterable[str | None]) -> BooleanExpression:

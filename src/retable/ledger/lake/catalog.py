@@ -28,9 +28,18 @@ from retable.errors import CatalogMismatch, DamagedFile, EnvironmentFault, NotFo
 from retable.ledger.lake import checksums  # noqa: F401  # it changes how pyiceberg reads and writes, in every process
 from retable.ledger.lake.damage import damaged_metadata, without_remedy
 from retable.ledger.lake.error_translation import explained
-from retable.ledger.lake.identity import check_place, compare, older, read_record, record_of
+from retable.ledger.lake.identity import (
+    LAYOUT,
+    OLDEST_LAYOUT,
+    check_place,
+    compare,
+    older,
+    read_record,
+    record_of,
+    too_old,
+)
 from retable.ledger.lake.sqlite_file import address_to_read, empty_write_ahead_log, use_write_ahead_log
-from retable.ledger.lake.tables import SystemTable, system_table
+from retable.ledger.lake.tables import LAYOUT_PROPERTY, OPS, SystemTable, system_table
 from retable.ledger.lake.warehouse import LAKE_TABLE, NAME_PROPERTY, Warehouse, has_tables
 from retable.settings.catalogs import PostgresCatalog
 from retable.settings.lake import LakeSettings
@@ -125,11 +134,24 @@ class NoCatalog(NoopCatalog):
 def open_lake(settings: Settings) -> Lake:
     """Open the lake of these settings to write; an empty catalog and the folders are made where they are missing.
 
-    CatalogMismatch where its catalog is lost, older than the warehouse, or of another lake: nothing is made then.
+    CatalogMismatch where its catalog is lost, older than the warehouse, or of another lake, or where an older Retable
+    wrote the lake: nothing is made then.
     """
     lake = open_lake_to_read(settings)
-    if behind := runs_behind(lake):
-        raise CatalogMismatch(older(settings.lake, behind), runs=behind)
+    check_writable(lake)
+    return _open_again(lake)
+
+
+def open_lake_to_migrate(settings: Settings) -> Lake:
+    """Open the lake of these settings to write, whatever its layout is; CatalogMismatch as for `open_lake` else."""
+    lake = open_lake_to_read(settings)
+    check_newest(lake)
+    return _open_again(lake)
+
+
+def _open_again(lake: Lake) -> Lake:
+    """Open a lake to write that was opened to read."""
+    settings = lake.settings
     if not _is_here(settings.lake):
         return lake
     lake.catalog.close()
@@ -167,6 +189,32 @@ def runs_behind(lake: Lake) -> int:
             lambda: not lake.names(),
             lambda: has_tables(warehouse),
         )
+
+
+def check_newest(lake: Lake) -> None:
+    """Check that the catalog of a lake is not older than its warehouse."""
+    if behind := runs_behind(lake):
+        raise CatalogMismatch(older(lake.settings.lake, behind), runs=behind)
+
+
+def check_writable(lake: Lake) -> None:
+    """Check that the catalog of a lake is not older than its warehouse, and that the lake is of the present layout."""
+    check_newest(lake)
+    if (layout := layout_of(lake)) < LAYOUT:
+        raise CatalogMismatch(too_old(lake.settings.lake, layout), layout=layout)
+
+
+def layout_of(lake: Lake) -> int:
+    """The layout that all tables of a lake have; one that is new has the present one.
+
+    A lake that has no identity yet tells by the first table of ops that it has.
+    """
+    with explained(lake.settings.lake):
+        table = _load_record(lake)
+    if table is not None:
+        return record_of(table).layout
+    first = next((table for name in OPS if (table := lake.find(name)) is not None), None)
+    return LAYOUT if first is None else int(first.properties.get(LAYOUT_PROPERTY, OLDEST_LAYOUT))
 
 
 def _load_record(lake: Lake) -> Table | None:

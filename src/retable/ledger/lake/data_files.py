@@ -17,9 +17,10 @@ import pyarrow as pa
 from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, EqualTo, Reference
 from pyiceberg.expressions.literals import literal
 from pyiceberg.io import FileIO, load_file_io
-from pyiceberg.io.pyarrow import ArrowScan
+from pyiceberg.io.pyarrow import ArrowScan, schema_to_pyarrow
 from pyiceberg.manifest import DataFile
 from pyiceberg.partitioning import PartitionFieldValue, PartitionKey
+from pyiceberg.schema import Schema
 from pyiceberg.table import FileScanTask, Table, WriteTask
 from pyiceberg.table.metadata import TableMetadata
 
@@ -64,6 +65,13 @@ class FileReader:
             raise damaged_file(task.file.file_path, f"it has {rows} of its {task.file.record_count} rows")
 
 
+def _whole(rows: pa.Table, schema: Schema) -> pa.Table:
+    for column in schema_to_pyarrow(schema, include_field_ids=False):
+        if column.name not in rows.column_names:
+            rows = rows.append_column(column, pa.nulls(rows.num_rows, column.type))
+    return rows
+
+
 @dataclass(frozen=True, slots=True)
 class PartitionWriter:
     """Writes data files of one system table, on whatever machine it is pickled to."""
@@ -74,6 +82,7 @@ class PartitionWriter:
     def write(self, rows: pa.Table, values: Mapping[str, str | None], same_as: str | None = None) -> DataFile:
         """Write rows of the partition that has these values as one file, which nothing points at yet.
 
+        Columns that the rows do not have, as those of an older Retable do not, are empty.
         `same_as` is the digest of the files whose rows these are: the new ones keep it.
         """
         schema, spec = self.metadata.schema(), self.metadata.spec()
@@ -83,7 +92,7 @@ class PartitionWriter:
             write_uuid=uuid.uuid4(),
             task_id=0,
             schema=schema,
-            record_batches=rows.to_batches(),
+            record_batches=_whole(rows, schema).to_batches(),
             partition_key=key,
             same_as=same_as,
         )

@@ -7,7 +7,7 @@ first: one that is ahead of the warehouse is healthy, as a run may have died bet
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,8 +21,9 @@ from retable.settings.lake import LakeSettings
 RECORD = "retable-lake.json"
 """The warehouse's record of the lake: a file that stands directly in it."""
 
-LAYOUT = 1
-"""The version of the tables' layout that this Retable reads and writes."""
+LAYOUT, OLDEST_LAYOUT = 2, 1
+"""The version of the tables' layout that this Retable writes, and the oldest that it reads and `retable migrate` brings
+over. 2: cuts and promises of what changed alone, statements in tables of their own, rows of ops with their commit."""
 
 LEFT_PROPERTY = "retable.left"
 """Set on a table that is taken out of the catalog on purpose, while its files stay."""
@@ -115,15 +116,30 @@ def count_run(load: Callable[[], Table], above: int = 0) -> LakeRecord:
         table = load()
         record = record_of(table)
         number = max(record.run, above) + 1
-        try:
-            with table.transaction() as change:
-                change.set_properties({f"{_RUN}{number}": "begun"})
-                change.remove_properties(*(name for name in table.properties if _is_old(name, number)))
-        except (CommitFailedException, KeyError):
-            # A KeyError of pyiceberg: another run removed an old number first.
-            continue
-        return replace(record, run=number)
+        old = [name for name in table.properties if _is_old(name, number)]
+        if _changed(table, {f"{_RUN}{number}": "begun"}, old):
+            return replace(record, run=number)
     raise ConflictError(f"the catalog: other runs took their numbers first, {_ATTEMPTS} times; try again")
+
+
+def set_layout(load: Callable[[], Table]) -> None:
+    """Let the catalog say that all tables of the lake have the present layout."""
+    for _ in range(_ATTEMPTS):
+        if _changed(load(), {_LAYOUT: str(LAYOUT)}):
+            return
+    raise ConflictError(f"the catalog: other runs wrote its record first, {_ATTEMPTS} times; try again")
+
+
+def _changed(table: Table, properties: Mapping[str, str], removed: Iterable[str] = ()) -> bool:
+    """Whether the catalog's record was changed; False where another run changed it first."""
+    try:
+        with table.transaction() as change:
+            change.set_properties(dict(properties))
+            change.remove_properties(*removed)
+    except (CommitFailedException, KeyError):
+        # A KeyError of pyiceberg: another run removed an old number first.
+        return False
+    return True
 
 
 def _is_old(name: str, number: int) -> bool:
@@ -177,6 +193,14 @@ def older(lake: LakeSettings, runs: int) -> str:
     return (
         f"the catalog {lake.catalog} is older than the warehouse {lake.warehouse} by {runs:,} runs: it was restored "
         f"from a copy, and does not know the newest tables and rows; {_RECOVER}"
+    )
+
+
+def too_old(lake: LakeSettings, layout: int) -> str:
+    """Say that a lake is of an older layout, and what brings it over."""
+    return (
+        f"the lake at {lake.warehouse} was written by an older Retable (layout {layout}, this one writes {LAYOUT}); it "
+        f"can be read as it is; `retable migrate` brings it over, `retable migrate --dry-run` says how much that is"
     )
 
 

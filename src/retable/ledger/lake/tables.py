@@ -8,7 +8,11 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from retable.errors import NotFound
+from retable.ledger.lake.identity import LAYOUT
 from retable.ledger.lake.warehouse import LAKE_TABLE
+
+LAYOUT_PROPERTY = "retable.layout"
+"""The property of a table of ops that says by which layout of a lake its rows are written."""
 
 COMMITTED = "committed"
 """The column of a table of ops that numbers the commit by which a row came; empty: that of its file."""
@@ -134,7 +138,8 @@ _GROUPED = {"write.parquet.row-group-limit": "16384"}
 
 def _ops(columns: dict[str, pa.DataType]) -> SystemTable:
     columns = {**columns, COMMITTED: pa.int64()}
-    return SystemTable(pa.schema(columns), ("source",), {**_MERGED, **_REPEATED, **_GROUPED})
+    properties = {**_MERGED, **_REPEATED, **_GROUPED, LAYOUT_PROPERTY: str(LAYOUT)}
+    return SystemTable(pa.schema(columns), ("source",), properties)
 
 
 OPS = {

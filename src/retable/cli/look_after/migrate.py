@@ -1,0 +1,57 @@
+"""Bringing the lake of an older Retable to the present layout."""
+
+from contextlib import ExitStack
+from typing import Annotated
+
+import typer
+
+from retable.cli.arguments import newest_lake, settings_of
+from retable.cli.clock import new_run
+from retable.cli.output import print_table, say
+from retable.cli.progress import WindowProgress
+from retable.ledger.lake.catalog import layout_of, open_lake_to_migrate
+from retable.ledger.lake.identity import LAYOUT
+from retable.ledger.leases import LENGTH, Lease, check_free, leased
+from retable.ledger.runs import migrating
+from retable.migration.steps import plan_steps
+
+
+def migrate(
+    ctx: typer.Context,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what there is to do.")] = False,
+) -> None:
+    """Bring the lake of an older Retable to the present layout.
+
+    Nothing that a reader sees changes: gold, cuts and holds stay as they are. No run may be at work meanwhile, and an
+    older Retable stops from the beginning on. Where it ends halfway, run it again: it goes on behind what is done.
+    """
+    lake = newest_lake(ctx) if dry_run else open_lake_to_migrate(settings_of(ctx))
+    this = new_run()
+    layout = layout_of(lake)
+    if layout >= LAYOUT:
+        say(f"the lake has layout {layout} already: nothing to do")
+        return
+    steps = plan_steps(lake, this.id, this.now)
+    if dry_run:
+        print_table(["TABLE", "TO DO", "ROWS"], [[step.table, step.does, f"{step.rows:,}"] for step in steps])
+        say(f"{len(steps):,} steps bring the lake from layout {layout} to {LAYOUT}")
+        return
+    until, holder = this.now + LENGTH, this.id
+    leases = [
+        Lease(source=name, target=name, purpose="upkeep", holder=holder, until=until, recorded_at=this.now)
+        for name in ("", *lake.settings.sources)
+    ]
+    for lease in leases:
+        check_free(lake, lease)
+    with ExitStack() as stack:
+        progress = stack.enter_context(WindowProgress(len(steps)))
+        stack.enter_context(migrating(lake))
+        for lease in leases:
+            stack.enter_context(leased(lake, lease))
+        for number, step in enumerate(steps, 1):
+            progress.begin(number, step.table, step.does)
+            step.run()
+            say(f"[{number}/{len(steps)}] {step.table}: {step.does} · {step.rows:,} rows")
+    say(
+        f"the lake has layout {LAYOUT}; `retable run SOURCE` goes on, `retable upkeep` drops what nobody needs any more"
+    )

@@ -1,0 +1,89 @@
+"""Rows of ops that say nothing new, left out: pure.
+
+Until layout 2 a cut had a row for every table in every window, and a table that nothing held back got a promise in
+every window. Both read the same without the rows that repeat the one before.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from retable.ledger.lake.tables import COMMITTED
+
+
+def thin_cuts(rows: pa.Table) -> pa.Table:
+    """The cuts of one source, of which a row whose table is as in its row before is left out.
+
+    A window, or a revision of it, that would have no row keeps one without a table: it has a cut.
+    """
+    rows = _sorted(rows, ["identity", "window", "revision", COMMITTED])
+    repeats = _all(_is_as_before(rows, name) for name in ("identity", "table", "snapshot_id", "state"))
+    repeated, kept = rows.filter(repeats), rows.filter(pc.invert(repeats))
+    cuts = set(zip(kept["window"].to_pylist(), kept["revision"].to_pylist(), strict=True))
+    emptied = repeated.group_by(["window", "revision"]).aggregate([("recorded_at", "max"), (COMMITTED, "max")])
+    sources = rows["source"].slice(0, 1).to_pylist()
+    markers = [
+        {
+            "source": sources[0],
+            "window": row["window"],
+            "revision": row["revision"],
+            "table": "",
+            "identity": "",
+            "state": "live",
+            "recorded_at": row["recorded_at_max"],
+            COMMITTED: row[f"{COMMITTED}_max"],
+        }
+        for row in emptied.to_pylist()
+        if (row["window"], row["revision"]) not in cuts
+    ]
+    return pa.concat_tables([kept, pa.Table.from_pylist(markers, schema=kept.schema)])
+
+
+def thin_promises(rows: pa.Table) -> pa.Table:
+    """The promises of one source: of a table's rows of one grade, those in the middle of what says the same go.
+
+    Where nothing is in a table's way its first and its last row stay; where something is, the first, the last and what
+    goes further. Rows of the source itself all stay.
+    """
+    of_source = pc.is_null(rows["table"])
+    mine = _sorted(rows.filter(pc.invert(of_source)), ["table", "window", COMMITTED])
+    mine = mine.append_column("_free", pc.is_null(mine["because"]))
+    begins = pc.invert(_all(_is_as_before(mine, name) for name in ("table", "_free")))
+    mine = mine.append_column("_stretch", pc.cumulative_sum(begins.cast(pa.int64())))
+    mine = _sorted(mine, ["_stretch", "grade", "window", COMMITTED])
+    continues = _all(_is_as_before(mine, name) for name in ("_stretch", "grade"))
+    continued = _next(continues)
+    further = pc.invert(_is_as_before(mine, "watermark"))
+    stays = pc.or_(pc.or_(pc.invert(continues), pc.invert(continued)), pc.and_(pc.invert(mine["_free"]), further))
+    return pa.concat_tables([rows.filter(of_source), mine.filter(stays).drop_columns(["_free", "_stretch"])])
+
+
+def _sorted(rows: pa.Table, by: Sequence[str]) -> pa.Table:
+    return rows.sort_by([(name, "ascending") for name in by]).combine_chunks()
+
+
+def _is_as_before(rows: pa.Table, name: str) -> pa.Array:
+    """Of each row, whether it has the value of the row before; two that are null are equal."""
+    values = rows[name].combine_chunks()
+    now, before = values.slice(1), values.slice(0, max(0, len(values) - 1))
+    both_null = pc.and_(pc.is_null(now), pc.is_null(before))
+    same = pc.or_(pc.fill_null(pc.equal(now, before), False), both_null)
+    return pa.concat_arrays([_no(len(values)), same])
+
+
+def _next(mask: pa.Array) -> pa.Array:
+    """Of each row what the mask says of the next one; of the last one False."""
+    return pa.concat_arrays([mask.slice(1), _no(len(mask))])
+
+
+def _no(rows: int) -> pa.Array:
+    """One False, or none where there are no rows."""
+    return pa.array([False] * min(1, rows), pa.bool_())
+
+
+def _all(masks: Iterable[pa.Array]) -> pa.Array:
+    every, *others = masks
+    for mask in others:
+        every = pc.and_(every, mask)
+    return every
