@@ -6,11 +6,11 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from recorded import record_windows
 from retable.ledger.incidents import Incident, change_incidents
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.tables import QUARANTINE, SILVER
 from retable.ledger.rows import EvidenceRow, LedgerRow, Stage
-from retable.ledger.windows.recording import record_windows
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence

@@ -131,13 +131,13 @@ class _StageOperator(BaseOperator):
 
     def _skip_paused(self, window: str) -> None:
         """End a run of a source that the settings pause, and say so; a window that is recorded may still be run."""
-        from retable.ledger.windows.recording import read_windows
+        from retable.ledger.windows.recording import find_recorded
 
         source = settings_of(self.settings).source(self.source)
         if source.paused is None or "land" not in STAGES[self.job]:
             return
         with lake_of(self.settings) as lake:
-            recorded = any(each.name == window for each in read_windows(lake, source.name, window))
+            recorded = find_recorded(lake, source.name, window) is not None
         if not recorded:
             raise AirflowSkipException(
                 f"{source.name} is paused, and {window} is not recorded: {source.paused}. Clear this run when `paused` "
@@ -164,12 +164,12 @@ class _StageOperator(BaseOperator):
         """
         from retable.land.due import record_due
         from retable.ledger.windows.empty import close_empty
-        from retable.ledger.windows.recording import read_windows
+        from retable.ledger.windows.recording import find_recorded
 
         now = datetime.now(UTC)
         if runs_here() and "land" in STAGES[self.job]:
             record_due(lake, source, window, now)
-        found = next((each for each in read_windows(lake, source.name, window) if each.name == window), None)
+        found = find_recorded(lake, source.name, window)
         if found is None or not found.is_empty:
             return False
         self.log.info("nothing arrived in the window %s: no Spark is started", window)

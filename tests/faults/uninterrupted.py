@@ -10,6 +10,7 @@ from pathlib import Path
 from pyiceberg.table import Table
 from pyspark.sql import SparkSession
 
+from recorded import record_windows
 from retable.decode.spark import decode
 from retable.gold.read import list_gold, read_rows
 from retable.gold.render import json_rows
@@ -18,7 +19,6 @@ from retable.land.spark import land_window
 from retable.ledger.cuts import read_cuts
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_ledger, read_tables, scan
-from retable.ledger.windows.recording import record_windows
 from retable.replay.spark import replay
 from retable.session import build_session
 from retable.settings.load import Settings, load_settings

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from laws.story import Story
 from laws.world import FIRST, HOUR, NOW, Gold, shown_hold
+from recorded import record_windows
 from retable.decode.spark import decode
 from retable.gold.read import gold_states, list_gold, read_rows
 from retable.gold.render import json_rows
@@ -18,7 +19,6 @@ from retable.gold.state import GoldState
 from retable.land.objects.files import list_objects
 from retable.land.spark import land_window
 from retable.ledger.lake.catalog import Lake, open_lake
-from retable.ledger.windows.recording import record_windows
 from retable.model.message import RawMessage
 from retable.replay.spark import rebuild, replay
 from retable.session import build_session

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from retable.land.objects.files import list_objects
 from retable.ledger.lake.catalog import open_lake
-from retable.ledger.windows.recording import record_windows
+from retable.ledger.windows.recording import read_windows, record_windows
 from retable.settings.load import load_settings
 
 settings = load_settings(Path(sys.argv[1]))
@@ -17,5 +17,6 @@ print("ready", flush=True)
 while not Path(sys.argv[2]).exists():
     time.sleep(0.001)
 lake = open_lake(settings)
-for window in record_windows(lake, source, lambda: list_objects(source), now, now):
+record_windows(lake, source, lambda: list_objects(source), now, now)
+for window in read_windows(lake, "erp"):
     print(window.ordinal, window.name, window.recorded_at.isoformat(), [item.key for item in window.objects])

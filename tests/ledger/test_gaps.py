@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recorded import record_windows
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_ledger, read_ledger_whole, scan
 from retable.ledger.rows import LedgerRow
 from retable.ledger.windows.empty import close_empty
 from retable.ledger.windows.objects import FoundObject
-from retable.ledger.windows.recording import _read, _record, _stretches, find_window, read_windows, record_windows
+from retable.ledger.windows.recording import _read, _record, _stretches, find_window, read_windows
 from retable.ledger.write import append_rows
 from retable.model.window import PartitionRange, SourceObject, Window, window_name
 from retable.settings.load import Settings

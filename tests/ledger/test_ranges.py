@@ -11,11 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lakes import SettingsWriter
+from recorded import record_windows
 from retable.errors import InvalidSetting, PositionsLost
 from retable.ledger.lake.catalog import open_lake
 from retable.ledger.lake.tables import OPS
+from retable.ledger.windows import recording
 from retable.ledger.windows.positions import FoundLog, FoundPartition, PartitionAddress, Stamped, plan_ranges
-from retable.ledger.windows.recording import read_windows, record_windows
+from retable.ledger.windows.recorded import recorded_items
+from retable.ledger.windows.recording import read_windows
 from retable.model.window import PartitionRange, Window
 from retable.settings.load import Settings
 from retable.settings.sources import KafkaSource
@@ -236,6 +239,26 @@ def test_windows_tile_every_partition_whatever_the_stamps_and_recorded_ones_neve
         if len(recorded) > len(before):
             # The window in progress is closed at once, with all that there is.
             assert {key: len(stamps) for key, stamps in log.stamps.items()} == _ends(recorded)
+
+
+@given(steps=STEPS)
+def test_a_look_at_some_of_the_recorded_windows_plans_what_a_look_at_all_would(steps):
+    log, recorded, now = Log(), list[Window](), 1.0
+    for wait, messages in steps:
+        now += wait
+        for partition, stamp in messages:
+            log.add(("shop", partition), stamp)
+        rows = pa.Table.from_pylist(
+            [recording._record(stretch) for stretch in recording._stretches(recorded)],
+            schema=OPS["ops.windows"].columns,
+        )
+        made = log.plan(now, recorded)
+        numbers = recorded_items(rows, "ranges", ("topic", "partition")).last_of_partitions()
+        some = [
+            window for row in rows.to_pylist() if row["ordinal"] in numbers for window in recording._read("erp", row)
+        ]
+        assert log.plan(now, some) == made
+        recorded += made
 
 
 def _assert_tiled(log: Log, windows: Sequence[Window]) -> None:

@@ -9,16 +9,20 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 import retable
+from recorded import record_windows
 from retable.errors import ConflictError, InvalidSetting, NotFound
 from retable.ledger.lake.catalog import Lake, open_lake
+from retable.ledger.lake.tables import OPS
 from retable.ledger.windows import recording as door
 from retable.ledger.windows.objects import FoundObject, plan_windows
-from retable.ledger.windows.recording import find_window, read_windows, record_windows
+from retable.ledger.windows.recorded import recorded_items
+from retable.ledger.windows.recording import find_window, read_windows
 from retable.model.window import Window
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
@@ -191,6 +195,36 @@ def test_windows_tile_whatever_objects_appear_in_whatever_order(arrivals, looks)
     assert {(item.key, item.etag) for item in held} <= seen
     assert [window.ordinal for window in recorded] == list(range(len(recorded)))
     assert all(earlier.end == later.start for earlier, later in pairwise(recorded))
+
+
+@given(
+    arrivals=st.lists(
+        st.tuples(st.integers(0, 30), st.sampled_from("abcd"), st.sampled_from(["v1", "v2"]), st.integers(0, 40)),
+        max_size=20,
+    ),
+    looks=st.lists(st.integers(0, 40), min_size=1, max_size=8).map(sorted),
+    sizes=st.sampled_from([{"v1": 1, "v2": 1}, {"v1": 1, "v2": 2}]),
+)
+def test_a_look_at_some_of_the_recorded_windows_plans_what_a_look_at_all_would(arrivals, looks, sizes):
+    recorded: list[Window] = []
+    erp, passed = source(), 0
+    for look in looks:
+        standing = {
+            f"{at(hour):%Y-%m-%dT%H}{name}": (etag, arrived)
+            for hour, name, etag, arrived in sorted(arrivals, key=lambda one: one[3])
+            if arrived <= look
+        }
+        objects = [found(key, etag, changed=at(arrived), size=sizes[etag]) for key, (etag, arrived) in standing.items()]
+        rows = pa.Table.from_pylist(
+            [door._record(stretch) for stretch in door._stretches(recorded)], schema=OPS["ops.windows"].columns
+        )
+        made = plan_windows(erp, recorded, objects, at(look), at(look))
+        unsure, numbers = recorded_items(rows, "objects", ("key", "size")).unsure(objects)
+        some = [window for row in rows.to_pylist() if row["ordinal"] in numbers for window in door._read("erp", row)]
+        assert plan_windows(erp, some, unsure, at(look), at(look)) == made
+        passed += len(objects) - len(unsure)
+        recorded += made
+    event(f"{min(passed, 1)} passed over")
 
 
 class TestRecorded:

@@ -15,11 +15,11 @@ from laws.story import as_the_source_shows, shown
 from laws.world import FIRST, HOUR, NOW
 from onboard.schemas import shops_dump
 from onboard.test_baseline import copied
+from recorded import record_windows
 from retable.decode.spark import decode
 from retable.land.objects.source import objects_of
 from retable.land.spark import land_window
 from retable.ledger.read import read_baselines
-from retable.ledger.windows.recording import record_windows
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import LOWEST, Sequence

@@ -10,10 +10,10 @@ from laws.spark_world import open_lake_in
 from laws.story import as_the_source_shows, shown
 from laws.world import FIRST, HOUR, NOW
 from onboard.schemas import shop, shops_dump
+from recorded import record_windows
 from retable.decode.spark import decode
 from retable.land.objects.files import list_objects
 from retable.land.spark import land_window
-from retable.ledger.windows.recording import record_windows
 from retable.ledger.write import append_rows
 from retable.model.sequence import LOWEST
 from retable.onboard.schema.dumps import read_dump

@@ -84,8 +84,8 @@ class LakeShop:
         return self.folder / "retable.toml"
 
     def windows(self) -> list[str]:
+        from recorded import record_windows
         from retable.land.objects.files import list_objects
-        from retable.ledger.windows.recording import record_windows
 
         source = self.settings.source("shop")
         end = FIRST + timedelta(hours=demo_shop.HOURS)

@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from recorded import record_windows
 from retable.errors import ConflictError, EnvironmentFault, NotFound, RetableError, Unavailable
 from retable.exit_codes import exit_code
 from retable.ledger.lake.catalog import Lake, open_lake
-from retable.ledger.windows.recording import read_windows, record_windows
+from retable.ledger.windows.recording import read_windows
 from retable.session import build_session
 from servers.lake_shop import NOW, STAGES, LakeShop, Place, shop_at
 from servers.processes import Process

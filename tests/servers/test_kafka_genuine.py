@@ -14,13 +14,13 @@ import pytest
 
 from captures.test_expected import CAPTURES, END, STREAMS, _cut, differences, expected
 from laws.spark_world import SparkWorld
+from recorded import record_windows
 from retable.decode.context import context_of
 from retable.formats.registry import decode_message
 from retable.land.due import inspect_arrivals
 from retable.land.spark import land_window
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.read import read_ledger
-from retable.ledger.windows.recording import record_windows
 from retable.model.message import RawMessage
 from retable.settings.load import Settings, load_settings
 from retable.settings.sources import KafkaSource

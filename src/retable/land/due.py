@@ -6,7 +6,7 @@ from time import sleep
 from retable.errors import EnvironmentFault, InvalidSetting
 from retable.land.objects.source import objects_of
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.windows.recording import FoundPositions, find_window, read_windows, record_windows
+from retable.ledger.windows.recording import FoundPositions, find_recorded, find_window, record_windows
 from retable.model.window import Window, window_start
 from retable.settings.sources import FilesSource, KafkaSource, Source
 
@@ -41,7 +41,7 @@ def record_due(lake: Lake, source: Source, window: str, now: datetime) -> Window
 
 def check_paused(lake: Lake, source: Source, window: str) -> None:
     """Check that the settings do not pause a source; InvalidSetting where they do and the window is not recorded."""
-    if source.paused is not None and not any(each.name == window for each in read_windows(lake, source.name, window)):
+    if source.paused is not None and find_recorded(lake, source.name, window) is None:
         raise InvalidSetting(
             f"sources.{source.name} is paused ({source.paused}), and the window {window} is not recorded; take "
             f"`paused` out of its settings to go on",

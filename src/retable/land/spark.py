@@ -25,7 +25,7 @@ from retable.ledger.lake.error_translation import explained, spark_explained
 from retable.ledger.read import read_ledger
 from retable.ledger.retained import is_dropped, kept_from
 from retable.ledger.rows import LedgerRow, StageReport
-from retable.ledger.windows.recording import find_window, read_windows
+from retable.ledger.windows.recording import find_window, windows_with
 from retable.ledger.write import append_rows
 from retable.model.window import Window
 from retable.settings.load import CATALOG
@@ -163,12 +163,8 @@ def _check_positions(window: Window, counts: dict[str, int]) -> None:
 
 def _new_versions(lake: Lake, window: Window) -> int:
     """Count the objects whose name an earlier window holds with another content."""
-    earlier = {
-        item.key
-        for other in read_windows(lake, window.source)
-        if other.ordinal < window.ordinal
-        for item in other.objects
-    }
+    others = windows_with(lake, window.source, {item.key for item in window.objects})
+    earlier = {item.key for other in others if other.ordinal < window.ordinal for item in other.objects}
     return sum(item.key in earlier for item in window.objects)
 
 

@@ -27,8 +27,8 @@ from retable.ledger.read import read_stages
 from retable.ledger.rows import Stage, StageReport
 from retable.ledger.runs import begin_run
 from retable.ledger.windows.empty import close_empty
-from retable.ledger.windows.recording import record_windows
-from retable.model.window import Window, window_start
+from retable.ledger.windows.recording import read_ordinals, read_windows, record_windows
+from retable.model.window import Window, window_name, window_start
 from retable.settings.load import Settings
 from retable.settings.sources import Source
 
@@ -114,18 +114,21 @@ def running_spark(settings: Settings) -> Iterator[Any]:
         stop_session(spark)
 
 
-def _record(lake: Lake, source: Source, until: datetime) -> list[Window]:
-    return record_windows(lake, source, lambda: inspect_arrivals(source, now()), until, now())
+def _record(lake: Lake, source: Source, until: datetime) -> None:
+    record_windows(lake, source, lambda: inspect_arrivals(source, now()), until, now())
 
 
 def _due(lake: Lake, source: Source, start: datetime | None, end: datetime | None) -> list[Window]:
     """Give the windows that overlap a range; without a start, from the first one that was not replayed."""
-    windows = _record(lake, source, end or now())
-    if start is not None:
-        return [window for window in windows if window.end > start]
-    replayed = read_stages(lake, source.name)["replay"]
-    first = next((at for at, window in enumerate(windows) if window.name not in replayed), len(windows))
-    return windows[first:]
+    until = end or now()
+    _record(lake, source, until)
+    if start is None:
+        replayed = read_stages(lake, source.name)["replay"]
+        first = next((name for name in read_ordinals(lake, source.name) if name not in replayed), None)
+    else:
+        first = window_name(start - source.every)
+    windows = [] if first is None else read_windows(lake, source.name, first)
+    return [window for window in windows if window.start < until and (start is None or window.end > start)]
 
 
 def _run_windows(lake: Lake, source: Source, windows: list[Window]) -> None:

@@ -9,7 +9,7 @@ from retable.ledger.lake.catalog import Lake
 from retable.ledger.quarantine import LANDED, QuarantineRow, list_quarantined
 from retable.ledger.read import read_actions
 from retable.ledger.rows import ActionRow
-from retable.ledger.windows.recording import read_windows
+from retable.ledger.windows.recording import windows_with
 from retable.ledger.write import append_rows
 from retable.model.window import SourceObject, Window
 from retable.settings.sources import FilesSource
@@ -23,7 +23,7 @@ def close_outgrown(lake: Lake, source: FilesSource, window: Window, now: datetim
     grown = {item.key: item for item in window.objects}
     earlier = {
         item.number: (item, other.name)
-        for other in read_windows(lake, source.name)
+        for other in windows_with(lake, source.name, grown)
         if other.ordinal < window.ordinal
         for item in other.objects
         if item.key in grown

@@ -42,6 +42,8 @@ def plan_windows(
 ) -> list[Window]:
     """Continue `recorded` by the windows that start before `due`: with them, every object is in exactly one window.
 
+    Of the recorded windows, in order, those are needed that have a version of a found object, the last one with any
+    object, and the last one.
     A window takes the objects of no earlier window whose hour is before its end: a late object goes to the next one.
     The first window is that of the earliest object, or of `start`.
     """
@@ -53,7 +55,7 @@ def plan_windows(
     for one in waiting:
         groups[max(0, (one.hour - begin) // source.every)].append(one)
     windows: list[Window] = []
-    number = sum(len(window.objects) for window in recorded)
+    number = max((item.number + 1 for window in recorded for item in window.objects), default=0)
     for step in range(count_windows(source, begin, due, _because(waiting))):
         items = [one.item for one in sorted(groups[step], key=lambda one: one.item.key)]
         objects = tuple(SourceObject(number + at, item.key, item.etag(), item.size) for at, item in enumerate(items))
@@ -62,7 +64,7 @@ def plan_windows(
         windows.append(
             Window(
                 source=source.name,
-                ordinal=len(recorded) + step,
+                ordinal=next_ordinal(recorded) + step,
                 start=start,
                 end=end,
                 objects=objects,
@@ -88,10 +90,20 @@ def _is_recorded(item: FoundObject, versions: Sequence[tuple[SourceObject, datet
     if not versions:
         return False
     newest, recorded_at = versions[-1]
-    if newest.size == item.size and item.changed < recorded_at - _CLOCKS_APART:
+    if is_untouched(item, newest.size, recorded_at):
         return True
     etag = item.etag()
     return any(version.etag == etag for version, _ in versions)
+
+
+def is_untouched(item: FoundObject, size: int, recorded_at: datetime) -> bool:
+    """Whether nothing has touched an object since the newest version of its name, of this size, was recorded."""
+    return item.size == size and item.changed < recorded_at - _CLOCKS_APART
+
+
+def next_ordinal(recorded: Sequence[Window]) -> int:
+    """The number of the window behind the last recorded one."""
+    return recorded[-1].ordinal + 1 if recorded else 0
 
 
 def _begin(source: FilesSource, recorded: Sequence[Window], waiting: Collection[_Waiting]) -> datetime | None:

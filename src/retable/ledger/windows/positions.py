@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from retable.errors import PositionsLost
-from retable.ledger.windows.objects import count_windows, floor, next_start
+from retable.ledger.windows.objects import count_windows, floor, next_ordinal, next_start
 from retable.model.window import PartitionRange, Window
 from retable.settings.sources import KafkaSource
 
@@ -62,6 +62,7 @@ def plan_ranges(
 ) -> list[Window]:
     """Continue `recorded` by the windows that start before `due`: with them, every position is in exactly one window.
 
+    Of the recorded windows, in order, those are needed that are the last one of some partition, and the last one.
     A live window, recorded before twice its delay is over, ends where the partitions end now. One that is caught up
     ends before the first message stamped `delay` after the window's end, or, where there is none, where they end now.
     PositionsLost says that positions between the last window and the log are gone.
@@ -85,7 +86,7 @@ def plan_ranges(
         windows.append(
             Window(
                 source=source.name,
-                ordinal=len(recorded) + step,
+                ordinal=next_ordinal(recorded) + step,
                 start=start,
                 end=end,
                 objects=(),

@@ -1,27 +1,32 @@
 """The windows of a source: which positions each run takes, recorded once and for ever."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, TypeVar
 
-from pyiceberg.expressions import EqualTo, LessThanOrEqual, Reference
+from pyiceberg.expressions import EqualTo, In, LessThanOrEqual, Reference
 from pyiceberg.expressions.literals import literal
 from pyiceberg.table import Table
 
 from retable.errors import ConflictError, NotFound
-from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.catalog import Lake, widen
 from retable.ledger.lake.error_translation import explained
 from retable.ledger.read import scan
 from retable.ledger.windows.objects import FoundObject, plan_windows
 from retable.ledger.windows.positions import FoundLog, plan_ranges
+from retable.ledger.windows.recorded import RecordedItems, recorded_items
 from retable.ledger.write import append_to_loaded
 from retable.model.window import PartitionRange, SourceObject, Window, window_name, window_start
 from retable.settings.sources import FilesSource, KafkaSource, Source, SourceSettings
 
 _TABLE = "ops.windows"
 _ATTEMPTS = 20
+_OF_WINDOWS = ("ordinal", "end", "recorded_at")
+_LISTS = {FilesSource: ("objects", ("key", "size")), KafkaSource: ("ranges", ("topic", "partition"))}
+"""Of each kind of source the column that has what its windows hold, and what tells one from another there."""
+
 _MEASURES = ("count", "ranges.element.begin", "ranges.element.end")
 
 _Settings = TypeVar("_Settings", bound=SourceSettings)
@@ -71,13 +76,18 @@ def _positions(row: Mapping[str, Any]) -> int:
     return sum(int(each["end"] - each["begin"]) for each in row.get("ranges") or ())
 
 
-def find_window(lake: Lake, source: str, name: str) -> Window:
-    """Give a recorded window; NotFound says which ones there are."""
+def find_recorded(lake: Lake, source: str, name: str) -> Window | None:
+    """Give a recorded window, and read no other one; None where it is not recorded."""
     begun = LessThanOrEqual(term=Reference("start"), value=literal(window_start(name).isoformat()))
     rows = scan(lake, lake.find(_TABLE), {"window": name}, begun, source=source).to_pylist()
-    for window in (window for row in rows for window in _read(source, row)):
-        if window.name == name:
-            return window
+    return next((window for row in rows for window in _read(source, row) if window.name == name), None)
+
+
+def find_window(lake: Lake, source: str, name: str) -> Window:
+    """Give a recorded window; NotFound says which ones there are."""
+    found = find_recorded(lake, source, name)
+    if found is not None:
+        return found
     names = [*read_ordinals(lake, source)]
     known = f"recorded are {names[0]} to {names[-1]}" if names else "none is recorded yet"
     raise NotFound(
@@ -96,31 +106,65 @@ def as_recorded(source: _Settings, window: Window) -> _Settings:
 def record_windows(
     lake: Lake, source: Source, inspect: Callable[[], FoundPositions], until: datetime, now: datetime
 ) -> list[Window]:
-    """Record every window that starts before `until` and is not recorded; give all that start before it, in order.
+    """Record every window that starts before `until` and is not recorded; give those that this call recorded.
 
     A window that has not begun by `now` is not recorded: what it will hold has not arrived; nor is any of a source that
-    the settings pause. Of two processes that record at once one wins, and the other one looks again and finds the
-    winner's windows.
+    that the settings pause. Of two processes that record at once one wins, and the other one looks again and finds the
+    winner's windows. Of what is recorded little more than a list of names is read, however much that is.
     """
     lake.ensure(_TABLE)
     due = min(until, now)
     for _ in range(_ATTEMPTS):
         table = lake.load(_TABLE)
-        recorded = _windows(lake, table, source.name)
-        covered = source.paused is not None or (bool(recorded) and recorded[-1].end >= due)
-        planned = [] if covered else _plan(source, recorded, inspect(), due, now)
+        if widen(lake, table):
+            table = lake.load(_TABLE)
+        recorded = _items(lake, table, source.name, *_LISTS[type(source)])
+        covered = source.paused is not None or (recorded.end is not None and recorded.end >= due)
+        planned = [] if covered else _plan(lake, table, source, recorded, inspect(), due, now)
         if not planned or append_to_loaded(lake, table, [_record(stretch) for stretch in _stretches(planned)]):
-            return [window for window in (*recorded, *planned) if window.start < until]
+            return planned
     raise ConflictError(f"the windows of {source.name}: other runs recorded first, {_ATTEMPTS} times; try again")
 
 
-def _plan(source: Source, recorded: list[Window], found: FoundPositions, due: datetime, now: datetime) -> list[Window]:
+def windows_with(lake: Lake, source: str, keys: Collection[str]) -> list[Window]:
+    """Give the recorded windows of a source that have an object of one of these names, in order."""
+    if not keys:
+        return []
+    table = lake.load(_TABLE)
+    return _numbered(lake, table, source, _items(lake, table, source, *_LISTS[FilesSource]).with_keys(keys))
+
+
+def _plan(
+    lake: Lake,
+    table: Table,
+    source: Source,
+    recorded: RecordedItems,
+    found: FoundPositions,
+    due: datetime,
+    now: datetime,
+) -> list[Window]:
     match source, found:
         case KafkaSource(), FoundLog():
-            return plan_ranges(source, recorded, found, due, now)
+            needed = _numbered(lake, table, source.name, recorded.last_of_partitions())
+            return plan_ranges(source, needed, found, due, now)
         case FilesSource(), list():
-            return plan_windows(source, recorded, found, due, now)
+            unsure, numbers = recorded.unsure(found)
+            return plan_windows(source, _numbered(lake, table, source.name, numbers), unsure, due, now)
     raise TypeError(f"a source of kind {source.kind} was looked at as another one")
+
+
+def _items(lake: Lake, table: Table, source: str, column: str, fields: Sequence[str]) -> RecordedItems:
+    """What the recorded windows of a source have in a column, read without their other columns."""
+    return recorded_items(scan(lake, table, columns=[*_OF_WINDOWS, column], source=source), column, fields)
+
+
+def _numbered(lake: Lake, table: Table, source: str, numbers: Collection[int]) -> list[Window]:
+    """The windows of the rows that begin with these numbers, in order."""
+    if not numbers:
+        return []
+    wanted = In(term=Reference("ordinal"), literals={literal(number) for number in numbers})
+    rows = scan(lake, table, wanted=wanted, source=source).sort_by("ordinal").to_pylist()
+    return [window for row in rows for window in _read(source, row)]
 
 
 def _stretches(windows: Sequence[Window]) -> Iterator[list[Window]]:
