@@ -19,6 +19,8 @@ from retable.gold.state import GoldState
 from retable.land.objects.files import list_objects
 from retable.land.spark import land_window
 from retable.ledger.lake.catalog import Lake, open_lake
+from retable.ledger.read import read_ledger
+from retable.ledger.rows import LedgerRow
 from retable.model.message import RawMessage
 from retable.replay.spark import rebuild, replay
 from retable.session import build_session
@@ -78,6 +80,11 @@ class SparkWorld:
 
     def states(self) -> dict[str, GoldState]:
         return gold_states(self.lake)
+
+    def ledger(self) -> list[LedgerRow]:
+        """The ledger's rows, in an order of their own: rows of one commit have none."""
+        rows = read_ledger(self.lake, self.source.name)
+        return sorted(rows, key=lambda row: (row.window, row.stage, row.table or ""))
 
     def digest(self) -> dict[str, Any]:
         """The snapshot of every table: what a replay of nothing new leaves alone."""

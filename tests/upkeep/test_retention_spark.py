@@ -14,7 +14,7 @@ from retable.decode.spark import decode
 from retable.errors import NotKept
 from retable.gold.read import find_gold
 from retable.land.spark import land_window
-from retable.ledger.read import read_ledger, read_upkeep
+from retable.ledger.read import read_upkeep
 from retable.ledger.retained import kept_from
 from retable.ledger.write import append_rows
 from retable.model.window import window_name
@@ -81,7 +81,7 @@ def told_of_bronze(world: SparkWorld, table: str, folder: Path) -> str:
 
 def test_old_windows_go_and_what_is_needed_stays(world: SparkWorld) -> None:
     first, second, third = world.names
-    before, ledger = world.gold(), read_ledger(world.lake, "shop")
+    before, ledger = world.gold(), world.ledger()
     retained = inspect_retention(world.lake, world.source, NOW)
     assert retained.cuts["silver"].kept_from == third
     assert f"{third} is not replayed" in (retained.cuts["silver"].because or "")
@@ -98,7 +98,7 @@ def test_old_windows_go_and_what_is_needed_stays(world: SparkWorld) -> None:
         (first, "schema", "t"),
     ]
     assert [each for each in kinds(world) if each[0] == second] == []
-    assert (world.gold(), read_ledger(world.lake, "shop")) == (before, ledger)
+    assert (world.gold(), world.ledger()) == (before, ledger)
     assert {each.table: each.done["rows"] for each in read_upkeep(world.lake)}["silver.shop"] == 4
     again = keep(world)
     assert not any(again[name].done["windows"] for name in ("bronze.shop", "silver.shop", "quarantine.shop"))

@@ -15,7 +15,7 @@ from retable.gold.read import find_gold, read_cut
 from retable.ledger.cuts import read_cuts
 from retable.ledger.lake.catalog import open_lake
 from retable.ledger.leases import LENGTH, Lease, leased
-from retable.ledger.read import read_ledger, read_upkeep
+from retable.ledger.read import read_upkeep
 from retable.replay.inputs.silver import silver_files
 from retable.settings.load import load_settings
 from retable.upkeep.inspection import TablePlace, choose, places
@@ -84,11 +84,11 @@ def test_what_is_asked_for_and_is_not_there_names_the_nearest(world: SparkWorld)
         choose(places(world.lake), ["gold_shop.tt"])
     assert [each.name for each in choose(places(world.lake), ["bronze.shop"])] == ["bronze.shop"]
     layers = [each.layer for each in choose(places(world.lake), ["shop"])]
-    assert layers == ["gold", "bronze", "silver", "quarantine"]
+    assert layers == ["gold", "bronze", "silver", "statements", "quarantine"]
 
 
 def test_upkeep_leaves_rows_and_record_as_they_are_and_files_and_snapshots_few(world: SparkWorld) -> None:
-    rows, states, ledger = world.gold(), world.states(), read_ledger(world.lake, "shop")
+    rows, states, ledger = world.gold(), world.states(), world.ledger()
     cuts = [read_cut(world.lake, "shop", name)[TABLE] for name in world.names]
     world.session.sql(f"ALTER TABLE lake.{TABLE} CREATE TAG `month-end` AS OF VERSION {cuts[0]}")
     location = Path(find_gold(world.lake, TABLE)[0].location().removeprefix("file:"))
@@ -114,7 +114,7 @@ def test_upkeep_leaves_rows_and_record_as_they_are_and_files_and_snapshots_few(w
     assert kept["ops.ledger"].before["files"] > 5
     assert kept["ops.ledger"].after["files"] == 1
     assert (world.gold(), world.states()) == (rows, states)
-    assert read_ledger(world.lake, "shop") == ledger
+    assert world.ledger() == ledger
     assert {each.table: each for each in read_upkeep(world.lake)}[TABLE].done["files"] == HOURS
 
     # Of the cuts only those that are kept can be read, and what is tagged; the newest names the files as they are now.
