@@ -30,6 +30,8 @@ TABLES = Param(
     description="One a line, as gold_shop.orders or ops.ledger; empty: all",
 )
 _OPS = "ops"
+_LONGEST = timedelta(days=7)
+"""Longer ago no run began that ends now."""
 
 
 def keep_tables(settings: Reference | None = None) -> list[DAG]:
@@ -98,5 +100,6 @@ def _effect(lake: "Lake", context: Context) -> list[dict[str, Any]]:
     """What this run did to each table, as ops.upkeep tells it."""
     from retable.ledger.read import read_upkeep
 
-    mine = [row for row in read_upkeep(lake) if row.run_id == context["run_id"]]
+    rows = read_upkeep(lake, {"recorded_at": datetime.now(UTC) - _LONGEST})
+    mine = [row for row in rows if row.run_id == context["run_id"]]
     return [{"table": row.table, "before": row.before, "after": row.after, "done": row.done} for row in mine]

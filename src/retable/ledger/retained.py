@@ -1,15 +1,25 @@
 """What retention has left: the oldest whole window of bronze, silver and quarantine, as each table says itself."""
 
-from typing import Literal
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal
 
+import pyarrow as pa
 from pyiceberg.table import Table
 
 from retable.errors import NotKept
 from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.tables import COMMITTED
 
 KEPT_FROM = "retable.kept_from"
 """The property of a table of a source that names its oldest whole window; committed with what it says."""
+
+_GOES_ON_BY = (
+    *("window", COMMITTED),
+    *("topic", "partition", "heartbeat", "canary", "row", "ahead"),
+    *("table", "grade", "watermark", "because"),
+)
 
 KeptLayer = Literal["bronze", "silver", "quarantine"]
 KEPT_LAYERS: tuple[KeptLayer, ...] = ("bronze", "silver", "quarantine")
@@ -28,6 +38,35 @@ def kept_from_of(table: Table | None) -> str | None:
 def is_dropped(window: str, kept: str | None) -> bool:
     """Whether a window lies behind the oldest whole one; pieces of baselines never do."""
     return kept is not None and FIRST_WINDOW < window < kept
+
+
+def goes_on(rows: pa.Table) -> pa.Array:
+    """Of each row of evidence or promises of a source, whether the next promise goes on from it, however old it is.
+
+    Of evidence these are the newest row of each partition, and the newest one that tells of rows; of promises the
+    newest ones of the source and of each table, the last one with which nothing was in a table's way, and the furthest.
+    """
+    columns = [name for name in _GOES_ON_BY if name in rows.column_names]
+    found: dict[tuple[object, ...], int] = {}
+    reached: dict[tuple[object, ...], datetime] = {}
+    for at, row in sorted(enumerate(rows.select(columns).to_pylist()), key=_by_window):
+        of = (row["table"], row["grade"]) if "grade" in row else (row["topic"], row["partition"])
+        found["newest", *of] = at
+        if "grade" not in row:
+            if row["row"] or row["canary"] or row["heartbeat"] or row["ahead"]:
+                found["with rows", *of] = at
+            continue
+        if row["because"] is None:
+            found["free", row["table"]] = at
+        if row["watermark"] is not None and row["watermark"] >= reached.get(of, row["watermark"]):
+            reached[of] = row["watermark"]
+            found["furthest", *of] = at
+    stays = {*found.values()}
+    return pa.array([at in stays for at in range(rows.num_rows)], pa.bool_())
+
+
+def _by_window(row: tuple[int, Mapping[str, Any]]) -> tuple[str, int]:
+    return row[1]["window"], row[1][COMMITTED]
 
 
 def check_decodable(lake: Lake, source: str, window: str) -> None:

@@ -1,6 +1,7 @@
 """Where the lake is, `[lake]` of the settings; the one place that tells Spark and pyiceberg how to open it."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -8,7 +9,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from retable.settings.catalogs import CatalogAddress, GlueCatalog, PostgresCatalog, RestCatalog, SqliteCatalog
 from retable.settings.storage import Bucket, S3Settings, WarehousePlace
-from retable.settings.types import GoldNamespace, VariableName
+from retable.settings.types import Age, GoldNamespace, VariableName
 
 ReadVariable = Callable[[str], str]
 """Gives the value of the environment variable of this name, or raises the error that asks for it."""
@@ -39,6 +40,8 @@ class LakeSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstri
     """Whether gold spells tables and columns in lower case, which every engine can read, or as the source does."""
     keep_cuts: Annotated[int, Field(strict=True, ge=1)] = 72
     """Of so many windows upkeep keeps the snapshots that their cuts name, however old they are."""
+    keep_ops: Age = timedelta(days=396)
+    """How long `ops` keeps what only tells of the past, as `90d` or `1y`: evidence, promises, what upkeep did."""
 
     allow_link_local: bool = False
     """Whether addresses may be link-local ones, where clouds hand out a machine's keys."""

@@ -23,7 +23,7 @@ from retable.upkeep.outlook import inspect_retention
 from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import Partition, Plan, TableFacts, UpkeepRules, stands_alone
 from retable.upkeep.report import UpkeepResult, record_cut, record_kept
-from retable.upkeep.system import compact_ops, compact_silver, prune_cuts, prune_leases
+from retable.upkeep.system import compact_ops, compact_silver, prune_cuts, prune_leases, prune_past
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -188,6 +188,8 @@ class Keeper:
             return Dropped(rows=prune_leases(self._lake, now, self._run_id))
         if place.name == "ops.cuts":
             return Dropped(rows=prune_cuts(self._lake, self._lake.settings.lake.keep_cuts, self._run_id))
+        if place.name in ("ops.evidence", "ops.watermarks", "ops.upkeep"):
+            return Dropped(rows=prune_past(self._lake, place.name, now, self._run_id))
         if place.source is None or place.layer in ("gold", "statements"):
             return Dropped()
         source = self._lake.settings.source(place.source)

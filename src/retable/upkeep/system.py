@@ -24,7 +24,9 @@ from retable.ledger.lake.error_translation import explained
 from retable.ledger.lake.small_files import numbered, planned
 from retable.ledger.lake.tables import COMMITTED, OPS, SAME_STATEMENTS
 from retable.ledger.read import rows_of
+from retable.ledger.retained import goes_on
 from retable.ledger.rows import CutRow
+from retable.model.window import window_name
 from retable.upkeep.policy import FileFacts, Partition
 
 _BYTES = 256 << 20
@@ -98,18 +100,51 @@ def rewrite_ops(lake: Lake, name: str, thin: Callable[[pa.Table], pa.Table] | No
 
 
 def prune_cuts(lake: Lake, keep: int, run_id: str) -> int:
-    """Write the cuts anew without what no cut of the last windows needs; give how many rows went. `keep`: so many."""
-    table = _widened(lake, lake.load("ops.cuts"))
-    gone, old, made = 0, list[FileScanTask](), list[tuple[pa.Table, dict[str, str | None]]]()
-    for source, files in _by_source(lake, table).items():
-        (rows,) = _numbered_batches(table, files, bound=sys.maxsize)
+    """Leave out the cuts that no cut of the last windows needs; give how many rows went. `keep`: so many windows."""
+
+    def needed(rows: pa.Table) -> pa.Table:
         commits = {_place(row): row[COMMITTED] for row in rows.to_pylist()}
         cuts = Cuts(rows_of(CutRow, rows.sort_by(COMMITTED)))
         kept = [{**asdict(row), COMMITTED: commits[_place(asdict(was))]} for was, row in cuts.pruned(keep)]
-        if rows.num_rows - len(kept) >= _MANY:
-            gone += rows.num_rows - len(kept)
+        return pa.Table.from_pylist(kept[::-1], schema=OPS["ops.cuts"].columns)
+
+    return _prune(lake, "ops.cuts", needed, run_id)
+
+
+def prune_past(lake: Lake, name: str, now: datetime, run_id: str) -> int:
+    """Leave out of evidence, promises or what upkeep did the rows that are older than `keep_ops`; give how many went.
+
+    What the next promise goes on from stays, however old it is.
+    """
+    age = lake.settings.lake.keep_ops
+    if age is None:
+        return 0
+    bound = now - age
+    since = {"recorded_at": bound.isoformat()} if name == "ops.upkeep" else {"window": window_name(bound)}
+    ((column, least),) = since.items()
+    old = LessThan(term=Reference(column), value=literal(least))
+    with explained(lake.settings.lake):
+        if lake.load(name).scan(row_filter=old, selected_fields=(column,)).count() < _MANY:
+            return 0
+
+    def needed(rows: pa.Table) -> pa.Table:
+        is_new = pc.greater_equal(rows[column], bound if name == "ops.upkeep" else least)
+        return rows.filter(is_new if name == "ops.upkeep" else pc.or_(is_new, goes_on(rows)))
+
+    return _prune(lake, name, needed, run_id)
+
+
+def _prune(lake: Lake, name: str, needed: Callable[[pa.Table], pa.Table], run_id: str) -> int:
+    """Write a table of ops anew with the rows that are `needed` of each source, where many are not."""
+    table = _widened(lake, lake.load(name))
+    gone, old, made = 0, list[FileScanTask](), list[tuple[pa.Table, dict[str, str | None]]]()
+    for source, files in _by_source(lake, table).items():
+        (rows,) = _numbered_batches(table, files, bound=sys.maxsize)
+        kept = needed(rows)
+        if rows.num_rows - kept.num_rows >= _MANY:
+            gone += rows.num_rows - kept.num_rows
             old += [task for task, _ in files]
-            made.append((pa.Table.from_pylist(kept[::-1], schema=OPS["ops.cuts"].columns), {"source": source}))
+            made.append((kept, {"source": source}))
     if old:
         _replace(lake, table, _any("source", [values["source"] for _, values in made]), old, made, run_id)
     return gone
