@@ -31,6 +31,7 @@ from retable.ledger.lake.error_translation import explained
 from retable.ledger.lake.identity import (
     LAYOUT,
     OLDEST_LAYOUT,
+    LakeRecord,
     check_place,
     compare,
     older,
@@ -174,6 +175,31 @@ def open_lake_to_read(settings: Settings) -> Lake:
 
 def runs_behind(lake: Lake) -> int:
     """Give by how many runs the catalog of a lake is older than its warehouse; CatalogMismatch as `compare` says."""
+    return _compare(lake)[0]
+
+
+def check_newest(lake: Lake) -> None:
+    """Check that the catalog of a lake is not older than its warehouse."""
+    _check_newest(lake, runs_behind(lake))
+
+
+def check_writable(lake: Lake) -> None:
+    """Check that the catalog of a lake is not older than its warehouse, and that the lake is of the present layout."""
+    behind, recorded = _compare(lake)
+    _check_newest(lake, behind)
+    if (layout := _layout(lake, recorded)) < LAYOUT:
+        raise CatalogMismatch(too_old(lake.settings.lake, layout), layout=layout)
+
+
+def layout_of(lake: Lake) -> int:
+    """The layout that all tables of a lake have; one that is new has the present one."""
+    with explained(lake.settings.lake):
+        table = _load_record(lake)
+    return _layout(lake, None if table is None else record_of(table))
+
+
+def _compare(lake: Lake) -> tuple[int, LakeRecord | None]:
+    """By how many runs the catalog is older than the warehouse, and what it records of the lake."""
     settings = lake.settings.lake
     with explained(settings):
         warehouse = Warehouse(settings)
@@ -182,37 +208,20 @@ def runs_behind(lake: Lake) -> int:
         if record is not None:
             check_place(record, warehouse.address)
         table = _load_record(lake)
-        return compare(
-            settings,
-            record,
-            None if table is None else record_of(table),
-            lambda: not lake.names(),
-            lambda: has_tables(warehouse),
-        )
+        recorded = None if table is None else record_of(table)
+        behind = compare(settings, record, recorded, lambda: not lake.names(), lambda: has_tables(warehouse))
+    return behind, recorded
 
 
-def check_newest(lake: Lake) -> None:
-    """Check that the catalog of a lake is not older than its warehouse."""
-    if behind := runs_behind(lake):
+def _check_newest(lake: Lake, behind: int) -> None:
+    if behind:
         raise CatalogMismatch(older(lake.settings.lake, behind), runs=behind)
 
 
-def check_writable(lake: Lake) -> None:
-    """Check that the catalog of a lake is not older than its warehouse, and that the lake is of the present layout."""
-    check_newest(lake)
-    if (layout := layout_of(lake)) < LAYOUT:
-        raise CatalogMismatch(too_old(lake.settings.lake, layout), layout=layout)
-
-
-def layout_of(lake: Lake) -> int:
-    """The layout that all tables of a lake have; one that is new has the present one.
-
-    A lake that has no identity yet tells by the first table of ops that it has.
-    """
-    with explained(lake.settings.lake):
-        table = _load_record(lake)
-    if table is not None:
-        return record_of(table).layout
+def _layout(lake: Lake, recorded: LakeRecord | None) -> int:
+    """The layout of a lake; one that has no identity yet tells it by the first table of ops that it has."""
+    if recorded is not None:
+        return recorded.layout
     first = next((table for name in OPS if (table := lake.find(name)) is not None), None)
     return LAYOUT if first is None else int(first.properties.get(LAYOUT_PROPERTY, OLDEST_LAYOUT))
 
