@@ -28,6 +28,7 @@ QUICK = sorted(path.stem for path in (ROOT / "tests" / "laws").glob("test_*.py")
 TESTS = (
     "tests/replay",
     *("tests/ledger/test_cuts.py", "tests/freshness/test_promises.py", "tests/decode/test_statements.py"),
+    *("tests/migration", "tests/upkeep/test_past.py", "tests/ledger/test_windows.py"),
     *(f"tests/laws/{name}.py" for name in QUICK),
     *("tests/gold", "tests/ddl/test_order.py", "tests/formats/test_values.py"),
     *(f"tests/laws/{name}.py" for name in LONG),
