@@ -18,7 +18,7 @@ from retable.ledger.lake.tables import OPS
 from retable.ledger.windows import recording
 from retable.ledger.windows.positions import FoundLog, FoundPartition, PartitionAddress, Stamped, plan_ranges
 from retable.ledger.windows.recorded import recorded_items
-from retable.ledger.windows.recording import read_windows
+from retable.ledger.windows.recording import count_empty, read_windows
 from retable.model.window import PartitionRange, Window
 from retable.settings.load import Settings
 from retable.settings.sources import KafkaSource
@@ -304,4 +304,6 @@ def test_ranges_are_recorded_and_read_back_in_a_lake_that_was_made_before_there_
     made = record_windows(lake, erp, lambda: log.look(at(8)), at(7), at(8))
     assert made == read_windows(lake, "erp")
     assert made[1].ranges == (PartitionRange("shop", 0, "id", 0, 1, 2),)
+    more = record_windows(lake, erp, lambda: log.look(at(12)), at(11), at(12))
+    assert count_empty(lake, "erp") == sum(window.is_empty for window in more) == 4
     assert [window.ranges for window in read_windows(lake, "other")] == [()]

@@ -22,7 +22,7 @@ from retable.ledger.lake.tables import OPS
 from retable.ledger.windows import recording as door
 from retable.ledger.windows.objects import FoundObject, plan_windows
 from retable.ledger.windows.recorded import recorded_items
-from retable.ledger.windows.recording import find_window, read_windows
+from retable.ledger.windows.recording import count_empty, find_window, read_windows
 from retable.model.window import Window
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
@@ -245,6 +245,9 @@ class TestRecorded:
         assert read_windows(lake, "erp") == made
         assert find_window(lake, "erp", "20260301T0600Z") == made[1]
         assert keys(made)["20260301T0600Z"] == ["2026-03-01T06.jsonl"]
+        assert count_empty(lake, "erp") == 0
+        record_windows(lake, settings.source("erp"), lambda: [named(5), named(6), named(8)], at(9), NOW)
+        assert count_empty(lake, "erp") == 1
 
     def test_asking_again_records_nothing_and_lists_nothing(self, lake, settings):
         made = record_windows(lake, settings.source("erp"), lambda: [named(5), named(6)], at(7), NOW)

@@ -1,18 +1,18 @@
 """The windows of a source: which positions each run takes, recorded once and for ever."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, TypeVar
 
-from pyiceberg.expressions import EqualTo, In, LessThanOrEqual, Reference
+import pyarrow.compute as pc
+from pyiceberg.expressions import In, LessThanOrEqual, Reference
 from pyiceberg.expressions.literals import literal
 from pyiceberg.table import Table
 
 from retable.errors import ConflictError, NotFound
 from retable.ledger.lake.catalog import Lake, widen
-from retable.ledger.lake.error_translation import explained
 from retable.ledger.read import scan
 from retable.ledger.windows.objects import FoundObject, plan_windows
 from retable.ledger.windows.positions import FoundLog, plan_ranges
@@ -27,7 +27,6 @@ _OF_WINDOWS = ("ordinal", "end", "recorded_at")
 _LISTS = {FilesSource: ("objects", ("key", "size")), KafkaSource: ("ranges", ("topic", "partition"))}
 """Of each kind of source the column that has what its windows hold, and what tells one from another there."""
 
-_MEASURES = ("count", "ranges.element.begin", "ranges.element.end")
 
 _Settings = TypeVar("_Settings", bound=SourceSettings)
 FoundPositions = list[FoundObject] | FoundLog
@@ -60,20 +59,19 @@ def read_ordinals(lake: Lake, source: str) -> dict[str, int]:
 
 
 def count_empty(lake: Lake, source: str) -> int:
-    """Count the recorded windows of a source in which nothing arrived, without reading what arrived in others."""
+    """Count the recorded windows of a source in which nothing arrived, without making what arrived in others."""
     table = lake.find(_TABLE)
     if table is None:
         return 0
-    columns = ["objects.element.number"]
-    columns += [name for name in _MEASURES if name.partition(".")[0] in table.schema().column_names]
-    mine = EqualTo(term=Reference("source"), value=literal(source))
-    with explained(lake.settings.lake):
-        rows = table.scan(row_filter=mine, selected_fields=tuple(columns)).to_arrow().to_pylist()
-    return sum(row.get("count") or 1 for row in rows if not row["objects"] and not _positions(row))
-
-
-def _positions(row: Mapping[str, Any]) -> int:
-    return sum(int(each["end"] - each["begin"]) for each in row.get("ranges") or ())
+    columns = [name for name in ("count", "objects", "ranges") if name in table.schema().column_names]
+    rows = scan(lake, table, columns=columns, source=source)
+    has_some = {*pc.list_parent_indices(rows["objects"].combine_chunks()).to_pylist()}
+    if "ranges" in columns:
+        ranges = rows["ranges"].combine_chunks()
+        begins, ends = (pc.struct_field(pc.list_flatten(ranges), name) for name in ("begin", "end"))
+        has_some |= {*pc.list_parent_indices(ranges).filter(pc.not_equal(begins, ends)).to_pylist()}
+    counts = rows["count"].to_pylist() if "count" in columns else [None] * rows.num_rows
+    return sum(count or 1 for at, count in enumerate(counts) if at not in has_some)
 
 
 def find_recorded(lake: Lake, source: str, name: str) -> Window | None:
