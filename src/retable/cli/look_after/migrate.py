@@ -25,12 +25,13 @@ def migrate(
     Nothing that a reader sees changes: gold, cuts and holds stay as they are. No run may be at work meanwhile, and an
     older Retable stops from the beginning on. Where it ends halfway, run it again: it goes on behind what is done.
     """
-    lake = newest_lake(ctx) if dry_run else open_lake_to_migrate(settings_of(ctx))
-    this = new_run()
+    lake, this = newest_lake(ctx), new_run()
     layout = layout_of(lake)
     if layout >= LAYOUT:
         say(f"the lake has layout {layout} already: nothing to do")
         return
+    if not dry_run:
+        lake = open_lake_to_migrate(settings_of(ctx))
     steps = plan_steps(lake, this.id, this.now)
     if dry_run:
         print_table(["TABLE", "TO DO", "ROWS"], [[step.table, step.does, f"{step.rows:,}"] for step in steps])

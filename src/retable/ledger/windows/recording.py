@@ -107,7 +107,7 @@ def record_windows(
     """Record every window that starts before `until` and is not recorded; give those that this call recorded.
 
     A window that has not begun by `now` is not recorded: what it will hold has not arrived; nor is any of a source that
-    that the settings pause. Of two processes that record at once one wins, and the other one looks again and finds the
+    the settings pause. Of two processes that record at once one wins, and the other one looks again and finds the
     winner's windows. Of what is recorded little more than a list of names is read, however much that is.
     """
     lake.ensure(_TABLE)
