@@ -79,9 +79,9 @@ def test_a_key_that_the_form_does_not_have_starts_nothing() -> None:
 
 
 def test_the_effect_of_a_run_is_what_ops_tells_of_it(lake: Lake) -> None:
-    counts = {"before": {"files": 9}, "after": {"files": 1}, "done": {"files": 9}}
+    counts, now = {"before": {"files": 9}, "after": {"files": 1}, "done": {"files": 9}}, datetime.now(UTC)
     rows = [
-        UpkeepRow(source="dump", table="gold_shop.orders", **counts, run_id=run, seconds=1.5, recorded_at=NOON)
+        UpkeepRow(source="dump", table="gold_shop.orders", **counts, run_id=run, seconds=1.5, recorded_at=now)
         for run in ("mine", "other")
     ]
     append_rows(lake, rows)

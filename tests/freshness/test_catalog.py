@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -171,6 +171,22 @@ def test_what_an_older_hold_kept_back_does_not_count(feed: Feed) -> None:
     for hour in (5, 6, 7):
         feed.proves(hour, row=f"0{hour}:50")
         feed.held(hour, "gold_shop.orders")
+    hold_again(feed, at("07:00"))
+    assert reached(feed) == at("05:50")
+
+
+def test_what_a_hold_kept_back_later_counts_whatever_the_clock_of_that_run(feed: Feed) -> None:
+    for hour in (5, 6, 7):
+        feed.proves(hour, row=f"0{hour}:50")
+    hold_again(feed, at("08:00"))
+    feed.held(7, "gold_shop.orders")
+    assert reached(feed) == at("06:50")
+    feed.held(5, "gold_shop.orders")
+    assert reached(feed) is None
+
+
+def hold_again(feed: Feed, when: datetime) -> None:
+    """Hold orders at hour 7, as a run does that records it then."""
     hold = hold_at(Sequence(0, 7, 0))
     feed.lake.catalog.drop_table("gold_shop.orders")
     gold(feed.lake, ORDERS, hold)
@@ -184,10 +200,9 @@ def test_what_an_older_hold_kept_back_does_not_count(feed: Feed) -> None:
         table="orders",
         state="held",
         hold=told,
-        recorded_at=at("07:00"),
+        recorded_at=when,
     )
     append_rows(feed.lake, [held])
-    assert reached(feed) == at("05:50")
 
 
 def test_a_hold_whose_event_has_a_time_stops_its_table_there(feed: Feed) -> None:

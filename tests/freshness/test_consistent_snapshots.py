@@ -1,14 +1,14 @@
 """The cut that is handed out with a proof holds all that was waited for."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from feeding import DAY, EACH, Feed, at, name
+from feeding import EACH, Feed, at, name
 from freshness.test_catalog import ITEMS, LATER, ORDERS, gold, hold_at
 from lakes import SettingsWriter
 from retable.freshness.catalog import ask, reached_at, record
@@ -55,6 +55,7 @@ def replays(feed: Feed, hour: int, rows: int, when: str | None = None, latest: i
         "seconds": 1.0,
         "bytes": 0,
         "recorded_at": now,
+        "cut": name(hour if latest is None else latest),
     }
     append_rows(feed.lake, [LedgerRow(source="dump", window=name(hour), stage="replay", table=TABLE, **rest)])
     feed.done(hour)
@@ -141,13 +142,16 @@ def test_what_a_half_waited_for_is_in_it(feed: Feed) -> None:
     assert handed_out(feed) == 5
 
 
-def test_what_a_window_brought_that_was_replayed_again_is_in_it(feed: Feed) -> None:
+@pytest.mark.parametrize("clock", ["12:00", "05:01"])
+def test_what_a_window_brought_that_was_replayed_again_is_in_it_whatever_the_clock_of_that_run(
+    feed: Feed, clock: str
+) -> None:
     source = feed.lake.settings.source("dump")
     for hour in (5, 6, 7):
         replays(feed, hour, 1)
         record(feed.lake, source, LATER)
     assert window_of(feed) == name(6)
-    replays(feed, 5, 4, "12:00", latest=7)
+    replays(feed, 5, 4, clock, latest=7)
     assert (window_of(feed), window_of(feed, "gold_shop.items")) == (name(7), name(6))
     assert handed_out(feed) == 7
 
@@ -171,11 +175,11 @@ runs = st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_siz
 @given(runs, st.integers(0, 9))
 def test_nothing_is_handed_out_that_lacks_what_was_replayed_up_to_it(found: list[tuple[int, bool]], asked: int) -> None:
     """Runs go on window by window or replay an old one again; each writes the cut of the last replayed window."""
-    last, cuts, rows = 0, {name(0): at("00:00")}, {name(0): at("00:00")}
-    for minute, (again, goes_on) in enumerate(found, 1):
+    last, cuts, rows, held = 0, {name(0): 0}, {name(0): 0}, {name(0): name(0)}
+    for run, (again, goes_on) in enumerate(found, 1):
         last += goes_on
-        now = DAY + timedelta(minutes=minute)
-        rows[name(last if goes_on else min(again, last))] = cuts[name(last)] = now
-    window = first_whole(name(min(asked, last)), name(last), cuts, rows.items())
+        replayed = name(last if goes_on else min(again, last))
+        rows[replayed], cuts[name(last)], held[replayed] = run, run, name(last)
+    window = first_whole(name(min(asked, last)), name(last), [*cuts], held.items())
     assert name(min(asked, last)) <= window <= name(last)
-    assert all(when <= cuts[window] for each, when in rows.items() if each <= window)
+    assert all(run <= cuts[window] for each, run in rows.items() if each <= window)

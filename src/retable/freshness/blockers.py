@@ -7,6 +7,7 @@ from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,7 +21,7 @@ from retable.ledger.baselines import Unfinished
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
 from retable.ledger.quarantine import read_open
-from retable.ledger.read import read_actions, read_ledger, read_schema_changes, scan
+from retable.ledger.read import CLOCKS_APART, read_actions, read_ledger, read_schema_changes, scan
 from retable.ledger.rows import SuspectRow
 from retable.model.event import TableName
 from retable.model.sequence import Sequence, parse_sequence
@@ -138,20 +139,34 @@ def _held(lake: Lake, source: SourceSettings, gold: str, state: GoldState, befor
 def _held_since(lake: Lake, source: str, gold: str, identity: str, hold: Hold) -> str | None:
     """The first window with a row that the hold keeps back, or with the statement that is held.
 
-    The ledger is read from when the hold was first recorded: before, nothing was kept back by it.
+    The ledger is read from the run on that recorded the hold first: before, nothing was kept back by it.
     """
     known = scan(lake, lake.find("ops.tables"), source=source).to_pylist()
     mine = [row for row in known if row["identity"] == identity and row["hold"] is not None]
     since = [row["recorded_at"] for row in mine if json.loads(row["hold"])["position"] == str(hold.position)]
-    bound = {"recorded_at": min(since)} if since else None
-    rows = read_ledger(lake, source, at_least=bound, stage="replay", tables=[gold])
-    windows = {row.window for row in rows if row.counts.get("held")}
+    bound = {"recorded_at": since[0] - CLOCKS_APART} if since else None
+    columns = ["window", "recorded_at", "counts"]
+    ledger = lake.find("ops.ledger")
+    rows = scan(lake, ledger, bound, columns=columns, source=source, stage="replay", table=gold).to_pylist()
+    held = {row["window"]: bool(dict(row["counts"]).get("held")) for row in _since(rows, since)}
+    windows = {window for window, is_held in held.items() if is_held}
     windows |= {
         change.window
         for change in read_schema_changes(lake, source)
         if change.identity == identity and change.position == str(hold.position)
     }
     return min(windows, default=None)
+
+
+def _since(rows: Seq[dict[str, Any]], since: Seq[datetime]) -> Seq[dict[str, Any]]:
+    """The rows from the run on that recorded something at the first of these times, in the order of commits.
+
+    Where that run has no row here, it died before the ledger: the clocks tell.
+    """
+    if not since:
+        return rows
+    first = next((at for at, row in enumerate(rows) if row["recorded_at"] == since[0]), None)
+    return [row for row in rows if row["recorded_at"] >= since[0]] if first is None else rows[first:]
 
 
 # --- foreign keys ------------------------------------------------------------------------------------------------

@@ -19,8 +19,8 @@ from retable.gold.state import GoldState
 from retable.ledger.counts import open_ledger
 from retable.ledger.cuts import last_cut, read_cuts
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import read_ledger, read_tables, read_watermarks
-from retable.ledger.rows import TableRow
+from retable.ledger.read import CLOCKS_APART, read_ledger, read_tables, read_watermarks
+from retable.ledger.rows import LedgerRow, TableRow
 from retable.ledger.write import append_rows
 from retable.model.evidence import Grade
 from retable.replay.inputs.moved_rows import RowsElsewhere, find_moved
@@ -247,7 +247,11 @@ def _reached_at(
     window = max([windows[0], *of_tables])
     cuts = read_cuts(lake, source.name).recorded_at
     since = last_cut([*cuts], window)
-    least = {"recorded_at": cuts[since]} if since else None
+    least = {"recorded_at": cuts[since] - CLOCKS_APART} if since else None
     ledger = read_ledger(lake, source.name, at_least=least, stage="replay", tables=tables)
-    replays = [(row.window, row.recorded_at) for row in ledger]
-    return first_whole(window, last, cuts, replays)
+
+    def holding(row: LedgerRow) -> str:
+        # A row of an older Retable does not say it: there the clocks do.
+        return row.cut or next((name for name, at in cuts.items() if at >= row.recorded_at), last)
+
+    return first_whole(window, last, [*cuts], [(row.window, holding(row)) for row in ledger])

@@ -113,15 +113,20 @@ def record_cut(
     now: datetime,
     before: Cuts,
     current: Callable[[str], TableSnapshot | None],
-) -> None:
+) -> str:
     """Record the cut behind a window, or behind the newest one that has a cut, with these tables, by identity.
 
+    Gives the window behind which it was recorded: its cut is the first that holds what the run left.
     `before` are the cuts of when the run began. Of a table about which another run recorded something since, the
     `current` snapshot counts, which is that run's or a newer one; `current` takes its name and gives None where the
     table is gone. So a run that records last never takes a table back.
     """
 
+    behind = window
+
     def decide(cuts: Cuts) -> list[CutRow]:
+        nonlocal behind
+        behind = max([window, *cuts.windows])
         mine = dict(snapshots)
         for identity in snapshots:
             if cuts.newest.get(identity) != before.newest.get(identity):
@@ -130,9 +135,10 @@ def record_cut(
                     del mine[identity]
                 else:
                     mine[identity] = newest
-        return cuts.next_rows(source, max([window, *cuts.windows]), mine, now)
+        return cuts.next_rows(source, behind, mine, now)
 
     change_cuts(lake, source, decide)
+    return behind
 
 
 def change_cuts(lake: Lake, source: str, decide: Callable[[Cuts], list[CutRow]]) -> None:

@@ -5,7 +5,7 @@ That is the one that was committed last, whatever the clocks of the runs said.
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -67,6 +67,10 @@ _Row = TypeVar(
 _ALL = AlwaysTrue()
 OF_TABLES = NotNull(term=Reference("table"))
 """The rows of the ledger, and of watermarks, that are of a table, not of a window or a source as a whole."""
+
+CLOCKS_APART = timedelta(days=2)
+"""The clock of a run may be a day off, either way: where rows are chosen by when they were recorded, so much more is
+read."""
 
 ColumnBounds = Mapping[str, str | datetime]
 """The least value that a column may have; files without such rows are not opened."""

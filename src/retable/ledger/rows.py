@@ -20,7 +20,8 @@ class LedgerRow:
     `lowest` and `highest` give, by part ("" where the sequence compares across the stream), the first and last
     sequence as text. `identity` says what was applied; of a decoded window, by which version of the decoder. A row is a
     report: no decision reads it that the table's own metadata can answer. One that is stored with `first` and `count`
-    says the same of so many windows in a row, the last of which is `window`; readers get a row for each of them.
+    says the same of so many windows in a row, the last of which is `window`; readers get a row for each of them. `cut`
+    is the first window whose cut holds what a replay left; None where an older Retable wrote it.
     """
 
     source: str
@@ -38,6 +39,7 @@ class LedgerRow:
     recorded_at: datetime
     first: str | None = None
     count: int | None = None
+    cut: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -107,9 +108,9 @@ class RunRecord:
         rows += [suspect_row(source, suspect, now) for suspect in replayed.suspects]
         append_rows(self._lake, rows)
         snapshots = {o.state.identity: TableSnapshot(o.gold, o.snapshot, o.state.state) for o in read}
-        record_cut(self._lake, source, latest, snapshots, now, self._cuts, self._current)
+        cut = record_cut(self._lake, source, latest, snapshots, now, self._cuts, self._current)
         self._on_progress("recorded but for the ledger")
-        rows_counted = [row for rows in counted.values() for row in rows]
+        rows_counted = [replace(row, cut=cut) for rows in counted.values() for row in rows]
         self._count(replayed, rows_counted, seconds)
         self._fill_first_rows()
         looked_at = {result.state.identity for result in results}

@@ -182,6 +182,7 @@ OPS = {
             "recorded_at": _TIME,
             **_texts("first"),
             "count": pa.int64(),
+            **_texts("cut"),
         }
     ),
     "ops.schema_changes": _ops(
