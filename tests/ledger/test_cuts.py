@@ -138,6 +138,7 @@ class _Run:
     before: Cuts | None = None
     snapshots: dict[str, TableSnapshot] = field(default_factory=dict)
     done: bool = False
+    cut: str = ""
 
     def step(self, lake: Lake, gold: _Gold) -> None:
         if self.before is None:
@@ -148,7 +149,11 @@ class _Run:
             self.snapshots[table] = gold.find(table)
         elif not self.done:
             self.done = True
-            record_cut(lake, "erp", self.window, self.snapshots, NOW, self.before, gold.named)
+            self.cut = record_cut(lake, "erp", self.window, self.snapshots, NOW, self.before, gold.named)
+
+    def is_held_by(self, cut: dict[str, int | None]) -> bool:
+        """Whether a cut has what this run left, or something newer."""
+        return all((cut.get(table) or 0) >= (left.snapshot_id or 0) for table, left in self.snapshots.items())
 
 
 @settings(deadline=None, max_examples=60)
@@ -179,6 +184,7 @@ def test_runs_of_one_source_that_overlap_in_any_way_keep_every_cut(data: st.Data
             step()
             now = Cuts(read(lake, lake.find("ops.cuts"), "erp"))
             assert {window: now.at(window) for window in older} == older
+            assert all(run.is_held_by(_at(now, run.cut)) for run in runs if run.cut)
     touched = {table for run in runs for table in run.tables}
     assert _at(now, W8) == {table: gold.snapshots[table] for table in touched}
 

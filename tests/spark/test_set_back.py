@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from laws.spark_world import SparkWorld, open_lake_in
 from laws.test_set_back import FIRST, SECOND, TABLE, THIRD, row
+from retable.gold.read import read_cut
 from retable.ledger.cuts import read_cuts
 from retable.settings.load import CATALOG
 from retable.upkeep.inspection import TablePlace
@@ -60,6 +61,9 @@ def test_what_was_rolled_back_and_written_to_by_hand_is_written_anew(world: Spar
     expire(world, kept=2)
     assert world.replay(world.names[1])
     assert world.gold()[TABLE].rows == WHOLE
+    counted = {each.window: each.cut for each in world.ledger() if each.stage == "replay" and each.table == TABLE}
+    assert counted[world.names[1]] == world.names[-1]
+    assert read_cut(world.lake, "shop", world.names[-1])[TABLE] == stood(world)[-1]
 
 
 def test_compaction_and_expiry_set_nothing_back(world: SparkWorld) -> None:

@@ -23,7 +23,8 @@ from retable.upkeep.system import rewrite_ops
 
 _THINNED: Mapping[str, Callable[[pa.Table], pa.Table]] = {"ops.cuts": thin_cuts, "ops.watermarks": thin_promises}
 
-_ATTEMPTS, _AT_ONCE = 20, 20
+_ATTEMPTS = 20
+_AT_ONCE = 20
 """Of so many tables the ledger is in memory at once."""
 
 
