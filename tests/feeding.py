@@ -100,7 +100,7 @@ class Feed:
 
     def replayed_again(self, hour: int, when: datetime) -> None:
         """Say in the ledger that what silver holds for a window now was replayed."""
-        content = silver_files(self.lake, self.source, name(hour))[name(hour)]
+        content = silver_files(self.lake, self.source, {name(hour)})[name(hour)]
         rest = {
             "counts": {"rows": 1, "applied": 1},
             "lowest": {},

@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -366,6 +366,22 @@ def test_a_window_that_was_decoded_anew_long_after_its_replay_waits_too(feed: Fe
     record(feed.lake, feed.lake.settings.source("dump"), LATER + timedelta(days=9))
     feed.decoded_anew(6)
     assert ask(feed.lake, ["dump"], at("07:00"), "row").cause is not None
+
+
+@pytest.mark.parametrize("replays", [-1, 0, 1])
+@pytest.mark.parametrize("promises", [-1, 0, 1])
+def test_that_a_window_waits_for_its_replay_is_known_whatever_the_clocks_of_the_runs_said(
+    feed: Feed, promises: int, replays: int
+) -> None:
+    now, day = datetime.now(UTC), timedelta(days=1)
+    feed.proves(7, row="07:50")
+    record(feed.lake, feed.lake.settings.source("dump"), now + promises * day)
+    feed.decoded_anew(6)
+    assert cause(feed) == "NOT_REPLAYED"
+    feed.replayed_again(6, now + replays * day)
+    assert cause(feed) is None
+    feed.decoded_anew(6)
+    assert cause(feed) == "NOT_REPLAYED"
 
 
 def test_a_window_that_was_decoded_anew_to_the_same_content_needs_no_replay(feed: Feed) -> None:

@@ -69,6 +69,12 @@ def test_one_that_was_given_up_for_another_one_is_not_told() -> None:
     assert "other.csv" in found.words
 
 
+def test_the_baseline_that_began_last_counts_whatever_the_clocks_said() -> None:
+    rows = [piece(5, last=True, dump="e"), piece(0, dump="f", origin="other.csv")]
+    (found,) = unfinished_baselines(rows, windows(rows[0]))
+    assert "other.csv" in found.words
+
+
 def test_a_table_that_was_to_start_anew_is_gone_on_with_by_the_same_command() -> None:
     whole = str(LOWEST._replace(epoch=2, lo=2**62))
     (found,) = unfinished_baselines([piece(0, last=True, origin=NOTHING, position=whole)], set())

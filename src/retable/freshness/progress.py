@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 from retable.formats.registry import find_format
 from retable.freshness.gate import Stuck
@@ -11,8 +11,8 @@ from retable.freshness.promises import TablePromises
 from retable.freshness.watermark import SourceLine, Stamps, Watermarks, from_rows, partition_name
 from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import last_promised, read_evidence, read_ledger, read_stages, read_watermarks
-from retable.ledger.rows import EvidenceRow, LedgerRow, Stage
+from retable.ledger.read import CLOCKS_APART, last_promised, read_evidence, read_ledger, read_stages, read_watermarks
+from retable.ledger.rows import EvidenceRow, Stage
 from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window, window_name, window_start
 from retable.replay.inputs.recorded_state import NO_FILES
@@ -20,8 +20,6 @@ from retable.replay.inputs.silver import window_contents
 from retable.settings.sources import SourceSettings
 
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
-_LATELY = timedelta(days=1)
-"""The longest run, and how far the clocks of two runs may be apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,39 +106,32 @@ def decoded_anew(lake: Lake, source: str, progress: SourceProgress) -> str | Non
     A line is only promised while there is none, so what was written since the last promise tells all of them. Silver
     itself is asked, whose window changes before anything else is said of it.
     """
-    since = None if progress.promised is None else progress.promised - _LATELY
+    since = None if progress.promised is None else progress.promised - CLOCKS_APART
     last = progress.line.window or ""
     # The pieces of a baseline are windows of silver, too: until they are replayed only their table waits for them.
-    written = {at: when for at, when in _written(lake, source, since).items() if FIRST_WINDOW <= at <= last}
+    written = sorted(at for at in _written(lake, source, since) if FIRST_WINDOW <= at <= last)
     if not written:
         return None
-    bound = None if since is None else {"recorded_at": since}
-    rows = read_ledger(lake, source, at_least=bound, stage="replay", of_tables=False)
-    replayed = {row.window: row for row in rows}
-    for window, when in sorted(written.items()):
-        replay = replayed.get(window)
-        if replay is None or (when > replay.recorded_at and _differs(lake, source, replay)):
+    bound = {"window": written[0]}
+    rows = read_ledger(lake, source, at_least=bound, until=written[-1], stage="replay", of_tables=False)
+    replayed = {row.window: row.identity for row in rows}
+    content = window_contents(lake, source, replayed, written)
+    for window in written:
+        if window not in replayed or content.get(window, NO_FILES) != (replayed[window] or NO_FILES):
             return window
     return None
 
 
-def _written(lake: Lake, source: str, since: datetime | None) -> dict[str, datetime]:
-    """When each window of silver was written last, as far as silver's snapshots since then tell."""
+def _written(lake: Lake, source: str, since: datetime | None) -> set[str]:
+    """The windows of silver that were written since then, as silver's snapshots tell."""
     table = lake.find(f"silver.{source}")
-    found: dict[str, datetime] = {}
+    found = set[str]()
     for snapshot in () if table is None else table.snapshots():
         when = datetime.fromtimestamp(snapshot.timestamp_ms / 1000, UTC)
         window = snapshot.summary and snapshot.summary.additional_properties.get("retable.window")
         if window and (since is None or when >= since):
-            found[window] = when
+            found.add(window)
     return found
-
-
-def _differs(lake: Lake, source: str, replay: LedgerRow) -> bool:
-    """Whether silver holds another content for a window than the one that was replayed."""
-    known = {replay.window: replay.identity}
-    content = window_contents(lake, source, known, replay.window).get(replay.window, NO_FILES)
-    return content != (replay.identity or NO_FILES)
 
 
 def _done(lake: Lake, source: str, windows: Sequence[Window]) -> dict[str, set[Stage]]:

@@ -76,9 +76,12 @@ NOTHING = "nothing"
 
 
 def unfinished_baselines(rows: Iterable[BaselineRow], replayed: Collection[str]) -> list[Unfinished]:
-    """The baselines of which a piece is missing or not replayed; one behind which another one began is given up."""
+    """The baselines of which a piece is missing or not replayed; one behind which another one began is given up.
+
+    The rows come in the order in which they were committed.
+    """
     groups: dict[tuple[str | None, ...], list[BaselineRow]] = {}
-    for row in sorted(rows, key=lambda row: row.recorded_at):
+    for row in rows:
         groups.setdefault(identify(row), []).append(row)
     newest = {(mine[0].database, mine[0].schema, mine[0].table): mine for mine in groups.values()}
     found = []

@@ -4,12 +4,14 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io import FileIO
 from pyiceberg.table import StaticTable
 from pyiceberg.table.metadata import TableMetadata
 
 from retable.gold.state import from_properties
 from retable.ledger.lake.identity import LEFT_PROPERTY
+from retable.ledger.lake.small_files import read_rows
 from retable.ledger.lake.warehouse import NAME_PROPERTY, MetadataFile, TableFolder, Warehouse, plain_path
 
 _TABLES = "ops.tables"
@@ -121,7 +123,7 @@ def _gold_names(
     """The names of gold tables that do not say theirs, by source and identity, as ops.tables has them."""
     for _, file, metadata in read:
         if metadata.properties.get(NAME_PROPERTY) == _TABLES:
-            rows = StaticTable.from_metadata(file.address, io.properties).scan().to_arrow().sort_by("recorded_at")
+            rows = read_rows(StaticTable.from_metadata(file.address, io.properties), AlwaysTrue())
             return {(row["source"], row["identity"]): row["gold"] for row in rows.to_pylist()}
     return {}
 

@@ -68,7 +68,7 @@ class Run:
         """Replay a decoded window."""
         if name not in self._recorded.decoded:
             raise NotReady(f"window {name} is not decoded; run `retable decode {self._source.name} --window {name}`")
-        applied = {name: self._recorded.silver(name).get(name, NO_FILES)}
+        applied = {name: self._recorded.silver({name}).get(name, NO_FILES)}
         if self._recorded.records(applied) and self._is_finished(
             scope := self._scope_reader.window(name, sketched=True), applied
         ):

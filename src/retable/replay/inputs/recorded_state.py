@@ -44,7 +44,7 @@ class RecordedState:
     decoded: frozenset[str]
     replayed: Mapping[str, str | None]
     tables: Mapping[str, TableRow]
-    silver: Callable[[str | None], Mapping[str, str]]
+    silver: Callable[[Collection[str] | None], Mapping[str, str]]
     ledger: LedgerRows
     kept_from: str = ""
     left_out: Callable[[Collection[TableName]], bool] = _none_left_out

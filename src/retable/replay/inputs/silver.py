@@ -122,13 +122,16 @@ def of_kind(kind: str) -> BooleanExpression:
     return EqualTo(term=Reference("kind"), value=literal(kind))
 
 
-def silver_files(lake: Lake, source: str, window: str | None = None) -> dict[str, str]:
-    """Digest, per window, the data files that silver holds for it: another digest means another content."""
+def silver_files(lake: Lake, source: str, windows: Collection[str] | None = None) -> dict[str, str]:
+    """Digest, per window, the data files that silver holds for it: another digest means another content.
+
+    `windows`: only of these.
+    """
     table = lake.find(f"silver.{source}")
     if table is None:
         return {}
     wanted: BooleanExpression = (
-        AlwaysTrue() if window is None else EqualTo(term=Reference("window"), value=literal(window))
+        AlwaysTrue() if windows is None else In(term=Reference("window"), literals={literal(name) for name in windows})
     )
     files: dict[str, list[str]] = defaultdict(list)
     for task in table.scan(row_filter=wanted, selected_fields=("window",)).plan_files():
@@ -137,12 +140,12 @@ def silver_files(lake: Lake, source: str, window: str | None = None) -> dict[str
 
 
 def window_contents(
-    lake: Lake, source: str, replayed: Mapping[str, str | None], window: str | None = None
+    lake: Lake, source: str, replayed: Mapping[str, str | None], windows: Collection[str] | None = None
 ) -> dict[str, str]:
     """The same; what lies behind the horizon has the content with which it was `replayed`, by window."""
     horizon = kept_from(lake, "silver", source)
     gone = {name: content for name, content in replayed.items() if content and is_dropped(name, horizon)}
-    return {**silver_files(lake, source, window), **gone}
+    return {**silver_files(lake, source, windows), **gone}
 
 
 def system_of(records: Iterable[RowDict], setting: str | None) -> str:
