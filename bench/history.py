@@ -28,6 +28,7 @@ from typing import Any, cast
 
 import psutil
 import pyarrow as pa
+from pyiceberg.manifest import DataFile
 
 from bench.replay.measure import say, show
 from retable.decode.statements import keep_statements
@@ -60,6 +61,7 @@ from retable.upkeep.system import compact_ops, prune_cuts
 SOURCE = "erp"
 START = datetime(2025, 1, 1, tzinfo=UTC)
 _AT_ONCE = 250
+_WRITTEN_LATELY = 48
 _COLUMNS = 20
 
 
@@ -224,7 +226,10 @@ def _cut(lake: Lake, shape: Shape, at: int, window: str) -> None:
 
 
 def _make_silver(lake: Lake, shape: Shape, names: Sequence[str]) -> None:
-    """A file of row events for each window but the last, and one of statements for those that have some."""
+    """A file of row events for each window but the last, and one of statements for those that have some.
+
+    The windows of the last days are written one by one, as decode does.
+    """
     table = lake.ensure(f"silver.{SOURCE}")
     writer = PartitionWriter(table.io, table.metadata)
     statements: dict[int, list[int]] = defaultdict(list)
@@ -233,17 +238,19 @@ def _make_silver(lake: Lake, shape: Shape, names: Sequence[str]) -> None:
         statements[0 if late < 0 else late * (shape.windows - 1) // max(shape.statements - shape.tables, 1)].append(
             number
         )
-    files = []
+    files: list[list[DataFile]] = []
     for at, name in enumerate(names[:-1]):
         rows = [{"window": name, "kind": "row", **_of(shape, table, at * 1_000)} for table in shape.busy_in(at)]
-        files.append(writer.write(_silver(rows), {"window": name, "kind": "row"}))
+        files.append([writer.write(_silver(rows), {"window": name, "kind": "row"})])
         if said := statements.get(at):
             rows = [_statement(shape, number, name) for number in said]
-            files.append(writer.write(_silver(rows), {"window": name, "kind": "schema"}))
-    for first in range(0, len(files), _AT_ONCE):
-        said = {SAME_STATEMENTS: "true"}
+            files[-1].append(writer.write(_silver(rows), {"window": name, "kind": "schema"}))
+    single = max(len(files) - _WRITTEN_LATELY, 0)
+    commits = [range(first, min(first + _AT_ONCE, single)) for first in range(0, single, _AT_ONCE)]
+    for windows in [*commits, *(range(at, at + 1) for at in range(single, len(files)))]:
+        said = {"retable.window": names[windows[0]]} if len(windows) == 1 else {SAME_STATEMENTS: "true"}
         with table.transaction() as transaction, transaction.update_snapshot(said).merge_append() as change:
-            for file in files[first : first + _AT_ONCE]:
+            for file in (file for at in windows for file in files[at]):
                 change.append_data_file(file)
 
 

@@ -11,6 +11,9 @@ from pathlib import PurePosixPath
 
 Partition = tuple[object, ...]
 
+_OPS_TARGET = 16 << 20
+"""The record of a source grows by less than that a day: with larger files each day would write months of it anew."""
+
 
 @dataclass(frozen=True, slots=True)
 class UpkeepRules:
@@ -31,6 +34,10 @@ class UpkeepRules:
     @property
     def small(self) -> int:
         return self.target * 3 // 4
+
+    def of(self, table: str) -> "UpkeepRules":
+        """The rules for a table of this name."""
+        return replace(self, target=min(self.target, _OPS_TARGET)) if table.startswith("ops.") else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +83,7 @@ class TableFacts:
             "rows": sum(file.rows - file.deleted for file in self.files),
             "deleted_rows": sum(file.deleted for file in self.files),
             "files_with_deletes": sum(file.deleted > 0 for file in self.files),
-            "small_files": sum(file.bytes < UpkeepRules().small for file in self.files),
+            "small_files": sum(file.bytes < UpkeepRules().of(self.name).small for file in self.files),
             "manifests": self.manifests,
             "snapshots": len(self.snapshots),
         }
@@ -108,7 +115,7 @@ class Plan:
 def plan_upkeep(facts: TableFacts, needed: Collection[int], now: datetime, rules: UpkeepRules) -> Plan:
     """Plan for a table; `needed` are the snapshots that cuts name."""
     return Plan(
-        compact=worth_compacting(facts.files, rules),
+        compact=worth_compacting(facts.files, rules.of(facts.name)),
         merge_manifests=facts.manifests > rules.most_manifests,
         expire=expirable(facts, needed, now, rules),
     )
