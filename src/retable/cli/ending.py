@@ -9,14 +9,12 @@ from typing import Any
 
 from typer.core import TyperGroup
 
+from retable.cli.commands import load_command, overview
 from retable.cli.interrupts import Interrupted, before_interrupts
 from retable.cli.output import NeedsAttention, say
 from retable.errors import EnvironmentFault, RetableError, SparkDied
 from retable.exit_codes import exit_code
 from retable.printable import without_passwords
-
-IMPORT = "schema import"
-"""A command of two words; the first one alone is a command, too."""
 
 _USAGE = 2
 _LONGEST_SURPRISE = 300
@@ -37,12 +35,17 @@ class CommandLine(TyperGroup):
 
     debug = False
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "commands": overview()})
+
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, _hoisted(args))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        # A command may be of two words; the first one alone is a command, too.
         joined = " ".join(args[:2])
-        return super().resolve_command(ctx, [joined, *args[2:]] if joined == IMPORT else args)
+        name, command, rest = super().resolve_command(ctx, [joined, *args[2:]] if joined in self.commands else args)
+        return name, command if name is None else load_command(name), rest
 
     def invoke(self, ctx: Any) -> Any:
         self.debug = ctx.params["debug"]

@@ -13,9 +13,12 @@ from retable.cli.output import print_json, say
 from retable.errors import Late
 from retable.freshness.catalog import ask
 
+app = typer.Typer()
+
 _POLL_SECONDS = 15
 
 
+@app.command()
 def fresh(
     ctx: typer.Context,
     table: SourceOrTable,

@@ -30,6 +30,8 @@ from retable.ledger.rows import SchemaChangeRow
 from retable.model.sequence import parse_sequence
 from retable.replay.references.suspects import open_suspects
 
+app = typer.Typer()
+
 
 class RowFormat(StrEnum):
     """How rows are printed: one JSON object a line, or aligned columns."""
@@ -38,6 +40,7 @@ class RowFormat(StrEnum):
     TABLE = "table"
 
 
+@app.command()
 def rows(
     ctx: typer.Context,
     table: TableArgument,
@@ -64,6 +67,7 @@ def rows(
     print_table(names, ([_cell(row[name]) for name in names] for row in objects))
 
 
+@app.command()
 def tables(ctx: typer.Context, as_json: Json = False) -> None:
     """List the gold tables; one that the settings no longer take is `retired`, and stays as it is.
 
@@ -112,6 +116,7 @@ def _state(lake: Lake, table: PublishedTable, suspect: Collection[str]) -> str:
     return "suspect" if table.state.state == "live" and table.state.identity in suspect else table.state.state
 
 
+@app.command()
 def schema(ctx: typer.Context, table: TableArgument, as_json: Json = False) -> None:
     """Print the columns of a gold table, and what they are at the source."""
     lake = lake_of(ctx)
@@ -144,6 +149,7 @@ def schema(ctx: typer.Context, table: TableArgument, as_json: Json = False) -> N
     )
 
 
+@app.command()
 def history(ctx: typer.Context, table: TableArgument, as_json: Json = False) -> None:
     """Print the schema changes of a gold table in the order of its source, and what became of each."""
     lake = lake_of(ctx)

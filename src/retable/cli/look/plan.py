@@ -16,12 +16,15 @@ from retable.gold.state import hold_json
 from retable.ledger.rows import Stage
 from retable.verify.outlook import CAUSES, Outlook, inspect_source
 
+app = typer.Typer()
+
 _DONE_BY = {"land": "landed", "decode": "decoded", "replay": "replayed"}
 
 
 _LEFT_OUT = "the settings take it now, and did not when these windows were decoded"
 
 
+@app.command()
 def plan(
     ctx: typer.Context,
     source: Annotated[

@@ -31,6 +31,8 @@ from retable.replay.inputs.moved_rows import tables_to_rebuild
 from retable.replay.references.suspects import open_suspects, words_of
 from retable.settings.sources import SourceSettings
 
+app = typer.Typer()
+
 _REBUILD = "`retable rebuild {} --reason ...` brings the rows where they go now"
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 
@@ -67,6 +69,7 @@ class SourceStatus:
     kept_from: dict[KeptLayer, str]
 
 
+@app.command()
 def status(
     ctx: typer.Context,
     as_json: Json = False,

@@ -11,9 +11,12 @@ from retable.cli.output import print_facts, print_json
 from retable.freshness.catalog import ask, source_of
 from retable.freshness.gate import Verdict, format_time
 
+app = typer.Typer()
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+@app.command()
 def why(
     ctx: typer.Context,
     name: SourceOrTable,

@@ -14,7 +14,10 @@ from retable.gold.read import find_gold
 from retable.ledger.rows import ActionRow
 from retable.ledger.write import append_rows
 
+app = typer.Typer()
 
+
+@app.command()
 def accept_loss(
     ctx: typer.Context,
     tables: Annotated[list[str], typer.Argument(metavar="TABLE...", help="Gold tables, as `retable tables` has them.")],

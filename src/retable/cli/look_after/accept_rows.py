@@ -15,7 +15,10 @@ from retable.ledger.rows import ActionRow, OpsRow
 from retable.ledger.write import append_rows
 from retable.replay.references.suspects import open_suspects
 
+app = typer.Typer()
 
+
+@app.command()
 def accept_rows(
     ctx: typer.Context,
     tables: Annotated[list[str], typer.Argument(metavar="TABLE...", help="Gold tables, as `retable tables` has them.")],

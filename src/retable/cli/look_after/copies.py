@@ -17,6 +17,8 @@ from retable.recovery.copying import copy_lake
 from retable.settings.catalogs import GlueCatalog, PostgresCatalog, RestCatalog
 from retable.settings.storage import S3, StorageLocation, bucket
 
+app = typer.Typer()
+
 _TOOLS = {
     PostgresCatalog: "back it up with PostgreSQL's own tools: pg_dump --table 'iceberg_*'",
     RestCatalog: "back it up with the tools of the server that keeps it",
@@ -24,6 +26,7 @@ _TOOLS = {
 }
 
 
+@app.command()
 def copy(
     ctx: typer.Context,
     to: Annotated[str, typer.Argument(metavar="DEST", help="An empty folder, or an empty s3://bucket/prefix.")],
@@ -46,6 +49,7 @@ def copy(
         say("name a catalog of its own there, then `retable recover` fills it")
 
 
+@app.command()
 def backup(
     ctx: typer.Context,
     to: Annotated[Path, typer.Argument(metavar="DEST", help="A file that is not there yet, or a folder for one.")],

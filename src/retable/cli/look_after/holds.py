@@ -26,9 +26,12 @@ from retable.replay.release import Release, Way, count_waiting, plan_making, pla
 from retable.replay.repeats import find_repeats, hint_of, later_ones
 from retable.schema_history.history import Hold
 
+app = typer.Typer(no_args_is_help=True, help="Tables that stopped at a position, and how they go on.")
+
 _HOW = "say how the table goes on: --retry, --skip, --as 'ALTER ...', --approve, --reject or --rebuild, one of them"
 
 
+@app.command("list")
 def list_holds(ctx: typer.Context, as_json: Json = False) -> None:
     """List the held tables, each with its reason, the statement or the row, and the remedy; retired ones are not it."""
     lake = lake_of(ctx)
@@ -55,6 +58,7 @@ def _hint(lake: Lake, source: str, hold: Hold) -> dict[str, str]:
     return {} if hint is None else {"hint": hint}
 
 
+@app.command("release")
 def release_hold(
     ctx: typer.Context,
     tables: Annotated[

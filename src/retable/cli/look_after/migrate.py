@@ -15,7 +15,10 @@ from retable.ledger.leases import LENGTH, Lease, check_free, leased
 from retable.ledger.runs import migrating
 from retable.migration.steps import plan_steps
 
+app = typer.Typer()
 
+
+@app.command()
 def migrate(
     ctx: typer.Context,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what there is to do.")] = False,

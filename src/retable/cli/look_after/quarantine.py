@@ -43,6 +43,8 @@ from retable.ledger.write import append_rows
 from retable.model.window import window_start
 from retable.settings.sources import Source
 
+app = typer.Typer(no_args_is_help=True, help="Messages that could not be decoded, rows that could not be applied.")
+
 _PLACE = ("window", "topic", "partition", "offset")
 _MOST_BYTES = 4096
 _MOST_LISTED = 1000
@@ -55,6 +57,7 @@ _VERDICTS = ("applied", "superseded", "duplicate", "voided", "held", "pending", 
 """What may become of a row, in the order of the ledger's equation (docs/flow.md)."""
 
 
+@app.command("list")
 def list_quarantine(
     ctx: typer.Context,
     source: SourceOption = None,
@@ -86,6 +89,7 @@ def list_quarantine(
         say("nothing is quarantined" if after is None else "nothing more is quarantined")
 
 
+@app.command("show")
 def show_quarantined(ctx: typer.Context, address: Id) -> None:
     """Show one quarantined message: why, where, and its bytes."""
     lake = lake_of(ctx)
@@ -100,6 +104,7 @@ def show_quarantined(ctx: typer.Context, address: Id) -> None:
             print_line(shown_bytes(value, _MOST_BYTES))
 
 
+@app.command("accept")
 def accept_quarantined(
     ctx: typer.Context,
     address: Id,
@@ -121,6 +126,7 @@ def accept_quarantined(
     record(lake, lake.settings.source(row.source), moment)
 
 
+@app.command("redecode")
 def redecode_quarantined(
     ctx: typer.Context,
     source: SourceOption = None,

@@ -7,7 +7,10 @@ import typer
 from retable.cli.arguments import lake_to_write
 from retable.cli.look_after.holds import go_on
 
+app = typer.Typer()
 
+
+@app.command()
 def rebuild(
     ctx: typer.Context,
     tables: Annotated[list[str], typer.Argument(metavar="TABLE...", help="Gold tables: gold_shop.orders.")],

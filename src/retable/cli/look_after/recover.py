@@ -17,7 +17,10 @@ from retable.recovery.adopt import adopt, known_tables
 from retable.recovery.moving import check_move, rewrite_addresses
 from retable.recovery.tables import Difference, Findings, differences, find_tables, moved
 
+app = typer.Typer()
 
+
+@app.command()
 def recover(
     ctx: typer.Context,
     moved_or_copy: Annotated[

@@ -20,10 +20,13 @@ from retable.shadow.difference import ShadowDifference, compare_shadow
 from retable.shadow.lake import drop_shadow, end_builds, the_shadow
 from retable.shadow.plan import check_ask
 
+app = typer.Typer(no_args_is_help=True, help="Tables rebuilt beside gold: compared, then promoted or dropped.")
+
 Reason = Annotated[str, typer.Option("--reason", help="Why; it is kept with your name.")]
 _WINDOW = "as 20260301T0500Z"
 
 
+@app.command()
 def build(
     ctx: typer.Context,
     source: SourceName,
@@ -42,6 +45,7 @@ def build(
     say(f"built beside gold: {', '.join(ask.tables)}; `retable shadow diff {source}` shows how they differ")
 
 
+@app.command()
 def diff(ctx: typer.Context, source: SourceName, as_json: Json = False) -> None:
     """Print how the tables of a source's shadow differ from gold: columns, rows by key, samples."""
     lake = lake_of(ctx)
@@ -59,6 +63,7 @@ def diff(ctx: typer.Context, source: SourceName, as_json: Json = False) -> None:
             say(line)
 
 
+@app.command()
 def promote(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
     """Give gold what the shadow shows: each table changes in one visible step and keeps its identity."""
     lake = lake_to_write(ctx)
@@ -72,6 +77,7 @@ def promote(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
     call_attention_to_rebuilt(lake, lake.settings.source(source), reports, reports[-1].held)
 
 
+@app.command()
 def drop(ctx: typer.Context, source: SourceName, reason: Reason) -> None:
     """Remove a source's shadow with its files, also one that a killed build left; gold is not touched."""
     lake = lake_to_write(ctx)

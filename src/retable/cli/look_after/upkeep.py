@@ -23,9 +23,12 @@ from retable.upkeep.plan import plan_place
 from retable.upkeep.policy import UpkeepRules
 from retable.upkeep.report import UpkeepResult, check_damaged
 
+app = typer.Typer()
+
 _SIZES = ("files", "bytes", "deleted_rows", "snapshots")
 
 
+@app.command()
 def upkeep(
     ctx: typer.Context,
     tables: Annotated[

@@ -34,9 +34,12 @@ from retable.replay.inputs.imports import read_schema_imports
 from retable.settings.load import read_variable
 from retable.settings.sources import SourceSettings
 
+app = typer.Typer()
+
 _SHOWN = 3
 
 
+@app.command()
 def baseline(
     ctx: typer.Context,
     table: TableArgument,

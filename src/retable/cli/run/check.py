@@ -11,9 +11,12 @@ from retable.onboard.check import Checked, SampledTable
 from retable.onboard.check import check as inspect
 from retable.printable import printable
 
+app = typer.Typer()
+
 _SHOWN = 5
 
 
+@app.command()
 def check(ctx: typer.Context, source: SourceName, as_json: Json = False) -> None:
     """Connect to a source, list it, decode some messages, and say what each of its tables would become.
 

@@ -18,9 +18,12 @@ from retable.onboard.first_inspection import FirstInspection, inspect_folder, in
 from retable.onboard.first_settings import list_tables, settings_of_folder, settings_of_topics
 from retable.settings.sources import KafkaAccess
 
+app = typer.Typer()
+
 _LONG_AGO = timedelta(days=2)
 
 
+@app.command()
 def init(
     ctx: typer.Context,
     from_files: Annotated[

@@ -18,7 +18,10 @@ from retable.onboard.baseline.copies import Copy
 from retable.onboard.baseline.pieces import land_baseline
 from retable.onboard.schema.imports import read_start
 
+app = typer.Typer()
 
+
+@app.command()
 def resync(
     ctx: typer.Context,
     table: TableArgument,

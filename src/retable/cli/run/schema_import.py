@@ -20,6 +20,8 @@ from retable.onboard.schema.tables import Schema, UnreadStatement
 from retable.printable import printable
 from retable.settings.load import read_variable
 
+app = typer.Typer()
+
 _SHOWN = 50
 
 PasswordEnv = Annotated[
@@ -28,6 +30,7 @@ PasswordEnv = Annotated[
 ]
 
 
+@app.command("schema import")
 def import_schema(
     ctx: typer.Context,
     source: SourceName,

@@ -32,11 +32,14 @@ from retable.model.window import Window, window_name, window_start
 from retable.settings.load import Settings
 from retable.settings.sources import Source
 
+app = typer.Typer()
+
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 _PATIENCE = 5.0
 """How many seconds a JVM that does not answer has to end, before it is asked to stop."""
 
 
+@app.command()
 def run(
     ctx: typer.Context,
     source: SourceName,
@@ -71,6 +74,7 @@ def run(
     warn_of_patterns(lake)
 
 
+@app.command()
 def land(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
     """Record the windows that are due, and keep the messages of one as bytes in bronze.
 
@@ -83,12 +87,14 @@ def land(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
     _run_stages(lake, found, window, ("land",))
 
 
+@app.command()
 def decode(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
     """Decode one landed window into the change events of silver."""
     lake = lake_to_write(ctx)
     _run_stages(lake, lake.settings.source(source), window, ("decode",))
 
 
+@app.command()
 def replay(ctx: typer.Context, source: SourceName, window: WindowName) -> None:
     """Replay one decoded window into gold."""
     lake = lake_to_write(ctx)

@@ -18,9 +18,12 @@ from retable.model.event import ChangeEvent
 from retable.model.message import RawMessage
 from retable.printable import printable_json
 
+app = typer.Typer()
+
 _IMAGES = ("before", "after", "table_changes")
 
 
+@app.command()
 def show_message(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Option("--format", metavar="NAME", help="The format, as canal_json.")] = None,
@@ -37,6 +40,7 @@ def show_message(
     print_line(printable_json(msgspec.json.format(text, indent=2).decode()))
 
 
+@app.command()
 def show_ddl(
     dialect: Annotated[str, typer.Option("--dialect", metavar="NAME", help="The SQL dialect, as mysql.")],
     statement: Annotated[str, typer.Argument(help="The statement, in quotes.")],

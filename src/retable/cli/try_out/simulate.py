@@ -40,6 +40,8 @@ from retable.simulate import (
 )
 from retable.simulate import simulate as play
 
+app = typer.Typer()
+
 SOURCE = "shop"
 
 _HOUR = timedelta(hours=1)
@@ -80,6 +82,7 @@ class _Plan:
         return self.start + self.hours * _HOUR
 
 
+@app.command()
 def simulate(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder, or an empty one.")],
     source_format: Annotated[SimulatedFormat, typer.Option("--format", help="How the messages are written.")] = (

@@ -11,9 +11,12 @@ from retable.cli.output import print_json, print_table, say
 from retable.cli.verify.differences import print_rows, rows_json
 from retable.verify.states import ColumnDifference, ComparedState, StateDifference, compare_states
 
+app = typer.Typer()
+
 _HELP = "A state: now, a window, the number of a snapshot, a tag, or a time with its zone."
 
 
+@app.command()
 def diff(
     ctx: typer.Context,
     table: TableArgument,

@@ -19,6 +19,8 @@ from retable.verify.findings import Finding, Verification
 from retable.verify.ledger import against_ledger
 from retable.verify.rows import Share
 
+app = typer.Typer()
+
 _DIFFERENT = 4
 _DAMAGED = "DAMAGED"
 _SHARE = re.compile(r"([1-9][0-9]{0,4})/([1-9][0-9]{0,3})\Z")
@@ -39,6 +41,7 @@ def _share(text: str) -> Share:
     return Share(int(found[1]), int(found[2]))
 
 
+@app.command()
 def verify(
     ctx: typer.Context,
     table: TableArgument,
