@@ -41,6 +41,7 @@ from retable.ledger.lake.catalog import Lake, close_lake, open_lake, open_lake_t
 from retable.ledger.lake.data_files import PartitionWriter
 from retable.ledger.lake.tables import OPS, SAME_STATEMENTS, SILVER
 from retable.ledger.rows import EvidenceRow, LedgerRow, OpsRow, SchemaChangeRow, Stage, TableRow, WatermarkRow
+from retable.ledger.windows.contents import silver_files
 from retable.ledger.windows.objects import FoundObject
 from retable.ledger.windows.recording import read_ordinals, record_windows
 from retable.ledger.write import append_rows
@@ -48,7 +49,6 @@ from retable.model.event import TableName
 from retable.model.evidence import GRADES
 from retable.model.schema import parse_gold_type
 from retable.model.window import window_name
-from retable.replay.inputs.silver import silver_files
 from retable.replay.report import RunRecord
 from retable.replay.run import Run
 from retable.replay.spark import SparkRows

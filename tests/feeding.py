@@ -11,11 +11,11 @@ from retable.ledger.incidents import Incident, change_incidents
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.tables import QUARANTINE, SILVER
 from retable.ledger.rows import EvidenceRow, LedgerRow, Stage
+from retable.ledger.windows.contents import silver_files
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.model.window import Window
-from retable.replay.inputs.silver import silver_files
 
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 STAGES: tuple[Stage, ...] = ("land", "decode", "replay")

@@ -16,7 +16,7 @@ from retable.ledger.cuts import read_cuts
 from retable.ledger.lake.catalog import open_lake
 from retable.ledger.leases import LENGTH, Lease, leased
 from retable.ledger.read import read_upkeep
-from retable.replay.inputs.silver import silver_files
+from retable.ledger.windows.contents import silver_files
 from retable.settings.load import load_settings
 from retable.upkeep.inspection import TablePlace, choose, places
 from retable.upkeep.plan import plan_place

@@ -20,9 +20,9 @@ from retable.land.bronze import to_batches
 from retable.ledger.lake.catalog import Lake, open_lake
 from retable.ledger.lake.tables import OPS
 from retable.ledger.rows import CutRow, LedgerRow, Stage
+from retable.ledger.windows.contents import silver_files
 from retable.ledger.write import append_rows
 from retable.model.event import ROW_OPS, ChangeEvent
-from retable.replay.inputs.silver import silver_files
 from retable.settings.load import load_settings
 from verify.pure import standing
 

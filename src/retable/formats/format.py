@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from retable.formats.context import DecodeContext
 from retable.formats.declared_encoding import declared_encoding_of
-from retable.formats.options import FormatOptions
+from retable.formats.options import FormatOptions, docstring_of
 from retable.model.event import ChangeEvent, Scope, TableName
 from retable.model.message import RawMessage
 from retable.model.schema import GoldType
@@ -95,4 +95,4 @@ class Format:
 
     def words(self, option: str) -> str:
         """Say what one of its options decides."""
-        return " ".join((self.options.model_fields[option].description or "").split())
+        return docstring_of(self.options, option)

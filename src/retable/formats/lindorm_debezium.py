@@ -61,7 +61,7 @@ _Row = dict[str, Raw]
 _Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
-class LindormOptions(FormatOptions, frozen=True, use_attribute_docstrings=True):
+class LindormOptions(FormatOptions, frozen=True):
     """Options of `lindorm_debezium`."""
 
     model: Literal["sql", "hbase"] = "sql"

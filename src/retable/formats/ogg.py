@@ -42,7 +42,7 @@ _FLAGS = frozenset({b"true", b"false"})
 _Row = dict[str, Raw]
 
 
-class OggOptions(FormatOptions, frozen=True, use_attribute_docstrings=True):
+class OggOptions(FormatOptions, frozen=True):
     """Options of `ogg_json`."""
 
     database: NonEmptyStr | None = None

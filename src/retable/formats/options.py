@@ -1,8 +1,11 @@
 """What the settings of a source say to its format alone."""
 
+import ast
 import difflib
 from collections.abc import Iterable
-from typing import Annotated, ClassVar, Self
+from inspect import get_annotations, getsource
+from itertools import pairwise
+from typing import Annotated, ClassVar, Self, cast
 from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, BaseModel, Field
@@ -38,7 +41,7 @@ Zone = Annotated[str, AfterValidator(_zone)]
 """The name of a time zone."""
 
 
-class FormatOptions(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+class FormatOptions(BaseModel, frozen=True, extra="forbid"):
     """Settings of a source that only its format reads: a format's own model has one field for each of them.
 
     In TOML they stand among the other settings of `[sources.<name>]`. A field that is set makes gold stale, as all of
@@ -65,6 +68,20 @@ class FormatOptions(BaseModel, frozen=True, extra="forbid", use_attribute_docstr
 
 
 NO_OPTIONS = FormatOptions()
+
+
+def docstring_of(model: type[BaseModel], field: str) -> str:
+    """Give what stands below a field of a model.
+
+    Pydantic's `use_attribute_docstrings` reads the source of all models each time that a command starts.
+    """
+    kind = next(each for each in model.__mro__ if field in get_annotations(each))
+    body = cast(ast.ClassDef, ast.parse(getsource(kind)).body[0]).body
+    for line, below in pairwise(body):
+        match line, below:
+            case ast.AnnAssign(target=ast.Name(id=n)), ast.Expr(value=ast.Constant(value=str(text))) if n == field:
+                return " ".join(text.split())
+    return ""
 
 
 def database_of(options: FormatOptions) -> str | None:

@@ -64,7 +64,7 @@ _LARGEST_SEQ = 2**63 - 1
 _Row = dict[str, Raw]
 
 
-class SharePlexOptions(FormatOptions, frozen=True, use_attribute_docstrings=True):
+class SharePlexOptions(FormatOptions, frozen=True):
     """Options of `shareplex_json`."""
 
     database: NonEmptyStr | None = None

@@ -11,12 +11,11 @@ from retable.freshness.promises import TablePromises
 from retable.freshness.watermark import SourceLine, Stamps, Watermarks, from_rows, partition_name
 from retable.ledger.baselines import FIRST_WINDOW
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.read import CLOCKS_APART, last_promised, read_evidence, read_ledger, read_stages, read_watermarks
+from retable.ledger.read import CLOCKS_APART, last_promised, read_evidence, read_stages, read_watermarks
 from retable.ledger.rows import EvidenceRow, Stage
+from retable.ledger.windows.contents import NO_FILES, window_contents
 from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window, window_name, window_start
-from retable.replay.inputs.recorded_state import NO_FILES
-from retable.replay.inputs.silver import window_contents
 from retable.settings.sources import SourceSettings
 
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
@@ -112,9 +111,7 @@ def decoded_anew(lake: Lake, source: str, progress: SourceProgress) -> str | Non
     written = sorted(at for at in _written(lake, source, since) if FIRST_WINDOW <= at <= last)
     if not written:
         return None
-    bound = {"window": written[0]}
-    rows = read_ledger(lake, source, at_least=bound, until=written[-1], stage="replay", of_tables=False)
-    replayed = {row.window: row.identity for row in rows}
+    replayed = read_stages(lake, source, written[0])["replay"]
     content = window_contents(lake, source, replayed, written)
     for window in written:
         if window not in replayed or content.get(window, NO_FILES) != (replayed[window] or NO_FILES):

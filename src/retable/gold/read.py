@@ -238,17 +238,12 @@ def _scan(
 
 def _walk(lake: Lake, damaged: OnDamage) -> Iterator[tuple[str, Table, GoldState]]:
     """Every table of Retable's outside the system's namespaces; one that goes meanwhile is left out."""
-    with explained(lake.settings.lake):
-        namespaces = [levels for levels in lake.catalog.list_namespaces() if levels[0] not in _SYSTEM]
-        names = sorted(".".join(name) for levels in namespaces for name in lake.catalog.list_tables(levels))
-    for name in names:
-        try:
-            table = lake.find(name)
-        except DamagedFile as error:
-            damaged(error)
+    for name, table in lake.outside(_SYSTEM):
+        if isinstance(table, DamagedFile):
+            damaged(table)
             continue
-        state = None if table is None else state_of(table.metadata)
-        if table is not None and state is not None and not _is_shadow(lake, state):
+        state = state_of(table.metadata)
+        if state is not None and not _is_shadow(lake, state):
             yield name, table, state
 
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 TypeKind = Literal[
@@ -86,6 +87,7 @@ _KINDS: dict[str, TypeKind] = {
 }
 
 
+@lru_cache
 def parse_gold_type(text: str) -> GoldType | None:
     """Read an Iceberg type's spelling; None when it is not one of a gold column's types."""
     if decimal := _DECIMAL.match(text.replace(" ", "")):

@@ -13,6 +13,7 @@ from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_ledger, read_stages, read_tables
 from retable.ledger.retained import kept_from
 from retable.ledger.rows import LedgerRow, OpsRow, StageReport
+from retable.ledger.windows.contents import window_contents
 from retable.ledger.windows.recording import read_ordinals
 from retable.ledger.write import append_rows
 from retable.model.event import TableName
@@ -30,7 +31,6 @@ from retable.replay.inputs.known import (
 )
 from retable.replay.inputs.plan import gold_names
 from retable.replay.inputs.recorded_state import RecordedState
-from retable.replay.inputs.silver import window_contents
 from retable.replay.references.suspects import read_all_suspects, suspect_row
 from retable.replay.replayed import Replayed
 from retable.replay.table.table_replay import ReplayResult

@@ -12,10 +12,11 @@ from retable.gold.damage import damaged_hold, is_of_lists
 from retable.gold.state import GoldState
 from retable.gold.store import SessionSlot
 from retable.ledger.rows import TableRow
+from retable.ledger.windows.contents import NO_FILES
 from retable.model.row_event import RowEvent
 from retable.replay.batch.row_batch import events_of_all
 from retable.replay.inputs.plan import gold_names
-from retable.replay.inputs.recorded_state import NO_FILES, RecordedState
+from retable.replay.inputs.recorded_state import RecordedState
 from retable.replay.inputs.rules import named_now
 from retable.replay.inputs.scope import ReplayScope, ScopeReader
 from retable.replay.inputs.table_locator import LocatedTable, TableLocator

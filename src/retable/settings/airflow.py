@@ -9,7 +9,7 @@ from retable.formats.options import NonEmptyStr
 _ID = Annotated[str, Field(pattern=r"^[^\s:][^:]*(:[^:]+)?$")]
 
 
-class AirflowSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+class AirflowSettings(BaseModel, frozen=True, extra="forbid"):
     """Roles are those of Airflow's auth manager; without any, its own rights are all that counts."""
 
     may_read: tuple[NonEmptyStr, ...] = ()

@@ -18,7 +18,7 @@ REQUEST_SECONDS = 60
 """How long pyiceberg waits for an answer of object storage before it asks again."""
 
 
-class LakeSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+class LakeSettings(BaseModel, frozen=True, extra="forbid"):
     """Where the tables are: `[lake]`."""
 
     catalog: CatalogAddress

@@ -44,7 +44,7 @@ def _specificity(glob: str) -> tuple[bool, int, int]:
     return not re.search(r"[*?]", bare), len(re.sub(r"[*?]", "", bare)), bare.count("?")
 
 
-class Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+class Settings(BaseModel, frozen=True, extra="forbid"):
     """All settings of a lake, its sources and its tables."""
 
     lake: LakeSettings

@@ -39,7 +39,7 @@ def _refusal(place: str, kind: LiteralString, text: str, value: object) -> Valid
     return ValidationError.from_exception_data("source", [InitErrorDetails(type=error, loc=(place,), input=value)])
 
 
-class Retention(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+class Retention(BaseModel, frozen=True, extra="forbid"):
     """How long a window stays after its end, where nothing needs it for longer: `retention` (docs/upkeep.md)."""
 
     bronze: Age = None
@@ -50,7 +50,7 @@ class Retention(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings
     """What was taken as lost in quarantine, as `1y`; not set: for ever."""
 
 
-class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+class SourceSettings(BaseModel, frozen=True, extra="forbid"):
     """A source of change messages, wherever they are held: what `[sources.<name>]` has for every `kind`."""
 
     name: Name
@@ -156,7 +156,7 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid", use_attribute_docst
         )
 
 
-class FilesSource(SourceSettings, frozen=True, use_attribute_docstrings=True):
+class FilesSource(SourceSettings, frozen=True):
     """A source whose messages are lines of the objects of a folder that grows."""
 
     kind: Literal["files"]
@@ -179,7 +179,7 @@ class FilesSource(SourceSettings, frozen=True, use_attribute_docstrings=True):
     """Where to begin: `earliest`, or a time with its zone; objects before the window of that time are left out."""
 
 
-class KafkaAccess(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+class KafkaAccess(BaseModel, frozen=True, extra="forbid"):
     """How to be let in by the brokers: `kafka` of a source. What is secret stands in the environment, here its name."""
 
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
@@ -220,7 +220,7 @@ class KafkaAccess(BaseModel, frozen=True, extra="forbid", use_attribute_docstrin
 _FILES = ("ca_file", "certificate_file", "key_file", "key_password_env")
 
 
-class KafkaSource(SourceSettings, frozen=True, use_attribute_docstrings=True):
+class KafkaSource(SourceSettings, frozen=True):
     """A source whose messages are those of topics of Kafka, or of what speaks its protocol (docs/kafka.md)."""
 
     kind: Literal["kafka"]

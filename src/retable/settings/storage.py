@@ -124,7 +124,7 @@ WarehousePlace = Annotated[Path | Bucket, PlainValidator(_place), AfterValidator
 WebAddress = Annotated[str, AfterValidator(web_address)]
 
 
-class S3Settings(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+class S3Settings(BaseModel, frozen=True, extra="forbid"):
     """How object storage is reached: `[lake.s3]`, or `[sources.<name>.s3]` where a source's is another one."""
 
     endpoint: WebAddress | None = None

@@ -10,7 +10,7 @@ from retable.model.policies import Destructive, OnColumns, OnFarDate, Policies
 from retable.settings.types import ChangeRules, ColumnType, Notify, PartitionSetting, Span, TargetTable
 
 
-class TableRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+class TableRules(BaseModel, frozen=True, extra="forbid"):
     """What the settings say of a source table: `[tables."<glob>"]`."""
 
     to: TargetTable | None = None

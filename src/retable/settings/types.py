@@ -222,7 +222,7 @@ ColumnType = Annotated[GoldType, BeforeValidator(_gold_type)]
 PartitionSetting = Annotated[PartitionField, BeforeValidator(_partition)]
 
 
-class Notify(BaseModel, frozen=True, extra="allow", use_attribute_docstrings=True):
+class Notify(BaseModel, frozen=True, extra="allow"):
     """Whom an alert reaches: an entry of `notify`; what stands beside `notifier` are the notifier's own arguments."""
 
     notifier: ClassPath
@@ -233,7 +233,7 @@ class Notify(BaseModel, frozen=True, extra="allow", use_attribute_docstrings=Tru
         return dict(self.model_extra or {})
 
 
-class ChangeRules(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+class ChangeRules(BaseModel, frozen=True, extra="forbid"):
     """What a change of the source does to a gold table: `on` of `[tables."<glob>"]`."""
 
     type_change: OnTypeChange = "side_column"

@@ -9,12 +9,11 @@ from retable.ledger.lake.catalog import Lake
 from retable.ledger.quarantine import read_open
 from retable.ledger.read import read_stages
 from retable.ledger.retained import KEPT_LAYERS, KeptLayer, is_dropped, kept_from
+from retable.ledger.windows.contents import NO_FILES, silver_files
 from retable.ledger.windows.recording import read_windows
 from retable.model.event import TableName
 from retable.replay.inputs.baselines import read_whole_baselines
 from retable.replay.inputs.histories import trace_tables
-from retable.replay.inputs.recorded_state import NO_FILES
-from retable.replay.inputs.silver import silver_files
 from retable.settings.sources import SourceSettings
 from retable.upkeep.retention import Cut, Owner, WindowFacts, cut, owners_of, settled_through
 

@@ -16,10 +16,9 @@ from retable.ledger.lake.error_translation import explained
 from retable.ledger.read import read_ledger, read_ledger_whole
 from retable.ledger.retained import KEPT_LAYERS, is_dropped, kept_from, kept_from_of
 from retable.ledger.rows import LedgerRow
+from retable.ledger.windows.contents import NO_FILES, silver_files
 from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window
-from retable.replay.inputs.recorded_state import NO_FILES
-from retable.replay.inputs.silver import silver_files
 from retable.verify.chain import Chain, Made, RecordedSnapshots, check_chain
 from retable.verify.findings import Finding, Verification
 from retable.verify.windows import Accounts, MessageAddress, as_counted, check_accounts, check_tiling

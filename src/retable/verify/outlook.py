@@ -16,13 +16,12 @@ from retable.ledger.lake.catalog import Lake
 from retable.ledger.read import read_ledger
 from retable.ledger.retained import KEPT_LAYERS, KeptLayer, is_dropped, kept_from
 from retable.ledger.rows import LedgerRow, Stage
+from retable.ledger.windows.contents import NO_FILES, silver_files
 from retable.ledger.windows.positions import FoundLog
 from retable.ledger.windows.recording import read_windows
 from retable.model.window import Window
 from retable.replay.inputs.imports import read_schema_imports
 from retable.replay.inputs.moved_rows import tables_to_rebuild
-from retable.replay.inputs.recorded_state import NO_FILES
-from retable.replay.inputs.silver import silver_files
 from retable.schema_history.history import Hold
 from retable.settings.sources import Source
 

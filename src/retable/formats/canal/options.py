@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, model_validator
 from retable.formats.options import FormatOptions
 
 
-class CanalDialect(BaseModel, frozen=True, extra="forbid", use_attribute_docstrings=True):
+class CanalDialect(BaseModel, frozen=True, extra="forbid"):
     """Where rows stand in messages of DTS from an offset on: an entry of `canal_dialect`."""
 
     from_offset: Annotated[int, Field(strict=True, ge=0)]
@@ -18,7 +18,7 @@ class CanalDialect(BaseModel, frozen=True, extra="forbid", use_attribute_docstri
     """The partition whose offset this is; none: every partition for which no entry is."""
 
 
-class CanalOptions(FormatOptions, frozen=True, use_attribute_docstrings=True):
+class CanalOptions(FormatOptions, frozen=True):
     """Options of `canal_json`."""
 
     canal_dialect: tuple[CanalDialect, ...] = ()

@@ -68,7 +68,7 @@ TupleType = Literal[
 ]
 
 
-class DataHubTupleOptions(FormatOptions, frozen=True, use_attribute_docstrings=True):
+class DataHubTupleOptions(FormatOptions, frozen=True):
     """Options of `datahub_tuple`."""
 
     database: NonEmptyStr | None = None

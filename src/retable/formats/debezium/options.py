@@ -11,7 +11,7 @@ TimeMode = Literal["adaptive", "adaptive_time_microseconds", "connect", "isostri
 """`time.precision.mode`: numbers in the unit that a column's digits need, or in one unit, or ISO 8601 text."""
 
 
-class DebeziumOptions(FormatOptions, frozen=True, use_attribute_docstrings=True):
+class DebeziumOptions(FormatOptions, frozen=True):
     """Options of `debezium_json`."""
 
     KEEPS_GOLD: ClassVar[frozenset[str]] = frozenset({"snapshot_tables"})

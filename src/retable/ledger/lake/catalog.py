@@ -2,15 +2,16 @@
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.noop import NoopCatalog
-from pyiceberg.catalog.sql import SqlCatalog, SqlCatalogBaseTable
+from pyiceberg.catalog.sql import IcebergTables, SqlCatalog, SqlCatalogBaseTable
 from pyiceberg.exceptions import (
     CommitFailedException,
     NamespaceAlreadyExistsError,
@@ -21,8 +22,9 @@ from pyiceberg.exceptions import (
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadataV1, TableMetadataV2, TableMetadataV3
 from pyiceberg.typedef import Identifier
-from sqlalchemy import event
+from sqlalchemy import event, select
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
+from sqlalchemy.orm import Session
 
 from retable.errors import CatalogMismatch, DamagedFile, EnvironmentFault, NotFound
 from retable.ledger.lake import checksums  # noqa: F401  # it changes how pyiceberg reads and writes, in every process
@@ -94,6 +96,41 @@ class Lake:
         with explained(self.settings.lake):
             namespaces = self.catalog.list_namespaces()
             return sorted(".".join(name) for levels in namespaces for name in self.catalog.list_tables(levels))
+
+    def outside(self, namespaces: Collection[str]) -> Iterator[tuple[str, Table | DamagedFile]]:
+        """Load every table that is in none of these namespaces, by name; a damaged one is there with its error.
+
+        One that goes meanwhile is left out.
+        """
+        for name, load in sorted(self._loaders(namespaces).items()):
+            try:
+                table = load()
+            except DamagedFile as error:
+                yield name, error
+            else:
+                if table is not None:
+                    yield name, table
+
+    def _loaders(self, namespaces: Collection[str]) -> dict[str, Callable[[], Table | None]]:
+        """What loads each table; a catalog in a database is asked once for all of them."""
+        if not isinstance(self.catalog, SqlCatalog):
+            names = [name for name in self.names() if name.partition(".")[0] not in namespaces]
+            return {name: partial(self.find, name) for name in names}
+        with explained(self.settings.lake), Session(self.catalog.engine) as session:
+            rows = session.scalars(select(IcebergTables).where(IcebergTables.catalog_name == self.catalog.name)).all()
+        return {
+            f"{row.table_namespace}.{row.table_name}": partial(self._load_row, self.catalog, row)
+            for row in rows
+            if row.table_namespace.partition(".")[0] not in namespaces
+        }
+
+    def _load_row(self, catalog: SqlCatalog, row: IcebergTables) -> Table | None:
+        try:
+            with explained(self.settings.lake):
+                return catalog._convert_orm_to_iceberg(row)
+        except DamagedFile:
+            # It may have gone since the catalog was asked.
+            return self.find(f"{row.table_namespace}.{row.table_name}")
 
     def new_location(self, layer: str) -> str:
         """Give a new table its folder; no name is part of it, and no two tables ever share one."""

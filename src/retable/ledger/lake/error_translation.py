@@ -13,7 +13,6 @@ from pyiceberg.exceptions import (
     UnauthorizedError,
     ValidationException,
 )
-from requests.exceptions import RequestException
 from sqlalchemy.exc import DBAPIError
 
 from retable import errors
@@ -131,9 +130,12 @@ def explained(lake: LakeSettings) -> Iterator[None]:
         raise _database_fault(lake, error.sqlite_errorname, str(error)) from error
     except (UnauthorizedError, OAuthError) as error:
         raise EnvironmentFault(f"the catalog {lake.catalog}: {_REST[next(iter(_REST))]} ({error})") from error
-    except (RESTError, RequestException) as error:
+    except RESTError as error:
         raise _rest_fault(lake, f"{type(error).__name__}: {error}") from error
     except OSError as error:
+        # Only a catalog behind a server imports requests, which takes its time.
+        if type(error).__module__ == "requests.exceptions":
+            raise _rest_fault(lake, f"{type(error).__name__}: {error}") from error
         raise _file_fault(lake, str(error)) from error
     except Exception as failure:  # boto3 and botocore make their classes when they run; it is raised again
         translated = _translate_aws(lake, failure)

@@ -13,10 +13,17 @@ import pyarrow.compute as pc
 from cachetools import LRUCache
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression
 from pyiceberg.expressions.visitors import bind
-from pyiceberg.io.pyarrow import ArrowScan, expression_to_pyarrow, schema_to_pyarrow
+from pyiceberg.io.pyarrow import (
+    ArrowScan,
+    _pyarrow_schema_ensure_small_types,
+    expression_to_pyarrow,
+    schema_to_pyarrow,
+)
 from pyiceberg.manifest import ManifestEntry
 from pyiceberg.table import FileScanTask, ManifestGroupPlanner, Table
 
+from retable.ledger.lake.checksums import open_parquet
+from retable.ledger.lake.damage import damaged_file
 from retable.ledger.lake.tables import COMMITTED
 
 SMALL = 256 << 10
@@ -28,6 +35,7 @@ _KEPT_BYTES, _EACH_BYTES = 64 << 20, 4 << 10
 _READERS = 8
 
 _Place = tuple[str, int]
+_Column = tuple[str, object, pa.DataType]
 
 
 def _weight(rows: pa.Table) -> int:
@@ -64,13 +72,13 @@ def read_rows(table: Table, condition: BooleanExpression, columns: Sequence[str]
     asked = [field.name for field in schema.fields] if columns is None else [*columns]
     is_numbered = COMMITTED in schema.column_names
     chosen = schema.select(*dict.fromkeys((*asked, *([COMMITTED] if is_numbered else []))))
-    plan = planned(table, condition)
+    plan, wanted = planned(table, condition), _columns_of(schema_to_pyarrow(schema))
     matches = expression_to_pyarrow(bind(schema, condition, case_sensitive=True))
 
     def read(task: FileScanTask) -> pa.Table:
         if not _is_kept(task):
             return ArrowScan(table.metadata, table.io, chosen, condition).to_table([task])
-        rows = ArrowScan(table.metadata, table.io, schema, AlwaysTrue()).to_table([task])
+        rows = _read_small(table, task, wanted)
         if _weight(rows) <= _KEPT_BYTES:
             with _keeping:
                 _kept[task.file.file_path, number] = rows
@@ -94,6 +102,24 @@ def read_rows(table: Table, condition: BooleanExpression, columns: Sequence[str]
     # Where a file has no row for the condition, its columns are of the larger types of an empty table.
     rows = pa.concat_tables(whole, promote_options="permissive")
     return (rows.sort_by(COMMITTED) if is_numbered else rows).select(asked)
+
+
+def _read_small(table: Table, task: FileScanTask, wanted: list[_Column]) -> pa.Table:
+    """Read a file as it is, if its columns are those of the table: that takes a third of the time of a scan of it."""
+    path = task.file.file_path
+    with open_parquet(table.io, path) as file:
+        if _columns_of(file.schema_arrow) == wanted:
+            rows = file.read()
+            if rows.num_rows != task.file.record_count:
+                raise damaged_file(path, f"it has {rows.num_rows} of its {task.file.record_count} rows")
+            return rows
+    return ArrowScan(table.metadata, table.io, table.schema(), AlwaysTrue()).to_table([task])
+
+
+def _columns_of(schema: pa.Schema) -> list[_Column]:
+    """The columns by name, number and type, of which Arrow has a large variant that holds the same values."""
+    plain = _pyarrow_schema_ensure_small_types(schema)
+    return [(field.name, field.metadata, field.type) for field in plain]
 
 
 def numbered(rows: pa.Table, commit: int) -> pa.Table:

@@ -9,15 +9,13 @@ from retable.gold.state import RetentionFloor
 from retable.ledger.baselines import NO_BASELINES, Baselines
 from retable.ledger.counts import LedgerRows
 from retable.ledger.rows import TableRow
+from retable.ledger.windows.contents import NO_FILES
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.inputs.imports import NO_IMPORTS, Imports
 from retable.replay.references.suspects import Suspect
 from retable.schema_history.decisions import Decision
-
-NO_FILES = "empty"
-"""The content of a window for which silver has no file."""
 
 
 def _none_left_out(_: Collection[TableName]) -> bool:

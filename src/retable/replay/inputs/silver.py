@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import pyarrow as pa
 from pyiceberg.expressions import (
-    AlwaysTrue,
     And,
     BooleanExpression,
     EqualTo,
@@ -26,10 +25,8 @@ from retable.decode.statements import dialect_of, is_known
 from retable.formats.registry import find_format
 from retable.gold.store import RowDict
 from retable.ledger.lake.catalog import Lake
-from retable.ledger.lake.data_files import digest_files
 from retable.ledger.lake.error_translation import explained
 from retable.ledger.lake.tables import SILVER
-from retable.ledger.retained import is_dropped, kept_from
 from retable.model.event import TableName
 from retable.model.row_event import Half, RowEvent
 from retable.model.schema_change import (
@@ -120,32 +117,6 @@ def _of_tables(
 def of_kind(kind: str) -> BooleanExpression:
     """The events of silver that are a `row`, or a `schema` event."""
     return EqualTo(term=Reference("kind"), value=literal(kind))
-
-
-def silver_files(lake: Lake, source: str, windows: Collection[str] | None = None) -> dict[str, str]:
-    """Digest, per window, the data files that silver holds for it: another digest means another content.
-
-    `windows`: only of these.
-    """
-    table = lake.find(f"silver.{source}")
-    if table is None:
-        return {}
-    wanted: BooleanExpression = (
-        AlwaysTrue() if windows is None else In(term=Reference("window"), literals={literal(name) for name in windows})
-    )
-    files: dict[str, list[str]] = defaultdict(list)
-    for task in table.scan(row_filter=wanted, selected_fields=("window",)).plan_files():
-        files[str(task.file.partition[0])].append(task.file.file_path)
-    return {name: digest_files(table, paths) for name, paths in files.items()}
-
-
-def window_contents(
-    lake: Lake, source: str, replayed: Mapping[str, str | None], windows: Collection[str] | None = None
-) -> dict[str, str]:
-    """The same; what lies behind the horizon has the content with which it was `replayed`, by window."""
-    horizon = kept_from(lake, "silver", source)
-    gone = {name: content for name, content in replayed.items() if content and is_dropped(name, horizon)}
-    return {**silver_files(lake, source, windows), **gone}
 
 
 def system_of(records: Iterable[RowDict], setting: str | None) -> str:
