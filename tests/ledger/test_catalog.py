@@ -109,6 +109,19 @@ def test_a_table_that_is_not_there_is_not_found(lake):
         lake.load("gold_shop.orders")
 
 
+def test_all_tables_are_loaded_but_those_that_go_meanwhile_and_a_damaged_one_is_told(lake):
+    for name in ("silver.erp", "bronze.crm", "bronze.erp", "bronze.hr"):
+        lake.ensure(name)
+    address = Path(lake.load("bronze.hr").metadata_location.removeprefix("file://"))
+    address.write_bytes(address.read_bytes()[:100])
+    found = lake.outside({"ops", "silver"})
+    assert next(found)[0] == "bronze.crm"
+    lake.catalog.purge_table("bronze.erp")
+    ((name, error),) = found
+    assert (name, error.facts["table"]) == ("bronze.hr", "bronze.hr")
+    assert isinstance(error, DamagedFile)
+
+
 def test_a_table_that_another_process_made_in_the_meantime_is_taken(lake, lake_settings, monkeypatch):
     begin, winners = lake.catalog.create_table_transaction, []
 

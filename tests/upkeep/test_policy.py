@@ -66,6 +66,20 @@ def test_a_few_small_files_and_a_few_deleted_rows_are_left_alone():
     assert list(worth_compacting([FileFacts("big", (), 400 * MB, 100, deleted=30, deletes=1)], RULES)) == [()]
 
 
+@given(st.lists(st.integers(1, 40_000), min_size=1, max_size=60))
+def test_a_day_of_the_record_costs_the_same_however_old_it_is(days):
+    kept: list[FileFacts] = []
+    for day, rows in enumerate(days):
+        kept += [FileFacts(f"{day}-{hour}", (), 10_000, rows) for hour in range(24)]
+        group = plan_upkeep(TableFacts(name="ops.ledger", location="/lake/l", files=tuple(kept)), (), NOW, RULES)
+        for mine in group.compact.values():
+            written = sum(file.rows for file in mine)
+            assert written < 100_000 + 24 * rows
+            kept = [file for file in kept if file not in mine]
+            kept.append(FileFacts(f"{day}", (), MB, written))
+    assert len(kept) <= 24 * sum(days) // 100_000 + 1
+
+
 @given(ages, st.sets(st.integers(0, 96)), st.sets(st.integers(0, 96)))
 def test_nothing_expires_that_is_young_or_that_anybody_names(hours, tagged, needed):
     snapshots = tuple(SnapshotFacts(age, NOW - timedelta(hours=age)) for age in hours)

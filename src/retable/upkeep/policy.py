@@ -3,6 +3,7 @@
 Nothing here reads or writes. Whatever is done changes no row that a reader sees, and what was done is not asked again.
 """
 
+import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -11,15 +12,19 @@ from pathlib import PurePosixPath
 
 Partition = tuple[object, ...]
 
-_OPS_TARGET = 16 << 20
-"""The record of a source grows by less than that a day: with larger files each day would write months of it anew."""
+_OPS_ROWS = 100_000
+"""A file of the record that has so many rows is not written anew: else each day would write all of the record anew."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpkeepRules:
-    """From where on a table wants work. Sizes are in bytes; a file is small below three quarters of `target`."""
+    """From where on a table wants work. Sizes are in bytes; a file is small below three quarters of `target`.
+
+    One with `many_rows` is not small, whatever its size.
+    """
 
     target: int = 128 << 20
+    many_rows: int = sys.maxsize
     few_files: int = 5
     most_deleted: float = 0.3
     """Of a file's rows this part may be deleted ones, which every reader passes over."""
@@ -37,7 +42,11 @@ class UpkeepRules:
 
     def of(self, table: str) -> "UpkeepRules":
         """The rules for a table of this name."""
-        return replace(self, target=min(self.target, _OPS_TARGET)) if table.startswith("ops.") else self
+        return replace(self, many_rows=_OPS_ROWS) if table.startswith("ops.") else self
+
+    def is_small(self, file: "FileFacts") -> bool:
+        """Whether a file is better written anew together with others."""
+        return file.bytes < self.small and file.rows < self.many_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +92,7 @@ class TableFacts:
             "rows": sum(file.rows - file.deleted for file in self.files),
             "deleted_rows": sum(file.deleted for file in self.files),
             "files_with_deletes": sum(file.deleted > 0 for file in self.files),
-            "small_files": sum(file.bytes < UpkeepRules().of(self.name).small for file in self.files),
+            "small_files": sum(map(UpkeepRules().of(self.name).is_small, self.files)),
             "manifests": self.manifests,
             "snapshots": len(self.snapshots),
         }
@@ -128,7 +137,7 @@ def worth_compacting(files: Iterable[FileFacts], rules: UpkeepRules) -> dict[Par
     """
     groups: dict[Partition, list[FileFacts]] = defaultdict(list)
     for file in files:
-        if file.bytes < rules.small or is_indebted(file, rules):
+        if rules.is_small(file) or is_indebted(file, rules):
             groups[file.partition].append(file)
     return {
         partition: tuple(group)
