@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from itertools import chain
 from types import MappingProxyType
 
 import pyarrow as pa
@@ -53,11 +54,11 @@ def compact_silver(lake: Lake, table: Table, windows: Iterable[str], run_id: str
         by_kind: dict[str, list[FileScanTask]] = {}
         for task in standing:
             by_kind.setdefault(str(task.file.partition[1]), []).append(task)
-        made = [
+        made = (
             (rows.sort_by(_SILVER_ORDER), {"window": window, "kind": kind})
             for kind, tasks in by_kind.items()
             for rows in _batches(table, tasks)
-        ]
+        )
         _replace(lake, table, _any("window", [window]), standing, made, run_id, digest)
         gone += len(standing)
         table = lake.load(".".join(table.name()))
@@ -183,11 +184,13 @@ def prune_leases(lake: Lake, now: datetime, run_id: str) -> int:
 def _batches(table: Table, tasks: Sequence[FileScanTask]) -> Iterator[pa.Table]:
     """The rows of files in their order, some at a time."""
     batches: list[pa.RecordBatch] = []
-    for task in tasks:
-        batches += _read(table, task)
-        if sum(batch.nbytes for batch in batches) >= _BYTES:
+    size = 0
+    for batch in chain.from_iterable(_read(table, task) for task in tasks):
+        batches.append(batch)
+        size += batch.nbytes
+        if size >= _BYTES:
             yield _joined(batches)
-            batches = []
+            batches, size = [], 0
     if any(batch.num_rows for batch in batches):
         yield _joined(batches)
 
