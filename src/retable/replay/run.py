@@ -12,7 +12,6 @@ from retable.gold.damage import damaged_hold, is_of_lists
 from retable.gold.state import GoldState
 from retable.gold.store import SessionSlot
 from retable.ledger.rows import TableRow
-from retable.ledger.windows.contents import NO_FILES
 from retable.model.row_event import RowEvent
 from retable.replay.batch.row_batch import events_of_all
 from retable.replay.inputs.plan import gold_names
@@ -69,7 +68,7 @@ class Run:
         """Replay a decoded window."""
         if name not in self._recorded.decoded:
             raise NotReady(f"window {name} is not decoded; run `retable decode {self._source.name} --window {name}`")
-        applied = {name: self._recorded.silver({name}).get(name, NO_FILES)}
+        applied = {name: self._recorded.content_of(name)}
         if self._recorded.records(applied) and self._is_finished(
             scope := self._scope_reader.window(name, sketched=True), applied
         ):

@@ -16,7 +16,7 @@ _OPS_ROWS = 100_000
 """A file of the record that has so many rows is not written anew: else each day would write all of the record anew."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepRules:
     """From where on a table wants work. Sizes are in bytes; a file is small below three quarters of `target`.
 

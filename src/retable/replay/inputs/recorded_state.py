@@ -56,6 +56,10 @@ class RecordedState:
         """The recorded windows by number."""
         return {ordinal: name for name, ordinal in self.ordinals.items()}
 
+    def content_of(self, window: str) -> str:
+        """The content of a window in silver."""
+        return self.silver({window}).get(window, NO_FILES)
+
     def replayed_content(self) -> dict[str, str]:
         """The content in silver of every window that was replayed."""
         files = self.silver(None)

@@ -1,0 +1,221 @@
+"""Measure one class at one size, and append what it took to a file; or print the table that such a file makes.
+
+The messages are landed and decoded by Retable itself, then a process of its own replays them, on two cores with a
+driver of 2 GB, and gold is compared with the rows that the generator knows. Seconds are of all measured windows
+together: wall, and processor of Python, the JVM and its workers. Memory is the most that the driver's Python had above
+what it had before the first measured window.
+
+    python -m bench.scale --class plain --rows 100000
+    python -m bench.scale --table
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from itertools import count
+from pathlib import Path
+from time import perf_counter
+
+import msgspec
+import numpy as np
+import psutil
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from bench.replay.feed import FIRST, HOUR, NOW, start_spark
+from bench.replay.measure import note, processor_seconds, say, show, watched
+from bench.scale.classes import CLASSES, Made, Window
+from bench.scale.rows import COLUMNS, GONE, Keys, name, values
+from retable.decode.spark import decode
+from retable.land.objects.files import list_objects
+from retable.land.spark import land_window
+from retable.ledger.lake.catalog import close_lake, open_lake, open_lake_to_read
+from retable.ledger.windows.recording import record_windows
+from retable.replay.spark import rebuild, replay
+from retable.session import build_session
+from retable.settings.load import load_settings
+
+_SOURCE, _RESULTS = "shop", Path("scale.jsonl")
+_ROWS_A_FILE = 250_000
+_STAMP_MS = 1_772_323_200_000
+_SETTINGS = """
+[lake]
+catalog = "sqlite:///lake/catalog.db"
+warehouse = "lake"
+
+[sources.shop]
+kind = "files"
+format = "{format}"
+path = "in"
+layout = "kafka_dump"
+hour = '(\\d{{4}}-\\d\\d-\\d\\dT\\d\\d)'
+{options}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one class took at one size."""
+
+    of: str
+    rows: int
+    seconds: float
+    processor: float
+    python_mb: float
+    jvm_mb: float
+
+
+def settings_of(of: str) -> str:
+    """The settings of a class, as TOML."""
+    return _SETTINGS.format(format=CLASSES[of].format, options=CLASSES[of].options)
+
+
+# --- making ------------------------------------------------------------------------------------------------------
+def prepare(folder: Path, of: str, rows: int) -> None:
+    """Land and decode the windows of a class, and replay the first one."""
+    spoken = CLASSES[of]
+    text = settings_of(of)
+    (folder / "retable.toml").write_text(text, encoding="utf-8")
+    lake, offsets = open_lake(load_settings(folder / "retable.toml")), count()
+    start_spark("2g")
+    spark, source = build_session(lake.settings, "retable bench"), lake.settings.source(_SOURCE)
+    for number, window in enumerate(spoken.make(rows).windows):
+        hour = FIRST + number * HOUR
+        _write(source.path, window, f"{hour:%Y-%m-%dT%H}", offsets)
+        (recorded,) = record_windows(lake, source, lambda: list_objects(source), hour + HOUR, NOW)
+        for stage in (land_window, decode):
+            report = stage(spark, lake, source, recorded.name, "bench", NOW)
+        if report.counts.get("quarantined"):
+            raise RuntimeError(f"{of}: {report.counts['quarantined']} messages were not decoded")
+        if number == 0 or spoken.act == "rebuild":
+            replay(spark, lake, source, recorded.name, "bench", NOW)
+    close_lake(lake)
+
+
+def _write(folder: Path, window: Window, hour: str, offsets: Iterator[int]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    file, encode = None, msgspec.json.Encoder().encode
+    for number, message in enumerate(window()):
+        if number % _ROWS_A_FILE == 0:
+            if file is not None:
+                file.close()
+            file = (folder / f"{hour}-{number // _ROWS_A_FILE}.jsonl").open("wb")
+        record = {"topic": _SOURCE, "partition": message.partition, "offset": next(offsets), "timestamp": _STAMP_MS}
+        assert file is not None
+        file.write(encode({**record, "key": message.key, "value": message.value}) + b"\n")
+    if file is not None:
+        file.close()
+
+
+# --- measuring ---------------------------------------------------------------------------------------------------
+def measure(folder: Path, of: str, rows: int) -> Cost:
+    """Replay the windows that wait, or rebuild the table."""
+    lake = open_lake(load_settings(folder / "retable.toml"))
+    start_spark("2g")
+    spark, source = build_session(lake.settings, "retable bench"), lake.settings.source(_SOURCE)
+    windows = [f"{FIRST + number * HOUR:%Y%m%dT%H%MZ}" for number in range(len(CLASSES[of].make(0 * rows + 4).windows))]
+    began, used, before = perf_counter(), processor_seconds(), psutil.Process().memory_info().rss
+    with watched() as peak:
+        if CLASSES[of].act == "rebuild":
+            reports = [rebuild(spark, lake, source, CLASSES[of].gold, "bench", NOW + timedelta(hours=1))]
+        else:
+            reports = [replay(spark, lake, source, window, "bench", NOW) for window in windows[1:]]
+    took, processor = perf_counter() - began, processor_seconds() - used
+    if bad := [report.counts for report in reports if report.held or report.counts.get("rejected")]:
+        raise RuntimeError(f"{of}: rows were held or rejected: {bad}")
+    close_lake(lake)
+    return Cost(of, rows, took, processor, max(0, peak.python - before) / 1e6, peak.others / 1e6)
+
+
+# --- comparing ---------------------------------------------------------------------------------------------------
+def compare(gold: Iterable[pa.Table], made: Made) -> None:
+    """Compare gold's rows, some at a time, with those that there must be, each once and with these values."""
+    versions = made.table.versions
+    seen = np.zeros(len(versions), bool)
+    for rows in gold:
+        ids = np.asarray(pc.floor(rows["id"].cast(pa.float64())).cast(pa.int64()))
+        if (ids >= len(versions)).any() or seen[ids].any() or len(np.unique(ids)) != len(ids):
+            raise RuntimeError("gold has a row twice, or one that nobody wrote")
+        seen[ids] = True
+        for column in range(1, COLUMNS):
+            wanted = _wanted(made, column, ids, versions[ids])
+            found = rows[name(column)].combine_chunks().cast(wanted.type)
+            if not found.equals(wanted):
+                at = int(np.flatnonzero(~np.asarray(pc.fill_null(pc.equal(found, wanted), False)))[0])
+                raise RuntimeError(f"{name(column)} of {ids[at]} is {found[at]} in gold, not {wanted[at]}")
+    if (missing := np.flatnonzero(seen != (versions != GONE))).size:
+        raise RuntimeError(f"{missing.size:,} keys, as {missing[0]}, are not in gold as they should be")
+
+
+def _wanted(made: Made, column: int, ids: Keys, versions: Keys) -> pa.Array:
+    found = values(column, ids, versions if column < made.fixed else 0 * versions)
+    if column == COLUMNS - 1 and made.since:
+        return pc.if_else(pa.array(versions >= made.since), found, pa.scalar(None, found.type))
+    return found
+
+
+# --- the command -------------------------------------------------------------------------------------------------
+def run(folder: Path, of: str, rows: int) -> Cost:
+    """Make, measure and compare one class at one size."""
+    for step in ("prepare", "measure"):
+        note(f"{of}, {rows:,} rows: {step}")
+        command = [sys.executable, "-m", "bench.scale", "--class", of, "--rows", str(rows), "--folder", str(folder)]
+        answer = subprocess.run([*command, "--only", step], check=True, stdout=subprocess.PIPE, text=True)
+    lake = open_lake_to_read(load_settings(folder / "retable.toml"))
+    gold = lake.load(CLASSES[of].gold).scan().to_arrow_batch_reader()
+    compare((pa.Table.from_batches([batch]) for batch in gold), CLASSES[of].make(rows))
+    return Cost(**json.loads(answer.stdout.splitlines()[-1]))
+
+
+def print_table(results: Path) -> None:
+    """Print the newest result of each class and size."""
+    costs = (Cost(**json.loads(line)) for line in results.read_text(encoding="utf-8").splitlines())
+    newest = {(cost.of, cost.rows): cost for cost in costs}
+    order = {of: at for at, of in enumerate(CLASSES)}
+    lines = [
+        [
+            f"{of}: {CLASSES[of].words}",
+            f"{rows:,}",
+            f"{cost.seconds:.1f}",
+            f"{cost.processor:.1f}",
+            f"{cost.processor / rows * 1e6:.0f}",
+            f"{cost.python_mb:,.0f}",
+            f"{cost.jvm_mb:,.0f}",
+        ]
+        for (of, rows), cost in sorted(newest.items(), key=lambda each: (order[each[0][0]], each[0][1]))
+    ]
+    heads = ("class", "rows", "seconds", "of processor", "µs a row", "Python, MB", "JVM and workers, MB")
+    show("Replays by the kind of their changes", heads, lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.scale", description="What a replay costs by its changes.")
+    parser.add_argument("--class", dest="of", choices=CLASSES, help="the kind of changes; without one: all of them")
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--results", type=Path, default=_RESULTS, help="the file to which a line is appended")
+    parser.add_argument("--table", action="store_true", help="print the table of that file, and measure nothing")
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--only", choices=("prepare", "measure"), help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.only == "prepare":
+        prepare(args.folder, args.of, args.rows)
+    elif args.only == "measure":
+        say(json.dumps(asdict(measure(args.folder, args.of, args.rows))))
+    elif not args.table:
+        for of in [args.of] if args.of else CLASSES:
+            with tempfile.TemporaryDirectory() as folder:
+                cost = run(Path(folder), of, args.rows)
+            with args.results.open("a", encoding="utf-8") as file:
+                file.write(f"{json.dumps(asdict(cost))}\n")
+            note(f"{of}, {args.rows:,} rows: gold is right, {cost.seconds:.1f} s")
+    if not args.only:
+        print_table(args.results)
+
+
+if __name__ == "__main__":
+    main()

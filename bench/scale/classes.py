@@ -1,0 +1,242 @@
+"""The classes of changes: what their windows hold, and what gold must have of them in the end."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+
+import numpy as np
+
+from bench.scale.messages import (
+    CHANGED,
+    TABLE,
+    TUPLE_SCHEMA,
+    create,
+    dataworks,
+    debezium,
+    shareplex,
+    statement,
+    tuples,
+    two_spellings,
+    whole,
+)
+from bench.scale.rows import COLUMNS, Changes, Keys, Table
+
+_START = 1_000_000
+_LATE_WINDOWS, _LATE = 24, 0.01
+_LOAD_WINDOWS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message of a topic's partition."""
+
+    value: str
+    key: str | None = None
+    partition: int = 0
+
+
+Window = Callable[[], Iterator[Message]]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """The windows of a class, of which the first is not measured, and its table as it is behind them.
+
+    `since` is the first version that has the last column, if that came later; columns from `fixed` on are the same in
+    every version.
+    """
+
+    windows: list[Window]
+    table: Table
+    fixed: int = COLUMNS
+    since: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A kind of changes: `make` gives so many rows of them; `act` is what is measured."""
+
+    words: str
+    make: Callable[[int], Made]
+    format: str = "streamx_json"
+    options: str = ""
+    act: str = "replay"
+    gold: str = f"gold_shop.{TABLE}"
+
+
+def _positions(count: int, first: int = _START) -> Keys:
+    return np.arange(first, first + count)
+
+
+def _text(*texts: str) -> Window:
+    return partial(map, Message, texts)
+
+
+def _all(table: Table, rows: int, moves: float = 0.0) -> Changes:
+    """Half of the rows insert, the others change what was inserted."""
+    return Changes.joined(table.load(rows - rows // 2), table.change(rows // 2, moves))
+
+
+def _plain(rows: int) -> Made:
+    table = Table()
+    changes = _all(table, rows)
+    return Made([_text(statement(create(), 1)), partial(_tell, changes)], table)
+
+
+def _tell(changes: Changes, first: int = _START, partitions: int = 1) -> Iterator[Message]:
+    told = dataworks(changes, _positions(len(changes), first), whole)
+    for value, key in zip(told, changes.ids.tolist(), strict=True):
+        yield Message(value, partition=key % partitions)
+
+
+def _moves(rows: int) -> Made:
+    table = Table()
+    changes = _all(table, rows, moves=_LATE)
+    return Made([_text(statement(create(), 1)), partial(_tell, changes)], table)
+
+
+def _shift(rows: int) -> Made:
+    """The keys of a table go up by one: the first window has its rows, the second the updates."""
+    table = Table()
+    load = table.load(rows)
+    shifted = table.shift()
+
+    def first() -> Iterator[Message]:
+        return chain([Message(statement(create(), 1))], _tell(load))
+
+    return Made([first, partial(_tell, shifted, _START + rows)], table)
+
+
+def _add_column(rows: int) -> Made:
+    table = Table()
+    before, after = table.load(rows - rows // 2), table.change(rows // 2)
+    middle = _START + len(before)
+
+    def told() -> Iterator[Message]:
+        old = dataworks(before, _positions(len(before)), whole, COLUMNS - 1)
+        new = dataworks(after, _positions(len(after), middle + 1), whole)
+        add = statement(f"ALTER TABLE `{TABLE}` ADD COLUMN `c{COLUMNS - 1}` VARCHAR(64)", middle)
+        return (Message(value) for value in chain(old, [add], new))
+
+    return Made([_text(statement(create(columns=COLUMNS - 1), 1)), told], table, since=1)
+
+
+def _partitions(rows: int) -> Made:
+    table = Table()
+    changes = _all(table, rows)
+    return Made([_text(statement(create(), 1)), partial(_tell, changes, partitions=4)], table)
+
+
+def _no_key(rows: int) -> Made:
+    table = Table()
+    changes = _all(table, rows)
+
+    def told() -> Iterator[Message]:
+        return map(Message, dataworks(changes, _positions(len(changes)), whole, has_key=False))
+
+    return Made([_text(statement(create(has_key=False), 1)), told], table)
+
+
+def _late(rows: int) -> Made:
+    """Each change has its window by its place; one in a hundred comes in a later one."""
+    table, dice = Table(), np.random.default_rng(11)
+    changes = _all(table, rows)
+    places = np.arange(len(changes))
+    own = places * _LATE_WINDOWS // len(changes)
+    is_late = (dice.random(len(changes)) < _LATE) & (own < _LATE_WINDOWS - 1)
+    arrives = np.where(is_late, dice.integers(np.minimum(own + 1, _LATE_WINDOWS - 1), _LATE_WINDOWS), own)
+
+    def told(window: int) -> Iterator[Message]:
+        mine = np.flatnonzero(arrives == window)
+        part = Changes(changes.ids[mine], changes.before[mine], changes.moved_to[mine], changes.after[mine])
+        return map(Message, dataworks(part, _START + mine, whole))
+
+    windows = [partial(told, window) for window in range(_LATE_WINDOWS)]
+    return Made([_text(statement(create(), 1)), *windows], table)
+
+
+def _decimal_keys(rows: int) -> Made:
+    table = Table()
+    changes = _all(table, rows)
+
+    def told() -> Iterator[Message]:
+        return map(Message, dataworks(changes, _positions(len(changes)), two_spellings, wire="DOUBLE"))
+
+    return Made([_text(statement(create("DECIMAL(20,2)"), 1)), told], table)
+
+
+def _untyped(rows: int) -> Made:
+    table = Table()
+    first, changes = table.load(1), _all(table, rows)
+
+    def told(part: Changes, start: int) -> Iterator[Message]:
+        return (Message(value, key) for key, value in debezium(part, _positions(len(part), start), whole))
+
+    return Made([partial(told, first, _START), partial(told, changes, _START + 1)], table)
+
+
+def _partial(rows: int) -> Made:
+    table = Table()
+    first, changes = table.load(1), _all(table, rows)
+
+    def told(part: Changes, start: int) -> Iterator[Message]:
+        return map(Message, shareplex(part, _positions(len(part), start)))
+
+    return Made([partial(told, first, _START), partial(told, changes, _START + 1)], table, fixed=CHANGED)
+
+
+def _told_as_tuples(part: Changes, start: int, is_load: bool = False) -> Iterator[Message]:
+    return map(Message, tuples(part, _positions(len(part), start), is_load))
+
+
+def _halves(rows: int) -> Made:
+    table = Table()
+    first, changes = table.load(1), _all(table, rows)
+    return Made([partial(_told_as_tuples, first, _START), partial(_told_as_tuples, changes, _START + 1)], table)
+
+
+def _full_load(rows: int) -> Made:
+    """The rows of a full load come over six windows, in each beside a part of the changes that came behind it."""
+    table = Table()
+    first, load = table.load(1), table.load(rows - rows // 2)
+    changes = table.change(rows // 2)
+    ends = [len(changes) * at // _LOAD_WINDOWS for at in range(_LOAD_WINDOWS)]
+
+    def told(window: int) -> Iterator[Message]:
+        mine = changes.part(window, _LOAD_WINDOWS)
+        loaded = _told_as_tuples(load.part(window, _LOAD_WINDOWS), 0, is_load=True)
+        return chain(_told_as_tuples(mine, _START + 1 + ends[window]), loaded)
+
+    windows = [partial(told, window) for window in range(_LOAD_WINDOWS)]
+    return Made([partial(_told_as_tuples, first, _START), *windows], table)
+
+
+_KEYS = '[tables."{}"]\nkeys = ["id"]\n'
+_AS_TUPLES = (
+    f'database = "shop"\ntuple_schema = {{ {", ".join(f"{a} = {b!r}" for a, b in TUPLE_SCHEMA.items())} }}\n'
+    + _KEYS.format("shop.t")
+)
+_AS_SHAREPLEX = 'database = "shop"\n' + _KEYS.format("shop.SHOP.t")
+
+CLASSES: dict[str, Class] = {
+    "plain": Class("inserts, updates and deletes of whole rows", _plain),
+    "add_column": Class("one ADD COLUMN between them", _add_column),
+    "partitions": Class("a topic of four partitions", _partitions),
+    "no_key": Class("a table without a key", _no_key),
+    "late": Class("one change in a hundred comes late, over 24 windows", _late),
+    "moves": Class("one update in a hundred changes its key", _moves),
+    "shift": Class("every key goes up by one", _shift),
+    "untyped": Class("Debezium without schemas", _untyped, "debezium_json"),
+    "decimal_keys": Class("a decimal key in two spellings", _decimal_keys),
+    "partial": Class(
+        "SharePlex: updates tell what changed, the settings the key",
+        _partial,
+        "shareplex_json",
+        _AS_SHAREPLEX,
+        gold=f"gold_shop__shop.{TABLE}",
+    ),
+    "halves": Class("an update is two messages", _halves, "datahub_tuple", _AS_TUPLES),
+    "full_load": Class("a full load over six windows, while changes stream", _full_load, "datahub_tuple", _AS_TUPLES),
+    "rebuild": Class("all of them again, by a rebuild", _plain, act="rebuild"),
+}

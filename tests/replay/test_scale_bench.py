@@ -1,0 +1,78 @@
+"""The bench of scale: its messages come to the rows that it compares gold with, and it sees what differs."""
+
+import json
+import tomllib
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from bench.scale.__main__ import compare, settings_of
+from bench.scale.classes import CLASSES, Made
+from bench.scale.rows import COLUMNS, GONE, name, values
+from laws.world import World
+from retable.model.message import RawMessage
+from retable.settings.load import Settings
+
+ROWS = 96
+
+
+def replayed(of: str) -> tuple[pa.Table, Made]:
+    settings = Settings.model_validate(tomllib.loads(settings_of(of)), context={"folder": Path("/nowhere")})
+    world, made, offset = World(settings), CLASSES[of].make(ROWS), 0
+    for window in made.windows:
+        messages = []
+        for message in window():
+            key = None if message.key is None else message.key.encode()
+            messages.append(RawMessage("shop", message.partition, offset, 0, key, message.value.encode()))
+            offset += 1
+        world.replay(world.deliver(messages))
+    found = world.gold()[CLASSES[of].gold]
+    assert found.hold is None
+    return pa.Table.from_pylist([json.loads(row, parse_float=Decimal) for row in found.rows]), made
+
+
+@pytest.mark.parametrize("of", CLASSES)
+def test_the_messages_of_a_class_come_to_its_rows(of: str) -> None:
+    rows, made = replayed(of)
+    assert rows.num_rows >= ROWS // 4
+    compare([rows.slice(0, 10), rows.slice(10)], made)
+
+
+def test_the_classes_have_what_they_are_named_for() -> None:
+    late = CLASSES["late"].make(2400)
+    sizes = [sum(1 for _ in window()) for window in late.windows[1:]]
+    assert sum(sizes) == 2400
+    assert sizes != [100] * 24
+    spelled = {
+        message.value.split('"id":')[1].split(",")[0][-3:]
+        for message in CLASSES["decimal_keys"].make(ROWS).windows[1]()
+    }
+    assert any(each.endswith(".5") for each in spelled)
+    assert any(each.endswith(".50") for each in spelled)
+    (told,) = CLASSES["partitions"].make(ROWS).windows[1:]
+    assert {message.partition for message in told()} == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize("what", ["missing", "twice", "gone", "value"])
+def test_what_differs_is_seen(what: str) -> None:
+    made = CLASSES["plain"].make(ROWS)
+    versions = made.table.versions
+    ids = np.flatnonzero(versions != GONE)
+    columns = {name(at): values(at, ids, versions[ids]) for at in range(1, COLUMNS)}
+    rows = pa.table({"id": pa.array(ids), **columns})
+    compare([rows], made)
+    match what:
+        case "missing":
+            rows = rows.slice(1)
+        case "twice":
+            rows = pa.concat_tables([rows, rows.slice(0, 1)])
+        case "gone":
+            (gone, *_) = np.flatnonzero(versions == GONE)
+            rows = pa.concat_tables([rows, rows.slice(0, 1).set_column(0, "id", pa.array([gone]))])
+        case "value":
+            rows = rows.set_column(3, "c3", pa.concat_arrays([pa.array(["other"]), rows["c3"].chunk(0).slice(1)]))
+    with pytest.raises(RuntimeError):
+        compare([rows], made)
