@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator
 
 import msgspec
+import numpy as np
 
 from bench.scale.rows import COLUMNS, GONE, Changes, Keys, kind, name, numbers
 
 TABLE = "t"
-Spell = Callable[[int], str]
-"""How a key is written in a message."""
+Spell = Callable[[int, int], str]
+"""How the key of a row of a version is written in a message."""
 
 _NOW_MS = 1_772_323_200_000
 _STAMP = f'{{"eventTime":{_NOW_MS},"systemTime":{_NOW_MS + 900},"checkpointTime":{_NOW_MS}}}'
@@ -16,31 +17,38 @@ _SQL = {"whole": "BIGINT", "text": "VARCHAR(64)", "decimal": "DECIMAL(12,2)"}
 _WIRE = {"whole": "LONG", "text": "STRING", "decimal": "DOUBLE"}
 
 
-def whole(key: int) -> str:
+def whole(key: int, _: int) -> str:
     return str(key)
 
 
-def two_spellings(key: int) -> str:
-    """A decimal key, of which half are written with a digit more."""
-    return f"{key}.5" if key % 2 else f"{key}.50"
+def two_spellings(key: int, version: int) -> str:
+    """A decimal key, which every other version writes with a digit more."""
+    return f"{key}.5" if version % 2 else f"{key}.50"
 
 
 def images(
-    ids: Keys, versions: Keys, spell: Spell, columns: int = COLUMNS, quoted: bool = False, fixed: int = COLUMNS
+    ids: Keys,
+    versions: Keys,
+    spell: Spell,
+    columns: int = COLUMNS,
+    quoted: bool = False,
+    fixed: int = COLUMNS,
+    spelling: Keys | None = None,
 ) -> Iterator[str]:
     """The images of rows as JSON objects; an empty text for a row that is not there.
 
-    `quoted`: numbers are texts, too; columns from `fixed` on are the same in every version.
+    `quoted`: numbers are texts, too; columns from `fixed` on are the same in every version. `spelling` is what `spell`
+    gets in place of the version.
     """
-    alive = (versions != GONE).tolist()
     made = [numbers(at, ids, versions if at < fixed else 0 * versions).tolist() for at in range(1, columns)]
-    keys, parts = ids.tolist(), [_template(column, quoted) for column in range(1, columns)]
+    spelled = list(map(spell, ids.tolist(), (versions if spelling is None else spelling).tolist()))
+    parts = [_template(column, quoted) for column in range(1, columns)]
     text = f'{{"id":{_quoted("%s", quoted)},{",".join(parts)}}}'
-    for is_there, key, *cells in zip(alive, keys, *made, strict=True):
-        if not is_there:
+    for version, key, *cells in zip(versions.tolist(), spelled, *made, strict=True):
+        if version == GONE:
             yield ""
             continue
-        flat: list[object] = [spell(key)]
+        flat: list[object] = [key]
         for column, cell in enumerate(cells, 1):
             flat += (cell // 100, cell % 100) if kind(column) == "decimal" else (cell,)
         yield text % tuple(flat)
@@ -82,12 +90,13 @@ def create(key_type: str = "BIGINT", has_key: bool = True, columns: int = COLUMN
 def dataworks(
     changes: Changes, positions: Keys, spell: Spell, columns: int = COLUMNS, has_key: bool = True, wire: str = "LONG"
 ) -> Iterator[str]:
-    """Changes as DataWorks writes them, an update in one message."""
+    """Changes as DataWorks writes them, an update in one message; a row that goes has its key in the other spelling."""
     types = [{"name": name(at), "type": _WIRE[kind(at)] if at else wire} for at in range(columns)]
     source = {"dbType": "MySQL", "dbName": "shop", "tableName": TABLE}
     keys = ["id"] if has_key else []
     schema = msgspec.json.encode({"dataColumn": types, "primaryKey": keys, "source": source}).decode()
-    old = images(changes.ids, changes.before, spell, columns)
+    goes = np.where(changes.after == GONE, changes.before + 1, changes.before)
+    old = images(changes.ids, changes.before, spell, columns, spelling=goes)
     new = images(changes.moved_to, changes.after, spell, columns)
     for position, before, after in zip(positions.tolist(), old, new, strict=True):
         op = "UPDATE_AFTER" if before and after else "INSERT" if after else "DELETE"
@@ -111,7 +120,7 @@ def debezium(changes: Changes, positions: Keys, spell: Spell) -> Iterator[tuple[
             f'"db":"shop","table":"{TABLE}","server_id":1,"gtid":null,"file":"binlog.000001","pos":{position},"row":0}}'
         )
         yield (
-            f'{{"id":{spell(key)}}}',
+            f'{{"id":{spell(key, 0)}}}',
             f'{{"before":{before or "null"},"after":{after or "null"},"source":{source},"op":"{op}",'
             f'"ts_ms":{_NOW_MS},"transaction":null}}',
         )

@@ -11,6 +11,7 @@ from laws.story import ROW_KINDS
 from laws.test_laws import LAW, orders, stories
 from laws.world import World, make_settings
 from retable.model.message import RawMessage
+from retable.replay.batch import ranges
 from retable.replay.table.deciding import Deciding
 
 
@@ -20,14 +21,17 @@ def test_a_bulk_comes_to_what_its_rows_come_to_one_by_one(data: st.DataObject) -
     story = data.draw(stories((*ROW_KINDS, "add_column", "change_primary_key")))
     order = data.draw(orders(story))
     found = []
-    for decide in (Deciding._decide_vectorized, lambda *_: None):
+    at_once = data.draw(st.integers(1, 5))
+    ways = [(Deciding._decide_vectorized, 1000), (Deciding._decide_vectorized, at_once), (lambda *_: None, 1000)]
+    for decide, rows_at_once in ways:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(Deciding, "_decide_vectorized", decide)
+            patch.setattr(ranges, "ROWS_AT_ONCE", rows_at_once)
             world = story.world()
             for number in order:
                 world.replay(world.names[number])
         found.append((world.gold(), world.counts, world.rejected))
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
 
 
 def row(offset: int, kind: str, ident: str, value: str, old: dict[str, str] | None = None) -> RawMessage:

@@ -14,6 +14,7 @@ from bench.scale.classes import CLASSES, Made
 from bench.scale.rows import COLUMNS, GONE, name, values
 from laws.world import World
 from retable.model.message import RawMessage
+from retable.replay.batch import ranges
 from retable.settings.load import Settings
 
 ROWS = 96
@@ -34,8 +35,10 @@ def replayed(of: str) -> tuple[pa.Table, Made]:
     return pa.Table.from_pylist([json.loads(row, parse_float=Decimal) for row in found.rows]), made
 
 
+@pytest.mark.parametrize("rows_at_once", [7, 40, ROWS])
 @pytest.mark.parametrize("of", CLASSES)
-def test_the_messages_of_a_class_come_to_its_rows(of: str) -> None:
+def test_the_messages_of_a_class_come_to_its_rows(of: str, rows_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ranges, "ROWS_AT_ONCE", rows_at_once)
     rows, made = replayed(of)
     assert rows.num_rows >= ROWS // 4
     compare([rows.slice(0, 10), rows.slice(10)], made)

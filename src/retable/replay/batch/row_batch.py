@@ -133,8 +133,13 @@ def _batch(rows: pa.Table, ordinals: Mapping[str, int]) -> RowBatch:
 
 def _all_equal(lists: pa.ChunkedArray) -> bool:
     """Whether all rows have the same list, which is not empty, or the same map."""
-    array = lists.chunk(0) if lists.num_chunks == 1 else lists.combine_chunks()
-    if array.null_count or not len(array):
+    chunks = [chunk for chunk in lists.chunks if len(chunk)]
+    return bool(chunks) and all(map(_is_uniform, chunks)) and all(chunk[:1] == chunks[0][:1] for chunk in chunks)
+
+
+def _is_uniform(array: pa.Array) -> bool:
+    """The same of rows that lie together; of all rows the lists may be too long for one array."""
+    if array.null_count:
         return False
     first, offsets = len(array[0]), array.offsets
     if pa.types.is_map(array.type):

@@ -14,8 +14,9 @@ from retable.gold.iceberg.partition_spec import resolve
 from retable.gold.rows import to_values
 from retable.gold.store import CurrentRow, GoldTable, RowStore
 from retable.model.row_event import RowEvent
+from retable.replay.batch.ranges import fold_by_ranges
 from retable.replay.batch.row_batch import to_events
-from retable.replay.batch.vectorized import fold_vectorized, join_vectorized
+from retable.replay.batch.vectorized import join_vectorized
 from retable.replay.table.hold_rules import (
     above_hold,
     cut,
@@ -90,7 +91,9 @@ class Deciding:
         vectorized_batches, rest = [], []
         for batch, wire in zip(batches, wires, strict=True):
             vectorized_batches.append(
-                fold_vectorized(batch.rows, reader.of(batch.shard), wire or {}, table.has_part(), batch.shard)
+                fold_by_ranges(
+                    batch.rows, reader.of(batch.shard), wire or {}, table.has_part(), batch.shard, work.hashed
+                )
             )
             rest += batch.labelled(to_events(vectorized_batches[-1].rest, ordinals))
         vectorized = join_vectorized(vectorized_batches)

@@ -1,0 +1,52 @@
+"""Many rows of one table, a range of key hashes after the other: no more of them are read at once."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from retable.fold.images import TableReader
+from retable.replay.batch.vectorized import VectorizedRows, fold_vectorized, join_vectorized
+
+ROWS_AT_ONCE = 250_000
+_HASHES = 2.0**64
+
+
+def fold_by_ranges(
+    silver: pa.Table,
+    reader: TableReader,
+    wire: Mapping[str, tuple[str, str | None]],
+    with_part: bool,
+    shard: str | None,
+    hashed: bool,
+) -> VectorizedRows:
+    """Reduce rows as `fold_vectorized` does, with the same result, whatever the ranges.
+
+    `hashed`: the key hashes are those of the table's key. They are of keys as they are written, so two spellings of one
+    key may lie in two ranges: then all rows are read at once.
+    """
+    count = -(-silver.num_rows // ROWS_AT_ONCE)
+    if count < 2 or not hashed:
+        return fold_vectorized(silver, reader, wire, with_part, shard)
+    moved = pc.is_valid(silver["old_key_hash"])
+    hashes = [chunk for name in ("key_hash", "old_key_hash") for chunk in silver[name].filter(moved).chunks]
+    apart = pc.or_(moved, pc.is_in(silver["key_hash"], pa.chunked_array(hashes, pa.int64())))
+    numbers = np.floor((np.asarray(silver["key_hash"]) / _HASHES + 0.5) * count).clip(0, count - 1)
+    folded = []
+    for at in range(count):
+        rows = silver.filter(pc.and_not(pa.array(numbers == at), apart))
+        if rows.num_rows:
+            folded.append(fold_vectorized(rows, reader, wire, with_part, shard))
+    joined = join_vectorized(folded) if folded else None
+    if joined is None or _has_twice(joined.keys):
+        return fold_vectorized(silver, reader, wire, with_part, shard)
+    return replace(joined, rest=pa.concat_tables([silver.filter(apart), joined.rest]))
+
+
+def _has_twice(keys: pa.Table) -> bool:
+    """Whether a key is there twice; of a floating one nobody can tell."""
+    if any(pa.types.is_floating(column.type) for column in keys.columns):
+        return True
+    return bool(keys.group_by(keys.column_names).aggregate([]).num_rows < keys.num_rows)
