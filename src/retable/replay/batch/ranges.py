@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from retable.fold.images import TableReader
 from retable.replay.batch.vectorized import VectorizedRows, fold_vectorized, join_vectorized
 
-ROWS_AT_ONCE = 250_000
+ROWS_AT_ONCE = 100_000
 _HASHES = 2.0**64
 
 
