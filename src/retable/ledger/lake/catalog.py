@@ -128,8 +128,8 @@ class Lake:
         try:
             with explained(self.settings.lake):
                 return catalog._convert_orm_to_iceberg(row)
-        except DamagedFile:
-            # It may have gone since the catalog was asked.
+        except (DamagedFile, NoSuchTableError):
+            # It may have gone since the catalog was asked, or be no table.
             return self.find(f"{row.table_namespace}.{row.table_name}")
 
     def new_location(self, layer: str) -> str:
