@@ -11,6 +11,7 @@ from bench.scale.messages import (
     CHANGED,
     TABLE,
     TUPLE_SCHEMA,
+    canal,
     create,
     dataworks,
     debezium,
@@ -84,10 +85,8 @@ def _plain(rows: int) -> Made:
     return Made([_text(statement(create(), 1)), partial(_tell, changes)], table)
 
 
-def _tell(changes: Changes, first: int = _START, partitions: int = 1) -> Iterator[Message]:
-    told = dataworks(changes, _positions(len(changes), first), whole)
-    for value, key in zip(told, changes.ids.tolist(), strict=True):
-        yield Message(value, partition=key % partitions)
+def _tell(changes: Changes, first: int = _START) -> Iterator[Message]:
+    return map(Message, dataworks(changes, _positions(len(changes), first), whole))
 
 
 def _moves(rows: int) -> Made:
@@ -124,8 +123,13 @@ def _add_column(rows: int) -> Made:
 
 def _partitions(rows: int) -> Made:
     table = Table()
-    changes = _all(table, rows)
-    return Made([_text(statement(create(), 1)), partial(_tell, changes, partitions=4)], table)
+    first, changes = table.load(1), _all(table, rows)
+
+    def told(part: Changes) -> Iterator[Message]:
+        keys = part.ids.tolist()
+        return (Message(value, partition=key % 4) for value, key in zip(canal(part), keys, strict=True))
+
+    return Made([partial(told, first), partial(told, changes)], table)
 
 
 def _no_key(rows: int) -> Made:
@@ -222,7 +226,7 @@ _AS_SHAREPLEX = 'database = "shop"\n' + _KEYS.format("shop.SHOP.t")
 CLASSES: dict[str, Class] = {
     "plain": Class("inserts, updates and deletes of whole rows", _plain),
     "add_column": Class("one ADD COLUMN between them", _add_column),
-    "partitions": Class("a topic of four partitions", _partitions),
+    "partitions": Class("a topic of four partitions, each with an order of its own", _partitions, "canal_json"),
     "no_key": Class("a table without a key", _no_key),
     "late": Class("one change in a hundred comes late, over 24 windows", _late),
     "moves": Class("one update in a hundred changes its key", _moves),

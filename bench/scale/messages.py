@@ -165,3 +165,18 @@ def shareplex(changes: Changes, positions: Keys) -> Iterator[str]:
             yield f'{{"meta":{meta},"data":{changed},"key":{{"id":"{key}"}}}}'
         else:
             yield f'{{"meta":{meta},"data":{after or before}}}'
+
+
+def canal(changes: Changes) -> Iterator[str]:
+    """Changes as Canal writes them, whose only order is that of their partition."""
+    types = {"id": "bigint"} | {name(at): _SQL[kind(at)].lower() for at in range(1, COLUMNS)}
+    told = msgspec.json.encode(types).decode()
+    old = images(changes.ids, changes.before, whole, quoted=True)
+    new = images(changes.moved_to, changes.after, whole, quoted=True)
+    for before, after in zip(old, new, strict=True):
+        op = "UPDATE" if before and after else "INSERT" if after else "DELETE"
+        yield (
+            f'{{"data":[{after or before}],"database":"shop","es":{_NOW_MS},"id":1,"isDdl":false,"mysqlType":{told},'
+            f'"old":{f"[{before}]" if op == "UPDATE" else "null"},"pkNames":["id"],"sql":"","sqlType":null,'
+            f'"table":"{TABLE}","ts":{_NOW_MS},"type":"{op}"}}'
+        )
