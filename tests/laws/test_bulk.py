@@ -68,3 +68,21 @@ def test_only_the_keys_that_are_not_plain_are_looked_at_one_by_one(monkeypatch: 
     assert [counts for (window, _), counts in world.counts.items() if window == name] == [
         {"rows": 8, "applied": 5, "rejected": 1, "superseded": 2}
     ]
+
+
+@pytest.mark.parametrize("negative", ["-0", "-0.0", "-0.00"])
+@pytest.mark.parametrize("positive", ["0", "0.0", "0.00"])
+def test_the_two_zeros_of_a_floating_key_are_one_key(
+    positive: str, negative: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ranges, "ROWS_AT_ONCE", 1)
+    world = World(make_settings("canal_json"))
+    create = canal(1, isDdl=True, type="CREATE", data=None, sql="create table t (id double primary key, v int)")
+    world.replay(world.deliver([create]))
+    kinds = {"id": "double", "v": "int"}
+    zeros = [
+        canal(at, type="INSERT", data=[{"id": zero, "v": str(at)}], old=None, mysqlType=kinds, sqlType=None)
+        for at, zero in enumerate([positive, negative], 2)
+    ]
+    world.replay(world.deliver(zeros))
+    assert [json.loads(text)["v"] for text in world.gold()["gold_shop.t"].rows] == [3]

@@ -25,10 +25,12 @@ def fold_by_ranges(
     """Reduce rows as `fold_vectorized` does, with the same result, whatever the ranges.
 
     `hashed`: the key hashes are those of the table's key. They are of keys as they are written, so two spellings of one
-    key may lie in two ranges: then all rows are read at once.
+    key may lie in two ranges: then all rows are read at once. So are those with a floating key, of which two may be one
+    though they differ (0.0 and -0.0).
     """
     count = -(-silver.num_rows // ROWS_AT_ONCE)
-    if count < 2 or not hashed:
+    is_floating = any(reader.columns[at].type.kind in ("float", "double") for at in reader.key_columns)
+    if count < 2 or not hashed or is_floating:
         return fold_vectorized(silver, reader, wire, with_part, shard)
     moved = pc.is_valid(silver["old_key_hash"])
     hashes = [chunk for name in ("key_hash", "old_key_hash") for chunk in silver[name].filter(moved).chunks]
@@ -46,7 +48,5 @@ def fold_by_ranges(
 
 
 def _has_twice(keys: pa.Table) -> bool:
-    """Whether a key is there twice; of a floating one nobody can tell."""
-    if any(pa.types.is_floating(column.type) for column in keys.columns):
-        return True
+    """Whether a key is there twice."""
     return bool(keys.group_by(keys.column_names).aggregate([]).num_rows < keys.num_rows)
