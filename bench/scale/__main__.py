@@ -35,7 +35,7 @@ from retable.decode.spark import decode
 from retable.land.objects.files import list_objects
 from retable.land.spark import land_window
 from retable.ledger.lake.catalog import close_lake, open_lake, open_lake_to_read
-from retable.ledger.windows.recording import record_windows
+from retable.ledger.windows.recording import read_windows, record_windows
 from retable.replay.spark import rebuild, replay
 from retable.session import build_session
 from retable.settings.load import load_settings
@@ -79,8 +79,7 @@ def settings_of(of: str) -> str:
 def prepare(folder: Path, of: str, rows: int) -> None:
     """Land and decode the windows of a class, and replay the first one."""
     spoken = CLASSES[of]
-    text = settings_of(of)
-    (folder / "retable.toml").write_text(text, encoding="utf-8")
+    (folder / "retable.toml").write_text(settings_of(of), encoding="utf-8")
     lake, offsets = open_lake(load_settings(folder / "retable.toml")), count()
     start_spark("2g")
     spark, source = build_session(lake.settings, "retable bench"), lake.settings.source(_SOURCE)
@@ -118,13 +117,13 @@ def measure(folder: Path, of: str, rows: int) -> Cost:
     lake = open_lake(load_settings(folder / "retable.toml"))
     start_spark("2g")
     spark, source = build_session(lake.settings, "retable bench"), lake.settings.source(_SOURCE)
-    windows = [f"{FIRST + number * HOUR:%Y%m%dT%H%MZ}" for number in range(len(CLASSES[of].make(0 * rows + 4).windows))]
+    waiting = [window.name for window in read_windows(lake, _SOURCE)][1:]
     began, used, before = perf_counter(), processor_seconds(), psutil.Process().memory_info().rss
     with watched() as peak:
         if CLASSES[of].act == "rebuild":
             reports = [rebuild(spark, lake, source, CLASSES[of].gold, "bench", NOW + timedelta(hours=1))]
         else:
-            reports = [replay(spark, lake, source, window, "bench", NOW) for window in windows[1:]]
+            reports = [replay(spark, lake, source, window, "bench", NOW) for window in waiting]
     took, processor = perf_counter() - began, processor_seconds() - used
     if bad := [report.counts for report in reports if report.held or report.counts.get("rejected")]:
         raise RuntimeError(f"{of}: rows were held or rejected: {bad}")
@@ -202,6 +201,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--only", choices=("prepare", "measure"), help=argparse.SUPPRESS)
     args = parser.parse_args()
+    if args.table and not args.results.exists():
+        parser.error(f"there is no file {args.results}; measure a class first")
     if args.only == "prepare":
         prepare(args.folder, args.of, args.rows)
     elif args.only == "measure":

@@ -7,11 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import NamespaceAlreadyExistsError, NoSuchTableError
-from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
 
 from retable.errors import RetableError
 from retable.gold.damage import LACKS_COMMITS
@@ -20,6 +18,7 @@ from retable.ledger.lake.catalog import Lake, close_lake, connect, layout_of, op
 from retable.ledger.lake.data_files import FORMER_LOCATION
 from retable.ledger.lake.error_translation import explained
 from retable.ledger.lake.identity import LakeRecord, count_run, record_of, to_properties, write_record
+from retable.ledger.lake.sql_catalog import rows_by_name
 from retable.ledger.lake.sqlite_file import use_write_ahead_log
 from retable.ledger.lake.warehouse import LAKE_TABLE, Warehouse
 from retable.ledger.rows import TableRow
@@ -36,17 +35,10 @@ def known_tables(settings: Settings) -> dict[str, str]:
         lake = open_lake_to_read(settings)
         with explained(settings.lake):
             if isinstance(lake.catalog, SqlCatalog):
-                return _rows_of(lake.catalog)
+                return {name: str(row.metadata_location) for name, row in rows_by_name(lake.catalog).items()}
             return {name: lake.load(name).metadata_location for name in lake.names()}
     except RetableError:
         return {}
-
-
-def _rows_of(catalog: SqlCatalog) -> dict[str, str]:
-    """The same from the catalog's own rows: a table whose metadata file cannot be read is there, too."""
-    with Session(catalog.engine) as session:
-        rows = session.scalars(select(IcebergTables).where(IcebergTables.catalog_name == catalog.name))
-        return {f"{row.table_namespace}.{row.table_name}": str(row.metadata_location) for row in rows}
 
 
 def adopt(

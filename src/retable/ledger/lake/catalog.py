@@ -22,9 +22,7 @@ from pyiceberg.exceptions import (
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadataV1, TableMetadataV2, TableMetadataV3
 from pyiceberg.typedef import Identifier
-from sqlalchemy import event, select
 from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
-from sqlalchemy.orm import Session
 
 from retable.errors import CatalogMismatch, DamagedFile, EnvironmentFault, NotFound
 from retable.ledger.lake import checksums  # noqa: F401  # it changes how pyiceberg reads and writes, in every process
@@ -41,6 +39,7 @@ from retable.ledger.lake.identity import (
     record_of,
     too_old,
 )
+from retable.ledger.lake.sql_catalog import postgres_catalog, rows_by_name
 from retable.ledger.lake.sqlite_file import address_to_read, empty_write_ahead_log, use_write_ahead_log
 from retable.ledger.lake.tables import LAYOUT_PROPERTY, OPS, SystemTable, system_table
 from retable.ledger.lake.warehouse import LAKE_TABLE, NAME_PROPERTY, Warehouse, has_tables
@@ -116,21 +115,21 @@ class Lake:
         if not isinstance(self.catalog, SqlCatalog):
             names = [name for name in self.names() if name.partition(".")[0] not in namespaces]
             return {name: partial(self.find, name) for name in names}
-        with explained(self.settings.lake), Session(self.catalog.engine) as session:
-            rows = session.scalars(select(IcebergTables).where(IcebergTables.catalog_name == self.catalog.name)).all()
+        with explained(self.settings.lake):
+            rows = rows_by_name(self.catalog)
         return {
-            f"{row.table_namespace}.{row.table_name}": partial(self._load_row, self.catalog, row)
-            for row in rows
-            if row.table_namespace.partition(".")[0] not in namespaces
+            name: partial(self._load_row, self.catalog, name, row)
+            for name, row in rows.items()
+            if name.partition(".")[0] not in namespaces
         }
 
-    def _load_row(self, catalog: SqlCatalog, row: IcebergTables) -> Table | None:
+    def _load_row(self, catalog: SqlCatalog, name: str, row: IcebergTables) -> Table | None:
         try:
             with explained(self.settings.lake):
                 return catalog._convert_orm_to_iceberg(row)
         except (DamagedFile, NoSuchTableError):
             # It may have gone since the catalog was asked, or be no table.
-            return self.find(f"{row.table_namespace}.{row.table_name}")
+            return self.find(name)
 
     def new_location(self, layer: str) -> str:
         """Give a new table its folder; no name is part of it, and no two tables ever share one."""
@@ -327,24 +326,8 @@ def connect(lake: LakeSettings, other: Mapping[str, str] = _NONE) -> Catalog:
 
 def _load(lake: LakeSettings, properties: dict[str, str]) -> Catalog:
     if isinstance(lake.catalog, PostgresCatalog):
-        return _postgres_catalog(lake, properties)
+        return postgres_catalog(lake, properties)
     try:
         return load_catalog(CATALOG, **properties)
     except NotInstalledError as error:
         raise EnvironmentFault(f"the catalog {lake.catalog} needs a package: {error}") from error
-
-
-def _postgres_catalog(lake: LakeSettings, properties: dict[str, str]) -> Catalog:
-    """Open a catalog in PostgreSQL, whose password is in no property: those go with every table to Spark's workers."""
-
-    class Connected(SqlCatalog):
-        def _init_catalog(self) -> None:
-            event.listen(self.engine, "do_connect", _prove)
-            super()._init_catalog()
-
-    def _prove(_dialect: object, _record: object, _arguments: object, options: dict[str, object]) -> None:
-        password = lake.password(read_variable)
-        if password is not None:
-            options["password"] = password
-
-    return Connected(CATALOG, **properties)

@@ -10,6 +10,12 @@ def damaged_file(path: str, said: str) -> DamagedFile:
     return DamagedFile(f"the file {path} is damaged: {' '.join(said.split())}; {RESTORE}", path=path)
 
 
+def check_rows(path: str, found: int, recorded: int) -> None:
+    """Check that a file gave all its rows: a page whose header changed may be passed over."""
+    if found != recorded:
+        raise damaged_file(path, f"it has {found} of its {recorded} rows")
+
+
 def missing_file(path: str) -> DamagedFile:
     """The error for a file that is not there."""
     return DamagedFile(f"the file {path} is missing; {RESTORE}", path=path)

@@ -27,7 +27,7 @@ from pyiceberg.table.metadata import TableMetadata
 from retable.errors import DamagedFile
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.checksums import open_parquet, write_file
-from retable.ledger.lake.damage import damaged_file
+from retable.ledger.lake.damage import check_rows
 from retable.ledger.lake.error_translation import explained
 
 _BATCH_BYTES, _BATCH_ROWS = 16 << 20, 10_000
@@ -60,9 +60,7 @@ class FileReader:
             for batch in file.iter_batches(batch_size=size, columns=list(self.columns)):
                 rows += batch.num_rows
                 yield batch
-        # A page whose header changed may be passed over.
-        if rows != task.file.record_count:
-            raise damaged_file(task.file.file_path, f"it has {rows} of its {task.file.record_count} rows")
+        check_rows(task.file.file_path, rows, task.file.record_count)
 
 
 def _whole(rows: pa.Table, schema: Schema) -> pa.Table:

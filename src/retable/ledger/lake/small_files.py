@@ -23,7 +23,7 @@ from pyiceberg.manifest import ManifestEntry
 from pyiceberg.table import FileScanTask, ManifestGroupPlanner, Table
 
 from retable.ledger.lake.checksums import open_parquet
-from retable.ledger.lake.damage import damaged_file
+from retable.ledger.lake.damage import check_rows
 from retable.ledger.lake.tables import COMMITTED
 
 SMALL = 256 << 10
@@ -110,8 +110,7 @@ def _read_small(table: Table, task: FileScanTask, wanted: list[_Column]) -> pa.T
     with open_parquet(table.io, path) as file:
         if _columns_of(file.schema_arrow) == wanted:
             rows = file.read()
-            if rows.num_rows != task.file.record_count:
-                raise damaged_file(path, f"it has {rows.num_rows} of its {task.file.record_count} rows")
+            check_rows(path, rows.num_rows, task.file.record_count)
             return rows
     return ArrowScan(table.metadata, table.io, table.schema(), AlwaysTrue()).to_table([task])
 
