@@ -85,8 +85,9 @@ class GoldState:
     no longer holds of it; None: it holds all. `inferred` are the columns that only images told of, and `typing` the
     settings (`Settings.typing`) by which they have their types. `keys_are_set`: the settings named the `keys`.
     `shards` are the source's tables that go into it, by identity, where there are several, and `clashes` counts the
-    keys of which more than one of them has a row, where readers do not see which is whose; `gathered` the tables of
-    gold that had rows of it, by identity, with what was replayed into them by then (`replay.inputs.moved_rows`).
+    keys of which more than one of them has a row, where readers do not see which is whose; `debts`, of a table without
+    a key, how many rows were deleted that were not inserted (None: nobody counted); `gathered` the tables of gold that
+    had rows of it, by identity, with what was replayed into them by then (`replay.inputs.moved_rows`).
     `is_set_back`, which no property tells: main lacks rows that were written to it, as somebody rolled it back; nor
     `is_unread`: its metadata is lost or cannot be read, and only what ops.tables says of it is known.
     """
@@ -110,6 +111,7 @@ class GoldState:
     keys_are_set: bool = False
     shards: dict[str, ShardState] = field(default_factory=dict)
     clashes: int = 0
+    debts: int | None = None
     gathered: dict[str, str] = field(default_factory=dict)
     is_set_back: bool = False
     is_unread: bool = False
@@ -195,6 +197,8 @@ def to_properties(state: GoldState) -> dict[str, str]:
         properties["shards"] = _json({identity: _shard_json(shard) for identity, shard in state.shards.items()})
     if state.clashes:
         properties["clashes"] = str(state.clashes)
+    if state.debts is not None:
+        properties["debts"] = str(state.debts)
     if state.gathered:
         properties["gathered"] = _json(state.gathered)
     if state.hold is not None:
@@ -231,6 +235,7 @@ def from_properties(properties: dict[str, str]) -> GoldState | None:
         shards={identity: _shard(item) for identity, item in json.loads(own.get("shards", "{}")).items()},
         gathered=json.loads(own.get("gathered", "{}")),
         clashes=int(own.get("clashes", "0")),
+        debts=int(own["debts"]) if "debts" in own else None,
     )
 
 

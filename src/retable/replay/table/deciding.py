@@ -39,7 +39,7 @@ from retable.replay.table.horizon import (
     without_rewriting,
 )
 from retable.replay.table.next_state import new_truncations
-from retable.replay.table.related_events import events_of
+from retable.replay.table.related_events import events_of, needs_all, owed
 from retable.replay.table.replace import EventsMissed, is_below, replace_bag, replace_keys, replace_newer
 from retable.replay.table.rewriting import check_findable, check_refused, evolution_of, is_keyed_otherwise
 from retable.replay.table.rounds import Basis, in_rounds
@@ -144,7 +144,8 @@ class Deciding:
             resolve(work.partition or (), history)
         except TableError as error:
             return basis.below(work, schema_hold(history, error))
-        events, in_gold = gathered(basis.complete)
+        complete = basis.complete or needs_all(work, reader, self._window)
+        events, in_gold = gathered(complete)
         if (clash := ordering_hold(work, history, events)) is not None:
             return basis.below(work, clash)
         try:
@@ -168,7 +169,7 @@ class Deciding:
         elif work.lifts_hold:
             folded.touched = above_hold(work, folded)
         try:
-            change = self._change(work, table, folded, reader, names, basis.complete, events, bounds)
+            change = self._change(work, table, folded, reader, names, complete, events, bounds)
             return ReplayPlan(history, hold, folded, reader.keys, change)
         except EventsMissed:
             return replace(basis.below(work, hold), complete=True)
@@ -201,7 +202,8 @@ class Deciding:
             return Change(
                 evolution, replace_keys(folded, reader.key_columns, standing, complete), defaults, truncations
             )
-        return Change(evolution, replace_bag(folded, standing), defaults, truncations)
+        debts = None if complete else owed(work, reader.history, truncations)
+        return Change(evolution, replace_bag(folded, standing, debts), defaults, truncations)
 
     def _has_others(self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded) -> bool:
         """Whether gold has other rows than those that were told to leave their keys."""

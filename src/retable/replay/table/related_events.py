@@ -1,29 +1,69 @@
 """Which events of other windows a replay needs beside its own: of late keys, of updates in halves, or all."""
 
+from collections.abc import Iterator, Set
+
 from retable.fold.fold import unpaired
+from retable.fold.images import TableReader
 from retable.gold.store import Halves, LateKeys
 from retable.model.row_event import Pair, RowEvent
 from retable.model.sequence import LOWEST
-from retable.replay.table.horizon import older
+from retable.replay.table.horizon import older, retention_floor
 from retable.replay.table.next_state import is_late
-from retable.replay.table.table_replay import TableReplay
+from retable.replay.table.replace import EventsMissed
+from retable.replay.table.rewriting import is_rekeyed
+from retable.replay.table.table_replay import TableReplay, Truncations
+from retable.schema_history.history import TableHistory
+
+
+def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
+    """Whether a window's fold takes all events of the table, as silver's key hashes do not tell the rows of a key.
+
+    Events that are newer than all that gold has need none but their own, and gold's rows: those of their keys, or,
+    without a key, how many equal rows there are and whether more of them were deleted (`GoldState.debts`).
+    """
+    state = work.state
+    if work.replaces_all or work.lifts_hold or not work.events or state is None or work.hashed:
+        return False
+    if is_rekeyed(state, reader) or any(_late(work, window)) or _other_halves(work, set(unpaired(work.events))):
+        return True
+    return not reader.keys and (
+        state.debts is None or retention_floor(state, work.history) is not None or _is_read_otherwise(work)
+    )
+
+
+def _is_read_otherwise(work: TableReplay) -> bool:
+    """Whether gold has rows that were read by other settings, by which equal rows are not the same ones."""
+    done = {} if work.state is None else work.state.applied
+    return len({identity.partition(":")[2] for identity in (*done.values(), *work.applied.values())}) > 1
+
+
+def owed(work: TableReplay, history: TableHistory, truncations: Truncations) -> int | None:
+    """What gold owes (`GoldState.debts`) before a window is folded over it; None where all events are folded.
+
+    EventsMissed where gold does not tell.
+    """
+    state = work.state
+    if state is None or work.replaces_all or work.lifts_hold:
+        return None
+    if truncations:
+        if history.shards or any(
+            mark > truncated_at for mark in state.high_water.values() for _, truncated_at in truncations
+        ):
+            raise EventsMissed
+        return 0
+    if state.debts is None:
+        raise EventsMissed
+    return state.debts
 
 
 def events_of(work: TableReplay, window: str) -> list[RowEvent]:
     """The window's events and, for the late ones among them, all others of their keys."""
     if work.replaces_all or work.lifts_hold or not work.events or work.state is None:
         return work.events
-    if not work.hashed:
-        return [*work.events, *older(work, None)]
-    again = window in work.state.applied
     alone = set(unpaired(work.events))
     others = _other_halves(work, alone)
     joined = {event.pair for event in others}
-    late = [
-        event
-        for event in work.events
-        if again or event.pair in joined or is_late(work.state, event.part, event.sequence)
-    ] + others
+    late = [*_late(work, window, joined), *others]
     if not late:
         return work.events
     if work.history.rekeyed:
@@ -34,6 +74,16 @@ def events_of(work: TableReplay, window: str) -> list[RowEvent]:
     if any(event.partial for event in events):
         events = [*work.events, *_whole_stories(work, hashes, keys)]
     return events + _other_halves(work, set(unpaired(events)) - (alone - joined))
+
+
+def _late(work: TableReplay, window: str, joined: Set[Pair] = frozenset()) -> Iterator[RowEvent]:
+    """The events of the window that gold may be ahead of: all where it has the window, and halves that it waits for."""
+    if work.state is None:
+        return
+    again = window in work.state.applied
+    for event in work.events:
+        if again or event.pair in joined or is_late(work.state, event.part, event.sequence):
+            yield event
 
 
 def _whole_stories(work: TableReplay, hashes: frozenset[int], keys: tuple[str, ...]) -> list[RowEvent]:

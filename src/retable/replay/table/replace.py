@@ -1,6 +1,6 @@
 """Which rows of gold go and which come, decided on values alone."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 
 from retable.errors import OrderUndefined, RowMissing
@@ -12,16 +12,21 @@ from retable.schema_history.shards.parts import follows, shard_of
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """`deletes` are keys (or, without a key, whole rows) whose rows go; `rows` come, each with where it is from."""
+    """`deletes` are keys (or, without a key, whole rows) whose rows go; `rows` come, each with where it is from.
+
+    `debts` is how many rows of a table without a key were deleted and not inserted, then.
+    """
 
     deletes: list[Key]
     rows: list[tuple[Values, Winner]]
+    debts: int | None = None
 
 
 class EventsMissed(Exception):
     """Gold has another row of a key than the events that were found for the key tell.
 
-    It is newer than all of them, as the key is written in two ways; or it is not the row that left the key.
+    It is newer than all of them, as the key is written in two ways; or it is not the row that left the key. Or gold
+    does not tell how often the rows of a table without a key were inserted and deleted.
     """
 
 
@@ -78,18 +83,25 @@ def replace_newer(folded: Folded) -> Replacement:
     return Replacement([key for _, key in winners], [(w.row, w) for w, _ in winners if w.row is not None])
 
 
-def replace_bag(folded: Folded, standing: list[CurrentRow]) -> Replacement:
-    """Bring the number of each touched row to its count; a debt leaves none."""
-    present: dict[Values, int] = defaultdict(int)
-    for row in standing:
-        present[row.values] += 1
+def replace_bag(folded: Folded, standing: list[CurrentRow], debts: int | None) -> Replacement:
+    """Bring the number of each touched row to its count; a debt, rows deleted that were not inserted, leaves none.
+
+    The counts are of all events of the table, or, where `debts` are given, added to those of gold, which owed so many
+    rows before. EventsMissed where such a debt may be one of a row that comes now.
+    """
+    present = Counter(row.values for row in standing)
+    counts = folded.counts
+    if debts is not None:
+        if debts and any(counts[image] > 0 and not present[image] for image in folded.touched):
+            raise EventsMissed
+        counts = {image: count + present[image] for image, count in counts.items()}
     deletes: list[Key] = []
     rows: list[tuple[Values, Winner]] = []
     for image in folded.touched:
-        wanted, found = max(folded.counts[image], 0), present.get(image, 0)
-        if wanted == found:
+        wanted = max(counts[image], 0)
+        if wanted == present[image]:
             continue
-        if found:
+        if present[image]:
             deletes.append(image)
         rows += [(image, folded.latest[image])] * wanted
-    return Replacement(deletes, rows)
+    return Replacement(deletes, rows, (debts or 0) - sum(count for count in counts.values() if count < 0))

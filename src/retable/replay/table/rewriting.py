@@ -59,7 +59,7 @@ def check_findable(work: TableReplay, reader: TableReader) -> None:
         return
     if work.history.shards and not reader.keys and new_truncations(work, reader.history):
         raise RewriteNeeded("one of the tables that go into it was emptied, and no key tells its rows")
-    if work.state.keys_are_set and not work.keys_are_set and _is_rekeyed(work.state, reader):
+    if work.state.keys_are_set and not work.keys_are_set and is_rekeyed(work.state, reader):
         raise RewriteNeeded("its key is not that of the settings any more")
     if not _is_read_otherwise(work):
         return
@@ -128,9 +128,12 @@ def _is_read_otherwise(work: TableReplay) -> bool:
     return any(before.get(window, identity) != identity for window, identity in work.applied.items())
 
 
-def _is_rekeyed(state: GoldState, reader: TableReader) -> bool:
-    known = {column.name: column.id for column in state.columns}
-    return {known.get(name, name) for name in state.keys} != {reader.columns[at].id for at in reader.key_columns}
+def is_rekeyed(state: GoldState, reader: TableReader) -> bool:
+    """Whether the reader's key is not that by which gold has its rows."""
+    known = {column.name.lower(): column.id for column in state.columns}
+    return {known.get(name.lower(), name) for name in state.keys} != {
+        reader.columns[at].id for at in reader.key_columns
+    }
 
 
 def _is_key_read_one_way(reader: TableReader) -> bool:
