@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from retable.ledger.lake.tables import SILVER
 from retable.model.event import TableName
 from retable.replay.batch import row_batch as bulk
-from retable.replay.batch.row_batch import by_table, read_events
+from retable.replay.batch.row_batch import by_table, read_batches
 from retable.replay.inputs.silver import ROW_COLUMNS
 
 NAMES = st.tuples(
@@ -64,9 +64,10 @@ def test_a_table_is_a_bulk_of_its_own_types_wherever_it_lies():
     schema = pa.schema([SILVER.columns.field(name) for name in ROW_COLUMNS])
     shapes = {"a": {"id": "LONG"}, "b": {"id": "STRING", "more": "LONG"}, "c": {"id": "DOUBLE"}}
     rows = [row(table, at, types) for table, types in shapes.items() for at in range(3)]
-    events, bulks = read_events(pa.Table.from_pylist(rows, schema=schema), {"20260301T0500Z": 0}, sketched=False)
-    assert {name.table: dict(each.types) for name, each in bulks.items()} == shapes
-    assert {name.table: [event.sequence.hi for event in ends] for name, ends in events.items()} == {
+    found = read_batches(pa.Table.from_pylist(rows, schema=schema), {"20260301T0500Z": 0}, sketched=False)
+    assert {name.table: dict(each.types) for name, each in found.items()} == shapes
+    assert all(each.is_plain for each in found.values())
+    assert {name.table: [event.sequence.hi for event in each.sample] for name, each in found.items()} == {
         table: [0, 2] for table in shapes
     }
 
@@ -76,7 +77,7 @@ def test_a_row_of_another_image_is_read_as_an_event_but_in_a_sketch():
     rows = [row(table, at, {"id": "LONG"}) for table in "ab" for at in range(3)]
     rows[1]["partial_after"] = True
     silver = pa.Table.from_pylist(rows, schema=schema)
-    for sketched, whole in ((False, {"b"}), (True, {"a", "b"})):
-        events, bulks = read_events(silver, {"20260301T0500Z": 0}, sketched)
-        assert {name.table for name in bulks} == whole
-        assert {name.table: len(each) for name, each in events.items()} == {"a": 2 if sketched else 3, "b": 2}
+    for sketched, plain in ((False, {"b"}), (True, {"a", "b"})):
+        found = read_batches(silver, {"20260301T0500Z": 0}, sketched)
+        assert {name.table for name, each in found.items() if each.is_plain} == plain
+        assert {name.table: len(each.sample) for name, each in found.items()} == {"a": 2 if sketched else 3, "b": 2}

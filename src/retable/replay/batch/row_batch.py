@@ -1,39 +1,64 @@
-"""Rows of silver by table, and those of a table that are all of one kind, for which the two at the ends can stand."""
+"""Rows of silver by table, as columns, with the few of them that stand for all where rules ask about rows."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
+from retable.model.sequence import Sequence
+from retable.replay.batch.row_kinds import first_and_last_of_kinds
 from retable.replay.inputs.silver import to_event
 from retable.schema_history.shards.joined import of_shard
 
 _NAME = ["database", "schema", "table"]
 _SEQUENCE = ("epoch", "hi", "lo")
+_ARRIVAL = ("topic", "partition", "offset", "row_index")
 _FEW_RUNS = 10_000
+_FEW_ROWS = 1_000
 _OPS = pa.array(["INSERT", "UPDATE", "DELETE", "READ"])
 
 
 @dataclass(frozen=True, slots=True)
 class RowBatch:
-    """Whole rows of one table, all in one order, with one set of wire types and one key; `ends` are first and last.
+    """Rows of one table of the source in one window, and those among them that stand for all.
 
-    Where several tables go into one, `shard` is the label of the one that they are of.
+    `sample` has, of each kind of rows, the first and the last one: rows are of one kind that tell the same columns,
+    types and key, in one partition. `is_plain`: all rows are whole ones of one kind. Where several tables go into one,
+    `shard` is the label of the one that they are of.
     """
 
     rows: pa.Table
-    types: Mapping[str, str | None]
-    ends: list[RowEvent]
+    sample: list[RowEvent]
+    is_plain: bool
     shard: str | None = None
+
+    @property
+    def first(self) -> RowEvent:
+        """The row of the lowest sequence."""
+        return min(self.sample, key=lambda event: event.sequence)
+
+    @property
+    def last(self) -> RowEvent:
+        """The row of the highest sequence."""
+        return max(self.sample, key=lambda event: event.sequence)
+
+    @property
+    def types(self) -> Mapping[str, str | None]:
+        """The wire types of plain rows."""
+        return self.sample[0].types or {}
 
     def events(self, ordinals: Mapping[str, int]) -> list[RowEvent]:
         """Every row as an event of its own."""
+        if len(self.sample) == self.rows.num_rows:
+            return self.sample
         return self.labelled(to_events(self.rows, ordinals))
 
     def labelled(self, events: list[RowEvent]) -> list[RowEvent]:
@@ -43,12 +68,28 @@ class RowBatch:
     def of(self, shard: str | None) -> "RowBatch":
         """The same rows as those of one of several tables."""
         batch = replace(self, shard=shard)
-        return replace(batch, ends=batch.labelled(self.ends))
+        return replace(batch, sample=batch.labelled(self.sample))
 
 
 def events_of_all(batches: Iterable[RowBatch], ordinals: Mapping[str, int]) -> list[RowEvent]:
     """The rows of several batches as events, in their order."""
     return [event for batch in batches for event in batch.events(ordinals)]
+
+
+def merged(batches: Iterable[RowBatch]) -> list[RowBatch]:
+    """Plain batches of one table as one; none where they are not of one kind."""
+    by_shard: dict[str | None, list[RowBatch]] = {}
+    for batch in batches:
+        by_shard.setdefault(batch.shard, []).append(batch)
+    found = []
+    for shard, mine in by_shard.items():
+        sample = [event for batch in mine for event in batch.sample]
+        if not all(batch.is_plain for batch in mine) or len({(e.keys, e.part) for e in sample}) > 1:
+            return []
+        if any(list((event.types or {}).items()) != list((sample[0].types or {}).items()) for event in sample):
+            return []
+        found.append(RowBatch(pa.concat_tables(batch.rows for batch in mine), sample, is_plain=True, shard=shard))
+    return found
 
 
 def by_table(rows: pa.Table) -> Iterator[tuple[TableName, pa.Table]]:
@@ -93,22 +134,56 @@ def in_order(columns: pa.Table) -> pa.Array:
     return pc.sort_indices(columns, [(name, "ascending") for name in columns.column_names])
 
 
+def order_of_arrival(rows: pa.Table) -> pa.Array:
+    """The places of rows by their sequence, and of equal ones, which are redeliveries, as they arrived."""
+    columns = dict(zip(_SEQUENCE, sequences_of(rows).columns, strict=True))
+    return in_order(pa.table({**columns, **{name: rows[name] for name in _ARRIVAL}}))
+
+
+def above(rows: pa.Table, position: Sequence, or_at: bool = False) -> npt.NDArray[np.bool_]:
+    """Which rows have a higher sequence than a position, or that one too."""
+    found = pa.repeat(or_at, rows.num_rows)
+    for name, wanted in reversed([*zip(_SEQUENCE, position, strict=True)]):
+        column = pc.struct_field(rows["sequence"], name)
+        scalar = pa.scalar(wanted, column.type)
+        found = pc.or_(pc.greater(column, scalar), pc.and_(pc.equal(column, scalar), found))
+    return np.asarray(found)
+
+
 def _foremost(columns: pa.Table, order: Literal["ascending", "descending"]) -> int:
     """The place of the row that is the first one in this order."""
     place: int = pc.select_k_unstable(columns, 1, [(name, order) for name in columns.column_names])[0].as_py()
     return place
 
 
-def read_events(
-    rows: pa.Table, ordinals: Mapping[str, int], sketched: bool
-) -> tuple[dict[TableName, list[RowEvent]], dict[TableName, RowBatch]]:
-    """The rows of a window as events, and of each batch, which all are if they are only `sketched`, its ends."""
-    events, batches = {}, {}
-    for table, mine in by_table(rows):
-        if sketched or _is_plain(mine):
-            batches[table] = _batch(mine, ordinals)
-        events[table] = batches[table].ends if table in batches else to_events(mine, ordinals)
-    return events, batches
+def read_batches(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool) -> dict[TableName, RowBatch]:
+    """The rows of a window by table; of those that are only `sketched` the two at the ends stand for all."""
+    return {table: batch_of(mine, ordinals, sketched) for table, mine in by_table(rows)}
+
+
+def batch_of(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool = False) -> RowBatch:
+    """Rows of one table, with their sample; where they are few, all are in it, unless they are plain."""
+    is_plain = sketched or _is_plain(rows)
+    if is_plain:
+        sequences = sequences_of(rows)
+        places = [_foremost(sequences, order) for order in ("ascending", "descending")]
+    elif rows.num_rows <= _FEW_ROWS:
+        return RowBatch(rows, to_events(rows, ordinals), is_plain=False)
+    else:
+        places = first_and_last_of_kinds(rows, np.asarray(order_of_arrival(rows)))
+    return RowBatch(rows, to_events(rows.take(pa.array(list(dict.fromkeys(places)))), ordinals), is_plain)
+
+
+def cut(
+    batch: RowBatch, positions: Collection[Sequence], ordinals: Mapping[str, int], sketched: bool
+) -> list[RowBatch]:
+    """The rows of a batch between these positions, and at each of them, as batches of their own."""
+    stretches = np.zeros(batch.rows.num_rows, np.int64)
+    for position in positions:
+        stretches += above(batch.rows, position)
+        stretches += above(batch.rows, position, or_at=True)
+    found = np.unique(stretches).tolist()
+    return [batch_of(batch.rows.filter(pa.array(stretches == each)), ordinals, sketched) for each in found]
 
 
 def _is_plain(rows: pa.Table) -> bool:
@@ -122,13 +197,6 @@ def _is_plain(rows: pa.Table) -> bool:
         and _all_equal(rows["keys"])
         and _all_equal(rows["column_types"])
     )
-
-
-def _batch(rows: pa.Table, ordinals: Mapping[str, int]) -> RowBatch:
-    sequences = sequences_of(rows)
-    ends = [_foremost(sequences, order) for order in ("ascending", "descending")]
-    events = to_events(rows.take(pa.array(list(dict.fromkeys(ends)))), ordinals)
-    return RowBatch(rows, events[0].types or {}, events)
 
 
 def _all_equal(lists: pa.ChunkedArray) -> bool:

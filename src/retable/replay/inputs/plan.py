@@ -151,31 +151,15 @@ class Tables:
                 owned[history.identity].append(event if label is None else of_shard(event, label))
         return dict(owned)
 
-    def divided(self, ends: Mapping[TableName, list[RowEvent]], owned: Mapping[str, list[RowEvent]]) -> list[TableName]:
-        """Of tables whose rows go from end to end, those where a statement stands between, or that own others too.
-
-        Of several that go into one all or none are.
-        """
-        by_table = self.split(dict(ends))
-        return [name for name, mine in ends.items() if self._is_divided(name, mine, owned, by_table)]
-
-    def _is_divided(
-        self,
-        name: TableName,
-        ends: list[RowEvent],
-        owned: Mapping[str, list[RowEvent]],
-        by_table: Mapping[str, list[RowEvent]],
-    ) -> bool:
-        first, last = ends[0].sequence, ends[-1].sequence
-        identity, mine = next(iter(self.split({name: ends}).items()))
-        history, label = self._histories[identity], mine[0].shard
-        if len(mine) < len(ends) or len(by_table[identity]) < len(owned[identity]):
-            return True
-        if mine != [event for event in owned[identity] if event.shard == label]:
-            return True
-        ends_of_name = [at for span, _, _ in self._spans(name) for at in (span.start, span.end) if at is not None]
-        changes = [change.position for change in history.of(label).changes]
-        return any(first <= at <= last for at in (*changes, *ends_of_name))
+    def dividing(self, name: TableName, first: Sequence, last: Sequence) -> set[Sequence]:
+        """Where, between two rows of a name, a statement may make of it another table, or other columns of its rows."""
+        spans = self._spans(name)
+        places = {at for span, _, _ in spans for at in (span.start, span.end) if at is not None}
+        for _, history, label in spans:
+            own = history.of(label)
+            places |= {change.position for change in own.changes} | {at for at, _ in own.truncations}
+            places |= {epoch.start for epoch in own.epochs if epoch.start is not None} | {*own.rekeyed}
+        return {at for at in places if first <= at <= last and first < last}
 
     def undeclared(self, owned: dict[str, list[RowEvent]], holds: Mapping[str, Hold | None]) -> list[InferredColumn]:
         """The columns that rows below a hold bring though no statement told of them."""

@@ -13,7 +13,7 @@ from retable.ledger.rows import TableRow
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.batch.row_batch import RowBatch, read_events
+from retable.replay.batch.row_batch import RowBatch, cut, read_batches
 from retable.replay.inputs.known import known_tables
 from retable.replay.inputs.moved_rows import MovedRows
 from retable.replay.inputs.plan import Tables, gold_names
@@ -80,10 +80,12 @@ class ScopeReader:
     def window(self, name: str, sketched: bool = False) -> ReplayScope:
         """See all tables of a window; `sketched`: of the rows only where they stand, which tells what is done.
 
-        Each round has fewer batches than the one before it, or sees more of the windows that there are.
+        Each round cuts batches where statements part them, or sees more of the windows that there are.
         """
         columns = SKETCH_COLUMNS if sketched else ROW_COLUMNS
-        events, batches = read_events(self._rows.window_rows(name, columns), self._recorded.ordinals, sketched)
+        ordinals = self._recorded.ordinals
+        read = read_batches(self._rows.window_rows(name, columns), ordinals, sketched)
+        batches = {table: [batch] for table, batch in read.items()}
         visible = self._recorded.visible(name)
         before = self._recorded.ledger.in_window(name)
         counted = {i for i, row in self._taken().items() if row.gold in before and before[row.gold].counts.get("rows")}
@@ -91,9 +93,11 @@ class ScopeReader:
             statements = self._statements(visible)
             pending = {s for s, where in statements.items() if where == name or where not in self._recorded.replayed}
             pending |= self.rules.started_by(name)
-            seen = self._trace(statements, visible, events, pending, None, {name}, counted)
-            if divided := seen.tables.divided({table: batch.ends for table, batch in batches.items()}, seen.owned):
-                events |= {table: batches.pop(table).events(self._recorded.ordinals) for table in divided}
+            sample = {table: [event for batch in mine for event in batch.sample] for table, mine in batches.items()}
+            seen = self._trace(statements, visible, sample, pending, None, {name}, counted)
+            parted = {table: self._cut(seen.tables, table, mine, sketched) for table, mine in batches.items()}
+            if any(len(mine) > len(batches[table]) for table, mine in parted.items()):
+                batches = parted
                 continue
             # A run that died before its record may have brought gold to a later window than the record tells.
             visible = self._recorded.visible(max(name, self._recorded.windows.get(self._locator.horizon, name)))
@@ -133,6 +137,14 @@ class ScopeReader:
         known = self._recorded.ordinals.keys() - own
         events = self._events([record for record in found if record["window"] in known], counted=False)
         return tables.split(events).get(history.identity, [])
+
+    def _cut(self, tables: Tables, table: TableName, batches: list[RowBatch], sketched: bool) -> list[RowBatch]:
+        """The batches of a table, parted by the statements between their rows."""
+        found = []
+        for batch in batches:
+            positions = tables.dividing(table, batch.first.sequence, batch.last.sequence)
+            found += cut(batch, positions, self._recorded.ordinals, sketched) if positions else [batch]
+        return found
 
     # --- what there is -------------------------------------------------------------------------------------------
     def _taken(self) -> dict[str, TableRow]:
@@ -240,9 +252,10 @@ class ScopeReader:
             inferred += more + [column for column in undeclared if column not in more]
 
 
-def _by_identity(tables: Tables, batches: Mapping[TableName, RowBatch]) -> dict[str, list[RowBatch]]:
+def _by_identity(tables: Tables, batches: Mapping[TableName, list[RowBatch]]) -> dict[str, list[RowBatch]]:
     found: dict[str, list[RowBatch]] = defaultdict(list)
-    for name, batch in batches.items():
-        identity, ends = next(iter(tables.split({name: batch.ends}).items()))
-        found[identity].append(batch.of(ends[0].shard))
+    for name, mine in batches.items():
+        for batch in mine:
+            ((identity, sample),) = tables.split({name: batch.sample}).items()
+            found[identity].append(batch.of(sample[0].shard))
     return dict(found)

@@ -15,7 +15,7 @@ from retable.gold.rows import to_values
 from retable.gold.store import CurrentRow, GoldTable, RowStore
 from retable.model.row_event import RowEvent
 from retable.replay.batch.ranges import fold_by_ranges
-from retable.replay.batch.row_batch import to_events
+from retable.replay.batch.row_batch import merged, to_events
 from retable.replay.batch.vectorized import join_vectorized
 from retable.replay.table.hold_rules import (
     above_hold,
@@ -74,8 +74,10 @@ class Deciding:
 
     def _decide_vectorized(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
         """Fold batches of rows that are newer than all that gold has; None: each has to be looked at by itself."""
-        history, batches = work.history, work.batches
-        if not batches or not all(is_newer(work, batch, self._window, table.is_empty) for batch in batches):
+        history, batches = work.history, merged(work.batches)
+        if not batches or not all(
+            batch.is_plain and is_newer(work, batch, self._window, table.is_empty) for batch in batches
+        ):
             return None
         try:
             keys = work.keys(history)
@@ -105,7 +107,7 @@ class Deciding:
         if self._has_others(table, evolution, reader, folded):
             return None
         for verdict, count in vectorized.verdicts.items():
-            folded.verdicts[batches[0].ends[0].ordinal, verdict] += count
+            folded.verdicts[batches[0].sample[0].ordinal, verdict] += count
         defaults = reader.defaults if table.has_defaults() else {}
         change = Change(evolution, replace_newer(folded), defaults, (), vectorized)
         return ReplayPlan(history, None, folded, keys, change)

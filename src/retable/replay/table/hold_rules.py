@@ -52,8 +52,8 @@ def moved_hold(history: TableHistory, state: GoldState | None, missing: list[str
 
 
 def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bool:
-    """Whether all rows of a batch are of the last epoch, and newer than all that gold has or will truncate."""
-    history, state, first, part = work.history, work.state, batch.ends[0].sequence, batch.ends[0].part
+    """Whether all rows of a plain batch are of the last epoch, and newer than all that gold has or will truncate."""
+    history, state, first, part = work.history, work.state, batch.first.sequence, batch.first.part
     own = history.of(batch.shard)
     starts = (own.final.start, own.truncated_at, *own.rekeyed)
     if any(start is not None and first <= start for start in starts) or history.hold is not None:
@@ -62,7 +62,7 @@ def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bo
         return False
     if work.replaces_all or not work.hashed or any(column.retained is not None for column in history.final.columns):
         return False
-    if standing_hold(work) is not None or ordering_hold(work, history, batch.ends) is not None:
+    if standing_hold(work) is not None or ordering_hold(work, history, batch.sample) is not None:
         return False
     if state is None:
         return empty

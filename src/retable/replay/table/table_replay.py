@@ -69,7 +69,7 @@ class TableReplay:
 
     events: list[RowEvent]
     batches: tuple[RowBatch, ...] = ()
-    """The events of the window as columns, where each is newer than all that gold has."""
+    """The rows of the window, where `events` are only a sample that stands for them (`RowBatch`)."""
     older: Callable[[LateKeys | Halves | None], list[RowEvent]]
     """Fetch events of the same table in other windows: the other halves of updates, those of late keys, or all; the
     fold needs them where an event is not newer than what gold holds."""
