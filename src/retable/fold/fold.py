@@ -86,7 +86,8 @@ class Folded:
     """The outcome of a fold. `verdicts` counts, per window ordinal, the counted events: each has exactly one.
 
     `touched` are the keys (or, without a key, the rows) that counted events, or the other halves of such, speak of;
-    `pending` are the halves whose other half is not there, `settled` the pairs of which both are.
+    `pending` are the halves whose other half is not there, `settled` the pairs of which both are. The `hold` is that of
+    the row `stopped_by`, or of a statement.
     """
 
     winners: dict[Key, Winner] = field(default_factory=dict)
@@ -98,6 +99,14 @@ class Folded:
     pending: list[RowEvent] = field(default_factory=list)
     settled: set[Pair] = field(default_factory=set)
     hold: Hold | None = None
+    stopped_by: RowEvent | None = None
+
+    def add(self, other: "Folded") -> None:
+        """Take in what became of the events of other keys; the states of these are left where they are."""
+        self.verdicts += other.verdicts
+        self.rejects += other.rejects
+        self.pending += other.pending
+        self.settled |= other.settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,3 +337,4 @@ def _stop(folded: Folded, event: RowEvent, code: str, reason: str) -> None:
     if folded.hold is None or (folded.hold.position is not None and event.sequence < folded.hold.position):
         row = row_text(event)
         folded.hold = Hold(code, reason, event.sequence, event.part, row, REMEDY_ROW)
+        folded.stopped_by = event

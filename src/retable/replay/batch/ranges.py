@@ -42,11 +42,11 @@ def fold_by_ranges(
         if rows.num_rows:
             folded.append(fold_vectorized(rows, reader, wire, with_part, shard))
     joined = join_vectorized(folded) if folded else None
-    if joined is None or _has_twice(joined.keys):
+    if joined is None or has_twice(joined.keys):
         return fold_vectorized(silver, reader, wire, with_part, shard)
     return replace(joined, rest=pa.concat_tables([silver.filter(apart), joined.rest]))
 
 
-def _has_twice(keys: pa.Table) -> bool:
+def has_twice(keys: pa.Table) -> bool:
     """Whether a key is there twice."""
     return bool(keys.group_by(keys.column_names).aggregate([]).num_rows < keys.num_rows)

@@ -8,17 +8,19 @@ from retable.errors import MessageError, TableError
 from retable.fold.exactness import cast_hold
 from retable.fold.fold import REMEDY_REBUILD, Bounds, Folded, fold_keys
 from retable.fold.images import TableReader
-from retable.fold.key_changes import KeyChange, fold_key_changes, key_changes_of
+from retable.fold.key_changes import KeyChange, key_changes_of
 from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing
 from retable.gold.iceberg.partition_spec import resolve
 from retable.gold.rows import to_values
-from retable.gold.store import CurrentRow, GoldTable, RowStore
+from retable.gold.store import GoldTable, RowStore
 from retable.model.row_event import RowEvent
 from retable.replay.batch.ranges import fold_by_ranges
 from retable.replay.batch.row_batch import merged, to_events
 from retable.replay.batch.vectorized import join_vectorized
+from retable.replay.events.pieces import Gathered, NotParted, check_parted, is_big, part
+from retable.replay.events.related import events_of, needs_all
+from retable.replay.table.folding import Round, standing_rows
 from retable.replay.table.hold_rules import (
-    above_hold,
     cut,
     is_newer,
     ordering_hold,
@@ -28,27 +30,24 @@ from retable.replay.table.hold_rules import (
 )
 from retable.replay.table.horizon import (
     UndecidedRows,
-    check_key,
-    count_accounted,
     left_or_held,
     older,
     retention_floor,
-    settle,
     split_accounted,
-    stopping,
     without_rewriting,
 )
-from retable.replay.table.next_state import new_truncations
-from retable.replay.table.related_events import events_of, needs_all, owed
-from retable.replay.table.replace import EventsMissed, is_below, replace_bag, replace_keys, replace_newer
+from retable.replay.table.replace import (
+    EventsMissed,
+    replace_newer,
+)
 from retable.replay.table.rewriting import check_findable, check_refused, evolution_of, is_keyed_otherwise
 from retable.replay.table.rounds import Basis, in_rounds
 from retable.replay.table.table_replay import Change, ReplayPlan, TableReplay, all_held
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.policies import keyed_cast
 
-EventsOf = Callable[[bool], tuple[list[RowEvent], list[RowEvent]]]
-"""The events to fold, or all of the table; and those that gold has from before."""
+EventsOf = Callable[[bool, TableReader], Gathered]
+"""The events to fold, or all of the table."""
 
 
 class Deciding:
@@ -63,6 +62,8 @@ class Deciding:
         """Decide from batches, else from rows one by one, else from all rows of the table; gives the work with them."""
         try:
             if (plan := self._decide_vectorized(work, table)) is not None:
+                return work, plan
+            if (plan := self._decide_by_keys(work, table)) is not None:
                 return work, plan
             return (work := work.one_by_one()), self._decide(work, table)
         except RewriteNeeded as reason:
@@ -124,20 +125,43 @@ class Deciding:
         """Fold up to the lowest hold. One that rows or gold bring cuts the history, and then it is folded again."""
 
         @cache
-        def gathered(complete: bool) -> tuple[list[RowEvent], list[RowEvent]]:
+        def events(complete: bool) -> Gathered:
             needed = [*work.events, *older(work, None)] if complete else events_of(work, self._window)
-            return split_accounted(work, needed)
+            fresh, in_gold = split_accounted(work, needed)
+            return Gathered(fresh, lambda: iter([fresh]), in_gold)
+
+        def gathered(complete: bool, reader: TableReader) -> Gathered:
+            return events(complete)
 
         def decide(basis: Basis) -> ReplayPlan | Basis:
             return self._decide_once(work, table, basis, gathered)
 
         return in_rounds(work, Basis(standing_hold(work)), decide)
 
+    def _decide_by_keys(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
+        """The same, some keys at a time, where the rows of a window are many; None: they are looked at all at once."""
+        if not is_big(work):
+            return None
+        parted = cache(lambda: part(work, self._window))
+
+        def gathered(complete: bool, reader: TableReader) -> Gathered:
+            check_parted(work, reader)
+            if complete:
+                raise NotParted
+            return parted()
+
+        try:
+            return in_rounds(
+                work, Basis(standing_hold(work)), lambda basis: self._decide_once(work, table, basis, gathered)
+            )
+        except NotParted:
+            return None
+
     def _decide_once(self, work: TableReplay, table: GoldTable, basis: Basis, gathered: EventsOf) -> ReplayPlan | Basis:
         """One round: fold what lies below the hold, unless statements, or their order, bring a lower one."""
         history, hold = cut(work, basis.hold)
         if hold is not None and hold.position is None:
-            return ReplayPlan(history, hold, all_held(work.events))
+            return ReplayPlan(history, hold, all_held(work))
         try:
             reader = TableReader(
                 history=history, keys=work.keys(history), source_format=work.source_format, rules=work.rules
@@ -147,93 +171,48 @@ class Deciding:
         except TableError as error:
             return basis.below(work, schema_hold(history, error))
         complete = basis.complete or needs_all(work, reader, self._window)
-        events, in_gold = gathered(complete)
-        if (clash := ordering_hold(work, history, events)) is not None:
+        found = gathered(complete, reader)
+        if (clash := ordering_hold(work, history, found.sample)) is not None:
             return basis.below(work, clash)
         try:
-            key_changes = key_changes_of(work.former(history, events), reader)
+            key_changes = key_changes_of(work.former(history, found.sample), reader)
         except TableError as error:
             return basis.below(work, schema_hold(history, error))
         bounds = Bounds(history.truncated_at, hold, history.skipped | basis.left, history.shard_truncations)
         check_findable(work, reader)
-        if key_changes and is_keyed_otherwise(work, events, bounds, key_changes[-1].end):
+        if key_changes and is_keyed_otherwise(work, found.sample, bounds, key_changes[-1].end):
             raise RewriteNeeded("its primary key changed")
-        if (cast := _cast(history, reader, key_changes, events)) is not None:
+        if (cast := _cast(history, reader, key_changes, found.sample)) is not None:
             return basis.below(work, cast)
-        folded = fold_key_changes(events, key_changes, reader, bounds)
-        if folded.hold is not None:
-            late = stopping(retention_floor(work.state, history), folded.hold, events, bounds)
-            return _below_row(work, basis, hold, folded.hold, late)
-        check_refused(work, folded)
-        count_accounted(folded, in_gold, bounds)
-        if work.mode == "rewrite":
-            folded.touched |= folded.winners.keys() | folded.counts.keys()
-        elif work.lifts_hold:
-            folded.touched = above_hold(work, folded)
+        outcome = Round(
+            work=work,
+            table=table,
+            rows=self._rows,
+            reader=reader,
+            names=names,
+            key_changes=key_changes,
+            bounds=bounds,
+            found=found,
+            complete=complete,
+        ).fold()
+        if outcome.hold is not None:
+            return _without(work, basis, hold, outcome.late) if outcome.late else basis.below(work, outcome.hold)
+        check_refused(work, outcome.folded)
         try:
-            change = self._change(work, table, folded, reader, names, complete, events, bounds)
-            return ReplayPlan(history, hold, folded, reader.keys, change)
+            return ReplayPlan(history, hold, outcome.folded, reader.keys, outcome.change())
         except EventsMissed:
             return replace(basis.below(work, hold), complete=True)
-        except UndecidedRows as found:
-            return _without(work, basis, hold, found.events)
+        except UndecidedRows as undecided:
+            return _without(work, basis, hold, undecided.events)
         except TableError as error:
             stop = Hold(error.code, error.message, stop_of(work, error), None, None, REMEDY_REBUILD)
             return basis.below(work, stop)
 
-    def _change(
-        self,
-        work: TableReplay,
-        table: GoldTable,
-        folded: Folded,
-        reader: TableReader,
-        names: dict[str, str],
-        complete: bool,
-        events: list[RowEvent],
-        bounds: Bounds,
-    ) -> Change:
-        evolution = evolution_of(work, table, reader, names)
-        truncations = [] if table.is_empty else new_truncations(work, reader.history)
-        standing = [] if work.replaces_all else self._standing(table, evolution, reader, folded)
-        standing = [row for row in standing if not is_below(row, reader.history)]
-        defaults = reader.defaults if table.has_defaults() else {}
-        if work.state is not None and (floor := retention_floor(work.state, reader.history)) is not None:
-            check_key(work.state, reader)
-            settle(floor, folded, events, standing, reader, bounds, work.state.pending)
-        if reader.keys:
-            return Change(
-                evolution, replace_keys(folded, reader.key_columns, standing, complete), defaults, truncations
-            )
-        debts = None if complete else owed(work, reader.history, truncations)
-        return Change(evolution, replace_bag(folded, standing, debts), defaults, truncations)
-
     def _has_others(self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded) -> bool:
         """Whether gold has other rows than those that were told to leave their keys."""
         left = {key for key in folded.touched if folded.winners[key].leaving_row is not None}
-        standing = self._standing(table, evolution, reader, replace(folded, touched=left)) if left else []
+        standing = standing_rows(self._rows, table, evolution, reader, left) if left else []
         return any(folded.winners[reader.key_of(row.values)].took_another(row.values) for row in standing)
-
-    def _standing(
-        self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded
-    ) -> list[CurrentRow]:
-        """Gold's rows of the touched keys, as rows of the final schema; a column to come shows its default."""
-        touched = list(folded.touched)
-        final = reader.history.final.columns
-        added = {column.id for _, column in evolution.adds}
-        here = [index for index, column in enumerate(final) if column.id not in added]
-        on = reader.key_columns or here
-        if table.is_empty or not touched or not set(on) <= set(here) or not here:
-            return []
-        columns = [(evolution.physical[index], final[index].type) for index in here]
-        keys = [key if reader.keys else tuple(key[index] for index in here) for key in touched]
-        found = self._rows.matching(table.name, columns, [here.index(index) for index in on], keys)
-        rows = []
-        for row in found:
-            values: list[object] = [reader.defaults[column.id] for column in final]
-            for index, value in zip(here, row.values, strict=True):
-                values[index] = value
-            rows.append(replace(row, values=tuple(values)))
-        return rows
 
 
 def _cast(
@@ -243,11 +222,6 @@ def _cast(
         return cast_hold(history, reader, key_changes, events)
     except TableError as error:
         return schema_hold(history, error)
-
-
-def _below_row(work: TableReplay, basis: Basis, hold: Hold | None, found: Hold, late: list[RowEvent]) -> Basis:
-    """What to go by where a row stops the table: below it, or without it, where nothing decides it."""
-    return _without(work, basis, hold, late) if late else basis.below(work, found)
 
 
 def _without(work: TableReplay, basis: Basis, hold: Hold | None, undecided: list[RowEvent]) -> Basis:

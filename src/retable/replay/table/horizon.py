@@ -210,6 +210,4 @@ def without_rewriting(work: TableReplay, why: RewriteNeeded, decide: Callable[[T
             return decide(replace(work, clash=hold))
         except RewriteNeeded:
             continue
-    return ReplayPlan(
-        work.history, Hold(BehindHorizon.code, reason, None, None, None, REMEDY_BEHIND), all_held(work.events)
-    )
+    return ReplayPlan(work.history, Hold(BehindHorizon.code, reason, None, None, None, REMEDY_BEHIND), all_held(work))

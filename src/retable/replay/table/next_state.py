@@ -3,13 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+import pyarrow as pa
+
 from retable.fold.fold import Bounds, Folded
 from retable.gold.evolve import Evolution
 from retable.gold.state import GoldColumn, GoldState, RetentionFloor, ShardState
 from retable.gold.store import GoldTable
+from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence, parse_sequence
+from retable.replay.batch.row_batch import above, batch_of
 from retable.replay.table.table_replay import ReplayPlan, TableReplay, Truncations
-from retable.schema_history.history import TableHistory
+from retable.schema_history.history import Hold, TableHistory
 
 DROP_TAG = "retable_dropped_"
 
@@ -112,8 +116,7 @@ def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ..
         horizon=max(before.horizon, work.horizon),
         is_set_back=False,
     )
-    bounds = Bounds(None, hold)
-    seen = [(event.part, event.sequence) for event in work.events if bounds.verdict(event) is None]
+    seen = [(event.part, event.sequence) for event in _not_held(work, hold)]
     marks: dict[str | None, Sequence] = {}
     for part, sequence in [*seen, *((change.part, change.position) for change in applied)]:
         marks[part] = max(sequence, marks.get(part, sequence))
@@ -123,6 +126,17 @@ def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ..
         high_water > history.dropped_at for high_water in state.high_water.values()
     )
     return replace(state, state="live") if lives and hold is None else state
+
+
+def _not_held(work: TableReplay, hold: Hold | None) -> list[RowEvent]:
+    """The events that do not wait, or some of them, with the highest of each partition."""
+    events = work.events
+    if work.batches and hold is not None:
+        rows = pa.concat_tables([batch.rows for batch in work.batches])
+        below = rows if hold.position is None else rows.filter(pa.array(~above(rows, hold.position, or_at=True)))
+        events = batch_of(below, work.ordinals).sample if below.num_rows else []
+    bounds = Bounds(None, hold)
+    return [event for event in events if bounds.verdict(event) is None]
 
 
 def _floor_below(floor: RetentionFloor | None, work: TableReplay) -> RetentionFloor | None:

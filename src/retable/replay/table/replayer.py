@@ -41,8 +41,8 @@ class TableReplayer:
 
     def hold(self, work: TableReplay, hold: Hold, location: Callable[[], str]) -> ReplayResult:
         """Let a table stop as it is, without a look at its rows."""
-        table, work = self._load(work, location), work.one_by_one()
-        return self._committed(work, table, ReplayPlan(work.history, hold, all_held(work.events)))
+        table = self._load(work, location)
+        return self._committed(work, table, ReplayPlan(work.history, hold, all_held(work)))
 
     def _committed(self, work: TableReplay, table: GoldTable, plan: ReplayPlan) -> ReplayResult:
         state, wrote = self._commit(work, table, plan)

@@ -60,7 +60,7 @@ def in_rounds(work: TableReplay, first: Basis, decide: Callable[[Basis], ReplayP
         if not found.is_nearer_than(passed[-2]):
             decisions = "; then ".join(map(str, passed[-_SHOWN:]))
             reason = f"what stops it is decided again and again, {len(passed) - 1} times so far: {decisions}"
-            return ReplayPlan(work.history, undecided(reason), all_held(work.events))
+            return ReplayPlan(work.history, undecided(reason), all_held(work))
     return found
 
 

@@ -193,19 +193,16 @@ class ReplayResult:
     wrote: bool = False
 
 
-def all_held(events: list[RowEvent]) -> Folded:
+def all_held(work: TableReplay) -> Folded:
     """Every event kept back."""
-    folded = Folded()
-    for event in events:
-        folded.verdicts[event.ordinal, "held"] += event.counted
-    return folded
+    rows = {ordinal: counted.rows for ordinal, counted in counted_of(work).items()}
+    return Folded(verdicts=Counter({(ordinal, "held"): count for ordinal, count in rows.items() if count}))
 
 
 def left_unread(work: TableReplay, state: GoldState) -> ReplayResult:
     """What comes of a table whose metadata cannot be read: all its rows wait, and nothing is committed to it."""
-    work = work.one_by_one()
     history = replace(work.history, changes=())
-    verdicts = all_held(work.events).verdicts
+    verdicts = all_held(work).verdicts
     return ReplayResult(
         gold=work.gold,
         state=state,

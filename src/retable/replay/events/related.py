@@ -24,7 +24,7 @@ def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
     state = work.state
     if work.replaces_all or work.lifts_hold or not work.events or state is None or work.hashed:
         return False
-    if is_rekeyed(state, reader) or any(_late(work, window)) or _other_halves(work, set(unpaired(work.events))):
+    if is_rekeyed(state, reader) or any(_late(work, window)) or other_halves(work, set(unpaired(work.events))):
         return True
     return not reader.keys and (
         state.debts is None or retention_floor(state, work.history) is not None or _is_read_otherwise(work)
@@ -61,7 +61,7 @@ def events_of(work: TableReplay, window: str) -> list[RowEvent]:
     if work.replaces_all or work.lifts_hold or not work.events or work.state is None:
         return work.events
     alone = set(unpaired(work.events))
-    others = _other_halves(work, alone)
+    others = other_halves(work, alone)
     joined = {event.pair for event in others}
     late = [*_late(work, window, joined), *others]
     if not late:
@@ -73,7 +73,7 @@ def events_of(work: TableReplay, window: str) -> list[RowEvent]:
     events = [*work.events, *older(work, LateKeys(hashes, keys, min(event.sequence for event in late)))]
     if any(event.partial for event in events):
         events = [*work.events, *_whole_stories(work, hashes, keys)]
-    return events + _other_halves(work, set(unpaired(events)) - (alone - joined))
+    return events + other_halves(work, set(unpaired(events)) - (alone - joined))
 
 
 def _late(work: TableReplay, window: str, joined: Set[Pair] = frozenset()) -> Iterator[RowEvent]:
@@ -100,7 +100,7 @@ def _whole_stories(work: TableReplay, hashes: frozenset[int], keys: tuple[str, .
         hashes |= more
 
 
-def _other_halves(work: TableReplay, alone: set[Pair]) -> list[RowEvent]:
+def other_halves(work: TableReplay, alone: set[Pair]) -> list[RowEvent]:
     """The other halves of updates, from other windows, where they are there."""
     if not alone:
         return []

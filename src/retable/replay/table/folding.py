@@ -1,0 +1,138 @@
+"""One round of deciding about a table: events are folded, by pieces, and compared with gold's rows of their keys."""
+
+from collections.abc import Collection
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass, field, replace
+
+from retable.errors import TableError
+from retable.fold.fold import Bounds, Folded
+from retable.fold.images import TableReader
+from retable.fold.key_changes import KeyChange, fold_key_changes
+from retable.gold.evolve import Evolution, RewriteNeeded
+from retable.gold.store import CurrentRow, GoldTable, RowStore
+from retable.model.row_event import RowEvent
+from retable.replay.events.pieces import Gathered, Piece, join_pieces
+from retable.replay.events.related import owed
+from retable.replay.table.hold_rules import above_hold
+from retable.replay.table.horizon import (
+    UndecidedRows,
+    check_key,
+    count_accounted,
+    retention_floor,
+    settle,
+    stopping,
+)
+from retable.replay.table.next_state import new_truncations
+from retable.replay.table.replace import EventsMissed, Replacement, is_below, replace_bag, replace_keys
+from retable.replay.table.rewriting import evolution_of
+from retable.replay.table.table_replay import Change, TableReplay
+from retable.schema_history.history import Hold
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of all pieces: the lowest `hold` that rows bring, with the `late` ones among these, or the change.
+
+    `folded` has what is counted of all events; the states of keys stay with their pieces.
+    """
+
+    folded: Folded
+    hold: Hold | None = None
+    late: list[RowEvent] = field(default_factory=list)
+    stopped_by: RowEvent | None = None
+    failure: Exception | None = None
+    evolved: Change | None = None
+    pieces: list[Piece] = field(default_factory=list)
+
+    def stop(self, folded: Folded, late: list[RowEvent]) -> None:
+        """Take a hold that rows of a piece bring, if it is the lowest one, or the first of those that is there."""
+        by, before = folded.stopped_by, self.stopped_by
+        if self.hold is None or (by is not None and before is not None and by.arrival < before.arrival):
+            self.hold, self.late, self.stopped_by = folded.hold, late, by
+
+    def change(self) -> Change:
+        """What the pieces come to; raises what one of them failed for."""
+        if self.failure is not None:
+            raise self.failure
+        assert self.evolved is not None
+        return join_pieces(self.evolved, self.pieces)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """What one round goes by; `complete`: it has all events of the table."""
+
+    work: TableReplay
+    table: GoldTable
+    rows: RowStore
+    reader: TableReader
+    names: dict[str, str]
+    key_changes: Seq[KeyChange]
+    bounds: Bounds
+    found: Gathered
+    complete: bool
+
+    def fold(self) -> Outcome:
+        """Fold the pieces, and compare each with gold unless the rows of one stop the table."""
+        outcome, work, history = Outcome(Folded()), self.work, self.reader.history
+        for events in self.found.pieces():
+            folded = fold_key_changes(events, self.key_changes, self.reader, self.bounds)
+            if folded.hold is not None:
+                outcome.stop(folded, stopping(retention_floor(work.state, history), folded.hold, events, self.bounds))
+                continue
+            count_accounted(folded, self.found.in_gold, self.bounds)
+            if work.mode == "rewrite":
+                folded.touched |= folded.winners.keys() | folded.counts.keys()
+            elif work.lifts_hold:
+                folded.touched = above_hold(work, folded)
+            if outcome.hold is None and outcome.failure is None:
+                try:
+                    outcome.evolved = outcome.evolved or self._evolve()
+                    replacement = self._replacement(outcome.evolved, folded, events)
+                    outcome.pieces.append(self.found.kept(replacement, folded, self.reader, self.table.has_part()))
+                except (RewriteNeeded, EventsMissed, UndecidedRows, TableError) as error:
+                    outcome.failure = error
+            outcome.folded.add(folded)
+        return outcome
+
+    def _evolve(self) -> Change:
+        """The way to gold's columns, and what of its rows goes before any other."""
+        evolution = evolution_of(self.work, self.table, self.reader, self.names)
+        truncations = [] if self.table.is_empty else new_truncations(self.work, self.reader.history)
+        defaults = self.reader.defaults if self.table.has_defaults() else {}
+        return Change(evolution, Replacement([], []), defaults, truncations)
+
+    def _replacement(self, change: Change, folded: Folded, events: list[RowEvent]) -> Replacement:
+        """What of gold's rows of the folded keys goes, and what comes."""
+        work, reader, standing = self.work, self.reader, list[CurrentRow]()
+        if not work.replaces_all:
+            standing = standing_rows(self.rows, self.table, change.evolution, reader, folded.touched)
+            standing = [row for row in standing if not is_below(row, reader.history)]
+        if work.state is not None and (floor := retention_floor(work.state, reader.history)) is not None:
+            check_key(work.state, reader)
+            settle(floor, folded, events, standing, reader, self.bounds, work.state.pending)
+        if reader.keys:
+            return replace_keys(folded, reader.key_columns, standing, self.complete)
+        debts = None if self.complete else owed(work, reader.history, change.truncations)
+        return replace_bag(folded, standing, debts)
+
+
+def standing_rows(
+    rows: RowStore, table: GoldTable, evolution: Evolution, reader: TableReader, touched: Collection[tuple[object, ...]]
+) -> list[CurrentRow]:
+    """Gold's rows of the touched keys, as rows of the final schema; a column to come shows its default."""
+    final = reader.history.final.columns
+    added = {column.id for _, column in evolution.adds}
+    here = [index for index, column in enumerate(final) if column.id not in added]
+    on = reader.key_columns or here
+    if table.is_empty or not touched or not set(on) <= set(here) or not here:
+        return []
+    columns = [(evolution.physical[index], final[index].type) for index in here]
+    keys = [key if reader.keys else tuple(key[index] for index in here) for key in touched]
+    found = []
+    for row in rows.matching(table.name, columns, [here.index(index) for index in on], keys):
+        values: list[object] = [reader.defaults[column.id] for column in final]
+        for index, value in zip(here, row.values, strict=True):
+            values[index] = value
+        found.append(replace(row, values=tuple(values)))
+    return found
