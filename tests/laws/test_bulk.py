@@ -2,17 +2,21 @@
 
 import json
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.events import canal
-from laws.story import ROW_KINDS
+from laws.story import HELD_KINDS, ROW_KINDS, SUPPORTED
 from laws.test_laws import LAW, orders, stories
 from laws.world import World, make_settings
 from retable.model.message import RawMessage
-from retable.replay.batch import ranges
+from retable.model.sequence import Sequence
+from retable.replay.batch import ranges, row_batch
+from retable.replay.events import pieces
 from retable.replay.table.deciding import Deciding
+from retable.replay.table.table_replay import TableReplay
 
 
 @LAW
@@ -22,16 +26,35 @@ def test_a_bulk_comes_to_what_its_rows_come_to_one_by_one(data: st.DataObject) -
     order = data.draw(orders(story))
     found = []
     at_once = data.draw(st.integers(1, 5))
-    ways = [(Deciding._decide_vectorized, 1000), (Deciding._decide_vectorized, at_once), (lambda *_: None, 1000)]
-    for decide, rows_at_once in ways:
+    for is_vectorized, rows_at_once in ((True, 1000), (True, at_once), (False, 1000)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(Deciding, "_decide_vectorized", decide)
+            if not is_vectorized:
+                patch.setattr(Deciding, "_decide_vectorized", lambda *_: None)
             patch.setattr(ranges, "ROWS_AT_ONCE", rows_at_once)
             world = story.world()
             for number in order:
                 world.replay(world.names[number])
         found.append((world.gold(), world.counts, world.rejected))
     assert found[0] == found[1] == found[2]
+
+
+@LAW
+@given(st.data())
+def test_pieces_of_keys_come_to_what_all_keys_come_to_at_once(data: st.DataObject) -> None:
+    story = data.draw(stories((*SUPPORTED, *HELD_KINDS), late_statements=data.draw(st.booleans())))
+    order = data.draw(orders(story))
+    found = []
+    for at_once in (1000, data.draw(st.integers(1, 5))):
+        with pytest.MonkeyPatch.context() as patch:
+            if at_once < 1000:
+                patch.setattr(row_batch, "_FEW_ROWS", 0)
+            patch.setattr(Deciding, "_decide_vectorized", lambda *_: None)
+            patch.setattr(pieces, "EVENTS_AT_ONCE", at_once)
+            world = story.world()
+            for number in order:
+                world.replay(world.names[number])
+        found.append((world.gold(), world.states(), world.counts, world.rejected))
+    assert found[0] == found[1]
 
 
 def row(offset: int, kind: str, ident: str, value: str, old: dict[str, str] | None = None) -> RawMessage:
@@ -86,3 +109,60 @@ def test_the_two_zeros_of_a_floating_key_are_one_key(
     ]
     world.replay(world.deliver(zeros))
     assert [json.loads(text)["v"] for text in world.gold()["gold_shop.t"].rows] == [3]
+
+
+def told(offset: int, kind: str, ident: str, value: str, partition: int = 0, **more: str) -> RawMessage:
+    kinds = {"id": "decimal(9,2)", "v": "int", **dict.fromkeys(more, "int")}
+    made = canal(offset, type=kind, data=[{"id": ident, "v": value, **more}], old=None, mysqlType=kinds, sqlType=None)
+    return msgspec.structs.replace(made, partition=partition)
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    """A table with two rows; every later window is folded a key or two at a time."""
+    world = World(make_settings("canal_json"))
+    create = canal(1, isDdl=True, type="CREATE", data=None, sql="create table t (id decimal(9,2) primary key, v int)")
+    world.replay(world.deliver([create, told(2, "INSERT", "1", "1"), told(3, "INSERT", "2", "2")]))
+    monkeypatch.setattr(row_batch, "_FEW_ROWS", 0)
+    monkeypatch.setattr(pieces, "EVENTS_AT_ONCE", 1)
+    return world
+
+
+def at_once(*_: object) -> None:
+    pytest.fail("all rows of the window became events at once")
+
+
+def test_a_column_between_the_rows_leaves_a_big_window_in_pieces(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TableReplay, "one_by_one", at_once)
+    add = canal(5, isDdl=True, type="ALTER", data=None, sql="alter table t add column w int default 7")
+    late = world.deliver([told(7, "DELETE", "1", "1", w="7"), told(9, "INSERT", "5", "5", w="9")])
+    rows = [told(4, "INSERT", "3", "3"), add, told(6, "INSERT", "4", "4", w="8"), told(8, "UPDATE", "2", "9", w="1")]
+    world.replay(world.deliver(rows))
+    world.replay(late)
+    assert [tuple(json.loads(text).values()) for text in world.gold()["gold_shop.t"].rows] == [
+        ("2.00", 9, 1),
+        ("3.00", 3, 7),
+        ("4.00", 4, 8),
+        ("5.00", 5, 9),
+    ]
+
+
+def test_a_key_that_is_written_in_two_ways_is_in_no_two_pieces(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Deciding, "_decide_vectorized", lambda *_: None)
+    rows = [told(4, "INSERT", "3", "3"), told(5, "UPDATE", "3.0", "4"), told(6, "UPDATE", "3.00", "5")]
+    world.replay(world.deliver([*rows, told(7, "DELETE", "2.00", "2")]))
+    assert [json.loads(text) for text in world.gold()["gold_shop.t"].rows] == [
+        {"id": "1.00", "v": 1},
+        {"id": "3.00", "v": 5},
+    ]
+
+
+def test_the_lowest_hold_of_any_piece_holds_the_table(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(TableReplay, "one_by_one", at_once)
+    rows = [told(4, "INSERT", "3", "3"), told(5, "INSERT", "4", "4"), told(6, "INSERT", "5", "5", partition=1)]
+    crossing = [told(7, "UPDATE", "4", "7", partition=1), told(8, "UPDATE", "5", "8"), told(9, "DELETE", "3", "3")]
+    world.replay(world.deliver([*rows, *crossing]))
+    table = world.gold()["gold_shop.t"]
+    assert table.hold is not None
+    assert (table.hold.code, table.hold.position) == ("ORDER_UNDEFINED", Sequence(0, 7, 0))
+    assert [json.loads(text)["v"] for text in table.rows] == [1, 2, 3, 4, 5]

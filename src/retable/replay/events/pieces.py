@@ -111,9 +111,7 @@ def part(work: TableReplay, window: str) -> Gathered:
         return numbers
 
     mine = number(_hashes(rows))
-    mine[np.asarray(pc.is_valid(rows["old_key_hash"]))] = count
     theirs = number(np.array([event.key_hash or 0 for event in others], np.int64))
-    theirs[[event.old_key_hash is not None for event in others]] = count
 
     def pieces() -> Iterator[list[RowEvent]]:
         for at in range(count + 1):
