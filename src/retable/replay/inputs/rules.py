@@ -184,8 +184,11 @@ class SourceRules:
         return tuple(found)
 
     def hashed_by(self, keys: tuple[str, ...], history: TableHistory, events: Iterable[RowEvent]) -> bool:
-        """Whether silver's key hashes, which are of the messages' keys as they are written, tell these keys apart."""
-        if self.settings.rules(history.name).keys or not keys:
+        """Whether silver's key hashes, which are of the keys of events as they are written, tell these keys apart.
+
+        Where a message tells no key, an event has that which the settings named when it was decoded.
+        """
+        if not keys:
             return False
         if history.shards:
             return self._hashed_alike(keys, history, events)

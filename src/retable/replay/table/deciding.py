@@ -90,6 +90,8 @@ class Deciding:
             return None
         if not keys or None in wires or keyed_cast(history, keys, ()) is not None:
             return None
+        if needs_all(work, reader, self._window):
+            return None
         ordinals = {window: ordinal for ordinal, window in work.windows.items()}
         vectorized_batches, rest = [], []
         for batch, wire in zip(batches, wires, strict=True):
