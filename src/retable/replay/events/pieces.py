@@ -2,15 +2,18 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from retable.fold.fold import Folded, unpaired
+from retable.fold.fold import Bounds, Folded, RowAction, fold_bag, fold_keys, unpaired
 from retable.fold.images import TableReader
+from retable.fold.key_changes import KeyChange, fold_key_changes
 from retable.gold.rows import to_keys, to_table
 from retable.gold.store import LateKeys
 from retable.model.row_event import Pair, RowEvent
@@ -33,31 +36,76 @@ _Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
+class Share:
+    """Some keys, or, without a key, some rows, that are told by their hashes: those that it `owns`.
+
+    Its `events` are all that speak of these. A row that leaves one key for another is in the shares of both: it is
+    counted where its new key is, and `foreign` where its old one is.
+    """
+
+    events: list[RowEvent]
+    foreign: frozenset[tuple[object, ...]]
+    owns: Callable[[_Numbers], _Flags]
+
+    def fold(self, reader: TableReader, bounds: Bounds) -> Folded:
+        """What becomes of its own keys. NotParted where a key is written in two ways, so has two hashes."""
+        hashes: dict[tuple[object, ...], int] = {}
+        left: set[tuple[object, ...]] = set()
+
+        def read(event: RowEvent) -> RowAction:
+            action = reader.read(event)
+            new, old = event.key_hash or 0, event.key_hash if event.old_key_hash is None else event.old_key_hash
+            for key, key_hash in ((action.key if reader.keys else action.row, new), (action.gone, old or 0)):
+                if key is not None and hashes.setdefault(key, key_hash) != key_hash:
+                    raise NotParted
+            if action.gone is not None and event.arrival in self.foreign:
+                left.add(action.gone)
+            return action
+
+        folded = (fold_keys if reader.keys else fold_bag)(self.events, read, bounds)
+        are_own = self.owns(np.fromiter(hashes.values(), np.int64, len(hashes)))
+        own = {key for key, is_own in zip(hashes, are_own.tolist(), strict=True) if is_own}
+        folded.touched = (folded.touched | left) & own
+        folded.counts = {row: count for row, count in folded.counts.items() if row in own}
+        folded.rejects = [reject for reject in folded.rejects if reject.event.arrival not in self.foreign]
+        return folded
+
+
+@dataclass(frozen=True, slots=True)
 class Gathered:
-    """What a table is decided by: `pieces` of events, each with all those of its keys.
+    """What a table is decided by: all events, or, where these are many, its `shares`.
 
     `sample` stands for all of them where rules ask; `in_gold` are those that gold has from before.
     """
 
     sample: list[RowEvent]
-    pieces: Callable[[], Iterator[list[RowEvent]]]
-    in_gold: list[RowEvent]
-    is_parted: bool = False
+    in_gold: list[RowEvent] = field(default_factory=list)
+    shares: Callable[[], Iterator[Share]] | None = None
+
+    def folds(
+        self, key_changes: Seq[KeyChange], reader: TableReader, bounds: Bounds
+    ) -> Iterator[tuple[list[RowEvent], Folded]]:
+        """The events of each share, and what becomes of its keys."""
+        if self.shares is None:
+            yield self.sample, fold_key_changes(self.sample, key_changes, reader, bounds)
+            return
+        for share in self.shares():
+            yield share.events, share.fold(reader, bounds)
 
     def kept(self, replacement: Replacement, folded: Folded, reader: TableReader, with_part: bool) -> "Piece":
-        """What a piece comes to: as columns, where there are others, which take less memory."""
-        if not self.is_parted:
+        """What a share comes to: as columns, where there are others, which take less memory."""
+        if self.shares is None:
             return Piece(replacement)
         columns = [(str(at), column.type) for at, column in enumerate(reader.columns)]
-        key = [columns[at] for at in reader.key_columns]
+        key = [columns[at] for at in reader.key_columns] or columns
         rows = to_table(replacement.rows, columns, with_part)
         changes = VectorizedRows(to_keys(replacement.deletes, key), rows, Counter(), pa.table({}))
-        return Piece(Replacement([], []), changes, to_keys([*folded.touched], key))
+        return Piece(Replacement([], [], replacement.debts), changes, to_keys([*folded.touched], key))
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What becomes of the keys of a piece; of several, as columns, with all keys that it speaks of."""
+    """What becomes of the keys of a share; of several, as columns, with all keys that it speaks of."""
 
     replacement: Replacement
     columns: VectorizedRows | None = None
@@ -66,13 +114,14 @@ class Piece:
 
 def join_pieces(change: Change, pieces: list[Piece]) -> Change:
     """What becomes of all keys. NotParted where a key is in two pieces, as it is written in two ways."""
+    debts = None if change.debts is None else change.debts + sum(piece.replacement.debts for piece in pieces)
     columns = [piece.columns for piece in pieces if piece.columns is not None]
     if not columns:
-        return replace(change, replacement=pieces[0].replacement)
+        return replace(change, replacement=pieces[0].replacement, debts=debts)
     if has_twice(pa.concat_tables(piece.touched for piece in pieces if piece.touched is not None)):
         raise NotParted
     joined = join_vectorized(columns)
-    return replace(change, vectorized=joined if joined.keys.num_rows or joined.rows.num_rows else None)
+    return replace(change, vectorized=joined if joined.keys.num_rows or joined.rows.num_rows else None, debts=debts)
 
 
 class NotParted(Exception):
@@ -86,18 +135,23 @@ def is_big(work: TableReplay) -> bool:
 
 
 def check_parted(work: TableReplay, reader: TableReader) -> None:
-    """NotParted unless what becomes of a key depends on the events of that key alone, which its hash tells."""
+    """NotParted unless what becomes of a key depends on the events of that key alone, which its hash tells.
+
+    Without a key, rows are known by the hash of all that they have.
+    """
     history = reader.history
     columns = [column for epoch in history.epochs for column in epoch.columns]
     depends = history.shards or history.rekeyed or any(casts_of(columns)) or retention_floor(work.state, history)
-    if work.mode != "replay" or not reader.keys or not work.hashed or depends:
+    is_hashed = work.hashed if reader.keys else not any(event.keys or event.partial for event in work.events)
+    if work.mode != "replay" or not is_hashed or depends:
         raise NotParted
 
 
 def part(work: TableReplay, window: str) -> Gathered:
     """Part the rows of a window, and the events of other windows that their keys need, by their keys.
 
-    Keys that a row leaves for another one, or halves of an update have, are one piece with these others.
+    Keys that the two halves of an update have are in one share. So are those that a row leaves for another one, where
+    rows tell only some of their columns: the others are those that it had under the old key.
     """
     rows = pa.concat_tables([batch.rows for batch in work.batches])
     halves = rows.filter(pc.is_in(rows["image"], pa.array(HALVES)))
@@ -110,35 +164,49 @@ def part(work: TableReplay, window: str) -> Gathered:
         numbers[np.isin(hashes, linked)] = count
         return numbers
 
-    mine = number(_hashes(rows))
-    theirs = number(np.array([event.key_hash or 0 for event in others], np.int64))
+    homes, leaves = number(_hashes(rows)), number(_hashes(rows, "old_key_hash", "key_hash"))
+    theirs = [(event, *number(np.array([event.key_hash or 0, _left(event)], np.int64)).tolist()) for event in others]
 
-    def pieces() -> Iterator[list[RowEvent]]:
+    def owns(at: int, hashes: _Numbers) -> _Flags:
+        return number(hashes) == at
+
+    def shares() -> Iterator[Share]:
         for at in range(count + 1):
-            own = to_events(rows.filter(pa.array(mine == at)), work.ordinals)
-            if events := own + [others[place] for place in np.flatnonzero(theirs == at)]:
-                yield events
+            is_here = (homes == at) | (leaves == at)
+            here, home = to_events(rows.filter(pa.array(is_here)), work.ordinals), homes[is_here] == at
+            events = [
+                event if is_home else event._replace(counted=False) for event, is_home in zip(here, home, strict=True)
+            ]
+            foreign = frozenset(event.arrival for event, is_home in zip(here, home, strict=True) if not is_home)
+            events += [event for event, *places in theirs if at in places]
+            if events:
+                yield Share(events, foreign, partial(owns, at))
 
     sample = [event for batch in work.batches for event in batch.sample]
-    return Gathered([*sample, *others], pieces, [], is_parted=True)
+    return Gathered([*sample, *others], shares=shares)
 
 
-def _hashes(rows: pa.Table) -> _Numbers:
-    return np.asarray(pc.fill_null(rows["key_hash"], 0))
+def _left(event: RowEvent) -> int:
+    """The hash of the key that a row leaves, or keeps."""
+    return (event.key_hash if event.old_key_hash is None else event.old_key_hash) or 0
+
+
+def _hashes(rows: pa.Table, *names: str) -> _Numbers:
+    return np.asarray(pc.coalesce(*(rows[name] for name in names or ("key_hash",)), pa.scalar(0, pa.int64())))
 
 
 def _linked(rows: pa.Table, halves: pa.Table, others: list[RowEvent]) -> _Numbers:
-    """The hashes of keys that have a row, or an update, in common with another key."""
+    """The hashes of keys that are in one share, as they have an update in common."""
     moved = rows.filter(pc.is_valid(rows["old_key_hash"]))
-    found = [_hashes(moved), np.asarray(moved["old_key_hash"])]
+    if not pc.any(rows["partial_after"]).as_py():
+        moved = moved.slice(0, 0)
+    found = [_hashes(moved), _hashes(moved, "old_key_hash")]
     pairs = _pairs(halves).group_by(_PAIR).aggregate([("key_hash", "min"), ("key_hash", "max")])
     apart = pairs.filter(pc.not_equal(pairs["key_hash_min"], pairs["key_hash_max"]))
     found += [np.asarray(apart["key_hash_min"]), np.asarray(apart["key_hash_max"])]
-    leaving = [event for event in others if event.old_key_hash is not None or event.half is not None]
-    found.append(np.array([h for e in leaving for h in (e.key_hash, e.old_key_hash) if h is not None], np.int64))
-    settled = {event.pair for event in leaving if event.half is not None}
-    near = to_pairs(halves, settled)
-    found.append(_hashes(near))
+    other_halves = [event for event in others if event.half is not None]
+    found.append(np.array([event.key_hash or 0 for event in other_halves], np.int64))
+    found.append(_hashes(_of_pairs(halves, {event.pair for event in other_halves})))
     return np.unique(np.concatenate(found))
 
 
@@ -149,7 +217,7 @@ def _pairs(halves: pa.Table) -> pa.Table:
     return pa.table([*members, *rest], names=[*_PAIR, "image", "key_hash"])
 
 
-def to_pairs(halves: pa.Table, pairs: Collection[Pair]) -> pa.Table:
+def _of_pairs(halves: pa.Table, pairs: Collection[Pair]) -> pa.Table:
     """The halves that are of one of these pairs, or of another one with the same number."""
     his = pa.array(sorted({hi for _, hi, _ in pairs}), pc.struct_field(halves["sequence"], "hi").type)
     return halves.filter(pc.is_in(pc.struct_field(halves["sequence"], "hi"), his))
@@ -166,7 +234,7 @@ def _related(work: TableReplay, rows: pa.Table, halves: pa.Table, window: str) -
     lone = grouped.filter(pc.equal(grouped["image_min"], grouped["image_max"])).select(_PAIR).to_pylist()
     alone = {(pair["epoch"], int(pair["hi"]), pair["part"]) for pair in lone}
     joined = {event.pair for event in other_halves(work, alone)}
-    settled = [event for event in to_events(to_pairs(halves, joined), work.ordinals) if event.pair in joined]
+    settled = [event for event in to_events(_of_pairs(halves, joined), work.ordinals) if event.pair in joined]
     late = rows.filter(pa.array(_late(work, rows, window)))
     if not late.num_rows and not settled:
         return []
@@ -181,7 +249,9 @@ def _related(work: TableReplay, rows: pa.Table, halves: pa.Table, window: str) -
     found = older(work, LateKeys(frozenset(h for h in hashes if h is not None), keys, since))
     if any(event.partial or event.keys != keys for event in found):
         raise NotParted
-    near = to_events(to_pairs(halves, {event.pair for event in found if event.half is not None} | alone), work.ordinals)
+    near = to_events(
+        _of_pairs(halves, {event.pair for event in found if event.half is not None} | alone), work.ordinals
+    )
     return found + other_halves(work, set(unpaired([*near, *found])) - (alone - joined))
 
 

@@ -16,8 +16,8 @@ from retable.gold.store import GoldTable, RowStore
 from retable.model.row_event import RowEvent
 from retable.replay.batch.ranges import fold_by_ranges
 from retable.replay.batch.row_batch import merged, to_events
-from retable.replay.batch.vectorized import join_vectorized
-from retable.replay.events.pieces import Gathered, NotParted, check_parted, is_big, part
+from retable.replay.batch.vectorized import VectorizedRows, join_vectorized
+from retable.replay.events.pieces import EVENTS_AT_ONCE, Gathered, NotParted, check_parted, is_big, part
 from retable.replay.events.related import events_of, needs_all
 from retable.replay.table.folding import Round, standing_rows
 from retable.replay.table.hold_rules import (
@@ -93,13 +93,15 @@ class Deciding:
         if needs_all(work, reader, self._window):
             return None
         ordinals = {window: ordinal for ordinal, window in work.windows.items()}
-        vectorized_batches, rest = [], []
+        vectorized_batches, rest = list[VectorizedRows](), list[RowEvent]()
         for batch, wire in zip(batches, wires, strict=True):
             vectorized_batches.append(
                 fold_by_ranges(
                     batch.rows, reader.of(batch.shard), wire or {}, table.has_part(), batch.shard, work.hashed
                 )
             )
+            if len(rest) + vectorized_batches[-1].rest.num_rows > EVENTS_AT_ONCE:
+                return None
             rest += batch.labelled(to_events(vectorized_batches[-1].rest, ordinals))
         vectorized = join_vectorized(vectorized_batches)
         folded = fold_keys(rest, reader.read, Bounds(history.truncated_at, None))
@@ -130,7 +132,7 @@ class Deciding:
         def events(complete: bool) -> Gathered:
             needed = [*work.events, *older(work, None)] if complete else events_of(work, self._window)
             fresh, in_gold = split_accounted(work, needed)
-            return Gathered(fresh, lambda: iter([fresh]), in_gold)
+            return Gathered(fresh, in_gold)
 
         def gathered(complete: bool, reader: TableReader) -> Gathered:
             return events(complete)

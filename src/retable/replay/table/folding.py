@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from retable.errors import TableError
 from retable.fold.fold import Bounds, Folded
 from retable.fold.images import TableReader
-from retable.fold.key_changes import KeyChange, fold_key_changes
+from retable.fold.key_changes import KeyChange
 from retable.gold.evolve import Evolution, RewriteNeeded
 from retable.gold.store import CurrentRow, GoldTable, RowStore
 from retable.model.row_event import RowEvent
@@ -75,8 +75,7 @@ class Round:
     def fold(self) -> Outcome:
         """Fold the pieces, and compare each with gold unless the rows of one stop the table."""
         outcome, work, history = Outcome(Folded()), self.work, self.reader.history
-        for events in self.found.pieces():
-            folded = fold_key_changes(events, self.key_changes, self.reader, self.bounds)
+        for events, folded in self.found.folds(self.key_changes, self.reader, self.bounds):
             if folded.hold is not None:
                 outcome.stop(folded, stopping(retention_floor(work.state, history), folded.hold, events, self.bounds))
                 continue
@@ -100,7 +99,11 @@ class Round:
         evolution = evolution_of(self.work, self.table, self.reader, self.names)
         truncations = [] if self.table.is_empty else new_truncations(self.work, self.reader.history)
         defaults = self.reader.defaults if self.table.has_defaults() else {}
-        return Change(evolution, Replacement([], []), defaults, truncations)
+        change = Change(evolution, Replacement([], []), defaults, truncations)
+        return change if self.reader.keys else replace(change, debts=self._owed(change) or 0)
+
+    def _owed(self, change: Change) -> int | None:
+        return None if self.complete else owed(self.work, self.reader.history, change.truncations)
 
     def _replacement(self, change: Change, folded: Folded, events: list[RowEvent]) -> Replacement:
         """What of gold's rows of the folded keys goes, and what comes."""
@@ -113,8 +116,7 @@ class Round:
             settle(floor, folded, events, standing, reader, self.bounds, work.state.pending)
         if reader.keys:
             return replace_keys(folded, reader.key_columns, standing, self.complete)
-        debts = None if self.complete else owed(work, reader.history, change.truncations)
-        return replace_bag(folded, standing, debts)
+        return replace_bag(folded, standing, self._owed(change))
 
 
 def standing_rows(

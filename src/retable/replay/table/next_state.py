@@ -106,7 +106,7 @@ def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ..
         inferred=work.inferred,
         typing=work.typing,
         keys_are_set=work.keys_are_set,
-        debts=plan.change.replacement.debts,
+        debts=plan.change.debts,
         pending=_pending(work, plan.folded, before.pending, history.truncated_at),
         truncated_at=history.truncated_at,
         shards=_shard_states(history),

@@ -14,12 +14,12 @@ from retable.schema_history.shards.parts import follows, shard_of
 class Replacement:
     """`deletes` are keys (or, without a key, whole rows) whose rows go; `rows` come, each with where it is from.
 
-    `debts` is how many rows of a table without a key were deleted and not inserted, then.
+    `debts` is how many more rows of a table without a key were deleted than inserted.
     """
 
     deletes: list[Key]
     rows: list[tuple[Values, Winner]]
-    debts: int | None = None
+    debts: int = 0
 
 
 class EventsMissed(Exception):
@@ -104,4 +104,4 @@ def replace_bag(folded: Folded, standing: list[CurrentRow], debts: int | None) -
         if present[image]:
             deletes.append(image)
         rows += [(image, folded.latest[image])] * wanted
-    return Replacement(deletes, rows, (debts or 0) - sum(count for count in counts.values() if count < 0))
+    return Replacement(deletes, rows, -sum(count for count in counts.values() if count < 0))

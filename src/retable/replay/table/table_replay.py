@@ -138,13 +138,17 @@ class ReplayPlan:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The way to gold: columns, and rows. Rows below `truncations` go first: all of them, or those of a shard."""
+    """The way to gold: columns, and rows. Rows below `truncations` go first: all of them, or those of a shard.
+
+    `debts` is what a table without a key owes then (`GoldState.debts`).
+    """
 
     evolution: Evolution
     replacement: Replacement
     defaults: Mapping[str, Value]
     truncations: Truncations = ()
     vectorized: VectorizedRows | None = None
+    debts: int | None = None
 
 
 @dataclass(slots=True)
