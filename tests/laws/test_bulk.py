@@ -14,7 +14,7 @@ from laws.world import World, make_settings
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 from retable.replay.batch import ranges, row_batch
-from retable.replay.events import pieces
+from retable.replay.events import shares
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.table_replay import TableReplay
 
@@ -25,12 +25,14 @@ def test_a_bulk_comes_to_what_its_rows_come_to_one_by_one(data: st.DataObject) -
     story = data.draw(stories((*ROW_KINDS, "add_column", "change_primary_key")))
     order = data.draw(orders(story))
     found = []
-    at_once = data.draw(st.integers(1, 5))
+    at_once, bytes_at_once = data.draw(st.integers(1, 5)), data.draw(st.sampled_from([200, 1000, 1 << 29]))
     for is_vectorized, rows_at_once in ((True, 1000), (True, at_once), (False, 1000)):
         with pytest.MonkeyPatch.context() as patch:
             if not is_vectorized:
                 patch.setattr(Deciding, "_decide_vectorized", lambda *_: None)
             patch.setattr(ranges, "ROWS_AT_ONCE", rows_at_once)
+            if rows_at_once < 1000:
+                patch.setattr(ranges, "BYTES_AT_ONCE", bytes_at_once)
             world = story.world()
             for number in order:
                 world.replay(world.names[number])
@@ -49,7 +51,7 @@ def test_pieces_of_keys_come_to_what_all_keys_come_to_at_once(data: st.DataObjec
             if at_once < 1000:
                 patch.setattr(row_batch, "_FEW_ROWS", 0)
             patch.setattr(Deciding, "_decide_vectorized", lambda *_: None)
-            patch.setattr(pieces, "EVENTS_AT_ONCE", at_once)
+            patch.setattr(shares, "EVENTS_AT_ONCE", at_once)
             world = story.world()
             for number in order:
                 world.replay(world.names[number])
@@ -124,7 +126,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     create = canal(1, isDdl=True, type="CREATE", data=None, sql="create table t (id decimal(9,2) primary key, v int)")
     world.replay(world.deliver([create, told(2, "INSERT", "1", "1"), told(3, "INSERT", "2", "2")]))
     monkeypatch.setattr(row_batch, "_FEW_ROWS", 0)
-    monkeypatch.setattr(pieces, "EVENTS_AT_ONCE", 1)
+    monkeypatch.setattr(shares, "EVENTS_AT_ONCE", 1)
     return world
 
 

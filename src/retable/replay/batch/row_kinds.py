@@ -50,7 +50,7 @@ def _codes_of_types(rows: pa.Table) -> _Codes:
     untold = np.flatnonzero(np.asarray(pc.or_kleene(pc.is_null(types), pc.equal(_lengths(types), 0))))
     if untold.size:
         images = pc.coalesce(rows["after"], rows["before"], pa.scalar("{}")).take(pa.array(untold))
-        names = ["\0".join(_NAMES_OF.decode(image)) for image in images.to_pylist()]
+        names = ["".join(f"{name}\0" for name in _NAMES_OF.decode(image)) for image in images.to_pylist()]
         codes[untold] = _codes(pa.chunked_array([names], pa.string()))
     return codes
 

@@ -1,1 +1,1 @@
-"""Which events a table is decided by, of its window and of others, and by which pieces they are folded."""
+"""Which events a table is decided by, of its window and of others, and in which shares they are folded."""

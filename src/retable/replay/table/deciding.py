@@ -17,8 +17,8 @@ from retable.model.row_event import RowEvent
 from retable.replay.batch.ranges import fold_by_ranges
 from retable.replay.batch.row_batch import merged, to_events
 from retable.replay.batch.vectorized import VectorizedRows, join_vectorized
-from retable.replay.events.pieces import EVENTS_AT_ONCE, Gathered, NotParted, check_parted, is_big, part
 from retable.replay.events.related import events_of, needs_all
+from retable.replay.events.shares import EVENTS_AT_ONCE, Gathered, NotParted, check_parted, is_big, part
 from retable.replay.table.folding import Round, standing_rows
 from retable.replay.table.hold_rules import (
     cut,
@@ -95,14 +95,13 @@ class Deciding:
         ordinals = {window: ordinal for ordinal, window in work.windows.items()}
         vectorized_batches, rest = list[VectorizedRows](), list[RowEvent]()
         for batch, wire in zip(batches, wires, strict=True):
-            vectorized_batches.append(
-                fold_by_ranges(
-                    batch.rows, reader.of(batch.shard), wire or {}, table.has_part(), batch.shard, work.hashed
-                )
+            mine = fold_by_ranges(
+                batch.rows, reader.of(batch.shard), wire or {}, table.has_part(), batch.shard, work.hashed
             )
-            if len(rest) + vectorized_batches[-1].rest.num_rows > EVENTS_AT_ONCE:
+            if mine is None or len(rest) + mine.rest.num_rows > EVENTS_AT_ONCE:
                 return None
-            rest += batch.labelled(to_events(vectorized_batches[-1].rest, ordinals))
+            vectorized_batches.append(mine)
+            rest += batch.labelled(to_events(mine.rest, ordinals))
         vectorized = join_vectorized(vectorized_batches)
         folded = fold_keys(rest, reader.read, Bounds(history.truncated_at, None))
         if folded.hold is not None or not folded.touched.isdisjoint(

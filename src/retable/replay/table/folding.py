@@ -1,4 +1,4 @@
-"""One round of deciding about a table: events are folded, by pieces, and compared with gold's rows of their keys."""
+"""One round of deciding about a table: events are folded, by shares, and compared with gold's rows of their keys."""
 
 from collections.abc import Collection
 from collections.abc import Sequence as Seq
@@ -11,8 +11,8 @@ from retable.fold.key_changes import KeyChange
 from retable.gold.evolve import Evolution, RewriteNeeded
 from retable.gold.store import CurrentRow, GoldTable, RowStore
 from retable.model.row_event import RowEvent
-from retable.replay.events.pieces import Gathered, Piece, join_pieces
 from retable.replay.events.related import owed
+from retable.replay.events.shares import Gathered, ShareOutcome, join_outcomes
 from retable.replay.table.hold_rules import above_hold
 from retable.replay.table.horizon import (
     UndecidedRows,
@@ -31,9 +31,9 @@ from retable.schema_history.history import Hold
 
 @dataclass(slots=True)
 class Outcome:
-    """What became of all pieces: the lowest `hold` that rows bring, with the `late` ones among these, or the change.
+    """What became of all shares: the lowest `hold` that rows bring, with the `late` ones among these, or the change.
 
-    `folded` has what is counted of all events; the states of keys stay with their pieces.
+    `folded` has what is counted of all events; the states of keys stay with their shares.
     """
 
     folded: Folded
@@ -42,20 +42,20 @@ class Outcome:
     stopped_by: RowEvent | None = None
     failure: Exception | None = None
     evolved: Change | None = None
-    pieces: list[Piece] = field(default_factory=list)
+    shares: list[ShareOutcome] = field(default_factory=list)
 
     def stop(self, folded: Folded, late: list[RowEvent]) -> None:
-        """Take a hold that rows of a piece bring, if it is the lowest one, or the first of those that is there."""
+        """Take a hold that rows of a share bring, if it is the lowest one, or the first of those that is there."""
         by, before = folded.stopped_by, self.stopped_by
         if self.hold is None or (by is not None and before is not None and by.arrival < before.arrival):
             self.hold, self.late, self.stopped_by = folded.hold, late, by
 
     def change(self) -> Change:
-        """What the pieces come to; raises what one of them failed for."""
+        """What the shares come to; raises what one of them failed for."""
         if self.failure is not None:
             raise self.failure
         assert self.evolved is not None
-        return join_pieces(self.evolved, self.pieces)
+        return join_outcomes(self.evolved, self.shares)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class Round:
     complete: bool
 
     def fold(self) -> Outcome:
-        """Fold the pieces, and compare each with gold unless the rows of one stop the table."""
+        """Fold the shares, and compare each with gold unless the rows of one stop the table."""
         outcome, work, history = Outcome(Folded()), self.work, self.reader.history
         for events, folded in self.found.folds(self.key_changes, self.reader, self.bounds):
             if folded.hold is not None:
@@ -88,7 +88,7 @@ class Round:
                 try:
                     outcome.evolved = outcome.evolved or self._evolve()
                     replacement = self._replacement(outcome.evolved, folded, events)
-                    outcome.pieces.append(self.found.kept(replacement, folded, self.reader, self.table.has_part()))
+                    outcome.shares.append(self.found.kept(replacement, folded, self.reader, self.table.has_part()))
                 except (RewriteNeeded, EventsMissed, UndecidedRows, TableError) as error:
                     outcome.failure = error
             outcome.folded.add(folded)

@@ -1,4 +1,4 @@
-"""The rows of a big window by their keys: each piece is folded as if it were all, so few lie in memory as objects."""
+"""The rows of a big window by their keys: each share is folded as if it were all, so few lie in memory as objects."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -17,7 +17,7 @@ from retable.fold.key_changes import KeyChange, fold_key_changes
 from retable.gold.rows import to_keys, to_table
 from retable.gold.store import LateKeys
 from retable.model.row_event import Pair, RowEvent
-from retable.replay.batch.ranges import has_twice
+from retable.replay.batch.ranges import has_twice, ranges_of
 from retable.replay.batch.row_batch import above, batch_of, to_events
 from retable.replay.batch.vectorized import VectorizedRows, join_vectorized
 from retable.replay.events.related import other_halves
@@ -36,7 +36,7 @@ _Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class KeyShare:
     """Some keys, or, without a key, some rows, that are told by their hashes: those that it `owns`.
 
     Its `events` are all that speak of these. A row that leaves one key for another is in the shares of both: it is
@@ -80,7 +80,7 @@ class Gathered:
 
     sample: list[RowEvent]
     in_gold: list[RowEvent] = field(default_factory=list)
-    shares: Callable[[], Iterator[Share]] | None = None
+    shares: Callable[[], Iterator[KeyShare]] | None = None
 
     def folds(
         self, key_changes: Seq[KeyChange], reader: TableReader, bounds: Bounds
@@ -92,19 +92,19 @@ class Gathered:
         for share in self.shares():
             yield share.events, share.fold(reader, bounds)
 
-    def kept(self, replacement: Replacement, folded: Folded, reader: TableReader, with_part: bool) -> "Piece":
+    def kept(self, replacement: Replacement, folded: Folded, reader: TableReader, with_part: bool) -> "ShareOutcome":
         """What a share comes to: as columns, where there are others, which take less memory."""
         if self.shares is None:
-            return Piece(replacement)
+            return ShareOutcome(replacement)
         columns = [(str(at), column.type) for at, column in enumerate(reader.columns)]
         key = [columns[at] for at in reader.key_columns] or columns
         rows = to_table(replacement.rows, columns, with_part)
         changes = VectorizedRows(to_keys(replacement.deletes, key), rows, Counter(), pa.table({}))
-        return Piece(Replacement([], [], replacement.debts), changes, to_keys([*folded.touched], key))
+        return ShareOutcome(Replacement([], [], replacement.debts), changes, to_keys([*folded.touched], key))
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ShareOutcome:
     """What becomes of the keys of a share; of several, as columns, with all keys that it speaks of."""
 
     replacement: Replacement
@@ -112,13 +112,13 @@ class Piece:
     touched: pa.Table | None = None
 
 
-def join_pieces(change: Change, pieces: list[Piece]) -> Change:
-    """What becomes of all keys. NotParted where a key is in two pieces, as it is written in two ways."""
-    debts = None if change.debts is None else change.debts + sum(piece.replacement.debts for piece in pieces)
-    columns = [piece.columns for piece in pieces if piece.columns is not None]
+def join_outcomes(change: Change, outcomes: list[ShareOutcome]) -> Change:
+    """What becomes of all keys. NotParted where a key is in two shares, as it is written in two ways."""
+    debts = None if change.debts is None else change.debts + sum(each.replacement.debts for each in outcomes)
+    columns = [each.columns for each in outcomes if each.columns is not None]
     if not columns:
-        return replace(change, replacement=pieces[0].replacement, debts=debts)
-    if has_twice(pa.concat_tables(piece.touched for piece in pieces if piece.touched is not None)):
+        return replace(change, replacement=outcomes[0].replacement, debts=debts)
+    if has_twice(pa.concat_tables(each.touched for each in outcomes if each.touched is not None)):
         raise NotParted
     joined = join_vectorized(columns)
     return replace(change, vectorized=joined if joined.keys.num_rows or joined.rows.num_rows else None, debts=debts)
@@ -130,8 +130,11 @@ class NotParted(Exception):
 
 def is_big(work: TableReplay) -> bool:
     """Whether a window has more rows of a table than are folded at once."""
-    rows: int = sum(batch.rows.num_rows for batch in work.batches)
-    return rows > EVENTS_AT_ONCE
+    return bool(work.batches) and ranges_of(_rows(work), EVENTS_AT_ONCE) > 1
+
+
+def _rows(work: TableReplay) -> pa.Table:
+    return pa.concat_tables([batch.rows for batch in work.batches])
 
 
 def check_parted(work: TableReplay, reader: TableReader) -> None:
@@ -153,11 +156,11 @@ def part(work: TableReplay, window: str) -> Gathered:
     Keys that the two halves of an update have are in one share. So are those that a row leaves for another one, where
     rows tell only some of their columns: the others are those that it had under the old key.
     """
-    rows = pa.concat_tables([batch.rows for batch in work.batches])
+    rows = _rows(work)
     halves = rows.filter(pc.is_in(rows["image"], pa.array(HALVES)))
     others = _related(work, rows, halves, window)
     linked = _linked(rows, halves, others)
-    count = -(-rows.num_rows // EVENTS_AT_ONCE)
+    count = ranges_of(rows, EVENTS_AT_ONCE)
 
     def number(hashes: _Numbers) -> _Numbers:
         numbers: _Numbers = np.floor((hashes / _HASHES + 0.5) * count).clip(0, count - 1).astype(np.int64)
@@ -168,9 +171,9 @@ def part(work: TableReplay, window: str) -> Gathered:
     theirs = [(event, *number(np.array([event.key_hash or 0, _left(event)], np.int64)).tolist()) for event in others]
 
     def owns(at: int, hashes: _Numbers) -> _Flags:
-        return number(hashes) == at
+        return np.equal(number(hashes), at)
 
-    def shares() -> Iterator[Share]:
+    def shares() -> Iterator[KeyShare]:
         for at in range(count + 1):
             is_here = (homes == at) | (leaves == at)
             here, home = to_events(rows.filter(pa.array(is_here)), work.ordinals), homes[is_here] == at
@@ -180,7 +183,7 @@ def part(work: TableReplay, window: str) -> Gathered:
             foreign = frozenset(event.arrival for event, is_home in zip(here, home, strict=True) if not is_home)
             events += [event for event, *places in theirs if at in places]
             if events:
-                yield Share(events, foreign, partial(owns, at))
+                yield KeyShare(events, foreign, partial(owns, at))
 
     sample = [event for batch in work.batches for event in batch.sample]
     return Gathered([*sample, *others], shares=shares)
