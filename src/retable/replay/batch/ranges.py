@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from retable.fold.images import TableReader
+from retable.model.sequence import Sequence
 from retable.replay.batch.vectorized import VectorizedRows, fold_vectorized, join_vectorized
 
 ROWS_AT_ONCE = 100_000
@@ -23,6 +24,7 @@ def fold_by_ranges(
     with_part: bool,
     shard: str | None,
     hashed: bool,
+    late: Sequence | None = None,
 ) -> VectorizedRows | None:
     """Reduce rows as `fold_vectorized` does, with the same result, whatever the ranges.
 
@@ -35,7 +37,7 @@ def fold_by_ranges(
     is_floating = any(reader.columns[at].type.kind in ("float", "double") for at in reader.key_columns)
     fits = silver.nbytes <= 2 * BYTES_AT_ONCE
     if count < 2 or not hashed or is_floating:
-        return fold_vectorized(silver, reader, wire, with_part, shard) if fits else None
+        return fold_vectorized(silver, reader, wire, with_part, shard, late) if fits else None
     moved = pc.is_valid(silver["old_key_hash"])
     hashes = [chunk for name in ("key_hash", "old_key_hash") for chunk in silver[name].filter(moved).chunks]
     apart = pc.or_(moved, pc.is_in(silver["key_hash"], pa.chunked_array(hashes, pa.int64())))
@@ -44,12 +46,12 @@ def fold_by_ranges(
     for at in range(count):
         rows = silver.filter(pc.and_not(pa.array(numbers == at), apart))
         if rows.num_rows:
-            folded.append(fold_vectorized(rows, reader, wire, with_part, shard))
+            folded.append(fold_vectorized(rows, reader, wire, with_part, shard, late))
     if not folded:
         return None
     joined = join_vectorized(folded)
     if has_twice(joined.keys):
-        return fold_vectorized(silver, reader, wire, with_part, shard) if fits else None
+        return fold_vectorized(silver, reader, wire, with_part, shard, late) if fits else None
     return replace(joined, rest=pa.concat_tables([silver.filter(apart), joined.rest]))
 
 

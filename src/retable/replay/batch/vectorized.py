@@ -5,7 +5,8 @@ The rows of other keys have no bearing on it.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +18,11 @@ from retable.errors import RetableError
 from retable.fold.images import TableReader
 from retable.gold.rows import arrow_type, sequence_type
 from retable.gold.state import SEQUENCE_COLUMN
+from retable.model.sequence import Sequence
 from retable.replay.batch.image_columns import read_columns
 from retable.replay.batch.raw_values import column_reader, number_type
-from retable.replay.batch.row_batch import in_order, sequences_of
+from retable.replay.batch.row_batch import above, order_of_arrival, sequences_of
 from retable.schema_history.shards.parts import SHARD_ID, join_part
-
-_ARRIVAL = ("topic", "partition", "offset", "row_index")
 
 _Flags = npt.NDArray[np.bool_]
 _Places = npt.NDArray[np.int64]
@@ -44,8 +44,11 @@ def fold_vectorized(
     wire: Mapping[str, tuple[str, str | None]],
     with_part: bool,
     shard: str | None = None,
+    late: Sequence | None = None,
 ) -> VectorizedRows:
     """Reduce rows of silver, all whole and of the last epoch, to the last state of every key.
+
+    Those up to `late` are left to the fold, with all rows of their keys.
 
     `wire` gives, by identity, what the images call a column, and its type there. The columns of the result are in the
     reader's order, by position. They may be all of one `shard`.
@@ -63,6 +66,8 @@ def fold_vectorized(
     }
     found = read_columns(images, kinds)
     unplain = np.asarray(pc.is_valid(silver["old_key_hash"])) | np.asarray(pc.is_null(images))
+    if late is not None:
+        unplain |= ~above(silver, late)
     columns = []
     for at, (column, name) in enumerate(zip(reader.columns, names, strict=True)):
         if name is None:
@@ -91,7 +96,7 @@ def fold_vectorized(
     return VectorizedRows(spoken, rows, verdicts, silver.filter(pa.array(rest)))
 
 
-def join_vectorized(vectorized_batches: Sequence[VectorizedRows]) -> VectorizedRows:
+def join_vectorized(vectorized_batches: Seq[VectorizedRows]) -> VectorizedRows:
     """One of several, whose keys are not the same ones."""
     return VectorizedRows(
         pa.concat_tables(vectorized.keys for vectorized in vectorized_batches),
@@ -143,7 +148,7 @@ def _with_all_of_their_keys(silver: pa.Table, unplain: _Flags) -> _Flags:
     return unplain | same
 
 
-def _last(silver: pa.Table, keys: Sequence[pa.Array], vectorized: _Flags) -> tuple[_Places, Counter[str]]:
+def _last(silver: pa.Table, keys: Seq[pa.Array], vectorized: _Flags) -> tuple[_Places, Counter[str]]:
     """The place of the last row of every key, and what became of the others; of a redelivered row the first counts."""
     order, ranks = _ranked(silver)
     counts = vectorized[order]
@@ -164,21 +169,14 @@ def _last(silver: pa.Table, keys: Sequence[pa.Array], vectorized: _Flags) -> tup
 
 def _ranked(silver: pa.Table) -> tuple[_Places, _Places]:
     """The places of the rows by sequence, with its rank; equal ones, which are redeliveries, as they arrived."""
-    sequences = sequences_of(silver)
-    columns = pa.table(
-        {
-            **dict(zip(sequences.column_names, sequences.columns, strict=True)),
-            **{name: silver[name] for name in _ARRIVAL},
-        }
-    )
-    order = in_order(columns)
+    sequences, order = sequences_of(silver), order_of_arrival(silver)
     same = np.ones(silver.num_rows, bool)
     for column in sequences.take(order).combine_chunks().columns:
         same[1:] &= np.asarray(pc.equal(column[1:], column[:-1]))
     return np.asarray(order).astype(np.int64), np.cumsum(~same)
 
 
-def _codes(keys: Sequence[pa.Array]) -> npt.NDArray[np.int64]:
+def _codes(keys: Seq[pa.Array]) -> npt.NDArray[np.int64]:
     """A number for each key: rows have the same one where their keys are equal."""
     codes = np.zeros(len(keys[0]), np.int64)
     for column in keys:

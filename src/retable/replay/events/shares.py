@@ -160,7 +160,8 @@ def part(work: TableReplay, window: str) -> Gathered:
     halves = rows.filter(pc.is_in(rows["image"], pa.array(HALVES)))
     others = _related(work, rows, halves, window)
     linked = _linked(rows, halves, others)
-    count = ranges_of(rows, EVENTS_AT_ONCE)
+    moved = rows.num_rows - rows["old_key_hash"].null_count
+    count = max(ranges_of(rows, EVENTS_AT_ONCE), -(-(rows.num_rows + moved) // EVENTS_AT_ONCE))
 
     def number(hashes: _Numbers) -> _Numbers:
         numbers: _Numbers = np.floor((hashes / _HASHES + 0.5) * count).clip(0, count - 1).astype(np.int64)
@@ -187,6 +188,12 @@ def part(work: TableReplay, window: str) -> Gathered:
 
     sample = [event for batch in work.batches for event in batch.sample]
     return Gathered([*sample, *others], shares=shares)
+
+
+def all_in_one(events: list[RowEvent]) -> Gathered:
+    """Few events as one share, beside others of which no key is theirs."""
+    share = KeyShare(events, frozenset(), lambda hashes: np.ones(len(hashes), bool))
+    return Gathered(events, shares=lambda: iter([share]))
 
 
 def _left(event: RowEvent) -> int:

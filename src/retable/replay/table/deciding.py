@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
+import pyarrow as pa
+
 from retable.errors import MessageError, TableError
 from retable.fold.exactness import cast_hold
 from retable.fold.fold import REMEDY_REBUILD, Bounds, Folded, fold_keys
@@ -14,15 +16,16 @@ from retable.gold.iceberg.partition_spec import resolve
 from retable.gold.rows import to_values
 from retable.gold.store import GoldTable, RowStore
 from retable.model.row_event import RowEvent
-from retable.replay.batch.ranges import fold_by_ranges
+from retable.replay.batch.ranges import fold_by_ranges, has_twice
 from retable.replay.batch.row_batch import merged, to_events
 from retable.replay.batch.vectorized import VectorizedRows, join_vectorized
 from retable.replay.events.related import events_of, needs_all
-from retable.replay.events.shares import EVENTS_AT_ONCE, Gathered, NotParted, check_parted, is_big, part
+from retable.replay.events.shares import EVENTS_AT_ONCE, Gathered, NotParted, all_in_one, check_parted, is_big, part
 from retable.replay.table.folding import Round, standing_rows
 from retable.replay.table.hold_rules import (
     cut,
     is_newer,
+    late_mark,
     ordering_hold,
     schema_hold,
     standing_hold,
@@ -93,16 +96,20 @@ class Deciding:
         if needs_all(work, reader, self._window):
             return None
         ordinals = {window: ordinal for ordinal, window in work.windows.items()}
-        vectorized_batches, rest = list[VectorizedRows](), list[RowEvent]()
+        vectorized_batches, rest, is_late = list[VectorizedRows](), list[RowEvent](), False
         for batch, wire in zip(batches, wires, strict=True):
+            late = late_mark(work, batch)
+            is_late |= late is not None
             mine = fold_by_ranges(
-                batch.rows, reader.of(batch.shard), wire or {}, table.has_part(), batch.shard, work.hashed
+                batch.rows, reader.of(batch.shard), wire or {}, table.has_part(), batch.shard, work.hashed, late
             )
             if mine is None or len(rest) + mine.rest.num_rows > EVENTS_AT_ONCE:
                 return None
             vectorized_batches.append(mine)
             rest += batch.labelled(to_events(mine.rest, ordinals))
         vectorized = join_vectorized(vectorized_batches)
+        if is_late:
+            return self._beside_late(replace(work, events=rest, batches=()), table, reader, vectorized)
         folded = fold_keys(rest, reader.read, Bounds(history.truncated_at, None))
         if folded.hold is not None or not folded.touched.isdisjoint(
             to_values(vectorized.keys) if folded.touched else ()
@@ -110,11 +117,45 @@ class Deciding:
             return None
         if self._has_others(table, evolution, reader, folded):
             return None
-        for verdict, count in vectorized.verdicts.items():
-            folded.verdicts[batches[0].sample[0].ordinal, verdict] += count
+        _count(folded, batches[0].sample[0].ordinal, vectorized)
         defaults = reader.defaults if table.has_defaults() else {}
         change = Change(evolution, replace_newer(folded), defaults, (), vectorized)
         return ReplayPlan(history, None, folded, keys, change)
+
+    def _beside_late(
+        self, late: TableReplay, table: GoldTable, reader: TableReader, vectorized: VectorizedRows
+    ) -> ReplayPlan | None:
+        """Fold the rows of `late` keys with those that they have in other windows, beside vectorized rows of others."""
+        history = reader.history
+        try:
+            check_parted(late, reader)
+            if self._window in late.before:
+                return None
+            events = events_of(late, self._window)
+            outcome = Round(
+                work=late,
+                table=table,
+                rows=self._rows,
+                reader=reader,
+                names=late.names(history),
+                key_changes=(),
+                bounds=Bounds(history.truncated_at, None, history.skipped),
+                found=all_in_one(events),
+                complete=False,
+            ).fold()
+            change = outcome.change()
+        except (NotParted, EventsMissed, TableError):
+            return None
+        if outcome.hold is not None or ordering_hold(late, history, events) is not None:
+            return None
+        touched = [each.touched for each in outcome.shares if each.touched is not None]
+        if has_twice(pa.concat_tables([vectorized.keys, *touched])):
+            return None
+        joined = replace(vectorized, rest=pa.table({}))
+        if change.vectorized is not None:
+            joined = join_vectorized([joined, change.vectorized])
+        _count(outcome.folded, late.events[0].ordinal, vectorized)
+        return ReplayPlan(history, None, outcome.folded, reader.keys, replace(change, vectorized=joined))
 
     def _decide_rewritten(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, ReplayPlan]:
         """Fold all rows anew; a window of which some are refused is left to a run that looks at its columns too."""
@@ -216,6 +257,11 @@ class Deciding:
         left = {key for key in folded.touched if folded.winners[key].leaving_row is not None}
         standing = standing_rows(self._rows, table, evolution, reader, left) if left else []
         return any(folded.winners[reader.key_of(row.values)].took_another(row.values) for row in standing)
+
+
+def _count(folded: Folded, ordinal: int, vectorized: VectorizedRows) -> None:
+    for verdict, count in vectorized.verdicts.items():
+        folded.verdicts[ordinal, verdict] += count
 
 
 def _cast(

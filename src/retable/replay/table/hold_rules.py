@@ -52,7 +52,10 @@ def moved_hold(history: TableHistory, state: GoldState | None, missing: list[str
 
 
 def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bool:
-    """Whether all rows of a plain batch are of the last epoch, and newer than all that gold has or will truncate."""
+    """Whether all rows of a plain batch are of the last epoch, and newer than all that gold will truncate.
+
+    Those that are not newer than gold's rows are late (`late_mark`).
+    """
     history, state, first, part = work.history, work.state, batch.first.sequence, batch.first.part
     own = history.of(batch.shard)
     starts = (own.final.start, own.truncated_at, *own.rekeyed)
@@ -72,9 +75,16 @@ def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bo
         return False
     keyed = all(str(position) in state.changes for position in history.rekeyed)
     voided = empty or (state.truncated_at == history.truncated_at and not new_truncations(work, history))
-    again = window in state.applied or bool(state.pending) or is_late(state, part, first)
+    again = window in state.applied or bool(state.pending)
     marks = {high_water for high_water in state.high_water if shard_of(high_water) == batch.shard}
     return keyed and voided and not again and marks <= {part or ""}
+
+
+def late_mark(work: TableReplay, batch: RowBatch) -> Sequence | None:
+    """Up to where gold may be ahead of some rows of a plain batch; None: it is ahead of none."""
+    if work.state is None or not is_late(work.state, batch.first.part, batch.first.sequence):
+        return None
+    return work.state.high_water[batch.first.part or ""]
 
 
 def above_hold(work: TableReplay, folded: Folded) -> set[tuple[object, ...]]:
