@@ -101,6 +101,13 @@ class Folded:
     hold: Hold | None = None
     stopped_by: RowEvent | None = None
 
+    def take(self, other: "Folded") -> None:
+        """Take in what became of other keys."""
+        self.add(other)
+        self.winners |= other.winners
+        self.touched |= other.touched
+        self.hold = self.hold or other.hold
+
     def add(self, other: "Folded") -> None:
         """Take in what became of the events of other keys; the states of these are left where they are."""
         self.verdicts += other.verdicts

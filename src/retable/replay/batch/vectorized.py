@@ -1,13 +1,15 @@
 """Whole rows of one epoch, many at a time: the last row of every key, as the fold has it, without an object for each.
 
-What is not plain (a key that changes, a value that its column refuses) is left to the fold, with all rows of its key.
-The rows of other keys have no bearing on it.
+A row that leaves its key for another one is two entries: that of its new key, and of its old one, where it was.
+
+What is not plain (a value that its column refuses, a row of which only gold tells whether it is the one that left) is
+left to the fold, with all rows that speak of its keys. Those of other keys have no bearing on it.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Sequence as Seq
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -24,18 +26,34 @@ from retable.replay.batch.raw_values import column_reader, number_type
 from retable.replay.batch.row_batch import above, order_of_arrival, sequences_of
 from retable.schema_history.shards.parts import SHARD_ID, join_part
 
-_Flags = npt.NDArray[np.bool_]
-_Places = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Hashes = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class VectorizedRows:
-    """What plain rows come to: the `keys` that they speak of, the `rows` that live, the verdicts, and the `rest`."""
+    """What plain rows come to: the `keys` that they speak of, the `rows` that live, the verdicts.
+
+    `rest` are the hashes of the keys that are left to the fold.
+    """
 
     keys: pa.Table
     rows: pa.Table
-    verdicts: Counter[str]
-    rest: pa.Table
+    verdicts: Counter[str] = field(default_factory=Counter)
+    rest: Hashes = field(default_factory=lambda: np.zeros(0, np.int64))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Rows of silver as columns of gold: their keys, the keys that they left, and which of them are not plain."""
+
+    columns: list[pa.Array]
+    keys: list[pa.Array]
+    old_keys: list[pa.Array]
+    deletes: Flags
+    moved: Flags
+    unplain: Flags
 
 
 def fold_vectorized(
@@ -45,55 +63,34 @@ def fold_vectorized(
     with_part: bool,
     shard: str | None = None,
     late: Sequence | None = None,
+    owns: Callable[[Hashes], Flags] = lambda hashes: np.ones(len(hashes), bool),
 ) -> VectorizedRows:
-    """Reduce rows of silver, all whole and of the last epoch, to the last state of every key.
+    """Reduce rows of silver, all whole and of the last epoch, to the last state of every key whose hash it `owns`.
 
-    Those up to `late` are left to the fold, with all rows of their keys.
-
-    `wire` gives, by identity, what the images call a column, and its type there. The columns of the result are in the
-    reader's order, by position. They may be all of one `shard`.
+    Keys with a row up to `late` are left to the fold. `wire` gives, by identity, what the images call a column, and its
+    type there. The columns of the result are in the reader's order, by position. They may be all of one `shard`.
     """
     silver = silver.combine_chunks()
-    deletes = np.asarray(pc.equal(silver["op"], "DELETE"))
-    images = pc.if_else(pa.array(deletes), silver["before"], silver["after"])
-    names = [wire[column.id][0] if column.id in wire else None for column in reader.columns]
-    kinds = {
-        wire[column.id][0]: number_type(
-            reader.source_format, wire[column.id][1], column.type, reader.rules, column.source_type
-        )
-        for column in reader.columns
-        if column.id in wire
-    }
-    found = read_columns(images, kinds)
-    unplain = np.asarray(pc.is_valid(silver["old_key_hash"])) | np.asarray(pc.is_null(images))
-    if late is not None:
-        unplain |= ~above(silver, late)
-    columns = []
-    for at, (column, name) in enumerate(zip(reader.columns, names, strict=True)):
-        if name is None:
-            constant = pa.scalar(shard if column.id == SHARD_ID else None, arrow_type(column.type))
-            columns.append(pa.repeat(constant, silver.num_rows))
-            continue
-        raw_values = found[name]
-        if at not in reader.key_columns:
-            # Nobody reads what else stands in a row that goes.
-            raw_values = pc.if_else(pa.array(deletes), pa.scalar(None, pa.string()), raw_values)
-        declared, kind = column.source_type, column.type
-        read = column_reader(reader.source_format, wire[column.id][1], kind, reader.rules, declared)
-        array, refused = _read(raw_values, read)
-        columns.append(array)
-        unplain |= refused
-        if at in reader.key_columns:
-            unplain |= np.asarray(pc.is_null(array))
-    rest = _with_all_of_their_keys(silver, unplain)
-    keys = [columns[at] for at in reader.key_columns]
-    last, verdicts = _last(silver, keys, ~rest)
-    living = last[~deletes[last]]
-    names_of = [str(at) for at in range(len(columns))]
-    rows = pa.Table.from_arrays(columns, names=names_of).take(pa.array(living))
+    read = _read(silver, reader, wire, shard, late)
+    new, old = hashes_of(silver), hashes_of(silver, "old_key_hash")
+    homes, leaving = np.flatnonzero(owns(new)), np.flatnonzero(read.moved & owns(old))
+    places = np.concatenate([homes, leaving])
+    is_out = np.arange(len(places)) >= len(homes)
+    entry_keys = [
+        pa.concat_arrays([_whole(one).take(pa.array(homes)), _whole(other).take(pa.array(leaving))])
+        for one, other in zip(read.keys, read.old_keys, strict=True)
+    ]
+    hashes = np.concatenate([new[homes], old[leaving]])
+    rest = np.unique(np.concatenate([new[read.unplain], old[read.unplain & read.moved]]))
+    entries = _Entries(places, is_out, hashes, _codes(entry_keys), *_ranked(silver))
+    rest = np.union1d(rest, entries.undecided(np.isin(hashes, rest), read.moved & ~read.deletes))
+    last, verdicts = entries.last(np.isin(hashes, rest))
+    living = places[last[~is_out[last] & ~read.deletes[places[last]]]]
+    names_of = [str(at) for at in range(len(read.columns))]
+    rows = pa.Table.from_arrays(read.columns, names=names_of).take(pa.array(living))
     rows = rows.append_column(SEQUENCE_COLUMN, _sequences(silver, with_part, shard).take(pa.array(living)))
-    spoken = pa.Table.from_arrays(keys, names=[str(at) for at in reader.key_columns]).take(pa.array(last))
-    return VectorizedRows(spoken, rows, verdicts, silver.filter(pa.array(rest)))
+    spoken = pa.Table.from_arrays(entry_keys, names=[str(at) for at in reader.key_columns]).take(pa.array(last))
+    return VectorizedRows(spoken, rows, verdicts, rest[owns(rest)])
 
 
 def join_vectorized(vectorized_batches: Seq[VectorizedRows]) -> VectorizedRows:
@@ -102,8 +99,79 @@ def join_vectorized(vectorized_batches: Seq[VectorizedRows]) -> VectorizedRows:
         pa.concat_tables(vectorized.keys for vectorized in vectorized_batches),
         pa.concat_tables(vectorized.rows for vectorized in vectorized_batches),
         sum((vectorized.verdicts for vectorized in vectorized_batches), Counter()),
-        pa.concat_tables(vectorized.rest for vectorized in vectorized_batches),
+        np.concatenate([vectorized.rest for vectorized in vectorized_batches]),
     )
+
+
+def hashes_of(rows: pa.Table, name: str = "key_hash") -> Hashes:
+    """The hashes of the keys of rows; 0 where there is none."""
+    return np.asarray(pc.fill_null(rows[name], 0))
+
+
+def _read(
+    silver: pa.Table,
+    reader: TableReader,
+    wire: Mapping[str, tuple[str, str | None]],
+    shard: str | None,
+    late: Sequence | None,
+) -> _Read:
+    deletes = np.asarray(pc.equal(silver["op"], "DELETE"))
+    images = pc.if_else(pa.array(deletes), silver["before"], silver["after"])
+    moved = np.asarray(pc.is_valid(silver["old_key_hash"]))
+    unplain = np.asarray(pc.is_null(images)) | (moved & np.asarray(pc.is_null(silver["before"])))
+    if late is not None:
+        unplain |= ~above(silver, late)
+    columns, refused = _columns(images, reader, wire, shard, range(len(reader.columns)), deletes)
+    unplain |= refused
+    keys = [columns[at] for at in reader.key_columns]
+    before = silver["before"].filter(pa.array(moved))
+    left, refused = _columns(before, reader, wire, shard, reader.key_columns, np.zeros(len(before), bool))
+    where = np.flatnonzero(moved)
+    unplain[where[refused]] = True
+    back = np.zeros(silver.num_rows, np.int64)
+    back[where] = np.arange(len(where))
+    old_keys = [_whole(column).take(pa.array(back, mask=~moved)) for column in left]
+    stays = np.ones(silver.num_rows, bool)
+    for one, other in zip(keys, old_keys, strict=True):
+        unplain |= np.asarray(pc.is_null(one)) | (moved & np.asarray(pc.is_null(other)))
+        stays &= np.asarray(pc.fill_null(pc.equal(one, other), False))
+    return _Read(columns, keys, old_keys, deletes, moved, unplain | stays)
+
+
+def _columns(
+    images: pa.ChunkedArray,
+    reader: TableReader,
+    wire: Mapping[str, tuple[str, str | None]],
+    shard: str | None,
+    places: Iterable[int],
+    deletes: Flags,
+) -> tuple[list[pa.Array], Flags]:
+    """Read columns of images, but for what is no key of a row that goes, and say which rows a column refuses."""
+    columns, refused = [], np.zeros(len(images), bool)
+    wanted = [(at, reader.columns[at]) for at in places]
+    kinds = {
+        wire[column.id][0]: number_type(
+            reader.source_format, wire[column.id][1], column.type, reader.rules, column.source_type
+        )
+        for _, column in wanted
+        if column.id in wire
+    }
+    found = read_columns(images, kinds)
+    for at, column in wanted:
+        if column.id not in wire:
+            constant = pa.scalar(shard if column.id == SHARD_ID else None, arrow_type(column.type))
+            columns.append(pa.repeat(constant, len(images)))
+            continue
+        name, wire_type = wire[column.id]
+        raw_values = found[name]
+        if at not in reader.key_columns:
+            # Nobody reads what else stands in a row that goes.
+            raw_values = pc.if_else(pa.array(deletes), pa.scalar(None, pa.string()), raw_values)
+        read = column_reader(reader.source_format, wire_type, column.type, reader.rules, column.source_type)
+        array, are_refused = _refusing(raw_values, read)
+        columns.append(array)
+        refused |= are_refused
+    return columns, refused
 
 
 def _sequences(silver: pa.Table, with_part: bool, shard: str | None) -> pa.StructArray:
@@ -120,7 +188,7 @@ def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
 
 
-def _read(raw_values: pa.Array, read: Callable[[pa.Array], pa.Array]) -> tuple[pa.Array, _Flags]:
+def _refusing(raw_values: pa.Array, read: Callable[[pa.Array], pa.Array]) -> tuple[pa.Array, Flags]:
     """A column, null where a value is refused, and which these are."""
     try:
         return read(raw_values), np.zeros(len(raw_values), bool)
@@ -138,36 +206,66 @@ def _refuses(read: Callable[[pa.Array], pa.Array], raw_value: str | None) -> boo
     return False
 
 
-def _with_all_of_their_keys(silver: pa.Table, unplain: _Flags) -> _Flags:
-    """The rows of the keys, old ones too, that any of these rows has."""
-    if not unplain.any():
-        return unplain
-    chosen = silver.filter(pa.array(unplain))
-    hashes = pa.concat_arrays([*chosen["key_hash"].chunks, *chosen["old_key_hash"].chunks]).drop_null()
-    same: _Flags = np.asarray(pc.is_in(silver["key_hash"], hashes))
-    return unplain | same
+@dataclass(frozen=True, slots=True)
+class _Entries:
+    """What rows at `places` say of one key each: a row of its new key, or, where it `is_out`, of its old one.
+
+    `codes` number the keys; `order` are all rows as they follow each other, and `ranks` tell in this order which of
+    them have one sequence.
+    """
+
+    places: Places
+    is_out: Flags
+    hashes: Hashes
+    codes: Places
+    order: Places
+    ranks: Places
+
+    def _by_key(self, left_out: Flags) -> tuple[Places, Places, Flags]:
+        """The entries of each key as they follow each other, their keys, and which are redeliveries."""
+        position = np.empty(len(self.order), np.int64)
+        position[self.order] = np.arange(len(self.order))
+        kept = np.flatnonzero(~left_out)
+        kept = kept[np.lexsort((position[self.places[kept]], self.codes[kept]))]
+        codes, ranks = self.codes[kept], self.ranks[position[self.places[kept]]]
+        again = np.zeros(len(kept), bool)
+        again[1:] = (codes[1:] == codes[:-1]) & (ranks[1:] == ranks[:-1])
+        return kept, codes, again
+
+    def undecided(self, left_out: Flags, moved: Flags) -> Hashes:
+        """The hashes of keys of which a row leaves that may be another one than that which is there.
+
+        That is where one moved to the key just before, or where gold alone tells which row is there.
+        """
+        kept, codes, again = self._by_key(left_out)
+        is_out = self.is_out[kept]
+        mixed = np.zeros(len(kept), bool)
+        mixed[1:] = again[1:] & (is_out[1:] != is_out[:-1])
+        found = [codes[mixed]]
+        kept, codes, is_out = kept[~again], codes[~again], is_out[~again]
+        first, final = np.ones(len(kept), bool), np.ones(len(kept), bool)
+        first[1:] = codes[1:] != codes[:-1]
+        final[:-1] = first[1:]
+        came = moved[self.places[kept]] & ~is_out
+        onto = np.zeros(len(kept), bool)
+        onto[1:] = is_out[1:] & came[:-1] & ~first[1:]
+        found += [codes[onto], codes[is_out & first & final]]
+        undecided: Hashes = self.hashes[np.isin(self.codes, np.concatenate(found))]
+        return undecided
+
+    def last(self, left_out: Flags) -> tuple[Places, Counter[str]]:
+        """The last entry of every key, and what became of the rows; of a redelivered one the first counts."""
+        kept, codes, again = self._by_key(left_out)
+        duplicates = int((again & ~self.is_out[kept]).sum())
+        kept, codes = kept[~again], codes[~again]
+        ends = np.ones(len(kept), bool)
+        ends[:-1] = codes[1:] != codes[:-1]
+        last = np.sort(kept[ends])
+        rows, applied = int((~self.is_out[kept]).sum()), int((~self.is_out[last]).sum())
+        return last, +Counter(applied=applied, duplicate=duplicates, superseded=rows - applied)
 
 
-def _last(silver: pa.Table, keys: Seq[pa.Array], vectorized: _Flags) -> tuple[_Places, Counter[str]]:
-    """The place of the last row of every key, and what became of the others; of a redelivered row the first counts."""
-    order, ranks = _ranked(silver)
-    counts = vectorized[order]
-    places, ranks = order[counts], ranks[counts]
-    codes = _codes(keys)[places]
-    by_key = np.argsort(codes, kind="stable")
-    codes, ranks = codes[by_key], ranks[by_key]
-    again = np.zeros(len(places), bool)
-    again[1:] = (codes[1:] == codes[:-1]) & (ranks[1:] == ranks[:-1])
-    first, codes = by_key[~again], codes[~again]
-    ends = np.ones(len(first), bool)
-    ends[:-1] = codes[1:] != codes[:-1]
-    last = places[np.sort(first[ends])]
-    duplicates = int(again.sum())
-    verdicts = Counter(applied=len(last), duplicate=duplicates, superseded=len(places) - len(last) - duplicates)
-    return last, +verdicts
-
-
-def _ranked(silver: pa.Table) -> tuple[_Places, _Places]:
+def _ranked(silver: pa.Table) -> tuple[Places, Places]:
     """The places of the rows by sequence, with its rank; equal ones, which are redeliveries, as they arrived."""
     sequences, order = sequences_of(silver), order_of_arrival(silver)
     same = np.ones(silver.num_rows, bool)

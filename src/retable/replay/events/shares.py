@@ -1,13 +1,11 @@
 """The rows of a big window by their keys: each share is folded as if it were all, so few lie in memory as objects."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,9 +15,10 @@ from retable.fold.key_changes import KeyChange, fold_key_changes
 from retable.gold.rows import to_keys, to_table
 from retable.gold.store import LateKeys
 from retable.model.row_event import Pair, RowEvent
-from retable.replay.batch.ranges import has_twice, ranges_of
-from retable.replay.batch.row_batch import above, batch_of, to_events
-from retable.replay.batch.vectorized import VectorizedRows, join_vectorized
+from retable.model.schema import GoldType
+from retable.replay.batch.ranges import has_twice, range_numbers, ranges_of
+from retable.replay.batch.row_batch import RowBatch, above, batch_of, to_events
+from retable.replay.batch.vectorized import Flags, Hashes, VectorizedRows, hashes_of, join_vectorized
 from retable.replay.events.related import other_halves
 from retable.replay.inputs.silver import HALVES
 from retable.replay.table.horizon import older, retention_floor
@@ -28,11 +27,7 @@ from retable.replay.table.table_replay import Change, TableReplay
 from retable.schema_history.policies import casts_of
 
 EVENTS_AT_ONCE = 100_000
-_HASHES = 2.0**64
 _PAIR = ["epoch", "hi", "part"]
-
-_Flags = npt.NDArray[np.bool_]
-_Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +40,7 @@ class KeyShare:
 
     events: list[RowEvent]
     foreign: frozenset[tuple[object, ...]]
-    owns: Callable[[_Numbers], _Flags]
+    owns: Callable[[Hashes], Flags]
 
     def fold(self, reader: TableReader, bounds: Bounds) -> Folded:
         """What becomes of its own keys. NotParted where a key is written in two ways, so has two hashes."""
@@ -96,11 +91,23 @@ class Gathered:
         """What a share comes to: as columns, where there are others, which take less memory."""
         if self.shares is None:
             return ShareOutcome(replacement)
-        columns = [(str(at), column.type) for at, column in enumerate(reader.columns)]
-        key = [columns[at] for at in reader.key_columns] or columns
-        rows = to_table(replacement.rows, columns, with_part)
-        changes = VectorizedRows(to_keys(replacement.deletes, key), rows, Counter(), pa.table({}))
-        return ShareOutcome(Replacement([], [], replacement.debts), changes, to_keys([*folded.touched], key))
+        rows = to_table(replacement.rows, _columns(reader), with_part)
+        changes = VectorizedRows(to_keys(replacement.deletes, _key(reader)), rows)
+        return ShareOutcome(Replacement([], [], replacement.debts), changes, touched_keys(folded, reader))
+
+
+def touched_keys(folded: Folded, reader: TableReader) -> pa.Table:
+    """The keys, or, without a key, the rows that events speak of; columns are called by their place."""
+    return to_keys([*folded.touched], _key(reader))
+
+
+def _key(reader: TableReader) -> list[tuple[str, GoldType]]:
+    columns = _columns(reader)
+    return [columns[at] for at in reader.key_columns] or columns
+
+
+def _columns(reader: TableReader) -> list[tuple[str, GoldType]]:
+    return [(str(at), column.type) for at, column in enumerate(reader.columns)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,18 +167,21 @@ def part(work: TableReplay, window: str) -> Gathered:
     halves = rows.filter(pc.is_in(rows["image"], pa.array(HALVES)))
     others = _related(work, rows, halves, window)
     linked = _linked(rows, halves, others)
-    moved = rows.num_rows - rows["old_key_hash"].null_count
-    count = max(ranges_of(rows, EVENTS_AT_ONCE), -(-(rows.num_rows + moved) // EVENTS_AT_ONCE))
+    count = ranges_of(rows, EVENTS_AT_ONCE, rows.num_rows - rows["old_key_hash"].null_count)
 
-    def number(hashes: _Numbers) -> _Numbers:
-        numbers: _Numbers = np.floor((hashes / _HASHES + 0.5) * count).clip(0, count - 1).astype(np.int64)
+    def number(hashes: Hashes) -> Hashes:
+        numbers = range_numbers(hashes, count)
         numbers[np.isin(hashes, linked)] = count
         return numbers
 
-    homes, leaves = number(_hashes(rows)), number(_hashes(rows, "old_key_hash", "key_hash"))
+    left = pc.coalesce(rows["old_key_hash"], rows["key_hash"], pa.scalar(0, pa.int64()))
+    homes, leaves = (
+        number(hashes_of(rows)),
+        number(np.asarray(left)),
+    )
     theirs = [(event, *number(np.array([event.key_hash or 0, _left(event)], np.int64)).tolist()) for event in others]
 
-    def owns(at: int, hashes: _Numbers) -> _Flags:
+    def owns(at: int, hashes: Hashes) -> Flags:
         return np.equal(number(hashes), at)
 
     def shares() -> Iterator[KeyShare]:
@@ -190,10 +200,24 @@ def part(work: TableReplay, window: str) -> Gathered:
     return Gathered([*sample, *others], shares=shares)
 
 
-def all_in_one(events: list[RowEvent]) -> Gathered:
-    """Few events as one share, beside others of which no key is theirs."""
-    share = KeyShare(events, frozenset(), lambda hashes: np.ones(len(hashes), bool))
-    return Gathered(events, shares=lambda: iter([share]))
+def is_much(batch: RowBatch, hashes: Hashes) -> bool:
+    """Whether more rows speak of these keys than become events at once."""
+    return bool(_speak_of(batch.rows, hashes).sum() > EVENTS_AT_ONCE)
+
+
+def share_of(batch: RowBatch, hashes: Hashes, ordinals: Mapping[str, int]) -> KeyShare:
+    """The keys of these hashes, of a batch's table."""
+    rows = batch.rows.filter(pa.array(_speak_of(batch.rows, hashes)))
+    here = batch.labelled(to_events(rows, ordinals))
+    is_home = np.isin(hashes_of(rows), hashes).tolist()
+    events = [event if home else event._replace(counted=False) for event, home in zip(here, is_home, strict=True)]
+    foreign = frozenset(event.arrival for event, home in zip(here, is_home, strict=True) if not home)
+    return KeyShare(events, foreign, lambda found: np.isin(found, hashes))
+
+
+def _speak_of(rows: pa.Table, hashes: Hashes) -> Flags:
+    left = np.asarray(pc.is_valid(rows["old_key_hash"])) & np.isin(hashes_of(rows, "old_key_hash"), hashes)
+    return np.isin(hashes_of(rows), hashes) | left
 
 
 def _left(event: RowEvent) -> int:
@@ -201,22 +225,18 @@ def _left(event: RowEvent) -> int:
     return (event.key_hash if event.old_key_hash is None else event.old_key_hash) or 0
 
 
-def _hashes(rows: pa.Table, *names: str) -> _Numbers:
-    return np.asarray(pc.coalesce(*(rows[name] for name in names or ("key_hash",)), pa.scalar(0, pa.int64())))
-
-
-def _linked(rows: pa.Table, halves: pa.Table, others: list[RowEvent]) -> _Numbers:
+def _linked(rows: pa.Table, halves: pa.Table, others: list[RowEvent]) -> Hashes:
     """The hashes of keys that are in one share, as they have an update in common."""
     moved = rows.filter(pc.is_valid(rows["old_key_hash"]))
     if not pc.any(rows["partial_after"]).as_py():
         moved = moved.slice(0, 0)
-    found = [_hashes(moved), _hashes(moved, "old_key_hash")]
+    found = [hashes_of(moved), hashes_of(moved, "old_key_hash")]
     pairs = _pairs(halves).group_by(_PAIR).aggregate([("key_hash", "min"), ("key_hash", "max")])
     apart = pairs.filter(pc.not_equal(pairs["key_hash_min"], pairs["key_hash_max"]))
     found += [np.asarray(apart["key_hash_min"]), np.asarray(apart["key_hash_max"])]
     other_halves = [event for event in others if event.half is not None]
     found.append(np.array([event.key_hash or 0 for event in other_halves], np.int64))
-    found.append(_hashes(_of_pairs(halves, {event.pair for event in other_halves})))
+    found.append(hashes_of(_of_pairs(halves, {event.pair for event in other_halves})))
     return np.unique(np.concatenate(found))
 
 
@@ -265,7 +285,7 @@ def _related(work: TableReplay, rows: pa.Table, halves: pa.Table, window: str) -
     return found + other_halves(work, set(unpaired([*near, *found])) - (alone - joined))
 
 
-def _late(work: TableReplay, rows: pa.Table, window: str) -> _Flags:
+def _late(work: TableReplay, rows: pa.Table, window: str) -> Flags:
     """Which rows gold may be ahead of: all where it has the window."""
     state = work.state
     if state is None or window in state.applied:

@@ -8,19 +8,28 @@ import pyarrow as pa
 
 from retable.errors import MessageError, TableError
 from retable.fold.exactness import cast_hold
-from retable.fold.fold import REMEDY_REBUILD, Bounds, Folded, fold_keys
+from retable.fold.fold import REMEDY_REBUILD, Bounds, Folded
 from retable.fold.images import TableReader
 from retable.fold.key_changes import KeyChange, key_changes_of
 from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing
 from retable.gold.iceberg.partition_spec import resolve
-from retable.gold.rows import to_values
 from retable.gold.store import GoldTable, RowStore
 from retable.model.row_event import RowEvent
 from retable.replay.batch.ranges import fold_by_ranges, has_twice
-from retable.replay.batch.row_batch import merged, to_events
+from retable.replay.batch.row_batch import merged
 from retable.replay.batch.vectorized import VectorizedRows, join_vectorized
 from retable.replay.events.related import events_of, needs_all
-from retable.replay.events.shares import EVENTS_AT_ONCE, Gathered, NotParted, all_in_one, check_parted, is_big, part
+from retable.replay.events.shares import (
+    Gathered,
+    KeyShare,
+    NotParted,
+    check_parted,
+    is_big,
+    is_much,
+    part,
+    share_of,
+    touched_keys,
+)
 from retable.replay.table.folding import Round, standing_rows
 from retable.replay.table.hold_rules import (
     cut,
@@ -96,24 +105,25 @@ class Deciding:
         if needs_all(work, reader, self._window):
             return None
         ordinals = {window: ordinal for ordinal, window in work.windows.items()}
-        vectorized_batches, rest, is_late = list[VectorizedRows](), list[RowEvent](), False
+        vectorized_batches, shares, is_late = list[VectorizedRows](), list[KeyShare](), False
         for batch, wire in zip(batches, wires, strict=True):
             late = late_mark(work, batch)
             is_late |= late is not None
-            mine = fold_by_ranges(
-                batch.rows, reader.of(batch.shard), wire or {}, table.has_part(), batch.shard, work.hashed, late
-            )
-            if mine is None or len(rest) + mine.rest.num_rows > EVENTS_AT_ONCE:
+            mine = fold_by_ranges(batch.rows, reader.of(batch.shard), wire or {}, table.has_part(), batch.shard, late)
+            if mine is None or is_much(batch, mine.rest):
                 return None
             vectorized_batches.append(mine)
-            rest += batch.labelled(to_events(mine.rest, ordinals))
+            shares.append(share_of(batch, mine.rest, ordinals))
         vectorized = join_vectorized(vectorized_batches)
         if is_late:
-            return self._beside_late(replace(work, events=rest, batches=()), table, reader, vectorized)
-        folded = fold_keys(rest, reader.read, Bounds(history.truncated_at, None))
-        if folded.hold is not None or not folded.touched.isdisjoint(
-            to_values(vectorized.keys) if folded.touched else ()
-        ):
+            return self._beside_late(work, table, reader, vectorized, *shares)
+        folded = Folded()
+        try:
+            for share in shares:
+                folded.take(share.fold(reader, Bounds(history.truncated_at, None)))
+        except NotParted:
+            return None
+        if folded.hold is not None or has_twice(pa.concat_tables([vectorized.keys, touched_keys(folded, reader)])):
             return None
         if self._has_others(table, evolution, reader, folded):
             return None
@@ -123,10 +133,10 @@ class Deciding:
         return ReplayPlan(history, None, folded, keys, change)
 
     def _beside_late(
-        self, late: TableReplay, table: GoldTable, reader: TableReader, vectorized: VectorizedRows
+        self, work: TableReplay, table: GoldTable, reader: TableReader, vectorized: VectorizedRows, share: KeyShare
     ) -> ReplayPlan | None:
-        """Fold the rows of `late` keys with those that they have in other windows, beside vectorized rows of others."""
-        history = reader.history
+        """Fold the keys of a share, of which some have late rows, with those of other windows, beside other keys."""
+        history, late = reader.history, replace(work, events=share.events, batches=())
         try:
             check_parted(late, reader)
             if self._window in late.before:
@@ -140,7 +150,7 @@ class Deciding:
                 names=late.names(history),
                 key_changes=(),
                 bounds=Bounds(history.truncated_at, None, history.skipped),
-                found=all_in_one(events),
+                found=Gathered(events, shares=lambda: iter([replace(share, events=events)])),
                 complete=False,
             ).fold()
             change = outcome.change()
@@ -151,11 +161,10 @@ class Deciding:
         touched = [each.touched for each in outcome.shares if each.touched is not None]
         if has_twice(pa.concat_tables([vectorized.keys, *touched])):
             return None
-        joined = replace(vectorized, rest=pa.table({}))
         if change.vectorized is not None:
-            joined = join_vectorized([joined, change.vectorized])
-        _count(outcome.folded, late.events[0].ordinal, vectorized)
-        return ReplayPlan(history, None, outcome.folded, reader.keys, replace(change, vectorized=joined))
+            vectorized = join_vectorized([vectorized, change.vectorized])
+        _count(outcome.folded, work.events[0].ordinal, vectorized)
+        return ReplayPlan(history, None, outcome.folded, reader.keys, replace(change, vectorized=vectorized))
 
     def _decide_rewritten(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, ReplayPlan]:
         """Fold all rows anew; a window of which some are refused is left to a run that looks at its columns too."""
