@@ -108,6 +108,8 @@ class Deciding:
         vectorized_batches, shares, is_late = list[VectorizedRows](), list[KeyShare](), False
         for batch, wire in zip(batches, wires, strict=True):
             late = late_mark(work, batch)
+            if late is not None and (history.shards or batch.last.sequence <= late):
+                return None
             is_late |= late is not None
             mine = fold_by_ranges(batch.rows, reader.of(batch.shard), wire or {}, table.has_part(), batch.shard, late)
             if mine is None or is_much(batch, mine.rest):
