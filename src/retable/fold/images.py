@@ -8,7 +8,7 @@ from retable.errors import BadValue, KeyUnknown, MessageError, NameClash, OrderU
 from retable.fold.cells import Cell, Cells, default_of
 from retable.fold.fold import ABSENT, Key, RowAction, Values
 from retable.formats.image_text import numbers_in
-from retable.formats.reading import Value, ValueRules, read_image
+from retable.formats.reading import Value, ValueRules, number_reader, read_image
 from retable.model.row_event import RowEvent
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
@@ -107,7 +107,7 @@ class TableReader:
     def image_names(self, types: Mapping[str, str | None]) -> dict[str, tuple[str, str | None]] | None:
         """What images of the last epoch call each column; None where the table of the shard has one otherwise.
 
-        Then it shows a default in every row, or a value that is widened.
+        Then it shows a default in every row, or a value that is widened, or a number means another value than a text.
         """
         wire = self.wire(self.history.final, types)
         kinds = {column.id: column.type for column in self.history.final.columns}
@@ -115,6 +115,9 @@ class TableReader:
         for column in self.columns:
             shows = column.id not in wire and column.id not in retained and self.defaults[column.id] is not None
             if kinds.get(column.id, column.type) != column.type or (shows and column.id != SHARD_ID):
+                return None
+            how = (self.source_format, wire.get(column.id, (None, ""))[1], column.type, self.rules, column.source_type)
+            if number_reader(*how) is not None:
                 return None
         return wire
 

@@ -11,10 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from retable.formats.image_text import read_image
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.batch.row_kinds import first_and_last_of_kinds
+from retable.replay.batch.row_kinds import codes_of_types, first_and_last_of_kinds
 from retable.replay.inputs.silver import to_event
 from retable.schema_history.shards.joined import of_shard
 
@@ -52,8 +53,9 @@ class RowBatch:
 
     @property
     def types(self) -> Mapping[str, str | None]:
-        """The wire types of plain rows."""
-        return self.sample[0].types or {}
+        """The columns of plain rows, with their wire types, where rows tell them."""
+        first = self.sample[0]
+        return first.types or dict.fromkeys(read_image(first.after or first.before or "{}"))
 
     def events(self, ordinals: Mapping[str, int]) -> list[RowEvent]:
         """Every row as an event of its own."""
@@ -86,7 +88,7 @@ def merged(batches: Iterable[RowBatch]) -> list[RowBatch]:
         sample = [event for batch in mine for event in batch.sample]
         if not all(batch.is_plain for batch in mine) or len({(e.keys, e.part) for e in sample}) > 1:
             return []
-        if any(list((event.types or {}).items()) != list((sample[0].types or {}).items()) for event in sample):
+        if any([*batch.types.items()] != [*mine[0].types.items()] for batch in mine):
             return []
         found.append(RowBatch(pa.concat_tables(batch.rows for batch in mine), sample, is_plain=True, shard=shard))
     return found
@@ -195,8 +197,13 @@ def _is_plain(rows: pa.Table) -> bool:
         and pc.count_distinct(rows["part"], mode="all").as_py() == 1
         and rows["key_hash"].null_count == 0
         and _all_equal(rows["keys"])
-        and _all_equal(rows["column_types"])
+        and (_all_equal(rows["column_types"]) or _are_untyped_alike(rows))
     )
+
+
+def _are_untyped_alike(rows: pa.Table) -> bool:
+    """Whether no row tells types, and all images have the same columns in the same order."""
+    return rows["column_types"].null_count == rows.num_rows and len(set(codes_of_types(rows).tolist())) == 1
 
 
 def _all_equal(lists: pa.ChunkedArray) -> bool:

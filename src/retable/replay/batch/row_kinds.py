@@ -35,7 +35,7 @@ def kinds_of(rows: pa.Table) -> _Codes:
         _codes(rows["part"]),
         _codes(pc.struct_field(rows["sequence"], "epoch").cast(pa.string())),
         _codes_of_lists(rows["keys"]),
-        _codes_of_types(rows),
+        codes_of_types(rows),
     ]
     found = np.zeros(rows.num_rows, np.uint64)
     for column in columns:
@@ -43,7 +43,7 @@ def kinds_of(rows: pa.Table) -> _Codes:
     return found
 
 
-def _codes_of_types(rows: pa.Table) -> _Codes:
+def codes_of_types(rows: pa.Table) -> _Codes:
     """A number for the columns and types that each row tells; where it tells no types, for the columns of its image."""
     types = rows["column_types"]
     codes = _codes_of_lists(types)
