@@ -163,7 +163,7 @@ def test_a_key_that_is_written_in_two_ways_is_in_no_two_shares(
     ]
 
 
-def test_the_lowest_hold_of_any_piece_holds_the_table(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lowest_hold_of_any_share_holds_the_table(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TableReplay, "one_by_one", at_once)
     rows = [told(4, "INSERT", "3", "3"), told(5, "INSERT", "4", "4"), told(6, "INSERT", "5", "5", partition=1)]
     crossing = [told(7, "UPDATE", "4", "7", partition=1), told(8, "UPDATE", "5", "8"), told(9, "DELETE", "3", "3")]

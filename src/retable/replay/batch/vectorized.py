@@ -81,7 +81,8 @@ def fold_vectorized(
         for one, other in zip(read.keys, read.old_keys, strict=True)
     ]
     hashes = np.concatenate([new[homes], old[leaving]])
-    rest = np.unique(np.concatenate([new[read.unplain], old[read.unplain & read.moved]]))
+    left = np.asarray(pc.is_valid(silver["old_key_hash"]))
+    rest = np.unique(np.concatenate([new[read.unplain], old[read.unplain & left]]))
     entries = _Entries(places, is_out, hashes, _codes(entry_keys), *_ranked(silver))
     rest = np.union1d(rest, entries.undecided(np.isin(hashes, rest), read.moved & ~read.deletes))
     last, verdicts = entries.last(np.isin(hashes, rest))
@@ -131,11 +132,12 @@ def _read(
     back = np.zeros(silver.num_rows, np.int64)
     back[where] = np.arange(len(where))
     old_keys = [_whole(column).take(pa.array(back, mask=~moved)) for column in left]
+    # A key that is written in another way than before stays the same one.
     stays = np.ones(silver.num_rows, bool)
     for one, other in zip(keys, old_keys, strict=True):
         unplain |= np.asarray(pc.is_null(one)) | (moved & np.asarray(pc.is_null(other)))
         stays &= np.asarray(pc.fill_null(pc.equal(one, other), False))
-    return _Read(columns, keys, old_keys, deletes, moved, unplain | stays)
+    return _Read(columns, keys, old_keys, deletes, moved & ~stays, unplain)
 
 
 def _columns(

@@ -43,8 +43,9 @@ class KeyShare:
     owns: Callable[[Hashes], Flags]
 
     def fold(self, reader: TableReader, bounds: Bounds) -> Folded:
-        """What becomes of its own keys. NotParted where a key is written in two ways, so has two hashes."""
+        """What becomes of its own keys. NotParted where a key is written in two ways, and only one is its own."""
         hashes: dict[tuple[object, ...], int] = {}
+        others: dict[tuple[object, ...], set[int]] = {}
         left: set[tuple[object, ...]] = set()
 
         def read(event: RowEvent) -> RowAction:
@@ -52,7 +53,7 @@ class KeyShare:
             new, old = event.key_hash or 0, event.key_hash if event.old_key_hash is None else event.old_key_hash
             for key, key_hash in ((action.key if reader.keys else action.row, new), (action.gone, old or 0)):
                 if key is not None and hashes.setdefault(key, key_hash) != key_hash:
-                    raise NotParted
+                    others.setdefault(key, set()).add(key_hash)
             if action.gone is not None and event.arrival in self.foreign:
                 left.add(action.gone)
             return action
@@ -60,6 +61,9 @@ class KeyShare:
         folded = (fold_keys if reader.keys else fold_bag)(self.events, read, bounds)
         are_own = self.owns(np.fromiter(hashes.values(), np.int64, len(hashes)))
         own = {key for key, is_own in zip(hashes, are_own.tolist(), strict=True) if is_own}
+        for key, written in others.items():
+            if {key in own, *self.owns(np.array([*written])).tolist()} == {True, False}:
+                raise NotParted
         folded.touched = (folded.touched | left) & own
         folded.counts = {row: count for row, count in folded.counts.items() if row in own}
         folded.rejects = [reject for reject in folded.rejects if reject.event.arrival not in self.foreign]
