@@ -18,10 +18,9 @@ from retable.schema_history.history import TableHistory
 def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
     """Whether a window's fold takes all events of the table, as silver's key hashes do not tell the rows of a key.
 
-    So it does where the settings name another key than that by which gold has its rows.
-
     Events that are newer than all that gold has need none but their own, and gold's rows: those of their keys, or,
-    without a key, how many equal rows there are and whether more of them were deleted (`GoldState.debts`).
+    without a key, how many equal rows there are and whether more of them were deleted (`GoldState.debts`). All are
+    needed where the settings name another key than that by which gold has its rows.
     """
     state = work.state
     if work.replaces_all or work.lifts_hold or not work.events or state is None:

@@ -1,6 +1,6 @@
 """The rows of a big window by their keys: each share is folded as if it were all, so few lie in memory as objects."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -70,6 +70,9 @@ class KeyShare:
         return folded
 
 
+Fold = Callable[[], tuple[list[RowEvent], Folded]]
+
+
 @dataclass(frozen=True, slots=True)
 class Gathered:
     """What a table is decided by: all events, or, where these are many, its `shares`.
@@ -79,21 +82,22 @@ class Gathered:
 
     sample: list[RowEvent]
     in_gold: list[RowEvent] = field(default_factory=list)
-    shares: Callable[[], Iterator[KeyShare]] | None = None
+    shares: Seq[Callable[[], KeyShare]] = ()
 
-    def folds(
-        self, key_changes: Seq[KeyChange], reader: TableReader, bounds: Bounds
-    ) -> Iterator[tuple[list[RowEvent], Folded]]:
-        """The events of each share, and what becomes of its keys."""
-        if self.shares is None:
-            yield self.sample, fold_key_changes(self.sample, key_changes, reader, bounds)
-            return
-        for share in self.shares():
-            yield share.events, share.fold(reader, bounds)
+    def folds(self, key_changes: Seq[KeyChange], reader: TableReader, bounds: Bounds) -> list[Fold]:
+        """How to get the events of each share, and what becomes of its keys: one after the other, to hold but one."""
+
+        def fold(share: Callable[[], KeyShare]) -> tuple[list[RowEvent], Folded]:
+            made = share()
+            return made.events, made.fold(reader, bounds)
+
+        if self.shares:
+            return [partial(fold, share) for share in self.shares]
+        return [lambda: (self.sample, fold_key_changes(self.sample, key_changes, reader, bounds))]
 
     def kept(self, replacement: Replacement, folded: Folded, reader: TableReader, with_part: bool) -> "ShareOutcome":
         """What a share comes to: as columns, where there are others, which take less memory."""
-        if self.shares is None:
+        if not self.shares:
             return ShareOutcome(replacement)
         rows = to_table(replacement.rows, _columns(reader), with_part)
         changes = VectorizedRows(to_keys(replacement.deletes, _key(reader)), rows)
@@ -179,29 +183,20 @@ def part(work: TableReplay, window: str) -> Gathered:
         return numbers
 
     left = pc.coalesce(rows["old_key_hash"], rows["key_hash"], pa.scalar(0, pa.int64()))
-    homes, leaves = (
-        number(hashes_of(rows)),
-        number(np.asarray(left)),
-    )
+    homes, leaves = number(hashes_of(rows)), number(np.asarray(left))
     theirs = [(event, *number(np.array([event.key_hash or 0, _left(event)], np.int64)).tolist()) for event in others]
 
     def owns(at: int, hashes: Hashes) -> Flags:
         return np.equal(number(hashes), at)
 
-    def shares() -> Iterator[KeyShare]:
-        for at in range(count + 1):
-            is_here = (homes == at) | (leaves == at)
-            here, home = to_events(rows.filter(pa.array(is_here)), work.ordinals), homes[is_here] == at
-            events = [
-                event if is_home else event._replace(counted=False) for event, is_home in zip(here, home, strict=True)
-            ]
-            foreign = frozenset(event.arrival for event, is_home in zip(here, home, strict=True) if not is_home)
-            events += [event for event, *places in theirs if at in places]
-            if events:
-                yield KeyShare(events, foreign, partial(owns, at))
+    def share(at: int) -> KeyShare:
+        is_here = (homes == at) | (leaves == at)
+        here = to_events(rows.filter(pa.array(is_here)), work.ordinals)
+        more = [event for event, *places in theirs if at in places]
+        return _share(here, (homes[is_here] == at).tolist(), more, partial(owns, at))
 
     sample = [event for batch in work.batches for event in batch.sample]
-    return Gathered([*sample, *others], shares=shares)
+    return Gathered([*sample, *others], shares=[partial(share, at) for at in range(count + 1)])
 
 
 def is_much(batch: RowBatch, hashes: Hashes) -> bool:
@@ -213,10 +208,16 @@ def share_of(batch: RowBatch, hashes: Hashes, ordinals: Mapping[str, int]) -> Ke
     """The keys of these hashes, of a batch's table."""
     rows = batch.rows.filter(pa.array(_speak_of(batch.rows, hashes)))
     here = batch.labelled(to_events(rows, ordinals))
-    is_home = np.isin(hashes_of(rows), hashes).tolist()
-    events = [event if home else event._replace(counted=False) for event, home in zip(here, is_home, strict=True)]
-    foreign = frozenset(event.arrival for event, home in zip(here, is_home, strict=True) if not home)
-    return KeyShare(events, foreign, lambda found: np.isin(found, hashes))
+    return _share(here, np.isin(hashes_of(rows), hashes).tolist(), [], lambda found: np.isin(found, hashes))
+
+
+def _share(
+    here: list[RowEvent], are_home: list[bool], more: list[RowEvent], owns: Callable[[Hashes], Flags]
+) -> KeyShare:
+    """A share of a window's events, of which those that are not at home have left one of its keys, and of others."""
+    events = [event if home else event._replace(counted=False) for event, home in zip(here, are_home, strict=True)]
+    foreign = frozenset(event.arrival for event, home in zip(here, are_home, strict=True) if not home)
+    return KeyShare(events + more, foreign, owns)
 
 
 def _speak_of(rows: pa.Table, hashes: Hashes) -> Flags:

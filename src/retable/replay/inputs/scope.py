@@ -83,9 +83,9 @@ class ScopeReader:
         Each round cuts batches where statements part them, or sees more of the windows that there are.
         """
         columns = SKETCH_COLUMNS if sketched else ROW_COLUMNS
-        ordinals = self._recorded.ordinals
-        read = read_batches(self._rows.window_rows(name, columns), ordinals, sketched)
-        batches = {table: [batch] for table, batch in read.items()}
+        rows = self._rows.window_rows(name, columns)
+        batches = {table: [batch] for table, batch in read_batches(rows, self._recorded.ordinals, sketched).items()}
+        del rows  # what is cut out of it takes its place
         visible = self._recorded.visible(name)
         before = self._recorded.ledger.in_window(name)
         counted = {i for i, row in self._taken().items() if row.gold in before and before[row.gold].counts.get("rows")}

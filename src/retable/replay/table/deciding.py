@@ -152,7 +152,7 @@ class Deciding:
                 names=late.names(history),
                 key_changes=(),
                 bounds=Bounds(history.truncated_at, None, history.skipped),
-                found=Gathered(events, shares=lambda: iter([replace(share, events=events)])),
+                found=Gathered(events, shares=[lambda: replace(share, events=events)]),
                 complete=False,
             ).fold()
             change = outcome.change()

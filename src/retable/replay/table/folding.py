@@ -12,7 +12,7 @@ from retable.gold.evolve import Evolution, RewriteNeeded
 from retable.gold.store import CurrentRow, GoldTable, RowStore
 from retable.model.row_event import RowEvent
 from retable.replay.events.related import owed
-from retable.replay.events.shares import Gathered, ShareOutcome, join_outcomes
+from retable.replay.events.shares import Fold, Gathered, ShareOutcome, join_outcomes
 from retable.replay.table.hold_rules import above_hold
 from retable.replay.table.horizon import (
     UndecidedRows,
@@ -74,25 +74,31 @@ class Round:
 
     def fold(self) -> Outcome:
         """Fold the shares, and compare each with gold unless the rows of one stop the table."""
-        outcome, work, history = Outcome(Folded()), self.work, self.reader.history
-        for events, folded in self.found.folds(self.key_changes, self.reader, self.bounds):
-            if folded.hold is not None:
-                outcome.stop(folded, stopping(retention_floor(work.state, history), folded.hold, events, self.bounds))
-                continue
-            count_accounted(folded, self.found.in_gold, self.bounds)
-            if work.mode == "rewrite":
-                folded.touched |= folded.winners.keys() | folded.counts.keys()
-            elif work.lifts_hold:
-                folded.touched = above_hold(work, folded)
-            if outcome.hold is None and outcome.failure is None:
-                try:
-                    outcome.evolved = outcome.evolved or self._evolve()
-                    replacement = self._replacement(outcome.evolved, folded, events)
-                    outcome.shares.append(self.found.kept(replacement, folded, self.reader, self.table.has_part()))
-                except (RewriteNeeded, EventsMissed, UndecidedRows, TableError) as error:
-                    outcome.failure = error
-            outcome.folded.add(folded)
+        outcome = Outcome(Folded())
+        for fold in self.found.folds(self.key_changes, self.reader, self.bounds):
+            self._fold_share(fold, outcome)
         return outcome
+
+    def _fold_share(self, fold: Fold, outcome: Outcome) -> None:
+        work = self.work
+        events, folded = fold()
+        if folded.hold is not None:
+            floor = retention_floor(work.state, self.reader.history)
+            outcome.stop(folded, stopping(floor, folded.hold, events, self.bounds))
+            return
+        count_accounted(folded, self.found.in_gold, self.bounds)
+        if work.mode == "rewrite":
+            folded.touched |= folded.winners.keys() | folded.counts.keys()
+        elif work.lifts_hold:
+            folded.touched = above_hold(work, folded)
+        if outcome.hold is None and outcome.failure is None:
+            try:
+                outcome.evolved = outcome.evolved or self._evolve()
+                replacement = self._replacement(outcome.evolved, folded, events)
+                outcome.shares.append(self.found.kept(replacement, folded, self.reader, self.table.has_part()))
+            except (RewriteNeeded, EventsMissed, UndecidedRows, TableError) as error:
+                outcome.failure = error
+        outcome.folded.add(folded)
 
     def _evolve(self) -> Change:
         """The way to gold's columns, and what of its rows goes before any other."""
