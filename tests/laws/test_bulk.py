@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formats.events import canal
+from formats.events import canal, streamx
 from laws.story import HELD_KINDS, ROW_KINDS, SUPPORTED
 from laws.test_laws import LAW, orders, stories
 from laws.world import World, make_settings
@@ -172,3 +172,19 @@ def test_the_lowest_hold_of_any_share_holds_the_table(world: World, monkeypatch:
     assert table.hold is not None
     assert (table.hold.code, table.hold.position) == ("ORDER_UNDEFINED", Sequence(0, 7, 0))
     assert [json.loads(text)["v"] for text in table.rows] == [1, 2, 3, 4, 5]
+
+
+def test_different_rows_at_one_place_are_a_redelivery_however_the_window_is_folded(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(number: int, ident: int) -> RawMessage:
+        image = {"id": ident, "c": "x"}
+        return streamx(sequenceId=str(number), keys=None, op="INSERT", before=None, after=image)
+
+    found = []
+    for at_once in (1000, 1):
+        monkeypatch.setattr(shares, "EVENTS_AT_ONCE", at_once)
+        bag = World(make_settings("streamx_json"))
+        bag.replay(bag.deliver([change(1, 1), *(change(2, ident) for ident in range(2, 6)), change(3, 7)]))
+        found.append((bag.gold(), bag.counts))
+    assert found[0] == found[1]

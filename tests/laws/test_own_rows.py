@@ -172,3 +172,22 @@ def test_a_key_that_the_settings_name_anew_takes_all_rows_of_the_table(monkeypat
     world.replay(world.deliver([change(3, "UPDATE", {"a": 2, "b": "x"}, {"a": "1"})]))
     assert count() == 1
     assert rows_of(world) == [{"a": 2, "b": "x"}]
+
+
+@pytest.mark.parametrize("kind", ["decimal(9,2)", "varchar(9)"])
+def test_a_late_row_finds_a_delete_that_writes_its_key_otherwise(kind: str) -> None:
+    world = World(make_settings("canal_json", {"shop.t": {"keys": ["a"]}}))
+    create = canal(
+        1, isDdl=True, type="CREATE", data=None, pkNames=None, sql=f"create table t (a {kind}, b varchar(9))"
+    )
+
+    def keyed(offset: int, change: str, ident: str) -> RawMessage:
+        kinds = {"a": kind, "b": "varchar(9)"}
+        data = [{"a": ident, "b": "x"}]
+        return canal(offset, type=change, data=data, old=None, pkNames=["a"], mysqlType=kinds, sqlType=None)
+
+    world.replay(world.deliver([create, keyed(2, "INSERT", "1.5")]))
+    late = world.deliver([keyed(4, "UPDATE", "1.50")])
+    world.replay(world.deliver([keyed(6, "DELETE", "1.5")]))
+    world.replay(late)
+    assert [row["a"] for row in rows_of(world)] == ([] if kind.startswith("decimal") else ["1.50"])

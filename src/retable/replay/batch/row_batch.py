@@ -24,6 +24,7 @@ _SEQUENCE = ("epoch", "hi", "lo")
 _ARRIVAL = ("topic", "partition", "offset", "row_index")
 _FEW_RUNS = 10_000
 _FEW_ROWS = 1_000
+"""So few rows become events at once: of more, a sample stands for all."""
 _OPS = pa.array(["INSERT", "UPDATE", "DELETE", "READ"])
 
 
@@ -176,7 +177,7 @@ def batch_of(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool = False
     return RowBatch(rows, to_events(rows.take(pa.array(list(dict.fromkeys(places)))), ordinals), is_plain)
 
 
-def cut(
+def cut_at(
     batch: RowBatch, positions: Collection[Sequence], ordinals: Mapping[str, int], sketched: bool
 ) -> list[RowBatch]:
     """The rows of a batch between these positions, and at each of them, as batches of their own."""

@@ -14,19 +14,25 @@ from retable.replay.table.rewriting import is_rekeyed
 from retable.replay.table.table_replay import TableReplay, Truncations
 from retable.schema_history.history import TableHistory
 
+_WRITTEN_ONE_WAY = frozenset({"boolean", "int", "long", "string"})
+"""The types of gold whose values a source writes in one way: not `1.5` and `1.50`."""
+
 
 def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
     """Whether a window's fold takes all events of the table, as silver's key hashes do not tell the rows of a key.
 
     Events that are newer than all that gold has need none but their own, and gold's rows: those of their keys, or,
     without a key, how many equal rows there are and whether more of them were deleted (`GoldState.debts`). All are
-    needed where the settings name another key than that by which gold has its rows.
+    needed where the settings name another key than that by which gold has its rows, or, for late rows, one whose values
+    may be written in several ways.
     """
     state = work.state
     if work.replaces_all or work.lifts_hold or not work.events or state is None:
         return False
     if work.hashed:
-        return work.keys_are_set and is_rekeyed(state, reader)
+        is_written_one_way = all(reader.columns[at].type.kind in _WRITTEN_ONE_WAY for at in reader.key_columns)
+        is_open = is_rekeyed(state, reader) or (not is_written_one_way and any(_late(work, window)))
+        return work.keys_are_set and is_open
     if is_rekeyed(state, reader) or any(_late(work, window)) or other_halves(work, set(unpaired(work.events))):
         return True
     return not reader.keys and (

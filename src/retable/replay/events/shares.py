@@ -17,7 +17,7 @@ from retable.gold.store import LateKeys
 from retable.model.row_event import Pair, RowEvent
 from retable.model.schema import GoldType
 from retable.replay.batch.ranges import has_twice, range_numbers, ranges_of
-from retable.replay.batch.row_batch import RowBatch, above, batch_of, to_events
+from retable.replay.batch.row_batch import RowBatch, above, batch_of, sequences_of, to_events
 from retable.replay.batch.vectorized import Flags, Hashes, VectorizedRows, hashes_of, join_vectorized
 from retable.replay.events.related import other_halves
 from retable.replay.inputs.silver import HALVES
@@ -168,10 +168,14 @@ def check_parted(work: TableReplay, reader: TableReader) -> None:
 def part(work: TableReplay, window: str) -> Gathered:
     """Part the rows of a window, and the events of other windows that their keys need, by their keys.
 
+    NotParted where different rows of a table without a key are at one place, and so one is a redelivery of the other.
+
     Keys that the two halves of an update have are in one share. So are those that a row leaves for another one, where
     rows tell only some of their columns: the others are those that it had under the old key.
     """
     rows = _rows(work)
+    if not work.events[0].keys and _has_others_at_one_place(rows):
+        raise NotParted
     halves = rows.filter(pc.is_in(rows["image"], pa.array(HALVES)))
     others = _related(work, rows, halves, window)
     linked = _linked(rows, halves, others)
@@ -195,8 +199,16 @@ def part(work: TableReplay, window: str) -> Gathered:
         more = [event for event, *places in theirs if at in places]
         return _share(here, (homes[is_here] == at).tolist(), more, partial(owns, at))
 
-    sample = [event for batch in work.batches for event in batch.sample]
-    return Gathered([*sample, *others], shares=[partial(share, at) for at in range(count + 1)])
+    return Gathered([*work.events, *others], shares=[partial(share, at) for at in range(count + 1)])
+
+
+def _has_others_at_one_place(rows: pa.Table) -> bool:
+    """Whether changes of different rows, but for those of a full load, have one sequence in one partition."""
+    changes = rows.filter(pc.not_equal(rows["op"], "READ"))
+    places = sequences_of(changes).append_column("part", changes["part"])
+    hashes = places.append_column("key_hash", changes["key_hash"])
+    found = hashes.group_by(places.column_names).aggregate([("key_hash", "min"), ("key_hash", "max")])
+    return bool(pc.any(pc.not_equal(found["key_hash_min"], found["key_hash_max"])).as_py())
 
 
 def is_much(batch: RowBatch, hashes: Hashes) -> bool:

@@ -13,7 +13,7 @@ from retable.ledger.rows import TableRow
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.batch.row_batch import RowBatch, cut, read_batches
+from retable.replay.batch.row_batch import RowBatch, cut_at, read_batches
 from retable.replay.inputs.known import known_tables
 from retable.replay.inputs.moved_rows import MovedRows
 from retable.replay.inputs.plan import Tables, gold_names
@@ -143,7 +143,7 @@ class ScopeReader:
         found = []
         for batch in batches:
             positions = tables.dividing(table, batch.first.sequence, batch.last.sequence)
-            found += cut(batch, positions, self._recorded.ordinals, sketched) if positions else [batch]
+            found += cut_at(batch, positions, self._recorded.ordinals, sketched) if positions else [batch]
         return found
 
     # --- what there is -------------------------------------------------------------------------------------------

@@ -104,7 +104,6 @@ class Deciding:
             return None
         if needs_all(work, reader, self._window):
             return None
-        ordinals = {window: ordinal for ordinal, window in work.windows.items()}
         vectorized_batches, shares, is_late = list[VectorizedRows](), list[KeyShare](), False
         for batch, wire in zip(batches, wires, strict=True):
             late = late_mark(work, batch)
@@ -115,10 +114,10 @@ class Deciding:
             if mine is None or is_much(batch, mine.rest):
                 return None
             vectorized_batches.append(mine)
-            shares.append(share_of(batch, mine.rest, ordinals))
+            shares.append(share_of(batch, mine.rest, work.ordinals))
         vectorized = join_vectorized(vectorized_batches)
         if is_late:
-            return self._beside_late(work, table, reader, vectorized, *shares)
+            return self._beside_late(work, table, reader, vectorized, shares[0])
         folded = Folded()
         try:
             for share in shares:

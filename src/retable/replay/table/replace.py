@@ -90,9 +90,10 @@ def replace_bag(folded: Folded, standing: list[CurrentRow], debts: int | None) -
     rows before. EventsMissed where such a debt may be one of a row that comes now.
     """
     present = Counter(row.values for row in standing)
-    counts = folded.counts
+    # A row of which all changes are redeliveries of others is touched, and not counted.
+    counts = {image: folded.counts.get(image, 0) for image in folded.counts.keys() | folded.touched}
     if debts is not None:
-        if debts and any(counts[image] > 0 and not present[image] for image in folded.touched):
+        if debts and any(count > 0 and not present[image] for image, count in counts.items()):
             raise EventsMissed
         counts = {image: count + present[image] for image, count in counts.items()}
     deletes: list[Key] = []
