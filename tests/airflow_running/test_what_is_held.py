@@ -131,6 +131,8 @@ def test_what_is_for_good_needs_a_second_person(airflow: RunningAirflow, setting
     answer(airflow, dag_id, run, "Approve", "confirm")
     airflow.wait_for(dag_id, run, "act", "failed")
     assert "admin wanted this and approved it" in airflow.log(dag_id, run, "act")
+    # A scheduler that ends the run while it is cleared leaves it ended.
+    airflow.wait_for_run(dag_id, run, "failed")
     airflow.clear_task(dag_id, run, "confirm")
     airflow.wait_for(dag_id, run, "confirm", "awaiting_input")
     answer(airflow, dag_id, run, "Approve", "confirm", "grace")
