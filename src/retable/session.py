@@ -13,6 +13,7 @@ from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 from threading import Lock
 from typing import Any, cast
+from zipimport import zipimporter
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
@@ -62,6 +63,13 @@ def stop_session(session: SparkSession) -> None:
         _sweep()
     elif session.conf.get(_OWNER, None):
         session.stop()
+
+
+def forget_archives() -> None:
+    """Forget what archives on the path hold: a worker would list all of them again before its next task."""
+    for path, finder in list(sys.path_importer_cache.items()):
+        if isinstance(finder, zipimporter):
+            del sys.path_importer_cache[path]
 
 
 def is_gone(patience: float = 0) -> bool:

@@ -1,11 +1,16 @@
 """Silver and gold in memory: what Spark and Iceberg do for a replay, small enough to check by eye."""
 
 import math
+import pickle
+import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from retable.decode.silver import hash_keys
 from retable.errors import Fenced
@@ -14,12 +19,24 @@ from retable.formats.reading import Value
 from retable.gold.evolve import Evolution, Field
 from retable.gold.rows import to_column, to_values
 from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN, GoldState, from_properties
-from retable.gold.store import Columns, CurrentRow, Halves, LateKeys, RowDict
+from retable.gold.store import (
+    Columns,
+    CurrentRow,
+    Halves,
+    LateKeys,
+    R,
+    RemoteChange,
+    RowChange,
+    RowDict,
+    RunTasks,
+    WindowRows,
+)
 from retable.ledger.lake.tables import SILVER
 from retable.model.event import ChangeEvent, TableName
 from retable.model.partitioning import PartitionField
 from retable.model.sequence import Sequence
-from retable.replay.inputs.silver import HALVES, ROW_COLUMNS, table_name
+from retable.replay.batch.row_batch import by_table
+from retable.replay.batch.silver_rows import HALVES, ROW_COLUMNS, table_name
 from retable.schema_history.shards.parts import shard_of
 
 Row = tuple[dict[int, Value], Sequence, str | None]
@@ -109,12 +126,14 @@ class LoadedTable:
     def part_by(self, fields: list[tuple[str, PartitionField]]) -> None:
         self._table.parting |= {self._table.id_of(name) for name, _ in fields}
 
-    def replace(self, gone: pa.Table, rows: pa.Table, run_id: str, window: str) -> bool:
+    def replace(self, change: RowChange | RemoteChange, run: RunTasks[Any], run_id: str, window: str) -> bool:
         if not self.has_defaults():
             return False
+        here = change if isinstance(change, RowChange) else change.here()
         self.branch(run_id)
-        delete_keys(self._table, run_id, gone)
-        self.append(rows, run_id, window)
+        delete_keys(self._table, run_id, here.gone)
+        if here.rows.num_columns:
+            self.append(here.rows, run_id, window)
         return True
 
     def branch(self, run_id: str) -> str:
@@ -196,12 +215,94 @@ class MemoryCatalog:
         return [name for name in self.tables if name.split(".")[0] == namespace]
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryWindow:
+    """The row events of a window, which tasks read."""
+
+    rows: pa.Table
+
+    def counts(self) -> Mapping[TableName, int]:
+        return {name: mine.num_rows for name, mine in by_table(self.rows)}
+
+    def pieces(self, count: int) -> list[WindowRows]:
+        places = [[*range(at, self.rows.num_rows, count)] for at in range(count)]
+        return [MemoryWindow(self.rows.take(mine)) for mine in places if mine]
+
+    def read(self, table: TableName, hashes: tuple[int, int] | None = None, without: Collection[str] = ()) -> pa.Table:
+        rows = dict(by_table(self.rows)).get(table, self.rows.slice(0, 0)).drop_columns([*without])
+        if hashes is None:
+            return rows
+        near = [_between(rows[name], hashes) for name in _HASHES]
+        return rows.filter(pc.or_kleene(*near))
+
+    def read_others(self, tables: Collection[TableName]) -> pa.Table:
+        found = [mine for name, mine in by_table(self.rows) if name not in tables]
+        return pa.concat_tables([self.rows.slice(0, 0), *found])
+
+
+_HASHES = ("key_hash", "old_key_hash")
+
+
+def _between(hashes: pa.ChunkedArray, ends: tuple[int, int]) -> pa.ChunkedArray:
+    return pc.and_(pc.greater_equal(hashes, ends[0]), pc.less_equal(hashes, ends[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryExchange:
+    """Rows that tasks leave, wherever they run."""
+
+    left: ClassVar[dict[str, pa.Table]] = {}
+
+    def put(self, rows: pa.Table) -> str:
+        name = str(uuid.uuid4())
+        self.left[name] = rows
+        return name
+
+    def get(self, name: str) -> pa.Table:
+        return self.left[name]
+
+    def remove(self, names: Iterable[str]) -> None:
+        for name in names:
+            del self.left[name]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFinder:
+    """Gold's rows of one table, as a task has them."""
+
+    table: Table
+
+    def matching(self, columns: Columns, on: list[int], keys: Seq[Values]) -> list[CurrentRow]:
+        return find_rows(self.table, columns, on, keys)
+
+
 class MemoryRows:
-    """Silver by window, and the rows of gold."""
+    """Silver by window, and the rows of gold. Windows of more than `big` rows are for tasks."""
+
+    big: int = 1_000_000
 
     def __init__(self, catalog: MemoryCatalog) -> None:
         self.silver: dict[str, list[RowDict]] = {}
         self._catalog = catalog
+
+    # --- tasks ---------------------------------------------------------------------------------------------------
+    def big_window(self, window: str) -> WindowRows | None:
+        rows = sum(record["kind"] == "row" for record in self.silver[window])
+        return MemoryWindow(self.window_rows(window, ROW_COLUMNS)) if rows > self.big else None
+
+    def run(self, tasks: Seq[Callable[[], R]]) -> list[R]:
+        """Tasks and results are sent, as to other processes."""
+        sent: list[Callable[[], R]] = pickle.loads(pickle.dumps(tasks))
+        return [pickle.loads(pickle.dumps(task())) for task in sent]
+
+    def slots(self) -> int:
+        return 2
+
+    def exchange(self, gold: str) -> MemoryExchange:
+        return MemoryExchange()
+
+    def key_finder(self, gold: str) -> MemoryFinder:
+        return MemoryFinder(self._catalog.tables[gold])
 
     # --- silver --------------------------------------------------------------------------------------------------
     def statements(self, until: str) -> list[RowDict]:
@@ -245,15 +346,7 @@ class MemoryRows:
 
     # --- gold ----------------------------------------------------------------------------------------------------
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[CurrentRow]:
-        table = self._catalog.tables[gold]
-        ids = [table.id_of(name) for name, _ in columns]
-        wanted = {_comparable(key) for key in keys}
-        rows = [(tuple(table.value(row, number) for number in ids), row[1], row[2]) for row in table.rows]
-        return [
-            CurrentRow(values, sequence, part)
-            for values, sequence, part in rows
-            if _comparable(tuple(values[index] for index in on)) in wanted
-        ]
+        return find_rows(self._catalog.tables[gold], columns, on, keys)
 
     def of_keys(self, gold: str, columns: list[str], keys: pa.Table) -> pa.Table:
         table, wanted = self._catalog.tables[gold], {_comparable(key) for key in to_values(keys)}
@@ -285,6 +378,17 @@ class MemoryRows:
 
     def delete_keys(self, gold: str, branch: str, keys: pa.Table) -> None:
         delete_keys(self._catalog.tables[gold], branch, keys)
+
+
+def find_rows(table: Table, columns: Columns, on: list[int], keys: Iterable[Values]) -> list[CurrentRow]:
+    ids = [table.id_of(name) for name, _ in columns]
+    wanted = {_comparable(key) for key in keys}
+    rows = [(tuple(table.value(row, number) for number in ids), row[1], row[2]) for row in table.rows]
+    return [
+        CurrentRow(values, sequence, part)
+        for values, sequence, part in rows
+        if _comparable(tuple(values[index] for index in on)) in wanted
+    ]
 
 
 def delete_keys(table: Table, branch: str, keys: pa.Table) -> None:

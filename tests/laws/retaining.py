@@ -5,7 +5,7 @@ import pyarrow as pa
 from laws.memory import _ROWS
 from laws.world import World
 from retable.gold.state import FLOOR_PROPERTY, floor_json
-from retable.replay.inputs.silver import table_name
+from retable.replay.batch.silver_rows import table_name
 from retable.upkeep.retention import Floors, owners_of, plan_floors
 from retable.upkeep.silver_rows import extents
 

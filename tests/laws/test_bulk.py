@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formats.events import canal, streamx
+from laws.memory import MemoryExchange, MemoryRows
 from laws.story import HELD_KINDS, ROW_KINDS, SUPPORTED
 from laws.test_laws import LAW, orders, stories
 from laws.world import World, make_settings
@@ -15,8 +16,10 @@ from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
 from retable.replay.batch import ranges, row_batch
 from retable.replay.events import shares
+from retable.replay.inputs import scope
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.table_replay import TableReplay
+from retable.replay.tasks import folding
 
 
 @LAW
@@ -59,6 +62,29 @@ def test_shares_of_keys_come_to_what_all_keys_come_to_at_once(data: st.DataObjec
     assert found[0] == found[1]
 
 
+@LAW
+@given(st.data())
+def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
+    story = data.draw(stories((*SUPPORTED, *HELD_KINDS)))
+    in_order = st.just(list(range(len(story.world().names))))
+    order = data.draw(st.one_of(orders(story), in_order))
+    found = []
+    rows = data.draw(st.integers(1, 4))
+    is_vectorized = data.draw(st.booleans())
+    for by_tasks in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            if by_tasks:
+                in_tasks(patch, rows)
+            if not is_vectorized:
+                patch.setattr(Deciding, "_as_plain", lambda *_: None)
+            world = story.world()
+            for number in order:
+                world.replay(world.names[number])
+            assert not MemoryExchange.left
+        found.append((world.gold(), world.states(), world.counts, world.rejected))
+    assert found[0] == found[1]
+
+
 def row(offset: int, kind: str, ident: str, value: str, old: dict[str, str] | None = None) -> RawMessage:
     data = [{"id": ident, "v": value}]
     return canal(offset, type=kind, data=data, old=old and [old], mysqlType={"id": "int", "v": "int"}, sqlType=None)
@@ -68,9 +94,11 @@ def test_only_the_keys_that_are_not_plain_are_looked_at_one_by_one(monkeypatch: 
     world = World(make_settings("canal_json"))
     create = canal(1, isDdl=True, type="CREATE", data=None, sql="create table t (id int primary key, v int)")
     world.replay(world.deliver([create, row(2, "INSERT", "1", "1"), row(3, "INSERT", "2", "2")]))
-    looked_at = []
-    real = shares.to_events
-    monkeypatch.setattr(shares, "to_events", lambda rows, *rest: looked_at.append(rows.num_rows) or real(rows, *rest))
+    looked_at: list[int] = []
+    real = row_batch.to_events
+    monkeypatch.setattr(
+        row_batch, "to_events", lambda rows, *rest: looked_at.append(rows.num_rows) or real(rows, *rest)
+    )
     rows = [
         row(4, "UPDATE", "1", "10", {"v": "1"}),
         row(5, "INSERT", "3", "3"),
@@ -84,7 +112,7 @@ def test_only_the_keys_that_are_not_plain_are_looked_at_one_by_one(monkeypatch: 
     ]
     name = world.deliver(rows)
     world.replay(name)
-    assert looked_at == [2]
+    assert looked_at == [2, 2]
     assert [json.loads(text) for text in world.gold()["gold_shop.t"].rows] == [
         {"id": 1, "v": 10},
         {"id": 4, "v": 3},
@@ -120,15 +148,25 @@ def told(offset: int, kind: str, ident: str, value: str, partition: int = 0, **m
     return msgspec.structs.replace(made, partition=partition)
 
 
-@pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    """A table with two rows; every later window is folded a key or two at a time."""
+@pytest.fixture(params=["shares", "tasks"])
+def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A table with two rows; every later window is folded a key or two at a time, here or in tasks."""
     world = World(make_settings("canal_json"))
     create = canal(1, isDdl=True, type="CREATE", data=None, sql="create table t (id decimal(9,2) primary key, v int)")
     world.replay(world.deliver([create, told(2, "INSERT", "1", "1"), told(3, "INSERT", "2", "2")]))
     monkeypatch.setattr(row_batch, "_FEW_ROWS", 0)
     monkeypatch.setattr(shares, "EVENTS_AT_ONCE", 1)
+    if request.param == "tasks":
+        in_tasks(monkeypatch, 1)
     return world
+
+
+def in_tasks(patch: pytest.MonkeyPatch, rows: int) -> None:
+    """Let tables with so many rows in a window be folded by tasks."""
+    patch.setattr(MemoryRows, "big", 0)
+    patch.setattr(scope, "EVENTS_AT_ONCE", rows - 1)
+    patch.setattr(folding, "EVENTS_AT_ONCE", rows)
+    patch.setattr(folding, "ROWS_A_TASK", rows)
 
 
 def at_once(*_: object) -> None:

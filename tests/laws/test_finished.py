@@ -8,7 +8,7 @@ from formats.events import canal
 from laws.memory import MemoryRows
 from laws.world import World, make_settings
 from retable.model.message import RawMessage
-from retable.replay.inputs.silver import ROW_COLUMNS, SKETCH_COLUMNS
+from retable.replay.batch.silver_rows import ROW_COLUMNS, SKETCH_COLUMNS
 
 
 def statement(offset: int, text: str) -> RawMessage:

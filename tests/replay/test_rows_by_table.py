@@ -9,7 +9,7 @@ from retable.ledger.lake.tables import SILVER
 from retable.model.event import TableName
 from retable.replay.batch import row_batch as bulk
 from retable.replay.batch.row_batch import by_table, read_batches
-from retable.replay.inputs.silver import ROW_COLUMNS
+from retable.replay.batch.silver_rows import ROW_COLUMNS
 
 NAMES = st.tuples(
     st.sampled_from([None, "a", "ab"]), st.sampled_from([None, "s"]), st.sampled_from([None, "", "t", "u"])

@@ -2,7 +2,6 @@
 
 import gc
 import pickle
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,7 +9,6 @@ from functools import lru_cache, reduce
 from itertools import chain
 from operator import and_
 from time import perf_counter
-from zipimport import zipimporter
 
 import pyarrow as pa
 from pyiceberg.table import FileScanTask, Table
@@ -45,6 +43,7 @@ from retable.ledger.retained import check_decodable
 from retable.ledger.rows import StageReport
 from retable.ledger.windows.recording import as_recorded, find_window
 from retable.model.window import Window
+from retable.session import forget_archives
 from retable.settings.load import CATALOG
 from retable.settings.sources import SourceSettings
 
@@ -171,7 +170,7 @@ def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Wi
         batches = chain.from_iterable(map(reader.read, mine))
         # A batch makes a million objects that hold no cycle; by default Python looks through them again and again.
         gc.set_threshold(100_000, 50, 100)
-        _forget_archives()
+        forget_archives()
         task_result = store(decode_batches(batches, context, lru_cache(_TABLES)(source.takes)), output)
         yield pa.RecordBatch.from_pydict({"task_result": [pickle.dumps(task_result)]}, schema=_TASK_RESULT)
 
@@ -181,13 +180,6 @@ def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Wi
         for row in shares.collect():
             whole.join(pickle.loads(row.task_result))  # noqa: S301  # our own workers wrote it
     return whole
-
-
-def _forget_archives() -> None:
-    """Forget what archives on the path hold: a worker would list all of them again before its next task."""
-    for path, finder in list(sys.path_importer_cache.items()):
-        if isinstance(finder, zipimporter):
-            del sys.path_importer_cache[path]
 
 
 def _replace(spark: SparkSession, lake: Lake, standing: _Standing, made: LayerFiles, run: _Run) -> bool:

@@ -1,8 +1,9 @@
 """What a replay needs of whoever holds rows and tables: Spark and Iceberg in the JVM, or a test's own memory."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Sequence as Seq
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -47,6 +48,97 @@ class LateKeys:
 
 Columns = list[tuple[str, GoldType]]
 RowDict = dict[str, object]
+R = TypeVar("R")
+
+
+class WindowRows(Protocol):
+    """The row events of one window where silver has them; it may be sent to a task, and read there."""
+
+    def counts(self) -> Mapping[TableName, int]:
+        """How many rows each table has, under the name that messages give it."""
+
+    def pieces(self, count: int) -> "list[WindowRows]":
+        """The same in at most so many pieces, each for a task."""
+
+    def read(self, table: TableName, hashes: tuple[int, int] | None = None, without: Collection[str] = ()) -> pa.Table:
+        """The rows of a table, but for some columns.
+
+        That is all of them, or those whose key hash lies between two, both included, or that of the key that they left;
+        a row without a key hash lies nowhere.
+        """
+
+    def read_others(self, tables: Collection[TableName]) -> pa.Table:
+        """The rows of all tables but these."""
+
+
+class Exchange(Protocol):
+    """Rows that a task leaves for another one, by a name that it gives them; it may be sent to a task."""
+
+    def put(self, rows: pa.Table) -> str: ...
+
+    def get(self, name: str) -> pa.Table: ...
+
+    def remove(self, names: Iterable[str]) -> None: ...
+
+
+class KeyFinder(Protocol):
+    """Gold's rows by their keys, without Spark; it may be sent to a task."""
+
+    def matching(self, columns: Columns, on: list[int], keys: Seq[Values]) -> list[CurrentRow]:
+        """Gold's rows whose columns `on` equal one of `keys`; NotHere where only Spark finds them."""
+
+
+class NotHere(Exception):
+    """The rows of gold that some keys have can only be found by a job of Spark."""
+
+
+RunTasks = Callable[[Seq[Callable[[], R]]], list[R]]
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """Rows of gold that equal a row of `gone` in its columns go, and `rows`, with all columns of the table, come."""
+
+    gone: pa.Table
+    rows: pa.Table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteChange:
+    """The same where tasks left the rows in an exchange: `gone` and `rows` are their names there, with their numbers.
+
+    `on` and `columns` are what the columns are called in gold; `nulls` are columns that come without a value. `edges`
+    has the lowest and the highest value of each column of the keys, and NULL where one is NULL.
+    """
+
+    exchange: Exchange
+    gone: Mapping[str, int]
+    rows: Mapping[str, int]
+    on: tuple[str, ...]
+    columns: tuple[str, ...]
+    edges: pa.Table
+    nulls: pa.Schema
+
+    def keys_of(self, names: Iterable[str]) -> pa.Table:
+        """Keys whose rows go, as tasks left them under these names."""
+        return pa.concat_tables([self.exchange.get(name) for name in names]).rename_columns(list(self.on))
+
+    def rows_of(self, names: Iterable[str]) -> pa.Table:
+        """Rows that come, as tasks left them under these names, with all columns of the table."""
+        rows = pa.concat_tables([self.exchange.get(name) for name in names]).rename_columns(list(self.columns))
+        return with_nulls(rows, self.nulls)
+
+    def here(self) -> RowChange:
+        """The same with the rows in this process."""
+        gone = self.keys_of(self.gone) if self.gone else self.edges
+        return RowChange(gone, self.rows_of(self.rows) if self.rows else pa.table({}))
+
+
+def with_nulls(rows: pa.Table, nulls: pa.Schema) -> pa.Table:
+    """Rows with more columns, which are NULL."""
+    for field in nulls:
+        rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
+    return rows
 
 
 class RowStore(Protocol):
@@ -57,6 +149,21 @@ class RowStore(Protocol):
 
     def window_rows(self, window: str, columns: Collection[str]) -> pa.Table:
         """The row events of one window, and null for others than these columns of theirs."""
+
+    def big_window(self, window: str) -> WindowRows | None:
+        """The row events of a window that are too many to be looked at in one process; None: they are not."""
+
+    def run(self, tasks: Seq[Callable[[], R]]) -> list[R]:
+        """Run tasks side by side, in other processes; give what each returns."""
+
+    def slots(self) -> int:
+        """How many tasks run side by side."""
+
+    def exchange(self, gold: str) -> Exchange:
+        """Where tasks that change a gold table leave rows for one another."""
+
+    def key_finder(self, gold: str) -> KeyFinder:
+        """What finds the rows of a gold table in tasks."""
 
     def table_rows(
         self, until: str, names: Iterable[TableName], needed: LateKeys | Halves | None = None
@@ -130,8 +237,8 @@ class GoldTable(GoldMetadata, Protocol):
     def part_by(self, fields: list[tuple[str, PartitionField]]) -> None:
         """Part files by these transforms of columns from now on."""
 
-    def replace(self, gone: pa.Table, rows: pa.Table, run_id: str, window: str) -> bool:
-        """Prepare what `publish` makes visible: rows that equal a row of `gone` in its columns go, and `rows` come.
+    def replace(self, change: RowChange | RemoteChange, run: RunTasks[object], run_id: str, window: str) -> bool:
+        """Prepare what `publish` makes visible; `run` runs tasks.
 
         False where that takes a branch: by the table's format, or by the keys' types.
         """

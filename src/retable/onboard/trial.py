@@ -13,10 +13,10 @@ from retable.ledger.lake.catalog import Lake
 from retable.model.event import ChangeEvent, TableName
 from retable.model.row_event import RowEvent
 from retable.model.schema_change import Unsupported
+from retable.replay.batch.silver_rows import by_name, to_event
 from retable.replay.inputs.histories import read_known, read_source_statements
 from retable.replay.inputs.plan import Tables
 from retable.replay.inputs.rules import SourceRules
-from retable.replay.inputs.silver import by_name, to_event
 from retable.replay.table.rounds import Widenings
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.shards.parts import SHARD_ID

@@ -7,7 +7,8 @@ from pyiceberg.expressions.literals import literal
 
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
-from retable.replay.inputs.silver import of_kind, sequence_of
+from retable.replay.batch.silver_rows import sequence_of
+from retable.replay.inputs.silver import of_kind
 from retable.schema_history.decisions import DecisionPlace
 from retable.schema_history.history import Hold
 from retable.schema_history.shards.parts import source_part

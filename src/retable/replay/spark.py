@@ -1,7 +1,8 @@
 """Gold's door to Spark: reads silver and gold's own rows, writes deletes and appends on a branch."""
 
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
+from collections.abc import Sequence as Seq
 from datetime import datetime
 from decimal import Decimal
 from functools import reduce
@@ -14,7 +15,6 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from retable.decode.spark import decode
-from retable.decode.statements import read_statements
 from retable.errors import DamagedFile, NotFound, NotKept
 from retable.fold.fold import Values
 from retable.gold.damage import damaged_window
@@ -22,7 +22,7 @@ from retable.gold.iceberg.locate_rows import ends
 from retable.gold.iceberg.table import IcebergCatalog
 from retable.gold.rows import to_column, to_values
 from retable.gold.state import SEQUENCE_COLUMN
-from retable.gold.store import Columns, CurrentRow, Halves, LateKeys, RowDict, SessionSlot
+from retable.gold.store import Columns, CurrentRow, Halves, LateKeys, R, RowDict, SessionSlot
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import spark_explained
 from retable.ledger.leases import LENGTH, PATIENCE_SECONDS, Lease, leased
@@ -31,19 +31,13 @@ from retable.ledger.rows import StageReport
 from retable.ledger.windows.recording import find_window
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.replay.inputs.silver import (
-    HALVES,
-    ROW_ADDRESS,
-    ROW_COLUMNS,
-    read_removals,
-    read_times,
-    read_window,
-)
+from retable.replay.batch.silver_rows import HALVES, ROW_ADDRESS, ROW_COLUMNS
 from retable.replay.replayed import Replayed
 from retable.replay.report import RunRecord
 from retable.replay.run import Run
+from retable.replay.tasks.lake_rows import LakeRows
 from retable.schema_history.shards.parts import join_part
-from retable.session import build_session
+from retable.session import build_session, forget_archives
 from retable.settings.load import CATALOG
 from retable.settings.sources import SourceSettings
 
@@ -186,30 +180,30 @@ def slots(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[
 _BESIDE: WeakKeyDictionary[SparkSession, list[tuple[SparkSession, IcebergCatalog]]] = WeakKeyDictionary()
 
 
-class SparkRows:
+class SparkRows(LakeRows):
     """The rows of silver and gold, through one Spark session."""
 
     def __init__(self, spark: SparkSession, lake: Lake, source: str) -> None:
+        super().__init__(lake, source)
         self.spark = spark
-        self._lake = lake
-        self._source = source
         self._silver = _quoted(f"silver.{source}")
 
+    # --- tasks ---------------------------------------------------------------------------------------------------
+    def run(self, tasks: Seq[Callable[[], R]]) -> list[R]:
+        if not tasks:
+            return []
+
+        def run_one(task: Callable[[], R]) -> R:
+            forget_archives()
+            return task()
+
+        # A job over a frame compiles a plan first, and has results of Arrow in the JVM.
+        return self.spark.sparkContext.parallelize(tasks, len(tasks)).map(run_one).collect()
+
+    def slots(self) -> int:
+        return self.spark.sparkContext.defaultParallelism
+
     # --- silver --------------------------------------------------------------------------------------------------
-    def statements(self, until: str) -> list[RowDict]:
-        return read_statements(self._lake, self._source, until)
-
-    def window_rows(self, window: str, columns: Collection[str]) -> pa.Table:
-        return read_window(self._lake, self._source, window, columns)
-
-    def removals(
-        self, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
-    ) -> list[RowDict]:
-        return read_removals(self._lake, self._source, names, ops, first, last, of_key)
-
-    def times(self, names: Collection[TableName], until: str) -> list[RowDict]:
-        return read_times(self._lake, self._source, names, until)
-
     def table_rows(
         self, until: str, names: Iterable[TableName], needed: LateKeys | Halves | None = None
     ) -> list[RowDict]:

@@ -23,9 +23,9 @@ from retable.model.event import TableName
 from retable.model.row_event import Half, Pair, RowEvent
 from retable.model.schema import GoldType
 from retable.model.sequence import Sequence
+from retable.replay.batch.silver_rows import table_name, to_event
 from retable.replay.inputs.plan import Tables
 from retable.replay.inputs.rules import SourceRules
-from retable.replay.inputs.silver import table_name, to_event
 from retable.replay.table.rounds import A_BUG, Widenings
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.shards.joined import of_shard

@@ -11,6 +11,7 @@ from pyiceberg.io import FileIO
 from retable.ledger.lake.checksums import open_parquet
 
 _ROW = "_retable_row"
+_EDGES = 3
 _CLOSE = 8
 """A table of flags has at most so many places for each value that is looked up in it: a byte each."""
 
@@ -24,7 +25,7 @@ def can_find(keys: pa.Table) -> bool:
 def find_rows(io: FileIO, path: str, ids: list[int], keys: pa.Table) -> pa.Array | None:
     """Give the positions, from 0, of the rows whose fields `ids` equal a row of `keys`; None where one is missing."""
     with open_parquet(io, path) as file:
-        places = [_place(file.schema_arrow, field_id) for field_id in ids]
+        places = [place_of(file.schema_arrow, field_id) for field_id in ids]
         if None in places:
             return None
         names = [file.schema_arrow.field(place).name for place in places]
@@ -42,13 +43,27 @@ def ends(keys: pa.Table) -> list[tuple[str, Any, Any]]:
     found = []
     for name in keys.column_names:
         column = keys[name]
-        if not column.null_count and _is_ordered(column.type):
+        if not column.null_count and is_ordered(column.type):
             values = pc.min_max(column).as_py()
             found.append((name, values["min"], values["max"]))
     return found
 
 
-def _place(schema: pa.Schema, field_id: int) -> int | None:
+def edges_of(keys: pa.Table) -> pa.Table:
+    """A few rows that have the same ends as keys, and NULL where these have one; none where there are none."""
+    columns = []
+    for column in keys.columns:
+        some = column.slice(0, 1)
+        if is_ordered(column.type) and column.null_count < len(column):
+            values = pc.min_max(column).as_py()
+            some = pa.chunked_array([[values["min"], values["max"]]], column.type)
+        missing = pa.nulls(bool(column.null_count), column.type)
+        padding = [some.slice(0, 1)] * (_EDGES - len(some) - len(missing))
+        columns.append(pa.chunked_array([chunk for each in (some, *padding) for chunk in each.chunks] + [missing]))
+    return pa.table(columns, names=keys.column_names) if keys.num_rows else keys.slice(0, 0)
+
+
+def place_of(schema: pa.Schema, field_id: int) -> int | None:
     """Find a column by its id: its name is that of the time when the file was written."""
     wanted = str(field_id).encode()
     ids = (((field.metadata or {}).get(b"PARQUET:field_id"), at) for at, field in enumerate(schema))
@@ -91,5 +106,6 @@ def _is_one_of(values: pa.ChunkedArray, wanted: pa.ChunkedArray) -> pa.Array:
     return pc.is_in(values, value_set=wanted.combine_chunks())
 
 
-def _is_ordered(kind: pa.DataType) -> bool:
+def is_ordered(kind: pa.DataType) -> bool:
+    """Whether the bounds of files tell in which of them a value may be."""
     return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind))

@@ -14,14 +14,17 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 from pyiceberg.io import FileIO
-from pyiceberg.manifest import DataFile as Written
+from pyiceberg.manifest import DataFile as WrittenFile
 from pyiceberg.table.metadata import TableMetadata
 
 from retable.formats.reading import Value
+from retable.gold.iceberg.change_tasks import WrittenFiles, finding, writing
 from retable.gold.iceberg.data_file_writer import write_parts
 from retable.gold.iceberg.locate_rows import can_find, ends, find_rows
 from retable.gold.iceberg.partition_spec import PartitionValues, Reparting, part
+from retable.gold.store import RemoteChange, RowChange, RunTasks
 from retable.ledger.lake.checksums import read_vector
+from retable.ledger.lake.data_files import for_workers
 from retable.model.schema import GoldType
 
 
@@ -63,6 +66,9 @@ class Prepared:
         change.commit()
 
 
+Found = tuple[list[pa.Array | None], WrittenFiles]
+"""Which rows of each data file go, None where a file lacks a column of the key, and the files that were written."""
+
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 """How Iceberg's builder of files reads a null among the values of a partition; it may be the text of a row, too."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -93,27 +99,53 @@ class RowWriter:
         return self._jvm.java(f"org.apache.iceberg.{path}")
 
     def prepare(
-        self, snapshot_id: int, keys: pa.Table | None, rows: pa.Table, summary: dict[str, str]
+        self, snapshot_id: int | None, change: RowChange | RemoteChange, run: RunTasks[Any], summary: dict[str, str]
     ) -> Prepared | None:
-        """Write what a snapshot on top of this one needs; None where the rows of `keys` cannot be found here."""
-        found = [] if keys is None else self._files_with(snapshot_id, keys)
+        """Write what a snapshot on top of this one needs; None where the rows that go cannot be found here.
+
+        Without a snapshot there is no row yet. `run` runs tasks.
+        """
+        edges = change.edges if isinstance(change, RemoteChange) else change.gone
+        found = [] if snapshot_id is None or not edges.num_rows else self._files_with(snapshot_id, edges)
         if found is None:
             return None
-        with ThreadPoolExecutor(1) as executor:
-            files = executor.submit(self.data_files, rows)
-            vectors = Vectors([], []) if keys is None else self._vectors(found, keys)
-        if vectors is None:
-            for file in files.result():
-                self._io.delete(str(file.location()))
+        paths, ids = [file.path for file in found], self._ids(edges.column_names)
+        if isinstance(change, RemoteChange):
+            positions, written = self._find_by_tasks(paths, ids, change, run)
+        else:
+            positions, written = self._find(paths, ids, change)
+        if any(rows is None for rows in positions):
+            for _, file in written:
+                self._io.delete(file.file_path)
             return None
-        return Prepared(vectors, files.result(), summary)
+        pairs = [(file, rows) for file, rows in zip(found, positions, strict=True) if rows is not None and len(rows)]
+        return Prepared(self._write(pairs), [self._data_file(file, values) for values, file in written], summary)
+
+    def _find(self, paths: list[str], ids: list[int], change: RowChange) -> Found:
+        """Find the rows that go, each file of them by a thread, and write those that come beside it."""
+        with ThreadPoolExecutor(1) as executor, ThreadPoolExecutor(os.cpu_count()) as threads:
+            writing = executor.submit(self._written, change.rows)
+            found = list(threads.map(lambda path: find_rows(self._io, path, ids, change.gone), paths))
+        return found, writing.result()
+
+    def _find_by_tasks(self, paths: list[str], ids: list[int], change: RemoteChange, run: RunTasks[Any]) -> Found:
+        io = for_workers(self._io, self._metadata.location)
+        find = finding(io, paths, ids, change)
+        results = run([*find, *writing(io, self._metadata, change)])
+        positions = [rows for result in results[: len(find)] for rows in result]
+        return positions, [file for result in results[len(find) :] for file in result]
+
+    def _ids(self, names: list[str]) -> list[int]:
+        return [self._metadata.schema().find_field(name).field_id for name in names]
 
     def data_files(self, rows: pa.Table) -> list[Any]:
         """Write rows, with all columns of the table, as data files."""
-        parts = write_parts(self._io, self._metadata, part(rows, self._metadata))
-        return [self._data_file(file, values) for values, file in parts]
+        return [self._data_file(file, values) for values, file in self._written(rows)]
 
-    def _data_file(self, file: Written, values: PartitionValues) -> Any:
+    def _written(self, rows: pa.Table) -> WrittenFiles:
+        return write_parts(self._io, self._metadata, part(rows, self._metadata))
+
+    def _data_file(self, file: WrittenFile, values: PartitionValues) -> Any:
         found = self._table.io().newInputFile(file.file_path, file.file_size_in_bytes)
         kept = self._iceberg("MetricsConfig.forTable")(self._table)
         metrics = self._iceberg("parquet.ParquetUtil.fileMetrics")(found, kept)
@@ -140,17 +172,6 @@ class RowWriter:
         files = list(self._files(snapshot_id, self._between(keys)))
         is_vector = self._iceberg("util.ContentFileUtil.isDV")
         return files if all(is_vector(each) for file in files for each in file.deletes) else None
-
-    def _vectors(self, files: list[DataFile], keys: pa.Table) -> Vectors | None:
-        """Find the rows that equal a row of `keys` in its columns, and write vectors that delete them.
-
-        None: in a file without a key's column.
-        """
-        ids = [self._metadata.schema().find_field(name).field_id for name in keys.column_names]
-        with ThreadPoolExecutor(os.cpu_count()) as threads:
-            found = list(threads.map(lambda file: find_rows(self._io, file.path, ids, keys), files))
-        pairs = [(file, rows) for file, rows in zip(files, found, strict=True) if rows is not None]
-        return self._write([pair for pair in pairs if len(pair[1])]) if len(pairs) == len(files) else None
 
     def _between(self, keys: pa.Table) -> Any:
         """What is true for all of these keys, by their ranges: files that hold none of them are left out by it."""

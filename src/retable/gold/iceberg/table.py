@@ -22,6 +22,7 @@ from retable.gold.iceberg.commit_conflict import overtaken
 from retable.gold.iceberg.partition_spec import Reparting
 from retable.gold.iceberg.row_delta import Prepared, RowWriter, empty, literal, members, repart, type_of
 from retable.gold.state import HEAD_PROPERTY, PREFIX, RUN_PROPERTY, first_schema_json
+from retable.gold.store import RemoteChange, RowChange, RunTasks
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.identity import LEFT_PROPERTY
 from retable.ledger.lake.warehouse import NAME_PROPERTY
@@ -216,12 +217,11 @@ class GoldTable(GoldMetadata):
                 repart(self.catalog, self._table, change)
             self._refresh()
 
-    def replace(self, gone: pa.Table, rows: pa.Table, run_id: str, window: str) -> bool:
-        """Write vectors for the rows of `gone` and files for `rows`, which `publish` makes one snapshot of."""
+    def replace(self, change: RowChange | RemoteChange, run: RunTasks[Any], run_id: str, window: str) -> bool:
+        """Write vectors for the rows that go and files for those that come, which `publish` makes one snapshot of."""
         if self.has_defaults():
             summary = {RUN_PROPERTY: run_id, WINDOW_SUMMARY: window}
-            keys = gone if gone.num_rows and not self.is_empty else None
-            self._prepared = self._writer().prepare(self.base, keys, rows, summary)
+            self._prepared = self._writer().prepare(None if self.is_empty else self.base, change, run, summary)
         return self._prepared is not None
 
     def branch(self, run_id: str) -> str:

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from functools import lru_cache, wraps
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -30,7 +32,7 @@ from pyiceberg.typedef import Properties
 from retable.errors import RetableError
 from retable.ledger.lake.damage import damaged_file, missing_file
 
-__all__ = ["open_parquet", "read_vector", "write_file"]
+__all__ = ["deleted_rows", "open_parquet", "read_vector", "write_file"]
 
 _STORE = "AWS Error"
 """What Arrow says where a bucket did not give a file: that tells nothing of the file."""
@@ -54,6 +56,13 @@ def read_vector(io: FileIO, path: str, offset: int, size: int) -> bytes:
         stream.seek(offset)
         _check_vector(vector := stream.read(size))
         return vector
+
+
+def deleted_rows(io: FileIO, task: FileScanTask) -> npt.NDArray[np.int64]:
+    """The positions, from 0, of the rows that are deleted from a data file; DamagedFile names a file of deletes."""
+    path = task.file.file_path
+    found = [deletes[path] for file in task.delete_files if path in (deletes := iceberg._read_deletes(io, file))]
+    return np.concatenate([np.asarray(each.combine_chunks(), np.int64) for each in found] or [np.zeros(0, np.int64)])
 
 
 @contextmanager

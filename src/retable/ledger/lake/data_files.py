@@ -131,8 +131,13 @@ def digest_files(table: Table, paths: Iterable[str]) -> str:
 
 def worker_io(table: Table) -> FileIO:
     """The files of a table for Spark's workers: what opens them, and nothing that opens the catalog."""
-    kept = {name: value for name, value in table.io.properties.items() if name.startswith(_FOR_FILES)}
-    return load_file_io(kept, table.location())
+    return for_workers(table.io, table.location())
+
+
+def for_workers(io: FileIO, location: str) -> FileIO:
+    """The same of what opens the files of a lake here."""
+    kept = {name: value for name, value in io.properties.items() if name.startswith(_FOR_FILES)}
+    return load_file_io(kept, location)
 
 
 def standing_files(lake: Lake, table: Table, values: Mapping[str, str]) -> list[FileScanTask]:

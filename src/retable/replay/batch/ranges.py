@@ -1,6 +1,8 @@
 """Many rows of one table, a range of key hashes after the other: no more of them are read at once."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -9,6 +11,7 @@ import pyarrow.compute as pc
 
 from retable.fold.images import TableReader
 from retable.model.sequence import Sequence
+from retable.replay.batch.row_batch import Stretch, read_stretches
 from retable.replay.batch.vectorized import (
     Flags,
     Hashes,
@@ -23,6 +26,36 @@ ROWS_AT_ONCE = 100_000
 BYTES_AT_ONCE = 512 << 20
 """Less than the 2 GiB of text that one array of Arrow's holds."""
 _HASHES = 2.0**64
+_ROUNDED = 1 << 16
+"""By how much a double may miss a hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRanges:
+    """Neighbours among `count` equal ranges of key hashes: those from `first` up to `end`, which is none of them."""
+
+    first: int
+    end: int
+    count: int
+
+    def owns(self, hashes: Hashes) -> Flags:
+        numbers = range_numbers(hashes, self.count)
+        return np.asarray((numbers >= self.first) & (numbers < self.end))
+
+    def each(self) -> "Iterator[KeyRanges]":
+        return (KeyRanges(at, at + 1, self.count) for at in range(self.first, self.end))
+
+    def speak_of(self, rows: pa.Table) -> Flags:
+        """Which rows have a key of these ranges, or left one."""
+        left = np.asarray(pc.is_valid(rows["old_key_hash"])) & self.owns(hashes_of(rows, "old_key_hash"))
+        return self.owns(hashes_of(rows)) | left
+
+    def read(self, stretches: Seq[Stretch], without: Collection[str] = ()) -> pa.Table:
+        """The rows of stretches of one window that speak of these ranges, and perhaps some more."""
+        all_of_them = 1 << 64
+        ends = [at * all_of_them // self.count - all_of_them // 2 for at in (self.first, self.end)]
+        bounds = max(ends[0] - _ROUNDED, -all_of_them // 2), min(ends[1] + _ROUNDED, all_of_them // 2 - 1)
+        return read_stretches(stretches, bounds, without)
 
 
 def fold_by_ranges(
@@ -40,7 +73,7 @@ def fold_by_ranges(
     where that may be more text than an array holds.
     """
     moved = np.asarray(pc.is_valid(silver["old_key_hash"]))
-    count = ranges_of(silver, ROWS_AT_ONCE, int(moved.sum()))
+    count = ranges_of(silver.num_rows + int(moved.sum()), silver.nbytes, ROWS_AT_ONCE)
     is_floating = any(reader.columns[at].type.kind in ("float", "double") for at in reader.key_columns)
     fits = silver.nbytes <= 2 * BYTES_AT_ONCE
     if count < 2 or is_floating:
@@ -67,10 +100,9 @@ def _is_in_range(at: int, count: int, hashes: Hashes) -> Flags:
     return np.equal(range_numbers(hashes, count), at)
 
 
-def ranges_of(silver: pa.Table, rows_at_once: int, moved: int = 0) -> int:
-    """How many ranges rows are parted into: so many of them, and so many bytes, lie in one; `moved` ones lie in two."""
-    count: int = max(-(-(silver.num_rows + moved) // rows_at_once), -(-silver.nbytes // BYTES_AT_ONCE))
-    return count
+def ranges_of(rows: int, nbytes: int, rows_at_once: int) -> int:
+    """How many ranges rows are parted into: so many of them, and so many bytes, lie in one; moved ones lie in two."""
+    return max(-(-rows // rows_at_once), -(-nbytes // BYTES_AT_ONCE))
 
 
 def has_twice(keys: pa.Table) -> bool:

@@ -1,10 +1,11 @@
 """Rows of silver by table, as columns, with the few of them that stand for all where rules ask about rows."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Sequence as Seq
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Literal
+from functools import cached_property
+from itertools import groupby, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -12,20 +13,68 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from retable.formats.image_text import read_image
+from retable.gold.store import WindowRows
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.replay.batch.row_kinds import codes_of_types, first_and_last_of_kinds
-from retable.replay.inputs.silver import to_event
+from retable.replay.batch.silver_rows import ROW_COLUMNS, to_event
 from retable.schema_history.shards.joined import of_shard
 
 _NAME = ["database", "schema", "table"]
 _SEQUENCE = ("epoch", "hi", "lo")
+_PLACE = ["sequence", "part"]
 _ARRIVAL = ("topic", "partition", "offset", "row_index")
 _FEW_RUNS = 10_000
 _FEW_ROWS = 1_000
 """So few rows become events at once: of more, a sample stands for all."""
 _OPS = pa.array(["INSERT", "UPDATE", "DELETE", "READ"])
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Rows of a table in a window, which a task can read: those of stretch `number` between statements, if there are.
+
+    Statements stand at `positions`: rows up to the first one are stretch 0, those at it 1, those up to the next one 2.
+    """
+
+    window: WindowRows
+    table: TableName
+    positions: tuple[Sequence, ...] = ()
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class RemoteRows:
+    """Rows that stay where silver has them, until somebody asks for them here: `num_rows`, of so many bytes in memory.
+
+    `moved` of them changed their key. `is_simple`: all have a key hash, none is a half, and of those that changed their
+    key each tells the whole row.
+    """
+
+    stretches: tuple[Stretch, ...]
+    num_rows: int
+    nbytes: int
+    moved: int
+    is_simple: bool
+
+    @cached_property
+    def table(self) -> pa.Table:
+        return read_stretches(self.stretches)
+
+
+def read_stretches(
+    stretches: Seq[Stretch], hashes: tuple[int, int] | None = None, without: Collection[str] = ()
+) -> pa.Table:
+    """The rows of stretches of one window, as `WindowRows.read` gives them."""
+    found = []
+    for (table, positions), mine in groupby(stretches, lambda each: (each.table, each.positions)):
+        numbers = {each.number: each.window for each in mine}
+        rows = next(iter(numbers.values())).read(table, hashes, without)
+        if positions:
+            rows = rows.filter(pa.array(np.isin(stretches_of(rows, positions), [*numbers])))
+        found.append(rows)
+    return pa.concat_tables(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +86,20 @@ class RowBatch:
     `shard` is the label of the one that they are of.
     """
 
-    rows: pa.Table
+    source: pa.Table | RemoteRows
     sample: list[RowEvent]
     is_plain: bool
     shard: str | None = None
+
+    @property
+    def rows(self) -> pa.Table:
+        return self.source.table if isinstance(self.source, RemoteRows) else self.source
+
+    def places(self) -> pa.Table:
+        """The sequences and partitions of all rows."""
+        if isinstance(self.source, RemoteRows):
+            return read_stretches(self.source.stretches, without=[name for name in ROW_COLUMNS if name not in _PLACE])
+        return self.source.select(_PLACE)
 
     @property
     def first(self) -> RowEvent:
@@ -60,9 +119,13 @@ class RowBatch:
 
     def events(self, ordinals: Mapping[str, int]) -> list[RowEvent]:
         """Every row as an event of its own."""
-        if len(self.sample) == self.rows.num_rows:
+        if len(self.sample) == self.source.num_rows:
             return self.sample
-        return self.labelled(to_events(self.rows, ordinals))
+        return self.events_of(self.rows, ordinals)
+
+    def events_of(self, rows: pa.Table, ordinals: Mapping[str, int]) -> list[RowEvent]:
+        """Some rows of the batch as events."""
+        return self.labelled(to_events(rows, ordinals))
 
     def labelled(self, events: list[RowEvent]) -> list[RowEvent]:
         """Events as those of the batch's table."""
@@ -86,13 +149,19 @@ def merged(batches: Iterable[RowBatch]) -> list[RowBatch]:
         by_shard.setdefault(batch.shard, []).append(batch)
     found = []
     for shard, mine in by_shard.items():
+        if not are_of_one_kind(mine):
+            return []
         sample = [event for batch in mine for event in batch.sample]
-        if not all(batch.is_plain for batch in mine) or len({(e.keys, e.part) for e in sample}) > 1:
-            return []
-        if any([*batch.types.items()] != [*mine[0].types.items()] for batch in mine):
-            return []
         found.append(RowBatch(pa.concat_tables(batch.rows for batch in mine), sample, is_plain=True, shard=shard))
     return found
+
+
+def are_of_one_kind(batches: Seq[RowBatch]) -> bool:
+    """Whether batches are plain, and all of one kind."""
+    sample = [event for batch in batches for event in batch.sample]
+    if not all(batch.is_plain for batch in batches) or len({(e.keys, e.part) for e in sample}) > 1:
+        return False
+    return all([*batch.types.items()] == [*batches[0].types.items()] for batch in batches)
 
 
 def by_table(rows: pa.Table) -> Iterator[tuple[TableName, pa.Table]]:
@@ -153,10 +222,11 @@ def above(rows: pa.Table, position: Sequence, or_at: bool = False) -> npt.NDArra
     return np.asarray(found)
 
 
-def _foremost(columns: pa.Table, order: Literal["ascending", "descending"]) -> int:
-    """The place of the row that is the first one in this order."""
-    place: int = pc.select_k_unstable(columns, 1, [(name, order) for name in columns.column_names])[0].as_py()
-    return place
+def ends_of(rows: pa.Table) -> list[int]:
+    """The places of a row of the lowest sequence, and of one of the highest, if that is another one."""
+    columns = sequences_of(rows)
+    orders = [[(name, order) for name in columns.column_names] for order in ("ascending", "descending")]
+    return list(dict.fromkeys(pc.select_k_unstable(columns, 1, order)[0].as_py() for order in orders))
 
 
 def read_batches(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool) -> dict[TableName, RowBatch]:
@@ -166,30 +236,35 @@ def read_batches(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool) ->
 
 def batch_of(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool = False) -> RowBatch:
     """Rows of one table, with their sample; where they are few, all are in it, unless they are plain."""
-    is_plain = sketched or _is_plain(rows)
-    if is_plain:
-        sequences = sequences_of(rows)
-        places = [_foremost(sequences, order) for order in ("ascending", "descending")]
+    plain = sketched or is_plain(rows)
+    if plain:
+        places = ends_of(rows)
     elif rows.num_rows <= _FEW_ROWS:
         return RowBatch(rows, to_events(rows, ordinals), is_plain=False)
     else:
         places = first_and_last_of_kinds(rows, np.asarray(order_of_arrival(rows)))
-    return RowBatch(rows, to_events(rows.take(pa.array(list(dict.fromkeys(places)))), ordinals), is_plain)
+    return RowBatch(rows, to_events(rows.take(pa.array(places)), ordinals), plain)
 
 
 def cut_at(
     batch: RowBatch, positions: Collection[Sequence], ordinals: Mapping[str, int], sketched: bool
 ) -> list[RowBatch]:
     """The rows of a batch between these positions, and at each of them, as batches of their own."""
-    stretches = np.zeros(batch.rows.num_rows, np.int64)
-    for position in positions:
-        stretches += above(batch.rows, position)
-        stretches += above(batch.rows, position, or_at=True)
+    stretches = stretches_of(batch.rows, positions)
     found = np.unique(stretches).tolist()
     return [batch_of(batch.rows.filter(pa.array(stretches == each)), ordinals, sketched) for each in found]
 
 
-def _is_plain(rows: pa.Table) -> bool:
+def stretches_of(rows: pa.Table, positions: Iterable[Sequence]) -> npt.NDArray[np.int64]:
+    """The stretch of each row (`Stretch`)."""
+    stretches = np.zeros(rows.num_rows, np.int64)
+    for position in positions:
+        stretches += above(rows, position)
+        stretches += above(rows, position, or_at=True)
+    return stretches
+
+
+def is_plain(rows: pa.Table) -> bool:
     """Whether the rows of one table are all whole, and all of one kind."""
     return bool(
         pc.all(pc.is_in(rows["op"], _OPS)).as_py()

@@ -47,12 +47,21 @@ def codes_of_types(rows: pa.Table) -> _Codes:
     """A number for the columns and types that each row tells; where it tells no types, for the columns of its image."""
     types = rows["column_types"]
     codes = _codes_of_lists(types)
-    untold = np.flatnonzero(np.asarray(pc.or_kleene(pc.is_null(types), pc.equal(_lengths(types), 0))))
+    untold = np.flatnonzero(_untyped(types))
     if untold.size:
         images = pc.coalesce(rows["after"], rows["before"], pa.scalar("{}")).take(pa.array(untold))
         names = ["".join(f"{name}\0" for name in _NAMES_OF.decode(image)) for image in images.to_pylist()]
         codes[untold] = _codes(pa.chunked_array([names], pa.string()))
     return codes
+
+
+def has_untyped(rows: pa.Table) -> bool:
+    """Whether some row tells no types."""
+    return bool(_untyped(rows["column_types"]).any())
+
+
+def _untyped(types: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    return np.asarray(pc.or_kleene(pc.is_null(types), pc.equal(_lengths(types), 0)))
 
 
 def _lengths(lists: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -31,9 +31,9 @@ def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
         return False
     if work.hashed:
         is_written_one_way = all(reader.columns[at].type.kind in _WRITTEN_ONE_WAY for at in reader.key_columns)
-        is_open = is_rekeyed(state, reader) or (not is_written_one_way and any(_late(work, window)))
+        is_open = is_rekeyed(state, reader) or (not is_written_one_way and any(late_events(work, window)))
         return work.keys_are_set and is_open
-    if is_rekeyed(state, reader) or any(_late(work, window)) or other_halves(work, set(unpaired(work.events))):
+    if is_rekeyed(state, reader) or any(late_events(work, window)) or other_halves(work, set(unpaired(work.events))):
         return True
     return not reader.keys and (
         state.debts is None or retention_floor(state, work.history) is not None or _is_read_otherwise(work)
@@ -72,7 +72,7 @@ def events_of(work: TableReplay, window: str) -> list[RowEvent]:
     alone = set(unpaired(work.events))
     others = other_halves(work, alone)
     joined = {event.pair for event in others}
-    late = [*_late(work, window, joined), *others]
+    late = [*late_events(work, window, joined), *others]
     if not late:
         return work.events
     if work.history.rekeyed:
@@ -85,7 +85,7 @@ def events_of(work: TableReplay, window: str) -> list[RowEvent]:
     return events + other_halves(work, set(unpaired(events)) - (alone - joined))
 
 
-def _late(work: TableReplay, window: str, joined: Set[Pair] = frozenset()) -> Iterator[RowEvent]:
+def late_events(work: TableReplay, window: str, joined: Set[Pair] = frozenset()) -> Iterator[RowEvent]:
     """The events of the window that gold may be ahead of: all where it has the window, and halves that it waits for."""
     if work.state is None:
         return

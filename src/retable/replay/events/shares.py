@@ -1,6 +1,6 @@
 """The rows of a big window by their keys: each share is folded as if it were all, so few lie in memory as objects."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,9 +18,9 @@ from retable.model.row_event import Pair, RowEvent
 from retable.model.schema import GoldType
 from retable.replay.batch.ranges import has_twice, range_numbers, ranges_of
 from retable.replay.batch.row_batch import RowBatch, above, batch_of, sequences_of, to_events
+from retable.replay.batch.silver_rows import HALVES
 from retable.replay.batch.vectorized import Flags, Hashes, VectorizedRows, hashes_of, join_vectorized
 from retable.replay.events.related import other_halves
-from retable.replay.inputs.silver import HALVES
 from retable.replay.table.horizon import older, retention_floor
 from retable.replay.table.replace import Replacement
 from retable.replay.table.table_replay import Change, TableReplay
@@ -77,12 +77,14 @@ Fold = Callable[[], tuple[list[RowEvent], Folded]]
 class Gathered:
     """What a table is decided by: all events, or, where these are many, its `shares`.
 
-    `sample` stands for all of them where rules ask; `in_gold` are those that gold has from before.
+    `sample` stands for all of them where rules ask; `in_gold` are those that gold has from before. The shares may be
+    made `in_tasks`.
     """
 
     sample: list[RowEvent]
     in_gold: list[RowEvent] = field(default_factory=list)
     shares: Seq[Callable[[], KeyShare]] = ()
+    in_tasks: bool = False
 
     def folds(self, key_changes: Seq[KeyChange], reader: TableReader, bounds: Bounds) -> list[Fold]:
         """How to get the events of each share, and what becomes of its keys: one after the other, to hold but one."""
@@ -99,22 +101,24 @@ class Gathered:
         """What a share comes to: as columns, where there are others, which take less memory."""
         if not self.shares:
             return ShareOutcome(replacement)
-        rows = to_table(replacement.rows, _columns(reader), with_part)
-        changes = VectorizedRows(to_keys(replacement.deletes, _key(reader)), rows)
+        rows = to_table(replacement.rows, columns_of(reader), with_part)
+        changes = VectorizedRows(to_keys(replacement.deletes, key_of(reader)), rows)
         return ShareOutcome(Replacement([], [], replacement.debts), changes, touched_keys(folded, reader))
 
 
 def touched_keys(folded: Folded, reader: TableReader) -> pa.Table:
     """The keys, or, without a key, the rows that events speak of; columns are called by their place."""
-    return to_keys([*folded.touched], _key(reader))
+    return to_keys([*folded.touched], key_of(reader))
 
 
-def _key(reader: TableReader) -> list[tuple[str, GoldType]]:
-    columns = _columns(reader)
+def key_of(reader: TableReader) -> list[tuple[str, GoldType]]:
+    """The columns of the key, or, without one, all, by their place."""
+    columns = columns_of(reader)
     return [columns[at] for at in reader.key_columns] or columns
 
 
-def _columns(reader: TableReader) -> list[tuple[str, GoldType]]:
+def columns_of(reader: TableReader) -> list[tuple[str, GoldType]]:
+    """All columns, by their place."""
     return [(str(at), column.type) for at, column in enumerate(reader.columns)]
 
 
@@ -145,7 +149,8 @@ class NotParted(Exception):
 
 def is_big(work: TableReplay) -> bool:
     """Whether a window has more rows of a table than are folded at once."""
-    return bool(work.batches) and ranges_of(_rows(work), EVENTS_AT_ONCE) > 1
+    rows, size = (sum(getattr(batch.source, what) for batch in work.batches) for what in ("num_rows", "nbytes"))
+    return ranges_of(rows, size, EVENTS_AT_ONCE) > 1
 
 
 def _rows(work: TableReplay) -> pa.Table:
@@ -179,7 +184,7 @@ def part(work: TableReplay, window: str) -> Gathered:
     halves = rows.filter(pc.is_in(rows["image"], pa.array(HALVES)))
     others = _related(work, rows, halves, window)
     linked = _linked(rows, halves, others)
-    count = ranges_of(rows, EVENTS_AT_ONCE, rows.num_rows - rows["old_key_hash"].null_count)
+    count = ranges_of(2 * rows.num_rows - rows["old_key_hash"].null_count, rows.nbytes, EVENTS_AT_ONCE)
 
     def number(hashes: Hashes) -> Hashes:
         numbers = range_numbers(hashes, count)
@@ -193,13 +198,13 @@ def part(work: TableReplay, window: str) -> Gathered:
     def owns(at: int, hashes: Hashes) -> Flags:
         return np.equal(number(hashes), at)
 
-    def share(at: int) -> KeyShare:
+    def share_at(at: int) -> KeyShare:
         is_here = (homes == at) | (leaves == at)
         here = to_events(rows.filter(pa.array(is_here)), work.ordinals)
         more = [event for event, *places in theirs if at in places]
-        return _share(here, (homes[is_here] == at).tolist(), more, partial(owns, at))
+        return share(here, (homes[is_here] == at).tolist(), more, partial(owns, at))
 
-    return Gathered([*work.events, *others], shares=[partial(share, at) for at in range(count + 1)])
+    return Gathered([*work.events, *others], shares=[partial(share_at, at) for at in range(count + 1)])
 
 
 def _has_others_at_one_place(rows: pa.Table) -> bool:
@@ -216,14 +221,13 @@ def is_much(batch: RowBatch, hashes: Hashes) -> bool:
     return bool(_speak_of(batch.rows, hashes).sum() > EVENTS_AT_ONCE)
 
 
-def share_of(batch: RowBatch, hashes: Hashes, ordinals: Mapping[str, int]) -> KeyShare:
-    """The keys of these hashes, of a batch's table."""
-    rows = batch.rows.filter(pa.array(_speak_of(batch.rows, hashes)))
-    here = batch.labelled(to_events(rows, ordinals))
-    return _share(here, np.isin(hashes_of(rows), hashes).tolist(), [], lambda found: np.isin(found, hashes))
+def share_of(rows: pa.Table, hashes: Hashes, events_of: Callable[[pa.Table], list[RowEvent]]) -> KeyShare:
+    """The keys of these hashes, of one table."""
+    rows = rows.filter(pa.array(_speak_of(rows, hashes)))
+    return share(events_of(rows), np.isin(hashes_of(rows), hashes).tolist(), [], lambda found: np.isin(found, hashes))
 
 
-def _share(
+def share(
     here: list[RowEvent], are_home: list[bool], more: list[RowEvent], owns: Callable[[Hashes], Flags]
 ) -> KeyShare:
     """A share of a window's events, of which those that are not at home have left one of its keys, and of others."""

@@ -13,13 +13,16 @@ from retable.ledger.rows import TableRow
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.batch.row_batch import RowBatch, cut_at, read_batches
+from retable.replay.batch.profile import profiled
+from retable.replay.batch.row_batch import RemoteRows, RowBatch, cut_at, read_batches
+from retable.replay.batch.silver_rows import ROW_COLUMNS, SKETCH_COLUMNS, by_name, to_event
+from retable.replay.events.shares import EVENTS_AT_ONCE
 from retable.replay.inputs.known import known_tables
 from retable.replay.inputs.moved_rows import MovedRows
 from retable.replay.inputs.plan import Tables, gold_names
 from retable.replay.inputs.recorded_state import RecordedState
 from retable.replay.inputs.rules import SourceRules
-from retable.replay.inputs.silver import ROW_COLUMNS, SKETCH_COLUMNS, by_name, system_of, taken, to_event, to_statement
+from retable.replay.inputs.silver import system_of, taken, to_statement
 from retable.replay.inputs.table_locator import LocatedTable, TableLocator
 from retable.replay.table.rounds import Widenings
 from retable.schema_history.history import TableHistory
@@ -82,10 +85,7 @@ class ScopeReader:
 
         Each round cuts batches where statements part them, or sees more of the windows that there are.
         """
-        columns = SKETCH_COLUMNS if sketched else ROW_COLUMNS
-        rows = self._rows.window_rows(name, columns)
-        batches = {table: [batch] for table, batch in read_batches(rows, self._recorded.ordinals, sketched).items()}
-        del rows  # what is cut out of it takes its place
+        batches = self._batches(name, sketched)
         visible = self._recorded.visible(name)
         before = self._recorded.ledger.in_window(name)
         counted = {i for i, row in self._taken().items() if row.gold in before and before[row.gold].counts.get("rows")}
@@ -138,12 +138,28 @@ class ScopeReader:
         events = self._events([record for record in found if record["window"] in known], counted=False)
         return tables.split(events).get(history.identity, [])
 
+    def _batches(self, name: str, sketched: bool) -> dict[TableName, list[RowBatch]]:
+        """The rows of a window by table; those of big tables stay where they are."""
+        found: dict[TableName, list[RowBatch]] = {}
+        if (window := self._rows.big_window(name)) is None:
+            rows = self._rows.window_rows(name, SKETCH_COLUMNS if sketched else ROW_COLUMNS)
+        else:
+            big = {table: () for table, count in window.counts().items() if count > EVENTS_AT_ONCE}
+            found |= profiled(self._rows, window, big, self._recorded.ordinals, sketched) if big else {}
+            rows = window.read_others(big)
+        others = read_batches(rows, self._recorded.ordinals, sketched)
+        return found | {table: [batch] for table, batch in others.items()}
+
     def _cut(self, tables: Tables, table: TableName, batches: list[RowBatch], sketched: bool) -> list[RowBatch]:
         """The batches of a table, parted by the statements between their rows."""
+        places = [tables.dividing(table, batch.first.sequence, batch.last.sequence) for batch in batches]
+        if isinstance(remote := batches[0].source, RemoteRows) and any(places):
+            stretch = remote.stretches[0]
+            positions = tuple(sorted({*stretch.positions}.union(*places)))
+            return profiled(self._rows, stretch.window, {table: positions}, self._recorded.ordinals, sketched)[table]
         found = []
-        for batch in batches:
-            positions = tables.dividing(table, batch.first.sequence, batch.last.sequence)
-            found += cut_at(batch, positions, self._recorded.ordinals, sketched) if positions else [batch]
+        for batch, mine in zip(batches, places, strict=True):
+            found += cut_at(batch, mine, self._recorded.ordinals, sketched) if mine else [batch]
         return found
 
     # --- what there is -------------------------------------------------------------------------------------------

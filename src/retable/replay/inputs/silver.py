@@ -1,9 +1,8 @@
 """What silver holds for a replay: which files a window is made of, its statements, its row events."""
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 import pyarrow as pa
 from pyiceberg.expressions import (
@@ -28,7 +27,6 @@ from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
 from retable.ledger.lake.tables import SILVER
 from retable.model.event import TableName
-from retable.model.row_event import Half, RowEvent
 from retable.model.schema_change import (
     DropDatabase,
     MovePartitions,
@@ -38,26 +36,15 @@ from retable.model.schema_change import (
     TruncateTable,
     Unsupported,
 )
-from retable.model.sequence import Sequence
-from retable.schema_history.statement import Statement
-
-ROW_ADDRESS = ("window", "topic", "partition", "offset", "row_index")
-ROW_COLUMNS = (
-    *("database", "schema", "table"),
-    *ROW_ADDRESS,
-    *("op", "image", "partial_after", "before", "after", "column_types", "keys", "sequence", "part"),
-    *("key_hash", "old_key_hash"),
+from retable.replay.batch.silver_rows import (
+    HALVES,
+    ROW_COLUMNS,
+    TIME_COLUMNS,
+    sequence_of,
+    table_name,
+    with_all_columns,
 )
-"""What a replay reads of a row event."""
-
-SKETCH_COLUMNS = ("database", "schema", "table", "window", "sequence", "part")
-"""What tells which row events there are, and whose they are."""
-
-TIME_COLUMNS = ("database", "schema", "table", "window", "sequence", "part", "event_time_ms")
-"""What tells where row events stand in the order of their source."""
-
-HALVES: dict[str, Half] = {"before_half": "before", "after_half": "after"}
-"""The images of an update that its source writes as two messages."""
+from retable.schema_history.statement import Statement
 
 
 def read_window(lake: Lake, source: str, window: str, columns: Collection[str]) -> pa.Table:
@@ -70,10 +57,7 @@ def read_window(lake: Lake, source: str, window: str, columns: Collection[str]) 
         return SILVER.columns.empty_table().select(ROW_COLUMNS)
     with explained(lake.settings.lake):
         rows = table.scan(row_filter=And(of_kind("row"), condition), selected_fields=tuple(columns)).to_arrow()
-    for name in ROW_COLUMNS:
-        if name not in columns:
-            rows = rows.append_column(name, pa.nulls(len(rows), SILVER.columns.field(name).type))
-    return rows
+    return with_all_columns(rows)
 
 
 def read_removals(
@@ -196,48 +180,3 @@ def _tables(change: SchemaChange) -> tuple[TableName, ...]:
             return () if table is None else (table,)
         case _:
             return (change.table,)
-
-
-def to_event(record: RowDict, ordinals: Mapping[str, int], counted: bool) -> RowEvent:
-    """Read a row event of silver."""
-    fields = cast(dict[str, Any], record)
-    types = fields["column_types"]
-    return RowEvent(
-        fields["op"],
-        fields["before"],
-        fields["after"],
-        None if types is None else dict(types),
-        None if fields["keys"] is None else tuple(fields["keys"]),
-        sequence_of(record),
-        fields["part"],
-        ordinals[fields["window"]],
-        fields["topic"],
-        fields["partition"],
-        fields["offset"],
-        fields["row_index"],
-        fields["key_hash"],
-        fields["old_key_hash"],
-        counted,
-        HALVES.get(fields["image"]),
-        bool(fields["partial_after"]),
-    )
-
-
-def sequence_of(record: RowDict) -> Sequence:
-    sequence = cast(dict[str, Any], record["sequence"])
-    return Sequence(int(sequence["epoch"]), int(sequence["hi"]), int(sequence["lo"]))
-
-
-def table_name(record: RowDict) -> TableName | None:
-    database, schema, table = (cast(str | None, record[part]) for part in ("database", "schema", "table"))
-    return TableName(database, schema, table) if database is not None and table else None
-
-
-def by_name(records: Iterable[RowDict]) -> dict[TableName, list[RowDict]]:
-    """Row records by the name that their messages gave."""
-    found: dict[TableName, list[RowDict]] = defaultdict(list)
-    for record in records:
-        name = table_name(record)
-        if name is not None:
-            found[name].append(record)
-    return found

@@ -12,9 +12,9 @@ from typing import cast
 from retable.fold.fold import Values, unpaired
 from retable.gold.state import GoldColumn, GoldState
 from retable.gold.store import CurrentRow, Halves, RowDict, RowStore
+from retable.replay.batch.silver_rows import to_event
 from retable.replay.inputs.plan import Tables
 from retable.replay.inputs.recorded_state import RecordedState
-from retable.replay.inputs.silver import to_event
 from retable.replay.inputs.table_locator import TableLocator
 from retable.replay.references.losses import losses, moment_of, referred_columns
 from retable.replay.references.suspects import Lost, Suspect, SuspectPlace, typed

@@ -8,8 +8,8 @@ from retable.fold.fold import ABSENT, Values
 from retable.fold.images import TableReader
 from retable.gold.store import RowDict
 from retable.model.row_event import Pair, RowEvent
+from retable.replay.batch.silver_rows import sequence_of, to_event
 from retable.replay.inputs.rules import SourceRules
-from retable.replay.inputs.silver import sequence_of, to_event
 from retable.replay.references.suspects import Lost
 from retable.schema_history.history import Column, TableHistory
 from retable.schema_history.references import ForeignKeyReference, Moment

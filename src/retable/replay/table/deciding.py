@@ -1,22 +1,24 @@
 """What the events of one table come to: below which hold, and the change of gold that follows."""
 
 from collections.abc import Callable
+from collections.abc import Sequence as Seq
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import pyarrow as pa
 
 from retable.errors import MessageError, TableError
+from retable.fold.cells import Wire
 from retable.fold.exactness import cast_hold
 from retable.fold.fold import REMEDY_REBUILD, Bounds, Folded
 from retable.fold.images import TableReader
 from retable.fold.key_changes import KeyChange, key_changes_of
 from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing
 from retable.gold.iceberg.partition_spec import resolve
-from retable.gold.store import GoldTable, RowStore
+from retable.gold.store import Exchange, GoldTable, NotHere, RowStore
 from retable.model.row_event import RowEvent
 from retable.replay.batch.ranges import fold_by_ranges, has_twice
-from retable.replay.batch.row_batch import merged
+from retable.replay.batch.row_batch import RemoteRows, RowBatch, are_of_one_kind, merged
 from retable.replay.batch.vectorized import VectorizedRows, join_vectorized
 from retable.replay.events.related import events_of, needs_all
 from retable.replay.events.shares import (
@@ -30,7 +32,7 @@ from retable.replay.events.shares import (
     share_of,
     touched_keys,
 )
-from retable.replay.table.folding import Round, standing_rows
+from retable.replay.table.folding import Outcome, Round, standing_rows
 from retable.replay.table.hold_rules import (
     cut,
     is_newer,
@@ -55,6 +57,8 @@ from retable.replay.table.replace import (
 from retable.replay.table.rewriting import check_findable, check_refused, evolution_of, is_keyed_otherwise
 from retable.replay.table.rounds import Basis, in_rounds
 from retable.replay.table.table_replay import Change, ReplayPlan, TableReplay, all_held
+from retable.replay.tasks.fold_task import Plain
+from retable.replay.tasks.folding import check_in_tasks, fold_in_tasks
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.policies import keyed_cast
 
@@ -69,10 +73,20 @@ class Deciding:
         self._rows = rows
         self._window = window
         self._on_progress = on_progress
+        self._left: set[str] = set()
+        self._exchange: Exchange | None = None
+
+    def forget(self) -> None:
+        """Remove what tasks have left."""
+        if self._exchange is not None:
+            self._exchange.remove(self._left)
+        self._left, self._exchange = set(), None
 
     def decide(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, ReplayPlan]:
         """Decide from batches, else from rows one by one, else from all rows of the table; gives the work with them."""
         try:
+            if (plan := self._decide_in_tasks(work, table)) is not None:
+                return work, plan
             if (plan := self._decide_vectorized(work, table)) is not None:
                 return work, plan
             if (plan := self._decide_by_keys(work, table)) is not None:
@@ -88,33 +102,20 @@ class Deciding:
     def _decide_vectorized(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
         """Fold batches of rows that are newer than all that gold has; None: each has to be looked at by itself."""
         history, batches = work.history, merged(work.batches)
-        if not batches or not all(
-            batch.is_plain and is_newer(work, batch, self._window, table.is_empty) for batch in batches
-        ):
+        if (plain := self._as_plain(work, table, batches)) is None:
             return None
-        try:
-            keys = work.keys(history)
-            reader = TableReader(history=history, keys=keys, source_format=work.source_format, rules=work.rules)
-            wires = [reader.of(batch.shard).image_names(batch.types) for batch in batches]
-            evolution = evolution_of(work, table, reader, work.names(history))
-            resolve(work.partition or (), history)
-        except (MessageError, TableError):
-            return None
-        if not keys or None in wires or keyed_cast(history, keys, ()) is not None:
-            return None
-        if needs_all(work, reader, self._window):
-            return None
+        reader, evolution, wires = plain
         vectorized_batches, shares, is_late = list[VectorizedRows](), list[KeyShare](), False
         for batch, wire in zip(batches, wires, strict=True):
             late = late_mark(work, batch)
             if late is not None and (history.shards or batch.last.sequence <= late):
                 return None
             is_late |= late is not None
-            mine = fold_by_ranges(batch.rows, reader.of(batch.shard), wire or {}, table.has_part(), batch.shard, late)
+            mine = fold_by_ranges(batch.rows, reader.of(batch.shard), wire, table.has_part(), batch.shard, late)
             if mine is None or is_much(batch, mine.rest):
                 return None
             vectorized_batches.append(mine)
-            shares.append(share_of(batch, mine.rest, work.ordinals))
+            shares.append(share_of(batch.rows, mine.rest, partial(batch.events_of, ordinals=work.ordinals)))
         vectorized = join_vectorized(vectorized_batches)
         if is_late:
             return self._beside_late(work, table, reader, vectorized, shares[0])
@@ -131,7 +132,29 @@ class Deciding:
         _count(folded, batches[0].sample[0].ordinal, vectorized)
         defaults = reader.defaults if table.has_defaults() else {}
         change = Change(evolution, replace_newer(folded), defaults, (), vectorized)
-        return ReplayPlan(history, None, folded, keys, change)
+        return ReplayPlan(history, None, folded, reader.keys, change)
+
+    def _as_plain(
+        self, work: TableReplay, table: GoldTable, batches: Seq[RowBatch]
+    ) -> tuple[TableReader, Evolution, list[Wire]] | None:
+        """How batches are read whose rows are all newer than what gold will empty; None: rows may need one by one."""
+        history = work.history
+        if not batches or not all(
+            batch.is_plain and is_newer(work, batch, self._window, table.is_empty) for batch in batches
+        ):
+            return None
+        try:
+            keys = work.keys(history)
+            reader = TableReader(history=history, keys=keys, source_format=work.source_format, rules=work.rules)
+            names = [reader.of(batch.shard).image_names(batch.types) for batch in batches]
+            evolution = evolution_of(work, table, reader, work.names(history))
+            resolve(work.partition or (), history)
+        except (MessageError, TableError):
+            return None
+        wires: list[Wire] = [wire for wire in names if wire is not None]
+        if not keys or len(wires) < len(names) or keyed_cast(history, keys, ()) is not None:
+            return None
+        return None if needs_all(work, reader, self._window) else (reader, evolution, wires)
 
     def _beside_late(
         self, work: TableReplay, table: GoldTable, reader: TableReader, vectorized: VectorizedRows, share: KeyShare
@@ -211,6 +234,40 @@ class Deciding:
         except NotParted:
             return None
 
+    def _decide_in_tasks(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
+        """The same where the rows of a big window are; None: they have to come here."""
+        if not work.batches or not all(isinstance(batch.source, RemoteRows) for batch in work.batches):
+            return None
+
+        def gathered(complete: bool, reader: TableReader) -> Gathered:
+            check_in_tasks(work, reader, self._window)
+            if complete or not table.has_defaults():
+                raise NotParted
+            return Gathered(work.events, in_tasks=True)
+
+        try:
+            return in_rounds(
+                work, Basis(standing_hold(work)), lambda basis: self._decide_once(work, table, basis, gathered)
+            )
+        except (NotParted, NotHere):
+            return None
+
+    def _fold(self, of: Round) -> Outcome:
+        if not of.found.in_tasks:
+            return of.fold()
+        self._exchange = self._exchange or self._rows.exchange(of.work.gold)
+        return fold_in_tasks(of, self._plain(of), self._exchange, self._left)
+
+    def _plain(self, of: Round) -> Plain | None:
+        """What the rows of a round have in common; None: they are not plain."""
+        batches = of.work.batches
+        if of.bounds.hold is not None or not are_of_one_kind(batches):
+            return None
+        if (found := self._as_plain(of.work, of.table, batches)) is None:
+            return None
+        first = batches[0].first
+        return Plain(found[2][0], first.keys or (), first.types)
+
     def _decide_once(self, work: TableReplay, table: GoldTable, basis: Basis, gathered: EventsOf) -> ReplayPlan | Basis:
         """One round: fold what lies below the hold, unless statements, or their order, bring a lower one."""
         history, hold = cut(work, basis.hold)
@@ -238,17 +295,19 @@ class Deciding:
             raise RewriteNeeded("its primary key changed")
         if (cast := _cast(history, reader, key_changes, found.sample)) is not None:
             return basis.below(work, cast)
-        outcome = Round(
-            work=work,
-            table=table,
-            rows=self._rows,
-            reader=reader,
-            names=names,
-            key_changes=key_changes,
-            bounds=bounds,
-            found=found,
-            complete=complete,
-        ).fold()
+        outcome = self._fold(
+            Round(
+                work=work,
+                table=table,
+                rows=self._rows,
+                reader=reader,
+                names=names,
+                key_changes=key_changes,
+                bounds=bounds,
+                found=found,
+                complete=complete,
+            )
+        )
         if outcome.hold is not None:
             return _without(work, basis, hold, outcome.late) if outcome.late else basis.below(work, outcome.hold)
         check_refused(work, outcome.folded)
@@ -265,7 +324,8 @@ class Deciding:
     def _has_others(self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded) -> bool:
         """Whether gold has other rows than those that were told to leave their keys."""
         left = {key for key in folded.touched if folded.winners[key].leaving_row is not None}
-        standing = standing_rows(self._rows, table, evolution, reader, left) if left else []
+        matching = None if table.is_empty else partial(self._rows.matching, table.name)
+        standing = standing_rows(matching, evolution, reader, left) if left else []
         return any(folded.winners[reader.key_of(row.values)].took_another(row.values) for row in standing)
 
 

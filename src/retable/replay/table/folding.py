@@ -1,15 +1,16 @@
 """One round of deciding about a table: events are folded, by shares, and compared with gold's rows of their keys."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from retable.errors import TableError
-from retable.fold.fold import Bounds, Folded
+from retable.fold.fold import Bounds, Folded, Values
 from retable.fold.images import TableReader
 from retable.fold.key_changes import KeyChange
 from retable.gold.evolve import Evolution, RewriteNeeded
-from retable.gold.store import CurrentRow, GoldTable, RowStore
+from retable.gold.store import Columns, CurrentRow, GoldTable, RowStore
 from retable.model.row_event import RowEvent
 from retable.replay.events.related import owed
 from retable.replay.events.shares import Fold, Gathered, ShareOutcome, join_outcomes
@@ -25,15 +26,15 @@ from retable.replay.table.horizon import (
 from retable.replay.table.next_state import new_truncations
 from retable.replay.table.replace import EventsMissed, Replacement, is_below, replace_bag, replace_keys
 from retable.replay.table.rewriting import evolution_of
-from retable.replay.table.table_replay import Change, TableReplay
+from retable.replay.table.table_replay import Change, LeftRows, TableReplay
 from retable.schema_history.history import Hold
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Outcome:
     """What became of all shares: the lowest `hold` that rows bring, with the `late` ones among these, or the change.
 
-    `folded` has what is counted of all events; the states of keys stay with their shares.
+    `folded` has what is counted of all events; the states of keys stay with their shares, or, `left`, with tasks.
     """
 
     folded: Folded
@@ -43,6 +44,7 @@ class Outcome:
     failure: Exception | None = None
     evolved: Change | None = None
     shares: list[ShareOutcome] = field(default_factory=list)
+    left: LeftRows | None = None
 
     def stop(self, folded: Folded, late: list[RowEvent]) -> None:
         """Take a hold that rows of a share bring, if it is the lowest one, or the first of those that is there."""
@@ -55,7 +57,7 @@ class Outcome:
         if self.failure is not None:
             raise self.failure
         assert self.evolved is not None
-        return join_outcomes(self.evolved, self.shares)
+        return join_outcomes(self.evolved, self.shares) if self.shares else replace(self.evolved, left=self.left)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +76,7 @@ class Round:
 
     def fold(self) -> Outcome:
         """Fold the shares, and compare each with gold unless the rows of one stop the table."""
-        outcome = Outcome(Folded())
+        outcome = Outcome(folded=Folded())
         for fold in self.found.folds(self.key_changes, self.reader, self.bounds):
             self._fold_share(fold, outcome)
         return outcome
@@ -93,14 +95,14 @@ class Round:
             folded.touched = above_hold(work, folded)
         if outcome.hold is None and outcome.failure is None:
             try:
-                outcome.evolved = outcome.evolved or self._evolve()
+                outcome.evolved = outcome.evolved or self.evolve()
                 replacement = self._replacement(outcome.evolved, folded, events)
                 outcome.shares.append(self.found.kept(replacement, folded, self.reader, self.table.has_part()))
             except (RewriteNeeded, EventsMissed, UndecidedRows, TableError) as error:
                 outcome.failure = error
         outcome.folded.add(folded)
 
-    def _evolve(self) -> Change:
+    def evolve(self) -> Change:
         """The way to gold's columns, and what of its rows goes before any other."""
         evolution = evolution_of(self.work, self.table, self.reader, self.names)
         truncations = [] if self.table.is_empty else new_truncations(self.work, self.reader.history)
@@ -115,7 +117,8 @@ class Round:
         """What of gold's rows of the folded keys goes, and what comes."""
         work, reader, standing = self.work, self.reader, list[CurrentRow]()
         if not work.replaces_all:
-            standing = standing_rows(self.rows, self.table, change.evolution, reader, folded.touched)
+            matching = None if self.table.is_empty else partial(self.rows.matching, self.table.name)
+            standing = standing_rows(matching, change.evolution, reader, folded.touched)
             standing = [row for row in standing if not is_below(row, reader.history)]
         if work.state is not None and (floor := retention_floor(work.state, reader.history)) is not None:
             check_key(work.state, reader)
@@ -125,20 +128,27 @@ class Round:
         return replace_bag(folded, standing, self._owed(change))
 
 
+Matching = Callable[[Columns, list[int], list[Values]], list[CurrentRow]]
+"""Gives gold's rows that have some values in some columns (`RowStore.matching`)."""
+
+
 def standing_rows(
-    rows: RowStore, table: GoldTable, evolution: Evolution, reader: TableReader, touched: Collection[tuple[object, ...]]
+    matching: Matching | None, evolution: Evolution, reader: TableReader, touched: Collection[tuple[object, ...]]
 ) -> list[CurrentRow]:
-    """Gold's rows of the touched keys, as rows of the final schema; a column to come shows its default."""
+    """Gold's rows of the touched keys, as rows of the final schema; a column to come shows its default.
+
+    Without `matching` gold has no row.
+    """
     final = reader.history.final.columns
     added = {column.id for _, column in evolution.adds}
     here = [index for index, column in enumerate(final) if column.id not in added]
     on = reader.key_columns or here
-    if table.is_empty or not touched or not set(on) <= set(here) or not here:
+    if matching is None or not touched or not set(on) <= set(here) or not here:
         return []
     columns = [(evolution.physical[index], final[index].type) for index in here]
     keys = [key if reader.keys else tuple(key[index] for index in here) for key in touched]
     found = []
-    for row in rows.matching(table.name, columns, [here.index(index) for index in on], keys):
+    for row in matching(columns, [here.index(index) for index in on], keys):
         values: list[object] = [reader.defaults[column.id] for column in final]
         for index, value in zip(here, row.values, strict=True):
             values[index] = value

@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from retable.fold.fold import Bounds, Folded
 from retable.gold.evolve import Evolution
 from retable.gold.state import GoldColumn, GoldState, RetentionFloor, ShardState
 from retable.gold.store import GoldTable
-from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence, parse_sequence
-from retable.replay.batch.row_batch import above, batch_of
+from retable.replay.batch.row_batch import above, ends_of
+from retable.replay.batch.silver_rows import sequence_of
 from retable.replay.table.table_replay import ReplayPlan, TableReplay, Truncations
 from retable.schema_history.history import Hold, TableHistory
 
@@ -116,7 +117,7 @@ def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ..
         horizon=max(before.horizon, work.horizon),
         is_set_back=False,
     )
-    seen = [(event.part, event.sequence) for event in _not_held(work, hold)]
+    seen = _not_held(work, hold)
     marks: dict[str | None, Sequence] = {}
     for part, sequence in [*seen, *((change.part, change.position) for change in applied)]:
         marks[part] = max(sequence, marks.get(part, sequence))
@@ -128,15 +129,20 @@ def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ..
     return replace(state, state="live") if lives and hold is None else state
 
 
-def _not_held(work: TableReplay, hold: Hold | None) -> list[RowEvent]:
-    """The events that do not wait, or some of them, with the highest of each partition."""
-    events = work.events
-    if work.batches and hold is not None:
-        rows = pa.concat_tables([batch.rows for batch in work.batches])
-        below = rows if hold.position is None else rows.filter(pa.array(~above(rows, hold.position, or_at=True)))
-        events = batch_of(below, work.ordinals).sample if below.num_rows else []
-    bounds = Bounds(None, hold)
-    return [event for event in events if bounds.verdict(event) is None]
+def _not_held(work: TableReplay, hold: Hold | None) -> list[tuple[str | None, Sequence]]:
+    """Where events that do not wait stand, or some of them, with the highest of each partition."""
+    if not work.batches or hold is None:
+        bounds = Bounds(None, hold)
+        return [(event.part, event.sequence) for event in work.events if bounds.verdict(event) is None]
+    if hold.position is None:
+        return []
+    rows = pa.concat_tables([batch.places() for batch in work.batches])
+    below = rows.filter(pa.array(~above(rows, hold.position, or_at=True)))
+    found = []
+    for part in below["part"].unique():
+        mine = below.filter(pc.is_in(below["part"], pa.array([part.as_py()], pa.string())))
+        found.append((part.as_py(), sequence_of(mine.take([ends_of(mine)[-1]]).to_pylist()[0])))
+    return found
 
 
 def _floor_below(floor: RetentionFloor | None, work: TableReplay) -> RetentionFloor | None:

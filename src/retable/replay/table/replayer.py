@@ -9,11 +9,19 @@ from retable.fold.images import key_columns
 from retable.gold.iceberg.partition_spec import wanted_fields
 from retable.gold.rows import arrow_type, to_keys, to_table
 from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
-from retable.gold.store import GoldCatalog, GoldTable, RowStore
+from retable.gold.store import Columns, GoldCatalog, GoldTable, RemoteChange, RowChange, RowStore, with_nulls
 from retable.replay.table.clashes import clashes_after, count_clashes, hidden_key
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.next_state import drop_tag, gold_columns, new_state
-from retable.replay.table.table_replay import ReplayPlan, ReplayResult, TableReplay, Truncations, all_held, counted_of
+from retable.replay.table.table_replay import (
+    Change,
+    ReplayPlan,
+    ReplayResult,
+    TableReplay,
+    Truncations,
+    all_held,
+    counted_of,
+)
 from retable.schema_history.history import Hold
 from retable.schema_history.shards.joined import HIDDEN
 
@@ -36,8 +44,11 @@ class TableReplayer:
     def replay(self, work: TableReplay, location: Callable[[], str]) -> ReplayResult:
         """Decide, expand, write on a branch, publish; nothing is written where gold already says all this."""
         table = self._load(work, location)
-        work, plan = self._deciding.decide(work, table)
-        return self._committed(work, table, plan)
+        try:
+            work, plan = self._deciding.decide(work, table)
+            return self._committed(work, table, plan)
+        finally:
+            self._deciding.forget()
 
     def hold(self, work: TableReplay, hold: Hold, location: Callable[[], str]) -> ReplayResult:
         """Let a table stop as it is, without a look at its rows."""
@@ -105,7 +116,7 @@ class TableReplayer:
         history, change = plan.history, plan.change
         if change is None:
             return None
-        evolution, replacement, vectorized = change.evolution, change.replacement, change.vectorized
+        evolution, replacement = change.evolution, change.replacement
         if evolution.expands and is_first:
             table.expand(evolution, change.defaults)
             self._on_progress(f"{work.gold}: expanded")
@@ -116,29 +127,45 @@ class TableReplayer:
         final = history.final.columns
         columns = [(name, column.type) for name, column in zip(evolution.physical, final, strict=True)]
         key = [columns[at][0] for at in hidden_key(history, plan.keys)]
-        if not (work.replaces_all or change.truncations or replacement.deletes or replacement.rows or vectorized):
+        is_changed = replacement.deletes or replacement.rows or change.vectorized or change.left
+        if not (work.replaces_all or change.truncations or is_changed):
             hides = bool(key) and work.state is not None and HIDDEN not in work.state.keys
             return self._clashes_before(work, table, key) if hides else None
-        on = key_columns(history, plan.keys) or list(range(len(columns)))
-        gone = to_keys(replacement.deletes, [columns[at] for at in on])
-        rows = to_table(replacement.rows, columns, table.has_part())
-        if vectorized is not None:
-            gone = pa.concat_tables([gone, vectorized.keys.rename_columns(gone.column_names)])
-            rows = pa.concat_tables([rows, vectorized.rows.rename_columns(rows.column_names)])
-        for _, name, kind in table.fields():
-            if name in evolution.drops and kind is not None:
-                rows = rows.append_column(name, pa.nulls(len(rows), arrow_type(kind)))
-        if work.replaces_all or change.truncations or not table.replace(gone, rows, self._run_id, self._window):
-            branch = self._write_branch(work, table, change.truncations, gone, rows)
-            clashes = self._rows.clashes(work.gold, branch, key) if key else 0
-        else:
-            clashes = self._clashes_after(work, table, gone, rows, key) if key else 0
+        rows = self._row_change(table, plan, change, columns)
+        apart = bool(work.replaces_all or change.truncations) or not self._replaces(table, rows)
+        here = rows.here() if isinstance(rows, RemoteChange) and (apart or key) else rows
+        clashes = 0
+        if isinstance(here, RowChange):
+            if apart:
+                branch = self._write_branch(work, table, change.truncations, here)
+                clashes = self._rows.clashes(work.gold, branch, key) if key else 0
+            elif key:
+                clashes = self._clashes_after(work, table, here, key)
         self._on_progress(f"{work.gold}: written")
         return clashes
 
-    def _clashes_after(
-        self, work: TableReplay, table: GoldTable, gone: pa.Table, rows: pa.Table, key: list[str]
-    ) -> int:
+    def _replaces(self, table: GoldTable, change: RowChange | RemoteChange) -> bool:
+        return table.replace(change, self._rows.run, self._run_id, self._window)
+
+    def _row_change(
+        self, table: GoldTable, plan: ReplayPlan, change: Change, columns: Columns
+    ) -> RowChange | RemoteChange:
+        """What goes and comes, under the names that columns have in gold now."""
+        on = key_columns(plan.history, plan.keys) or list(range(len(columns)))
+        drops = change.evolution.drops
+        dropped = [(name, kind) for _, name, kind in table.fields() if name in drops and kind is not None]
+        nulls = pa.schema([(name, arrow_type(kind)) for name, kind in dropped])
+        gone = to_keys(change.replacement.deletes, [columns[at] for at in on])
+        rows = to_table(change.replacement.rows, columns, table.has_part())
+        if change.left is not None:
+            return change.left.change(gone.column_names, rows.column_names, nulls)
+        if change.vectorized is not None:
+            gone = pa.concat_tables([gone, change.vectorized.keys.rename_columns(gone.column_names)])
+            rows = pa.concat_tables([rows, change.vectorized.rows.rename_columns(rows.column_names)])
+        return RowChange(gone, with_nulls(rows, nulls))
+
+    def _clashes_after(self, work: TableReplay, table: GoldTable, change: RowChange, key: list[str]) -> int:
+        gone, rows = change.gone, change.rows
         if table.is_empty:
             return count_clashes(rows, key)
         before = self._clashes_before(work, table, key)
@@ -151,9 +178,7 @@ class TableReplayer:
             return 0
         return work.state.clashes if HIDDEN in work.state.keys else self._rows.clashes(work.gold, None, key)
 
-    def _write_branch(
-        self, work: TableReplay, table: GoldTable, truncations: Truncations, gone: pa.Table, rows: pa.Table
-    ) -> str:
+    def _write_branch(self, work: TableReplay, table: GoldTable, truncations: Truncations, change: RowChange) -> str:
         """Delete and append by a commit each, which nobody sees, where one snapshot cannot hold both."""
         branch = table.branch(self._run_id)
         if work.replaces_all:
@@ -161,9 +186,9 @@ class TableReplayer:
         else:
             for shard, truncated_at in truncations:
                 self._rows.delete_below(work.gold, branch, truncated_at, shard)
-        if gone.num_rows and not table.is_empty:
-            self._rows.delete_keys(work.gold, branch, gone)
+        if change.gone.num_rows and not table.is_empty:
+            self._rows.delete_keys(work.gold, branch, change.gone)
             self._on_progress(f"{work.gold}: deleted")
-        if rows.num_rows:
-            table.append(rows, self._run_id, self._window)
+        if change.rows.num_rows:
+            table.append(change.rows, self._run_id, self._window)
         return branch

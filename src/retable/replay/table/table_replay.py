@@ -6,12 +6,14 @@ from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+import pyarrow as pa
+
 from retable.fold.fold import Folded, Reject
 from retable.fold.key_changes import FormerKey
 from retable.formats.reading import Value, ValueRules
 from retable.gold.evolve import Evolution
 from retable.gold.state import GoldState
-from retable.gold.store import Halves, LateKeys
+from retable.gold.store import Exchange, Halves, LateKeys, RemoteChange
 from retable.ledger.rows import TableRow
 from retable.model.partitioning import PartitionField
 from retable.model.row_event import RowEvent
@@ -140,7 +142,8 @@ class ReplayPlan:
 class Change:
     """The way to gold: columns, and rows. Rows below `truncations` go first: all of them, or those of a shard.
 
-    `debts` is what a table without a key owes then (`GoldState.debts`).
+    `debts` is what a table without a key owes then (`GoldState.debts`). Of a big window the rows are not here: tasks
+    have `left` them.
     """
 
     evolution: Evolution
@@ -149,6 +152,32 @@ class Change:
     truncations: Truncations = ()
     vectorized: VectorizedRows | None = None
     debts: int | None = None
+    left: "LeftRows | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeftRows:
+    """What becomes of keys, where tasks left it in an exchange: the keys whose rows go, and rows, by their numbers.
+
+    Columns are called by their place, those of `edges` (`RemoteChange`) too.
+    """
+
+    exchange: Exchange
+    gone: Mapping[str, int]
+    rows: Mapping[str, int]
+    edges: pa.Table
+
+    def change(self, on: Seq[str], columns: Seq[str], nulls: pa.Schema) -> RemoteChange:
+        """The change of a table whose columns have these names."""
+        return RemoteChange(
+            exchange=self.exchange,
+            gone=self.gone,
+            rows=self.rows,
+            on=tuple(on),
+            columns=tuple(columns),
+            edges=self.edges.rename_columns([*on]),
+            nulls=nulls,
+        )
 
 
 @dataclass(slots=True)
@@ -173,7 +202,7 @@ def counted_of(work: TableReplay) -> dict[int, WindowCounts]:
         if event.counted:
             found.setdefault(event.ordinal, WindowCounts()).add(event.part, event.sequence)
     if work.batches:
-        found[work.events[0].ordinal].rows = sum(batch.rows.num_rows for batch in work.batches)
+        found[work.events[0].ordinal].rows = sum(batch.source.num_rows for batch in work.batches)
     if (work.lifts_hold and not work.is_relabelled) or work.mode == "rebuild":
         return found
     for window, (_, before) in work.before.items():

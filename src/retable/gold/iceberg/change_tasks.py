@@ -1,0 +1,71 @@
+"""What tasks do for a change of a gold table whose rows other tasks left: find what goes, write what comes."""
+
+from collections.abc import Iterator, Mapping
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyiceberg.io import FileIO
+from pyiceberg.manifest import DataFile
+from pyiceberg.table.metadata import TableMetadata
+
+from retable.gold.iceberg.data_file_writer import write_parts
+from retable.gold.iceberg.locate_rows import find_rows
+from retable.gold.iceberg.partition_spec import PartitionValues, part
+from retable.gold.store import RemoteChange
+
+WrittenFiles = list[tuple[PartitionValues, DataFile]]
+
+_ROWS_A_FILE = 250_000
+"""So many rows, or more, one task writes: fewer would make small files."""
+_FILES_A_TASK = 4
+
+
+@dataclass(frozen=True, slots=True)
+class FindTask:
+    """Finds the rows of some data files that go; None for a file that lacks a column of the key."""
+
+    io: FileIO
+    paths: tuple[str, ...]
+    ids: tuple[int, ...]
+    change: RemoteChange
+
+    def __call__(self) -> list[pa.Array | None]:
+        keys = self.change.keys_of(self.change.gone)
+        return [find_rows(self.io, path, [*self.ids], keys) for path in self.paths]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTask:
+    """Writes rows that come as data files, which nothing points at yet."""
+
+    io: FileIO
+    metadata: TableMetadata
+    names: tuple[str, ...]
+    change: RemoteChange
+
+    def __call__(self) -> WrittenFiles:
+        return write_parts(self.io, self.metadata, part(self.change.rows_of(self.names), self.metadata))
+
+
+def finding(io: FileIO, paths: Seq[str], ids: Seq[int], change: RemoteChange) -> list[FindTask]:
+    starts = range(0, len(paths), _FILES_A_TASK)
+    return [FindTask(io, tuple(paths[at : at + _FILES_A_TASK]), tuple(ids), change) for at in starts]
+
+
+def writing(io: FileIO, metadata: TableMetadata, change: RemoteChange) -> list[WriteTask]:
+    return [WriteTask(io, metadata, names, change) for names in _together(change.rows)]
+
+
+def _together(rows: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
+    """Names of left rows, as many together as one task writes."""
+    names: list[str] = []
+    count = 0
+    for name, number in rows.items():
+        names.append(name)
+        count += number
+        if count >= _ROWS_A_FILE:
+            yield tuple(names)
+            names, count = [], 0
+    if names:
+        yield tuple(names)

@@ -1,0 +1,104 @@
+"""Gold's rows by their keys, read from its files by Arrow: in a task, where there is no Spark session."""
+
+from collections.abc import Iterator
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyiceberg.io import FileIO
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.table import FileScanTask
+from pyiceberg.table.metadata import TableMetadata
+
+from retable.fold.fold import Values
+from retable.gold.iceberg.locate_rows import can_find, find_rows, place_of
+from retable.gold.rows import arrow_type, sequence_type, to_keys, to_values
+from retable.gold.state import SEQUENCE_COLUMN
+from retable.gold.store import Columns, CurrentRow, NotHere
+from retable.ledger.lake.checksums import deleted_rows, open_parquet
+from retable.model.sequence import Sequence
+
+_MEMBERS = ("epoch", "hi", "lo", "part")
+
+
+@dataclass(frozen=True, slots=True)
+class FileFinder:
+    """Finds rows in the files of a snapshot of a table (`KeyFinder`)."""
+
+    io: FileIO
+    metadata: TableMetadata
+    files: tuple[FileScanTask, ...]
+
+    def matching(self, columns: Columns, on: list[int], keys: Seq[Values]) -> list[CurrentRow]:
+        wanted = to_keys(keys, [columns[at] for at in on])
+        if not can_find(wanted):
+            raise NotHere
+        ids = [self._id(columns[at][0]) for at in on]
+        return [row for file in self.files for row in self._matching(file, columns, ids, wanted)]
+
+    def _id(self, name: str) -> int:
+        return self.metadata.schema().find_field(name).field_id
+
+    def _matching(self, file: FileScanTask, columns: Columns, ids: list[int], wanted: pa.Table) -> Iterator[CurrentRow]:
+        found = find_rows(self.io, file.file.file_path, ids, wanted)
+        if found is None:
+            raise NotHere
+        places = np.asarray(found)
+        if file.delete_files:
+            places = places[~np.isin(places, deleted_rows(self.io, file))]
+        if not len(places):
+            return
+        rows = self._read(file.file.file_path, columns, places)
+        sequences = rows[SEQUENCE_COLUMN].combine_chunks()
+        members = [pc.struct_field(sequences, name).to_pylist() for name in ("epoch", "hi", "lo")]
+        parts = pc.struct_field(sequences, "part").to_pylist()
+        values = to_values(rows.select([name for name, _ in columns]))
+        for row, part, epoch, hi, lo in zip(values, parts, *members, strict=True):
+            yield CurrentRow(row, Sequence(epoch, int(hi), lo), part)
+
+    def _read(self, path: str, columns: Columns, places: np.ndarray) -> pa.Table:
+        """These rows of a file, with columns that are younger than it as the table has them."""
+        wanted = [(name, arrow_type(kind)) for name, kind in columns]
+        wanted.append((SEQUENCE_COLUMN, sequence_type(with_part=True)))
+        with open_parquet(self.io, path) as file:
+            named = {name: place_of(file.schema_arrow, self._id(name)) for name, _ in wanted}
+            there = [file.schema_arrow.field(at).name for at in named.values() if at is not None]
+            pieces, start = [], 0
+            for group in range(file.num_row_groups):
+                end = start + file.metadata.row_group(group).num_rows
+                mine = places[(places >= start) & (places < end)] - start
+                if len(mine):
+                    pieces.append(file.read_row_group(group, columns=there).take(pa.array(mine)))
+                start = end
+            rows = pa.concat_tables(pieces)
+            found = []
+            for name, kind in wanted:
+                at = named[name]
+                found.append(
+                    self._default(name, kind, rows.num_rows)
+                    if at is None
+                    else _as(rows[file.schema_arrow.field(at).name], kind)
+                )
+        return pa.table(found, names=[name for name, _ in wanted])
+
+    def _default(self, name: str, kind: pa.DataType, count: int) -> pa.Array:
+        """What rows show of a column that came after them."""
+        field = self.metadata.schema().find_field(name)
+        value = pa.scalar(field.initial_default, schema_to_pyarrow(field.field_type, include_field_ids=False))
+        return pa.repeat(value, count).cast(kind)
+
+
+def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """A column of a file as its present type; of a struct, which may lack members, each by itself."""
+    if not pa.types.is_struct(kind):
+        return column.cast(kind)
+    there = {field.name for field in column.type}
+    members = [
+        pc.struct_field(column, field.name).combine_chunks().cast(field.type)
+        if field.name in there
+        else pa.nulls(len(column), field.type)
+        for field in kind
+    ]
+    return pa.chunked_array([pa.StructArray.from_arrays(members, fields=list(kind))])

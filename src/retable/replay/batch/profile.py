@@ -1,0 +1,147 @@
+"""What a window has of big tables, looked at by tasks: a piece of its files each, of which only a sample comes back."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from retable.gold.store import RowStore, WindowRows
+from retable.model.event import TableName
+from retable.model.sequence import Sequence
+from retable.replay.batch.row_batch import (
+    RemoteRows,
+    RowBatch,
+    Stretch,
+    batch_of,
+    ends_of,
+    is_plain,
+    order_of_arrival,
+    stretches_of,
+)
+from retable.replay.batch.row_kinds import first_and_last_of_kinds, has_untyped
+from retable.replay.batch.silver_rows import HALVES, ROW_ADDRESS, ROW_COLUMNS, SKETCH_COLUMNS, with_all_columns
+
+Positions = tuple[Sequence, ...]
+_IMAGES = ("before", "after")
+_FEW_KEYS = 16
+"""The images of so many keys are sooner found one by one than among all."""
+_SMALL_PIECES = 4
+"""So many pieces a task slot: those that take longer than others are not the last ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Rows of one table that a task saw: the first and the last one of each kind, and what is true for all of them."""
+
+    sample: pa.Table
+    is_plain: bool
+    num_rows: int
+    nbytes: int
+    moved: int
+    is_simple: bool
+
+    @classmethod
+    def sketched(cls, rows: pa.Table) -> "Profile":
+        """Profile rows of which only is known where they stand."""
+        sample = rows.take(pa.array(ends_of(rows)))
+        return cls(sample, is_plain=True, num_rows=rows.num_rows, nbytes=rows.nbytes, moved=0, is_simple=True)
+
+    @classmethod
+    def of(cls, rows: pa.Table, images: Callable[[pa.Table], pa.Table]) -> "Profile":
+        """Profile rows that may lack their images, which are found for those of the sample."""
+        plain = is_plain(rows)
+        places = ends_of(rows) if plain else first_and_last_of_kinds(rows, np.asarray(order_of_arrival(rows)))
+        moved = pc.is_valid(rows["old_key_hash"])
+        is_open = pc.any(pc.or_(pc.is_in(rows["image"], pa.array(HALVES)), pc.is_null(rows["key_hash"])))
+        is_open = is_open.as_py() or pc.any(pc.and_(moved, pc.fill_null(rows["partial_after"], False))).as_py()
+        return cls(
+            sample=images(rows.take(pa.array(places)).combine_chunks()),
+            is_plain=plain,
+            num_rows=rows.num_rows,
+            nbytes=rows.nbytes,
+            moved=pc.sum(moved).as_py() or 0,
+            is_simple=not is_open,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Looks at a piece of a window; where it is `sketched`, only at where rows stand."""
+
+    piece: WindowRows
+    tables: Mapping[TableName, Positions]
+    sketched: bool
+
+    def __call__(self) -> list[tuple[TableName, int, Profile]]:
+        found = []
+        for table, positions in self.tables.items():
+            rows = self._read(table)
+            stretches = stretches_of(rows, positions)
+            for number in np.unique(stretches).tolist():
+                mine = rows.filter(pa.array(stretches == number)) if positions else rows
+                if self.sketched:
+                    found.append((table, number, Profile.sketched(mine)))
+                else:
+                    found.append((table, number, Profile.of(mine, partial(self._with_images, table))))
+        return found
+
+    def _read(self, table: TableName) -> pa.Table:
+        if self.sketched:
+            return with_all_columns(self.piece.read(table, without={*ROW_COLUMNS} - {*SKETCH_COLUMNS}))
+        rows = self.piece.read(table, without=_IMAGES)
+        return self.piece.read(table) if has_untyped(rows) else rows
+
+    def _with_images(self, table: TableName, sample: pa.Table) -> pa.Table:
+        """Some rows of a table with their images."""
+        if _IMAGES[0] in sample.column_names:
+            return sample
+        hashes = sample["key_hash"].unique().to_pylist()
+        is_quick = None not in hashes and len(hashes) <= _FEW_KEYS
+        parts = [self.piece.read(table, (each, each)) for each in hashes] if is_quick else [self.piece.read(table)]
+        rows = pa.concat_tables(parts)
+        # A row that left one key for another is read by both.
+        places = {address: at for at, address in enumerate(_addresses(rows))}
+        return rows.take(pa.array([places[address] for address in _addresses(sample)]))
+
+
+def _addresses(rows: pa.Table) -> Iterator[tuple[object, ...]]:
+    return zip(*(rows[name].to_pylist() for name in ROW_ADDRESS), strict=True)
+
+
+def profiled(
+    store: RowStore,
+    window: WindowRows,
+    tables: Mapping[TableName, Positions],
+    ordinals: Mapping[str, int],
+    sketched: bool = False,
+) -> dict[TableName, list[RowBatch]]:
+    """Batches of the rows of tables, parted at positions of statements; the rows stay where they are.
+
+    Of rows that are only `sketched` the two at the ends stand for all.
+    """
+    pieces = window.pieces(_SMALL_PIECES * store.slots())
+    seen: dict[tuple[TableName, int], list[Profile]] = defaultdict(list)
+    for found in store.run([_Look(piece, tables, sketched) for piece in pieces]):
+        for table, number, profile in found:
+            seen[table, number].append(profile)
+    batches: dict[TableName, list[RowBatch]] = defaultdict(list)
+    for (table, number), profiles in sorted(seen.items(), key=lambda each: each[0][1]):
+        batches[table].append(_batch(Stretch(window, table, tables[table], number), profiles, ordinals, sketched))
+    return dict(batches)
+
+
+def _batch(stretch: Stretch, profiles: Seq[Profile], ordinals: Mapping[str, int], sketched: bool) -> RowBatch:
+    batch = batch_of(pa.concat_tables([profile.sample for profile in profiles]), ordinals, sketched)
+    rows = RemoteRows(
+        stretches=(stretch,),
+        num_rows=sum(profile.num_rows for profile in profiles),
+        nbytes=sum(profile.nbytes for profile in profiles),
+        moved=sum(profile.moved for profile in profiles),
+        is_simple=all(profile.is_simple for profile in profiles),
+    )
+    return RowBatch(rows, batch.sample, batch.is_plain and all(profile.is_plain for profile in profiles))

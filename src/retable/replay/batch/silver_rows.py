@@ -1,0 +1,84 @@
+"""A row event as silver has it: its columns, and the event that they make."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any, cast
+
+import pyarrow as pa
+
+from retable.gold.store import RowDict
+from retable.ledger.lake.tables import SILVER
+from retable.model.event import TableName
+from retable.model.row_event import Half, RowEvent
+from retable.model.sequence import Sequence
+
+ROW_ADDRESS = ("window", "topic", "partition", "offset", "row_index")
+ROW_COLUMNS = (
+    *("database", "schema", "table"),
+    *ROW_ADDRESS,
+    *("op", "image", "partial_after", "before", "after", "column_types", "keys", "sequence", "part"),
+    *("key_hash", "old_key_hash"),
+)
+"""What a replay reads of a row event."""
+
+SKETCH_COLUMNS = ("database", "schema", "table", "window", "sequence", "part")
+"""What tells which row events there are, and whose they are."""
+
+TIME_COLUMNS = ("database", "schema", "table", "window", "sequence", "part", "event_time_ms")
+"""What tells where row events stand in the order of their source."""
+
+HALVES: dict[str, Half] = {"before_half": "before", "after_half": "after"}
+"""The images of an update that its source writes as two messages."""
+
+
+def with_all_columns(rows: pa.Table) -> pa.Table:
+    """Rows of which some columns were read, and null for the others that a replay reads."""
+    for name in ROW_COLUMNS:
+        if name not in rows.column_names:
+            rows = rows.append_column(name, pa.nulls(len(rows), SILVER.columns.field(name).type))
+    return rows
+
+
+def to_event(record: RowDict, ordinals: Mapping[str, int], counted: bool) -> RowEvent:
+    """Read a row event of silver."""
+    fields = cast(dict[str, Any], record)
+    types = fields["column_types"]
+    return RowEvent(
+        fields["op"],
+        fields["before"],
+        fields["after"],
+        None if types is None else dict(types),
+        None if fields["keys"] is None else tuple(fields["keys"]),
+        sequence_of(record),
+        fields["part"],
+        ordinals[fields["window"]],
+        fields["topic"],
+        fields["partition"],
+        fields["offset"],
+        fields["row_index"],
+        fields["key_hash"],
+        fields["old_key_hash"],
+        counted,
+        HALVES.get(fields["image"]),
+        bool(fields["partial_after"]),
+    )
+
+
+def sequence_of(record: RowDict) -> Sequence:
+    sequence = cast(dict[str, Any], record["sequence"])
+    return Sequence(int(sequence["epoch"]), int(sequence["hi"]), int(sequence["lo"]))
+
+
+def table_name(record: RowDict) -> TableName | None:
+    database, schema, table = (cast(str | None, record[part]) for part in ("database", "schema", "table"))
+    return TableName(database, schema, table) if database is not None and table else None
+
+
+def by_name(records: Iterable[RowDict]) -> dict[TableName, list[RowDict]]:
+    """Row records by the name that their messages gave."""
+    found: dict[TableName, list[RowDict]] = defaultdict(list)
+    for record in records:
+        name = table_name(record)
+        if name is not None:
+            found[name].append(record)
+    return found

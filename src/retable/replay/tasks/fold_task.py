@@ -1,0 +1,154 @@
+"""One task of a replay: some ranges of a table's keys are folded, compared with gold, and left as columns."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from retable.errors import TableError
+from retable.fold.cells import Wire
+from retable.fold.fold import Bounds, Folded
+from retable.fold.images import TableReader
+from retable.formats.reading import ValueRules
+from retable.gold.evolve import Evolution
+from retable.gold.iceberg.locate_rows import edges_of
+from retable.gold.rows import to_keys, to_table
+from retable.gold.store import Exchange, KeyFinder, NotHere
+from retable.ledger.lake.tables import SILVER
+from retable.model.row_event import RowEvent
+from retable.replay.batch.ranges import KeyRanges
+from retable.replay.batch.row_batch import Stretch, to_events
+from retable.replay.batch.vectorized import VectorizedRows, fold_vectorized, hashes_of, join_vectorized
+from retable.replay.events.shares import KeyShare, NotParted, columns_of, key_of, share, share_of, touched_keys
+from retable.replay.table.folding import standing_rows
+from retable.replay.table.replace import EventsMissed, is_below, replace_keys
+from retable.schema_history.history import TableHistory
+
+_ALIKE = ("keys", "column_types")
+Failure = NotParted | NotHere | EventsMissed | TableError
+
+
+@dataclass(slots=True)
+class TaskOutcome:
+    """What a task found: what is counted of its events, or the hold that stops it, or why it came to nothing.
+
+    `gone`, `rows` and `touched` are the names under which it left the keys whose rows go, the rows that come, and all
+    keys that it speaks of, with their numbers. `edges` are those of `RemoteChange`.
+    """
+
+    folded: Folded = field(default_factory=Folded)
+    failure: Failure | None = None
+    gone: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    touched: dict[str, int] = field(default_factory=dict)
+    edges: pa.Table | None = None
+
+    def names(self) -> set[str]:
+        return {*self.gone, *self.rows, *self.touched}
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """What all rows have in common where they are vectorized: the key that they name, their types, if they tell them.
+
+    `wire` is that of `fold_vectorized`.
+    """
+
+    wire: Wire
+    keys: tuple[str, ...]
+    types: Mapping[str, str | None] | None
+
+    def of(self, rows: pa.Table) -> pa.Table:
+        """Rows with these, in columns of their own, as silver has them."""
+        keys = pa.array([[*self.keys]] * rows.num_rows, SILVER.columns.field("keys").type)
+        types = [None if self.types is None else [*self.types.items()]] * rows.num_rows
+        kind = SILVER.columns.field("column_types").type
+        return rows.append_column("keys", keys).append_column("column_types", pa.array(types, kind))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldTask:
+    """What a task goes by. Where rows are `plain` they are vectorized; without a `finder` gold is empty."""
+
+    stretches: tuple[Stretch, ...]
+    ranges: KeyRanges
+    ordinals: Mapping[str, int]
+    history: TableHistory
+    keys: tuple[str, ...]
+    source_format: str
+    rules: ValueRules
+    plain: Plain | None
+    bounds: Bounds
+    evolution: Evolution
+    with_part: bool
+    finder: KeyFinder | None
+    exchange: Exchange
+
+    def __call__(self) -> TaskOutcome:
+        """Fold one range after the other; what one fails for, or a hold, leaves the others to be searched for holds."""
+        outcome, made, all_touched = TaskOutcome(), list[VectorizedRows](), list[pa.Table]()
+        reader = TableReader(history=self.history, keys=self.keys, source_format=self.source_format, rules=self.rules)
+        rows = self.ranges.read(self.stretches, () if self.plain is None else _ALIKE)
+        for ranges in self.ranges.each():
+            mine = rows.filter(pa.array(ranges.speak_of(rows)))
+            if not mine.num_rows:
+                continue
+            try:
+                for changes, touched in self._folded(mine, ranges, reader, outcome):
+                    made.append(changes)
+                    all_touched.append(touched)
+            except (NotParted, NotHere, EventsMissed, TableError) as failure:
+                outcome.failure = outcome.failure or failure
+        if outcome.folded.hold is None and outcome.failure is None and made:
+            self._leave(outcome, join_vectorized(made), pa.concat_tables(all_touched))
+        return outcome
+
+    def _folded(
+        self, rows: pa.Table, ranges: KeyRanges, reader: TableReader, outcome: TaskOutcome
+    ) -> Iterator[tuple[VectorizedRows, pa.Table]]:
+        """What becomes of the keys of a range, and all keys that were spoken of."""
+        if self.plain is None:
+            events = to_events(rows, self.ordinals)
+            mine = share(events, ranges.owns(hashes_of(rows)).tolist(), [], ranges.owns)
+        else:
+            vectorized = fold_vectorized(rows, reader, self.plain.wire, self.with_part, owns=ranges.owns)
+            for verdict, count in vectorized.verdicts.items():
+                outcome.folded.verdicts[self.ordinals[rows["window"][0].as_py()], verdict] += count
+            yield vectorized, vectorized.keys
+            mine = share_of(rows, vectorized.rest, self._plain_events)
+        if mine.events:
+            yield from self._compared(mine, reader, outcome)
+
+    def _plain_events(self, rows: pa.Table) -> list[RowEvent]:
+        assert self.plain is not None
+        return to_events(self.plain.of(rows), self.ordinals)
+
+    def _compared(
+        self, mine: KeyShare, reader: TableReader, outcome: TaskOutcome
+    ) -> Iterator[tuple[VectorizedRows, pa.Table]]:
+        folded = mine.fold(reader, self.bounds)
+        if folded.hold is not None:
+            by, before = folded.stopped_by, outcome.folded.stopped_by
+            if before is None or (by is not None and by.arrival < before.arrival):
+                outcome.folded.hold, outcome.folded.stopped_by = folded.hold, by
+            return
+        outcome.folded.add(folded)
+        if outcome.folded.hold is not None or outcome.failure is not None:
+            return
+        matching = None if self.finder is None else self.finder.matching
+        standing = standing_rows(matching, self.evolution, reader, folded.touched)
+        standing = [row for row in standing if not is_below(row, reader.history)]
+        replacement = replace_keys(folded, reader.key_columns, standing, complete=False)
+        gone = to_keys(replacement.deletes, key_of(reader))
+        yield (
+            VectorizedRows(gone, to_table(replacement.rows, columns_of(reader), self.with_part)),
+            touched_keys(folded, reader),
+        )
+
+    def _leave(self, outcome: TaskOutcome, changes: VectorizedRows, touched: pa.Table) -> None:
+        outcome.rows, outcome.gone = self._put(changes.rows), self._put(changes.keys)
+        outcome.touched = outcome.gone if touched.num_rows == changes.keys.num_rows else self._put(touched)
+        outcome.edges = edges_of(changes.keys)
+
+    def _put(self, rows: pa.Table) -> dict[str, int]:
+        return {self.exchange.put(rows): rows.num_rows} if rows.num_rows else {}

@@ -1,0 +1,59 @@
+"""What a replay reads of silver and gold without a job of Spark: through pyiceberg, here or in tasks."""
+
+from collections.abc import Collection
+
+import pyarrow as pa
+
+from retable.decode.statements import read_statements
+from retable.gold.iceberg.exchange import FileExchange
+from retable.gold.iceberg.key_finder import FileFinder
+from retable.gold.store import RowDict, WindowRows
+from retable.ledger.lake.catalog import Lake
+from retable.ledger.lake.data_files import standing_files, worker_io
+from retable.ledger.lake.error_translation import explained
+from retable.model.event import TableName
+from retable.replay.inputs.silver import read_removals, read_times, read_window
+from retable.replay.tasks.silver_files import SilverFiles
+
+ROWS_HERE = 200_000
+"""So many rows of a window one process looks at sooner than tasks do, which have to be started."""
+
+
+class LakeRows:
+    """The rows of silver and gold as their files have them."""
+
+    def __init__(self, lake: Lake, source: str) -> None:
+        self._lake = lake
+        self._source = source
+
+    def statements(self, until: str) -> list[RowDict]:
+        return read_statements(self._lake, self._source, until)
+
+    def window_rows(self, window: str, columns: Collection[str]) -> pa.Table:
+        return read_window(self._lake, self._source, window, columns)
+
+    def big_window(self, window: str) -> WindowRows | None:
+        table = self._lake.find(f"silver.{self._source}")
+        if table is None:
+            return None
+        files = standing_files(self._lake, table, {"window": window, "kind": "row"})
+        if sum(task.file.record_count for task in files) <= ROWS_HERE:
+            return None
+        return SilverFiles(worker_io(table), table.metadata, tuple(files))
+
+    def removals(
+        self, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool
+    ) -> list[RowDict]:
+        return read_removals(self._lake, self._source, names, ops, first, last, of_key)
+
+    def times(self, names: Collection[TableName], until: str) -> list[RowDict]:
+        return read_times(self._lake, self._source, names, until)
+
+    def exchange(self, gold: str) -> FileExchange:
+        table = self._lake.load(gold)
+        return FileExchange(worker_io(table), f"{table.location()}/exchange")
+
+    def key_finder(self, gold: str) -> FileFinder:
+        table = self._lake.load(gold)
+        with explained(self._lake.settings.lake):
+            return FileFinder(worker_io(table), table.metadata, tuple(table.scan().plan_files()))

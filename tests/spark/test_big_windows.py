@@ -1,0 +1,101 @@
+"""Windows whose rows stay where silver has them: what tasks make of them on Spark is what one process makes of them."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from laws.spark_world import SparkWorld, open_lake_in, open_world
+from laws.story import SUPPORTED, Story, differences, tell
+from laws.test_policies import ddl, row
+from laws.world import World, make_settings
+from retable.model.message import RawMessage
+from retable.replay.batch.row_batch import RemoteRows
+from retable.replay.inputs import scope
+from retable.replay.table.table_replay import TableReplay
+from retable.replay.tasks import folding, lake_rows
+from retable.simulate import HELD_KINDS, Delivery
+
+STORIES = (
+    tell(1, "streamx_json", Delivery(2, "any", 3, 0.2, 0.2, True), 40),
+    tell(3, "canal_json", Delivery(windows=2), 60, (*SUPPORTED, *HELD_KINDS)),
+    tell(5, "shareplex_json", Delivery(windows=2), 60),
+)
+
+
+@pytest.fixture
+def by_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All windows are big, and a task has few rows."""
+    monkeypatch.setattr(lake_rows, "ROWS_HERE", 0)
+    monkeypatch.setattr(scope, "EVENTS_AT_ONCE", 1)
+    monkeypatch.setattr(folding, "EVENTS_AT_ONCE", 4)
+    monkeypatch.setattr(folding, "ROWS_A_TASK", 8)
+
+
+def left_files(world: SparkWorld) -> list[Path]:
+    return [*world.folder.rglob("exchange/*")]
+
+
+@pytest.mark.parametrize("story", STORIES, ids=str)
+def test_gold_by_tasks_is_gold_in_memory(story: Story, by_tasks: None, spark: SparkSession, tmp_path: Path) -> None:
+    world, pure = open_world(story, tmp_path / "lake"), story.world()
+    for number in range(len(story.windows)):
+        story.deliver(world, number)
+    for number in range(len(story.windows)):
+        world.replay(world.names[number])
+        pure.replay(pure.names[number])
+    assert world.gold() == pure.gold()
+    assert differences(story, world.gold()) == []
+    assert left_files(world) == []
+
+
+@pytest.mark.parametrize("partition", ["", 'partition = ["bucket(3, id)"]\n'])
+def test_rows_of_every_age_of_a_table_are_found_and_replaced(
+    partition: str, by_tasks: None, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    came: list[int] = []
+    real = TableReplay.one_by_one
+
+    def one_by_one(work: TableReplay) -> TableReplay:
+        came.extend(batch.source.num_rows for batch in work.batches if isinstance(batch.source, RemoteRows))
+        return real(work)
+
+    monkeypatch.setattr(TableReplay, "one_by_one", one_by_one)
+    tables = f'[tables."shop.t"]\n{partition}'
+    world, pure = open_lake_in(tmp_path / "lake", "canal_json", tables), World(make_settings("canal_json"))
+    create = ddl(1, "create table t (id int primary key, a varchar(9), m decimal(9,2), d date)")
+    wider = ddl(59, "alter table t modify m decimal(12,2)")
+    more = ddl(60, "alter table t add column n int default 7, add column s varchar(9) default 'x'")
+
+    def change(place: int, op: str, number: int, text: str, **values: object) -> RawMessage:
+        dated = {"m": (f"{number}.50", "decimal(9,2)"), "d": ("2026-03-01", "date")}
+        return row(place, op, id=(str(number), "int"), a=(text, "varchar"), **dated, **values)
+
+    late = {"n": ("8", "int"), "s": ("y", "varchar")}
+    windows = [
+        [create, *(change(10 + at, "INSERT", at, "first") for at in range(20))],
+        [*(change(40 + at, "UPDATE", at, "second") for at in range(8)), change(50, "DELETE", 19, "second")],
+        [wider],
+        # One value does not fit, so the key's rows are compared one by one with those that gold has of them.
+        [more, *(change(70 + at, "UPDATE", at, "third", **late) for at in range(5)), wrong(80, 3), wrong(81, 12)],
+        [*(change(90 + at, "UPDATE", 4 + at, "fourth", **late) for at in range(6)), wrong(97, 4), wrong(98, 19)],
+    ]
+    for window in windows:
+        world.replay(world.deliver(window))
+        pure.replay(pure.deliver(window))
+        assert world.gold() == pure.gold()
+    assert left_files(world) == []
+    assert came == [], "rows of a big window came into one process"
+
+
+def wrong(place: int, number: int) -> RawMessage:
+    return row(place, "UPDATE", id=(str(number), "int"), a=("bad", "varchar"), m=("bad", "decimal(9,2)"))
+
+
+def test_a_window_that_tasks_replayed_is_not_written_again(by_tasks: None, spark: SparkSession, tmp_path: Path) -> None:
+    world = open_lake_in(tmp_path / "lake", "canal_json", "")
+    create = ddl(1, "create table t (id int primary key, a varchar(9))")
+    rows = [row(10 + at, "INSERT", id=str(at), a=("x", "varchar")) for at in range(9)]
+    name = world.deliver([create, *rows])
+    assert world.replay(name)
+    assert not world.replay(name)
