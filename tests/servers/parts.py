@@ -25,6 +25,7 @@ _DYING_SECONDS = 60
 class Moment(Enum):
     """How far a stage is when somebody is killed."""
 
+    A_TASK = "a task has left in the store what it folded, others may fold"
     A_FILE = "the first data file is in the store, others may be written"
     ALL_FILES = "all data files of a table are in the store, its commit begins"
     COMMITTED = "the catalog has a commit, its answer is on the way"
@@ -61,6 +62,8 @@ class Parts:
             starting.put(threads.submit(victim.start))
 
         match moment:
+            case Moment.A_TASK:
+                told = {"match": re.compile(rb"^PUT \S+/%s/\S+\.arrow" % layer), "answered": kill}
             case Moment.A_FILE:
                 told = {"match": re.compile(rb"^PUT \S+/%s/\S+\.parquet" % layer), "answered": kill}
             case Moment.ALL_FILES:

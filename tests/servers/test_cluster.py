@@ -36,7 +36,10 @@ MOST_CHANGED = 5
 STOPS = {"canal_mariadb": ["cp1_dml", "cp3_types", "final"], "debezium_postgres": ["cp1_dml", "final"]}
 """By stream the checkpoints at which its hours end; one more has the rest of it."""
 
-A_FILE, ALL_FILES, COMMITTED = Moment
+IN_TASKS = {"debezium_postgres": "20"}
+"""The streams that tasks replay, of so many rows each."""
+
+A_TASK, A_FILE, ALL_FILES, COMMITTED = Moment
 
 KILLS: dict[str, dict[tuple[int, str], tuple[str, Moment]]] = {
     "canal_mariadb": {
@@ -49,10 +52,11 @@ KILLS: dict[str, dict[tuple[int, str], tuple[str, Moment]]] = {
     "debezium_postgres": {
         (0, "land"): ("broker", A_FILE),
         (0, "replay"): ("catalog", COMMITTED),
+        (2, "replay"): ("worker", A_TASK),
         # Of many topics each worker has some to read, and is killed in the midst of it.
         (1, "land"): ("worker", A_FILE),
         (1, "decode"): ("worker", COMMITTED),
-        (1, "replay"): ("store", ALL_FILES),
+        (1, "replay"): ("worker", A_FILE),
     },
 }
 """By stream who is killed when, while which window is at which stage."""
@@ -66,6 +70,7 @@ class Replayed:
     driver: Driver
     file: Path
     first: datetime
+    rows_a_task: str
     told: list[str] = field(default_factory=list)
     """What those runs said that are to be tried again."""
 
@@ -82,7 +87,7 @@ class Replayed:
         """Run a stage once, and give how it ended: it is done, or to be tried again."""
         window, now = window_name(self.first + hour * HOUR), self.first + (hour + 1) * HOUR + DELAY
         told = {"stage": stage, "settings": str(self.file), "window": window, "now": now.isoformat()}
-        ended = self.driver.run(**told, run=run)
+        ended = self.driver.run(**told, run=run, rows_a_task=self.rows_a_task)
         assert ended.code in (0, 3), f"{stage} of hour {hour}: {ended.said}"
         if ended.code:
             self.told.append(f"{stage} of hour {hour}: {ended.said}")
@@ -136,7 +141,7 @@ def test_gold_equals_the_source_at_checkpoints_though_each_part_is_killed(
     messages = list(genuine(stream))
     file = tmp_path / "retable.toml"
     file.write_text(lake_text(parts.place(stream)) + make_topics(parts.broker, kind, messages), encoding="utf-8")
-    replayed = Replayed(parts, driver, file, first_hour(messages))
+    replayed = Replayed(parts, driver, file, first_hour(messages), IN_TASKS.get(stream, ""))
     windows = cut(messages, replayed.settings, stops)
     held: dict[str, str] = {}
     for hour, (stop, delivered) in enumerate(zip([*stops, END], windows, strict=True)):
