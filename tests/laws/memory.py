@@ -132,8 +132,8 @@ class LoadedTable:
         here = change if isinstance(change, RowChange) else change.here()
         self.branch(run_id)
         delete_keys(self._table, run_id, here.gone)
-        if here.rows.num_columns:
-            self.append(here.rows, run_id, window)
+        if here.comes:
+            self.append(here, run, run_id, window)
         return True
 
     def branch(self, run_id: str) -> str:
@@ -141,7 +141,8 @@ class LoadedTable:
         self._branch = run_id
         return run_id
 
-    def append(self, rows: pa.Table, run_id: str, window: str) -> None:
+    def append(self, change: RowChange | RemoteChange, run: RunTasks[Any], run_id: str, window: str) -> None:
+        rows = (change if isinstance(change, RowChange) else change.here()).rows
         table, branch = self._table, self._branch
         assert branch is not None, "rows are written to a branch"
         names = [name for name in rows.column_names if name != SEQUENCE_COLUMN]
@@ -289,6 +290,14 @@ class MemoryRows:
     def big_window(self, window: str) -> WindowRows | None:
         rows = sum(record["kind"] == "row" for record in self.silver[window])
         return MemoryWindow(self.window_rows(window, ROW_COLUMNS)) if rows > self.big else None
+
+    def big_table(
+        self, windows: Collection[str], names: Collection[TableName], since: Sequence | None = None
+    ) -> WindowRows:
+        parts = [self.window_rows(name, ROW_COLUMNS) for name in windows if name in self.silver]
+        rows = pa.concat_tables([_ROWS.empty_table(), *parts])
+        found = [mine for name, mine in by_table(rows) if name in names]
+        return MemoryWindow(pa.concat_tables([rows.slice(0, 0), *found]))
 
     def run(self, tasks: Seq[Callable[[], R]]) -> list[R]:
         """Tasks and results are sent, as to other processes."""

@@ -70,7 +70,7 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
     order = data.draw(st.one_of(orders(story), in_order))
     found = []
     rows = data.draw(st.integers(1, 4))
-    is_vectorized = data.draw(st.booleans())
+    is_vectorized, rebuilds = data.draw(st.booleans()), data.draw(st.booleans())
     for by_tasks in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             if by_tasks:
@@ -80,8 +80,12 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
             world = story.world()
             for number in order:
                 world.replay(world.names[number])
+            states = world.states()
+            for gold, state in states.items():
+                if rebuilds and state.state != "dropped":
+                    world.rebuild(gold)
             assert not MemoryExchange.left
-        found.append((world.gold(), world.states(), world.counts, world.rejected))
+        found.append((states, world.gold(), world.states(), world.counts, world.rejected))
     assert found[0] == found[1]
 
 
@@ -199,6 +203,23 @@ def test_a_key_that_is_written_in_two_ways_is_in_no_two_shares(
         {"id": "1.00", "v": 1},
         {"id": "3.00", "v": len(spellings) - 1},
     ]
+
+
+def test_late_rows_are_not_mixed_with_those_of_a_table_that_took_the_name(world: World) -> None:
+    late = world.deliver([told(12, "UPDATE", "1", "12"), told(13, "INSERT", "4", "13"), told(14, "DELETE", "2", "2")])
+    create = "create table t (id decimal(9,2) primary key, v int)"
+    statements = [
+        canal(at, isDdl=True, type="ALTER", data=None, sql=sql)
+        for at, sql in enumerate(("rename table t to u", create), 20)
+    ]
+    rows = [told(30 + at, "INSERT", ident, str(30 + at)) for at, ident in enumerate(("1", "2", "4"))]
+    world.replay(world.deliver([*statements, *rows]))
+    world.replay(late)
+    found = {name: [tuple(json.loads(text).values()) for text in gold.rows] for name, gold in world.gold().items()}
+    assert found == {
+        "gold_shop.t": [("1.00", 30), ("2.00", 31), ("4.00", 32)],
+        "gold_shop.u": [("1.00", 12), ("4.00", 13)],
+    }
 
 
 def test_the_lowest_hold_of_any_share_holds_the_table(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

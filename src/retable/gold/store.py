@@ -58,7 +58,7 @@ class WindowRows(Protocol):
         """How many rows each table has, under the name that messages give it."""
 
     def pieces(self, count: int) -> "list[WindowRows]":
-        """The same in at most so many pieces, each for a task."""
+        """The same in about so many pieces, or in more: a task has the rows of one in memory."""
 
     def read(self, table: TableName, hashes: tuple[int, int] | None = None, without: Collection[str] = ()) -> pa.Table:
         """The rows of a table, but for some columns.
@@ -102,6 +102,11 @@ class RowChange:
     gone: pa.Table
     rows: pa.Table
 
+    @property
+    def comes(self) -> bool:
+        """Whether some row comes."""
+        return bool(self.rows.num_rows)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteChange:
@@ -118,6 +123,10 @@ class RemoteChange:
     columns: tuple[str, ...]
     edges: pa.Table
     nulls: pa.Schema
+
+    @property
+    def comes(self) -> bool:
+        return bool(self.rows)
 
     def keys_of(self, names: Iterable[str]) -> pa.Table:
         """Keys whose rows go, as tasks left them under these names."""
@@ -152,6 +161,14 @@ class RowStore(Protocol):
 
     def big_window(self, window: str) -> WindowRows | None:
         """The row events of a window that are too many to be looked at in one process; None: they are not."""
+
+    def big_table(
+        self, windows: Collection[str], names: Collection[TableName], since: Sequence | None = None
+    ) -> WindowRows:
+        """The row events that these names stand for in some windows, where silver has them.
+
+        Events of a lower sequence than `since` may be missing.
+        """
 
     def run(self, tasks: Seq[Callable[[], R]]) -> list[R]:
         """Run tasks side by side, in other processes; give what each returns."""
@@ -246,8 +263,8 @@ class GoldTable(GoldMetadata, Protocol):
     def branch(self, run_id: str) -> str:
         """Open this run's branch at main, and remove those of runs that died; gives its name for the row store."""
 
-    def append(self, rows: pa.Table, run_id: str, window: str) -> None:
-        """Append rows, with all columns of the table, to this run's branch."""
+    def append(self, change: RowChange | RemoteChange, run: RunTasks[object], run_id: str, window: str) -> None:
+        """Append the rows that come to this run's branch; `run` runs tasks."""
 
     def publish(
         self,

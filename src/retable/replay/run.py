@@ -91,7 +91,8 @@ class Run:
         tables = self._scope_reader.tables()
         identity, name = self._scope_reader.find(tables, gold)
         state = self._locator.find(identity, gold).state
-        scope = self._scope_reader.table(tables, identity, name, remembered(state) if resumes else ())
+        is_big = not resumes and not is_sharded(identity) and self._scope_reader.has_many(gold)
+        scope = self._scope_reader.table(tables, identity, name, remembered(state) if resumes else (), is_big=is_big)
         if not scope.tables.has(identity):
             raise NotFound(f"nothing goes into {gold} any more, and its rows are in other tables: drop it", table=gold)
         history = scope.tables.history(identity)
@@ -99,10 +100,8 @@ class Run:
         if state is not None and state.is_unread:
             scope.found[identity] = LocatedTable(gold)
             names = {gold, *gold_names(self._settings, history)}
-            undeclared = is_sharded(identity)
-            dropped = self._recorded.missing(
-                names, scope.owned.get(identity, []), history.truncated_at, everywhere=undeclared
-            )
+            there, everywhere = scope.rows_by_window(identity), is_sharded(identity)
+            dropped = self._recorded.missing(names, there, history.truncated_at, everywhere=everywhere)
         if not resumes:
             check_whole(gold, state, history, dropped)
         content = self._recorded.replayed_content()
@@ -162,6 +161,7 @@ class Run:
             older=lambda needed: self._scope_reader.older(
                 scope.tables, history, scope.visible[-1], set(silver), needed
             ),
+            claims=scope.tables.claims(history),
             windows=self._recorded.windows,
             ordinals=self._recorded.ordinals,
             keys=keys_of,
@@ -173,7 +173,7 @@ class Run:
             rules=self._scope_reader.rules.value_rules(history.name),
             applied=self._identities(history, silver),
             before=self._before(history, gold, self._counted_anew(history, state, silver)),
-            batches=tuple(scope.batches.get(identity, ())) if mode == "replay" else (),
+            batches=() if whole is not None else tuple(scope.batches.get(identity, ())),
             identities=lambda: self._identities(history, self._recorded.replayed_content()),
             horizon=max(self._recorded.ordinals[window] for window in scope.visible),
             format_version=rules.format_version,

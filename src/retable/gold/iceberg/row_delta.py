@@ -138,9 +138,14 @@ class RowWriter:
     def _ids(self, names: list[str]) -> list[int]:
         return [self._metadata.schema().find_field(name).field_id for name in names]
 
-    def data_files(self, rows: pa.Table) -> list[Any]:
-        """Write rows, with all columns of the table, as data files."""
-        return [self._data_file(file, values) for values, file in self._written(rows)]
+    def data_files(self, change: RowChange | RemoteChange, run: RunTasks[Any]) -> list[Any]:
+        """Write the rows that come as data files; `run` runs tasks."""
+        if isinstance(change, RowChange):
+            written = self._written(change.rows)
+        else:
+            io = for_workers(self._io, self._metadata.location)
+            written = [file for files in run(writing(io, self._metadata, change)) for file in files]
+        return [self._data_file(file, values) for values, file in written]
 
     def _written(self, rows: pa.Table) -> WrittenFiles:
         return write_parts(self._io, self._metadata, part(rows, self._metadata))

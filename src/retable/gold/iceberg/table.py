@@ -5,7 +5,6 @@ from contextlib import contextmanager
 from functools import reduce
 from typing import TYPE_CHECKING, Any, cast
 
-import pyarrow as pa
 from py4j.java_gateway import is_instance_of
 from py4j.protocol import Py4JJavaError
 from pyiceberg.io import load_file_io
@@ -236,15 +235,15 @@ class GoldTable(GoldMetadata):
         self._branch = name
         return name
 
-    def append(self, rows: pa.Table, run_id: str, window: str) -> None:
-        """Append rows, with all columns of the table, to the branch of this run."""
+    def append(self, change: RowChange | RemoteChange, run: RunTasks[Any], run_id: str, window: str) -> None:
+        """Append the rows that come to the branch of this run."""
         self._refresh()
-        change = self._table.newFastAppend().toBranch(self._branch)
-        change = change.set(RUN_PROPERTY, run_id).set(WINDOW_SUMMARY, window)
-        for file in self._writer().data_files(rows):
-            change.appendFile(file)
+        addition = self._table.newFastAppend().toBranch(self._branch)
+        addition = addition.set(RUN_PROPERTY, run_id).set(WINDOW_SUMMARY, window)
+        for file in self._writer().data_files(change, run):
+            addition.appendFile(file)
         with self.catalog.conflicts(self.name):
-            change.commit()
+            addition.commit()
 
     def _writer(self) -> RowWriter:
         return RowWriter(self.catalog, self._table, self._metadata, self.catalog.io, self._literal)

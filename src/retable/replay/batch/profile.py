@@ -1,10 +1,9 @@
 """What a window has of big tables, looked at by tasks: a piece of its files each, of which only a sample comes back."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +13,7 @@ from retable.gold.store import RowStore, WindowRows
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.batch.row_batch import (
+    PartCount,
     RemoteRows,
     RowBatch,
     Stretch,
@@ -21,15 +21,13 @@ from retable.replay.batch.row_batch import (
     ends_of,
     is_plain,
     order_of_arrival,
+    sequences_of,
     stretches_of,
 )
-from retable.replay.batch.row_kinds import first_and_last_of_kinds, has_untyped
-from retable.replay.batch.silver_rows import HALVES, ROW_ADDRESS, ROW_COLUMNS, SKETCH_COLUMNS, with_all_columns
+from retable.replay.batch.row_kinds import first_and_last_of_kinds
+from retable.replay.batch.silver_rows import HALVES, ROW_COLUMNS, SKETCH_COLUMNS, with_all_columns
 
 Positions = tuple[Sequence, ...]
-_IMAGES = ("before", "after")
-_FEW_KEYS = 16
-"""The images of so many keys are sooner found one by one than among all."""
 _SMALL_PIECES = 4
 """So many pieces a task slot: those that take longer than others are not the last ones."""
 
@@ -44,29 +42,52 @@ class Profile:
     nbytes: int
     moved: int
     is_simple: bool
+    counts: dict[tuple[str, str | None], PartCount]
 
     @classmethod
     def sketched(cls, rows: pa.Table) -> "Profile":
         """Profile rows of which only is known where they stand."""
-        sample = rows.take(pa.array(ends_of(rows)))
-        return cls(sample, is_plain=True, num_rows=rows.num_rows, nbytes=rows.nbytes, moved=0, is_simple=True)
+        return cls(
+            sample=rows.take(pa.array(ends_of(rows))),
+            is_plain=True,
+            num_rows=rows.num_rows,
+            nbytes=rows.nbytes,
+            moved=0,
+            is_simple=True,
+            counts={},
+        )
 
     @classmethod
-    def of(cls, rows: pa.Table, images: Callable[[pa.Table], pa.Table]) -> "Profile":
-        """Profile rows that may lack their images, which are found for those of the sample."""
-        plain = is_plain(rows)
-        places = ends_of(rows) if plain else first_and_last_of_kinds(rows, np.asarray(order_of_arrival(rows)))
+    def of(cls, rows: pa.Table) -> "Profile":
+        plain, order = is_plain(rows), order_of_arrival(rows)
+        places = ends_of(rows) if plain else first_and_last_of_kinds(rows, np.asarray(order))
         moved = pc.is_valid(rows["old_key_hash"])
         is_open = pc.any(pc.or_(pc.is_in(rows["image"], pa.array(HALVES)), pc.is_null(rows["key_hash"])))
         is_open = is_open.as_py() or pc.any(pc.and_(moved, pc.fill_null(rows["partial_after"], False))).as_py()
         return cls(
-            sample=images(rows.take(pa.array(places)).combine_chunks()),
+            sample=rows.take(pa.array(places)).combine_chunks(),
             is_plain=plain,
             num_rows=rows.num_rows,
             nbytes=rows.nbytes,
             moved=pc.sum(moved).as_py() or 0,
             is_simple=not is_open,
+            counts=_counts(rows, order),
         )
+
+
+def _counts(rows: pa.Table, order: pa.Array) -> dict[tuple[str, str | None], PartCount]:
+    """The counts of each partition in each window; `order` is that of sequences."""
+    sequences = sequences_of(rows)
+    names = sequences.column_names
+    placed = sequences.append_column("window", rows["window"]).append_column("part", rows["part"]).take(order)
+    ends = [(name, end) for end in ("first", "last") for name in names]
+    found = placed.group_by(["window", "part"], use_threads=False).aggregate([([], "count_all"), *ends])
+    return {
+        (each["window"], each["part"]): PartCount(
+            each["count_all"], *(Sequence(*(int(each[f"{name}_{end}"]) for name in names)) for end in ("first", "last"))
+        )
+        for each in found.to_pylist()
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,33 +105,13 @@ class _Look:
             stretches = stretches_of(rows, positions)
             for number in np.unique(stretches).tolist():
                 mine = rows.filter(pa.array(stretches == number)) if positions else rows
-                if self.sketched:
-                    found.append((table, number, Profile.sketched(mine)))
-                else:
-                    found.append((table, number, Profile.of(mine, partial(self._with_images, table))))
+                found.append((table, number, Profile.sketched(mine) if self.sketched else Profile.of(mine)))
         return found
 
     def _read(self, table: TableName) -> pa.Table:
         if self.sketched:
             return with_all_columns(self.piece.read(table, without={*ROW_COLUMNS} - {*SKETCH_COLUMNS}))
-        rows = self.piece.read(table, without=_IMAGES)
-        return self.piece.read(table) if has_untyped(rows) else rows
-
-    def _with_images(self, table: TableName, sample: pa.Table) -> pa.Table:
-        """Some rows of a table with their images."""
-        if _IMAGES[0] in sample.column_names:
-            return sample
-        hashes = sample["key_hash"].unique().to_pylist()
-        is_quick = None not in hashes and len(hashes) <= _FEW_KEYS
-        parts = [self.piece.read(table, (each, each)) for each in hashes] if is_quick else [self.piece.read(table)]
-        rows = pa.concat_tables(parts)
-        # A row that left one key for another is read by both.
-        places = {address: at for at, address in enumerate(_addresses(rows))}
-        return rows.take(pa.array([places[address] for address in _addresses(sample)]))
-
-
-def _addresses(rows: pa.Table) -> Iterator[tuple[object, ...]]:
-    return zip(*(rows[name].to_pylist() for name in ROW_ADDRESS), strict=True)
+        return self.piece.read(table)
 
 
 def profiled(
@@ -137,11 +138,17 @@ def profiled(
 
 def _batch(stretch: Stretch, profiles: Seq[Profile], ordinals: Mapping[str, int], sketched: bool) -> RowBatch:
     batch = batch_of(pa.concat_tables([profile.sample for profile in profiles]), ordinals, sketched)
+    counts: dict[tuple[int, str | None], PartCount] = {}
+    for profile in profiles:
+        for (window, part), count in profile.counts.items():
+            place = ordinals[window], part
+            counts[place] = count.join(counts.get(place))
     rows = RemoteRows(
         stretches=(stretch,),
         num_rows=sum(profile.num_rows for profile in profiles),
         nbytes=sum(profile.nbytes for profile in profiles),
         moved=sum(profile.moved for profile in profiles),
         is_simple=all(profile.is_simple for profile in profiles),
+        counts=counts,
     )
     return RowBatch(rows, batch.sample, batch.is_plain and all(profile.is_plain for profile in profiles))

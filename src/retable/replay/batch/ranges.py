@@ -1,6 +1,6 @@
 """Many rows of one table, a range of key hashes after the other: no more of them are read at once."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from retable.fold.images import TableReader
 from retable.model.sequence import Sequence
-from retable.replay.batch.row_batch import Stretch, read_stretches
+from retable.replay.batch.row_batch import Stretch, above, read_stretches
 from retable.replay.batch.vectorized import (
     Flags,
     Hashes,
@@ -72,22 +72,27 @@ def fold_by_ranges(
     read at once. So are those with a floating key, of which two may be one though they differ (0.0 and -0.0). None
     where that may be more text than an array holds.
     """
+
+    def fold(rows: pa.Table, **which: Callable[[Hashes], Flags]) -> VectorizedRows:
+        is_late = None if late is None else ~above(rows, late)
+        return fold_vectorized(rows, reader, wire, with_part, shard, is_late, **which)
+
     moved = np.asarray(pc.is_valid(silver["old_key_hash"]))
     count = ranges_of(silver.num_rows + int(moved.sum()), silver.nbytes, ROWS_AT_ONCE)
     is_floating = any(reader.columns[at].type.kind in ("float", "double") for at in reader.key_columns)
     fits = silver.nbytes <= 2 * BYTES_AT_ONCE
     if count < 2 or is_floating:
-        return fold_vectorized(silver, reader, wire, with_part, shard, late) if fits else None
+        return fold(silver) if fits else None
     homes, left = range_numbers(hashes_of(silver), count), range_numbers(hashes_of(silver, "old_key_hash"), count)
     folded = []
     for at in range(count):
         rows = silver.filter(pa.array((homes == at) | (moved & (left == at))))
         if rows.num_rows:
             owns = partial(_is_in_range, at, count)
-            folded.append(fold_vectorized(rows, reader, wire, with_part, shard, late, owns))
+            folded.append(fold(rows, owns=owns))
     joined = join_vectorized(folded)
     if has_twice(joined.keys):
-        return fold_vectorized(silver, reader, wire, with_part, shard, late) if fits else None
+        return fold(silver) if fits else None
     return joined
 
 

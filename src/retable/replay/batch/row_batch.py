@@ -1,5 +1,6 @@
 """Rows of silver by table, as columns, with the few of them that stand for all where rules ask about rows."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from collections.abc import Sequence as Seq
 from contextlib import suppress
@@ -44,12 +45,27 @@ class Stretch:
     number: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class PartCount:
+    """How many rows of a window came from one partition, and their lowest and highest sequence."""
+
+    rows: int
+    lowest: Sequence
+    highest: Sequence
+
+    def join(self, other: "PartCount | None") -> "PartCount":
+        if other is None:
+            return self
+        lowest, highest = min(self.lowest, other.lowest), max(self.highest, other.highest)
+        return PartCount(self.rows + other.rows, lowest, highest)
+
+
 @dataclass(frozen=True)
 class RemoteRows:
     """Rows that stay where silver has them, until somebody asks for them here: `num_rows`, of so many bytes in memory.
 
-    `moved` of them changed their key. `is_simple`: all have a key hash, none is a half, and of those that changed their
-    key each tells the whole row.
+    `counts` are of each partition in each window, which is told by its ordinal. `moved` rows changed their key.
+    `is_simple`: all have a key hash, none is a half, and of those that changed their key each tells the whole row.
     """
 
     stretches: tuple[Stretch, ...]
@@ -57,6 +73,7 @@ class RemoteRows:
     nbytes: int
     moved: int
     is_simple: bool
+    counts: Mapping[tuple[int, str | None], "PartCount"]
 
     @cached_property
     def table(self) -> pa.Table:
@@ -94,6 +111,12 @@ class RowBatch:
     @property
     def rows(self) -> pa.Table:
         return self.source.table if isinstance(self.source, RemoteRows) else self.source
+
+    def rows_by_window(self) -> Counter[int]:
+        """How many rows came in each window, by its ordinal."""
+        if not isinstance(self.source, RemoteRows):
+            return Counter({self.sample[0].ordinal: self.source.num_rows})
+        return sum((Counter({ordinal: each.rows}) for (ordinal, _), each in self.source.counts.items()), Counter())
 
     def places(self) -> pa.Table:
         """The sequences and partitions of all rows."""

@@ -4,6 +4,7 @@ What rules ask of rows (their keys, the columns that they bring, their partition
 kind, so it is enough to ask its first row and its last one.
 """
 
+from collections.abc import Sequence as Seq
 from hashlib import blake2b
 
 import msgspec
@@ -47,7 +48,7 @@ def codes_of_types(rows: pa.Table) -> _Codes:
     """A number for the columns and types that each row tells; where it tells no types, for the columns of its image."""
     types = rows["column_types"]
     codes = _codes_of_lists(types)
-    untold = np.flatnonzero(_untyped(types))
+    untold = np.flatnonzero(np.asarray(pc.or_kleene(pc.is_null(types), pc.equal(_lengths(types), 0))))
     if untold.size:
         images = pc.coalesce(rows["after"], rows["before"], pa.scalar("{}")).take(pa.array(untold))
         names = ["".join(f"{name}\0" for name in _NAMES_OF.decode(image)) for image in images.to_pylist()]
@@ -55,13 +56,12 @@ def codes_of_types(rows: pa.Table) -> _Codes:
     return codes
 
 
-def has_untyped(rows: pa.Table) -> bool:
-    """Whether some row tells no types."""
-    return bool(_untyped(rows["column_types"]).any())
-
-
-def _untyped(types: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
-    return np.asarray(pc.or_kleene(pc.is_null(types), pc.equal(_lengths(types), 0)))
+def have_keys(rows: pa.Table, keys: Seq[str]) -> bool:
+    """Whether all rows name just these columns as their key."""
+    if not rows.num_rows:
+        return True
+    told = pa.chunked_array([pa.array([[*keys]], rows["keys"].type)])
+    return {*_codes_of_lists(rows["keys"]).tolist()} == {*_codes_of_lists(told).tolist()}
 
 
 def _lengths(lists: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -20,10 +20,9 @@ from retable.errors import RetableError
 from retable.fold.images import TableReader
 from retable.gold.rows import arrow_type, sequence_type
 from retable.gold.state import SEQUENCE_COLUMN
-from retable.model.sequence import Sequence
 from retable.replay.batch.image_columns import read_columns
 from retable.replay.batch.raw_values import column_reader, number_type
-from retable.replay.batch.row_batch import above, order_of_arrival, sequences_of
+from retable.replay.batch.row_batch import order_of_arrival, sequences_of
 from retable.schema_history.shards.parts import SHARD_ID, join_part
 
 Flags = npt.NDArray[np.bool_]
@@ -62,12 +61,12 @@ def fold_vectorized(
     wire: Mapping[str, tuple[str, str | None]],
     with_part: bool,
     shard: str | None = None,
-    late: Sequence | None = None,
+    late: Flags | None = None,
     owns: Callable[[Hashes], Flags] = lambda hashes: np.ones(len(hashes), bool),
 ) -> VectorizedRows:
     """Reduce rows of silver, all whole and of the last epoch, to the last state of every key whose hash it `owns`.
 
-    Keys with a row up to `late` are left to the fold. `wire` gives, by identity, what the images call a column, and its
+    Keys of which a row is `late` are left to the fold. `wire` gives, by identity, what images call a column, and its
     type there. The columns of the result are in the reader's order, by position. They may be all of one `shard`.
     """
     silver = silver.combine_chunks()
@@ -114,14 +113,14 @@ def _read(
     reader: TableReader,
     wire: Mapping[str, tuple[str, str | None]],
     shard: str | None,
-    late: Sequence | None,
+    late: Flags | None,
 ) -> _Read:
     deletes = np.asarray(pc.equal(silver["op"], "DELETE"))
     images = pc.if_else(pa.array(deletes), silver["before"], silver["after"])
     moved = np.asarray(pc.is_valid(silver["old_key_hash"]))
     unplain = np.asarray(pc.is_null(images)) | (moved & np.asarray(pc.is_null(silver["before"])))
     if late is not None:
-        unplain |= ~above(silver, late)
+        unplain |= late
     columns, refused = _columns(images, reader, wire, shard, range(len(reader.columns)), deletes)
     unplain |= refused
     keys = [columns[at] for at in reader.key_columns]

@@ -150,7 +150,7 @@ class NotParted(Exception):
 def is_big(work: TableReplay) -> bool:
     """Whether a window has more rows of a table than are folded at once."""
     rows, size = (sum(getattr(batch.source, what) for batch in work.batches) for what in ("num_rows", "nbytes"))
-    return ranges_of(rows, size, EVENTS_AT_ONCE) > 1
+    return work.mode == "replay" and ranges_of(rows, size, EVENTS_AT_ONCE) > 1
 
 
 def _rows(work: TableReplay) -> pa.Table:
@@ -166,7 +166,7 @@ def check_parted(work: TableReplay, reader: TableReader) -> None:
     columns = [column for epoch in history.epochs for column in epoch.columns]
     depends = history.shards or history.rekeyed or any(casts_of(columns)) or retention_floor(work.state, history)
     is_hashed = work.hashed if reader.keys else not any(event.keys or event.partial for event in work.events)
-    if work.mode != "replay" or not is_hashed or depends:
+    if work.mode not in ("replay", "rebuild") or not is_hashed or depends:
         raise NotParted
 
 
@@ -221,10 +221,16 @@ def is_much(batch: RowBatch, hashes: Hashes) -> bool:
     return bool(_speak_of(batch.rows, hashes).sum() > EVENTS_AT_ONCE)
 
 
-def share_of(rows: pa.Table, hashes: Hashes, events_of: Callable[[pa.Table], list[RowEvent]]) -> KeyShare:
-    """The keys of these hashes, of one table."""
+def share_of(
+    rows: pa.Table,
+    hashes: Hashes,
+    events_of: Callable[[pa.Table], list[RowEvent]],
+    more: Seq[RowEvent] = (),
+) -> KeyShare:
+    """The keys of these hashes, of one table, with `more` events of other windows."""
     rows = rows.filter(pa.array(_speak_of(rows, hashes)))
-    return share(events_of(rows), np.isin(hashes_of(rows), hashes).tolist(), [], lambda found: np.isin(found, hashes))
+    are_home = np.isin(hashes_of(rows), hashes).tolist()
+    return share(events_of(rows), are_home, [*more], lambda found: np.isin(found, hashes))
 
 
 def share(

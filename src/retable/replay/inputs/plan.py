@@ -151,6 +151,14 @@ class Tables:
                 owned[history.identity].append(event if label is None else of_shard(event, label))
         return dict(owned)
 
+    def claims(self, history: TableHistory) -> dict[TableName, list[tuple[NameSpan, bool]]]:
+        """Who owns rows of each name of a table: the first span that covers one says it; whether that is the table."""
+        found = {name: reversed(self._spans(name)) for name in history.names}
+        return {
+            name: [(span, owner.identity == history.identity) for span, owner, _ in spans]
+            for name, spans in found.items()
+        }
+
     def dividing(self, name: TableName, first: Sequence, last: Sequence) -> set[Sequence]:
         """Where, between two rows of a name, a statement may make of it another table, or other columns of its rows."""
         spans = self._spans(name)

@@ -1,7 +1,6 @@
 """What the record says of a source before a run: its windows, what was done with them, its tables."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +10,6 @@ from retable.ledger.counts import LedgerRows
 from retable.ledger.rows import TableRow
 from retable.ledger.windows.contents import NO_FILES
 from retable.model.event import TableName
-from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.inputs.imports import NO_IMPORTS, Imports
 from retable.replay.references.suspects import Suspect
@@ -70,17 +68,17 @@ class RecordedState:
         return all(self.replayed.get(window) == content for window, content in silver.items())
 
     def missing(
-        self, names: Collection[str], events: Iterable[RowEvent], truncated_at: Sequence | None, *, everywhere: bool
+        self, names: Collection[str], there: Mapping[int, int], truncated_at: Sequence | None, *, everywhere: bool
     ) -> RetentionFloor | None:
-        """What these events lack of the rows from `truncated_at` on that were counted under names; None: they are all.
+        """What silver lacks of the rows from `truncated_at` on that were counted under names; None: nothing.
 
+        `there` tells how many it has of each window, by ordinal.
         Rows may lack where retention dropped some, or `everywhere`, where nothing tells all tables that they are of.
         """
-        found = Counter(event.ordinal for event in events)
         dropped: dict[str, Sequence] = {}
         counted = [each for rows in self.ledger.of_tables(names).values() for each in rows.items()]
         for window, mine in counted:
-            lacks = mine.counts.get("rows", 0) > found[self.ordinals.get(window, -1)]
+            lacks = mine.counts.get("rows", 0) > there.get(self.ordinals.get(window, -1), 0)
             if lacks and (everywhere or window < self.kept_from):
                 for part, text in mine.highest.items():
                     last = parse_sequence(text)

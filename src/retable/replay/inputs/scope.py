@@ -1,8 +1,9 @@
 """What a run has before it: statements, rows by the table that owns them, and gold as it stands."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Set
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import cast
 
 from retable.ddl.registry import DEFAULT
@@ -33,6 +34,7 @@ from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 
 RowsByName = dict[TableName, list[RowEvent]]
+Batches = dict[TableName, list[RowBatch]]
 Owned = dict[str, list[RowEvent]]
 
 
@@ -53,6 +55,13 @@ class ReplayScope:
     found: dict[str, LocatedTable]
     endless: Mapping[str, str] = field(default_factory=dict)
     batches: dict[str, list[RowBatch]] = field(default_factory=dict)
+
+    def rows_by_window(self, identity: str) -> Counter[int]:
+        """How many rows of a table came in each window, by its ordinal."""
+        found: Counter[int] = Counter()
+        for batch in self.batches.get(identity, ()):
+            found += batch.rows_by_window()
+        return found or Counter(event.ordinal for event in self.owned.get(identity, []))
 
 
 class ScopeReader:
@@ -93,26 +102,35 @@ class ScopeReader:
             statements = self._statements(visible)
             pending = {s for s, where in statements.items() if where == name or where not in self._recorded.replayed}
             pending |= self.rules.started_by(name)
-            sample = {table: [event for batch in mine for event in batch.sample] for table, mine in batches.items()}
-            seen = self._trace(statements, visible, sample, pending, None, {name}, counted)
-            parted = {table: self._cut(seen.tables, table, mine, sketched) for table, mine in batches.items()}
-            if any(len(mine) > len(batches[table]) for table, mine in parted.items()):
-                batches = parted
-                continue
+            trace = partial(self._trace, statements, visible, pending, None, {name}, counted)
+            seen, batches = self._parted(batches, trace, sketched)
             # A run that died before its record may have brought gold to a later window than the record tells.
             visible = self._recorded.visible(max(name, self._recorded.windows.get(self._locator.horizon, name)))
             if visible == seen.visible:
                 return replace(seen, batches=_by_identity(seen.tables, batches))
 
     def table(
-        self, tables: Tables, identity: str, name: TableName, remembered: tuple[InferredColumn, ...]
+        self, tables: Tables, identity: str, name: TableName, remembered: tuple[InferredColumn, ...], *, is_big: bool
     ) -> ReplayScope:
-        """See all that was replayed of one table of these; `remembered` are its inferred columns."""
-        replayed = self._recorded.replayed
+        """See all that was replayed of one table of these; `remembered` are its inferred columns.
+
+        The rows of a big one stay where they are.
+        """
+        replayed, names = self._recorded.replayed, tables.names_of(identity) or {name}
         visible = self._recorded.visible(max(replayed))
-        records = self._rows.table_rows(visible[-1], tables.names_of(identity) or {name})
-        events = self._events([record for record in records if record["window"] in replayed], counted=True)
-        return self._trace(self._statements(visible), visible, events, set(), remembered, replayed.keys())
+        trace = partial(self._trace, self._statements(visible), visible, set(), remembered, replayed.keys(), set())
+        if is_big:
+            rows = self._rows.big_table(replayed.keys(), names)
+            batches = profiled(self._rows, rows, dict.fromkeys(names, ()), self._recorded.ordinals)
+            seen, batches = self._parted(batches, trace)
+            return replace(seen, batches=_by_identity(seen.tables, batches))
+        records = self._rows.table_rows(visible[-1], names)
+        return trace(self._events([record for record in records if record["window"] in replayed], counted=True))
+
+    def has_many(self, gold: str) -> bool:
+        """Whether more rows were counted under this gold name than are folded at once."""
+        found = self._recorded.ledger.of_table(gold).values()
+        return sum(each.counts.get("rows", 0) for each in found) > EVENTS_AT_ONCE
 
     def find(self, tables: Tables, gold: str) -> tuple[str, TableName]:
         """The identity and the name at the source of a gold table, which may be one that no run made yet."""
@@ -138,9 +156,20 @@ class ScopeReader:
         events = self._events([record for record in found if record["window"] in known], counted=False)
         return tables.split(events).get(history.identity, [])
 
-    def _batches(self, name: str, sketched: bool) -> dict[TableName, list[RowBatch]]:
+    def _parted(
+        self, batches: Batches, trace: Callable[[RowsByName], ReplayScope], sketched: bool = False
+    ) -> tuple[ReplayScope, Batches]:
+        """See tables by the samples of batches, and cut these until no statement stands between rows of one."""
+        while True:
+            seen = trace({table: [e for batch in mine for e in batch.sample] for table, mine in batches.items()})
+            parted = {table: self._cut(seen.tables, table, mine, sketched) for table, mine in batches.items()}
+            if all(len(mine) == len(batches[table]) for table, mine in parted.items()):
+                return seen, batches
+            batches = parted
+
+    def _batches(self, name: str, sketched: bool) -> Batches:
         """The rows of a window by table; those of big tables stay where they are."""
-        found: dict[TableName, list[RowBatch]] = {}
+        found: Batches = {}
         if (window := self._rows.big_window(name)) is None:
             rows = self._rows.window_rows(name, SKETCH_COLUMNS if sketched else ROW_COLUMNS)
         else:
@@ -211,11 +240,11 @@ class ScopeReader:
         self,
         statements: dict[Statement, str],
         visible: list[str],
-        events: RowsByName,
         pending: set[Statement],
         remembered: tuple[InferredColumn, ...] | None,
         own: Set[str],
-        counted: Set[str] = frozenset(),
+        counted: Set[str],
+        events: RowsByName,
     ) -> ReplayScope:
         """Trace until every column that rows bring is known: `remembered`, else remembered by gold, or seen just now.
 

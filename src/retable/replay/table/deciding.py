@@ -256,7 +256,7 @@ class Deciding:
         if not of.found.in_tasks:
             return of.fold()
         self._exchange = self._exchange or self._rows.exchange(of.work.gold)
-        return fold_in_tasks(of, self._plain(of), self._exchange, self._left)
+        return fold_in_tasks(of, self._plain(of), self._window, self._exchange, self._left)
 
     def _plain(self, of: Round) -> Plain | None:
         """What the rows of a round have in common; None: they are not plain."""

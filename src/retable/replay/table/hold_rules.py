@@ -1,5 +1,7 @@
 """Which hold stops a table: one that stands, one that a statement brings, one that nothing orders."""
 
+from collections.abc import Set
+
 from retable.errors import BehindHorizon, LateChange, PartitionUnfit, TableError
 from retable.fold.fold import REMEDY_REBUILD, Folded
 from retable.fold.images import ordering_clash
@@ -124,9 +126,13 @@ def ordering_hold(work: TableReplay, history: TableHistory, events: list[RowEven
 
     A statement that holds the table is no change of it.
     """
-    places = {(event.part, event.sequence.epoch) for event in events}
+    return ordering_hold_at(work, history, {(event.part, event.sequence.epoch) for event in events})
+
+
+def ordering_hold_at(work: TableReplay, history: TableHistory, places: Set[tuple[str | None, int]]) -> Hold | None:
+    """The same for rows of these partitions, each with a source epoch."""
     if work.state is not None and work.mode != "rebuild":
-        places |= {(part or None, high_water.epoch) for part, high_water in work.state.high_water.items()}
+        places = places | {(part or None, high_water.epoch) for part, high_water in work.state.high_water.items()}
     stop = history.hold.position if history.hold is not None else None
     below = [change for change in history.changes if stop is None or change.position < stop]
     shards = {shard_of(change.part) for change in below}

@@ -133,14 +133,13 @@ class TableReplayer:
             return self._clashes_before(work, table, key) if hides else None
         rows = self._row_change(table, plan, change, columns)
         apart = bool(work.replaces_all or change.truncations) or not self._replaces(table, rows)
-        here = rows.here() if isinstance(rows, RemoteChange) and (apart or key) else rows
         clashes = 0
-        if isinstance(here, RowChange):
-            if apart:
-                branch = self._write_branch(work, table, change.truncations, here)
-                clashes = self._rows.clashes(work.gold, branch, key) if key else 0
-            elif key:
-                clashes = self._clashes_after(work, table, here, key)
+        if apart:
+            branch = self._write_branch(work, table, change.truncations, rows)
+            clashes = self._rows.clashes(work.gold, branch, key) if key else 0
+        elif key:
+            here = rows.here() if isinstance(rows, RemoteChange) else rows
+            clashes = self._clashes_after(work, table, here, key)
         self._on_progress(f"{work.gold}: written")
         return clashes
 
@@ -178,7 +177,9 @@ class TableReplayer:
             return 0
         return work.state.clashes if HIDDEN in work.state.keys else self._rows.clashes(work.gold, None, key)
 
-    def _write_branch(self, work: TableReplay, table: GoldTable, truncations: Truncations, change: RowChange) -> str:
+    def _write_branch(
+        self, work: TableReplay, table: GoldTable, truncations: Truncations, change: RowChange | RemoteChange
+    ) -> str:
         """Delete and append by a commit each, which nobody sees, where one snapshot cannot hold both."""
         branch = table.branch(self._run_id)
         if work.replaces_all:
@@ -186,9 +187,10 @@ class TableReplayer:
         else:
             for shard, truncated_at in truncations:
                 self._rows.delete_below(work.gold, branch, truncated_at, shard)
-        if change.gone.num_rows and not table.is_empty:
-            self._rows.delete_keys(work.gold, branch, change.gone)
-            self._on_progress(f"{work.gold}: deleted")
-        if change.rows.num_rows:
-            table.append(change.rows, self._run_id, self._window)
+            change = change.here() if isinstance(change, RemoteChange) else change
+            if change.gone.num_rows and not table.is_empty:
+                self._rows.delete_keys(work.gold, branch, change.gone)
+                self._on_progress(f"{work.gold}: deleted")
+        if change.comes:
+            table.append(change, self._rows.run, self._run_id, self._window)
         return branch

@@ -15,10 +15,11 @@ from retable.gold.evolve import Evolution
 from retable.gold.state import GoldState
 from retable.gold.store import Exchange, Halves, LateKeys, RemoteChange
 from retable.ledger.rows import TableRow
+from retable.model.event import TableName
 from retable.model.partitioning import PartitionField
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.batch.row_batch import RowBatch, events_of_all
+from retable.replay.batch.row_batch import RemoteRows, RowBatch, events_of_all
 from retable.replay.batch.vectorized import VectorizedRows
 from retable.replay.table.replace import Replacement
 from retable.schema_history.history import Epoch, Hold, NameSpan, TableHistory
@@ -75,6 +76,8 @@ class TableReplay:
     older: Callable[[LateKeys | Halves | None], list[RowEvent]]
     """Fetch events of the same table in other windows: the other halves of updates, those of late keys, or all; the
     fold needs them where an event is not newer than what gold holds."""
+    claims: Mapping[TableName, Seq[tuple[NameSpan, bool]]]
+    """Which rows of its names are its own: those of which the first span that covers them says it."""
     windows: Mapping[int, str]
     """Windows by ordinal."""
     ordinals: Mapping[str, int]
@@ -188,9 +191,12 @@ class WindowCounts:
     lowest: dict[str, Sequence] = field(default_factory=dict)
     highest: dict[str, Sequence] = field(default_factory=dict)
 
-    def add(self, part: str | None, sequence: Sequence) -> None:
-        self.rows += 1
-        name = part or ""
+    def add(self, part: str | None, *sequences: Sequence, rows: int = 1) -> None:
+        self.rows += rows
+        for sequence in sequences:
+            self._see(part or "", sequence)
+
+    def _see(self, name: str, sequence: Sequence) -> None:
         self.lowest[name] = min(sequence, self.lowest.get(name, sequence))
         self.highest[name] = max(sequence, self.highest.get(name, sequence))
 
@@ -198,11 +204,19 @@ class WindowCounts:
 def counted_of(work: TableReplay) -> dict[int, WindowCounts]:
     """What of a work counts, by window; one that had rows before, and has none, too."""
     found: dict[int, WindowCounts] = {}
-    for event in work.events:
+    for event in work.events if not work.batches else ():
         if event.counted:
             found.setdefault(event.ordinal, WindowCounts()).add(event.part, event.sequence)
-    if work.batches:
-        found[work.events[0].ordinal].rows = sum(batch.source.num_rows for batch in work.batches)
+    for batch in work.batches:
+        if isinstance(batch.source, RemoteRows) and batch.shard is None:
+            for (ordinal, part), count in batch.source.counts.items():
+                counts = found.setdefault(ordinal, WindowCounts())
+                counts.add(part, count.lowest, count.highest, rows=count.rows)
+            continue
+        counts = found.setdefault(batch.sample[0].ordinal, WindowCounts())
+        counts.rows += batch.source.num_rows
+        for event in batch.sample:
+            counts.add(event.part, event.sequence, rows=0)
     if (work.lifts_hold and not work.is_relabelled) or work.mode == "rebuild":
         return found
     for window, (_, before) in work.before.items():

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from retable.errors import TableError
 from retable.fold.cells import Wire
@@ -22,6 +23,7 @@ from retable.replay.batch.vectorized import VectorizedRows, fold_vectorized, has
 from retable.replay.events.shares import KeyShare, NotParted, columns_of, key_of, share, share_of, touched_keys
 from retable.replay.table.folding import standing_rows
 from retable.replay.table.replace import EventsMissed, is_below, replace_keys
+from retable.replay.tasks.others import Others
 from retable.schema_history.history import TableHistory
 
 _ALIKE = ("keys", "column_types")
@@ -33,7 +35,8 @@ class TaskOutcome:
     """What a task found: what is counted of its events, or the hold that stops it, or why it came to nothing.
 
     `gone`, `rows` and `touched` are the names under which it left the keys whose rows go, the rows that come, and all
-    keys that it speaks of, with their numbers. `edges` are those of `RemoteChange`.
+    keys that it speaks of, with their numbers. `edges` are those of `RemoteChange`. `places` are the partitions, each
+    with a source epoch, from which events of other windows came.
     """
 
     folded: Folded = field(default_factory=Folded)
@@ -42,6 +45,7 @@ class TaskOutcome:
     rows: dict[str, int] = field(default_factory=dict)
     touched: dict[str, int] = field(default_factory=dict)
     edges: pa.Table | None = None
+    places: set[tuple[str | None, int]] = field(default_factory=set)
 
     def names(self) -> set[str]:
         return {*self.gone, *self.rows, *self.touched}
@@ -68,7 +72,10 @@ class Plain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldTask:
-    """What a task goes by. Where rows are `plain` they are vectorized; without a `finder` gold is empty."""
+    """What a task goes by. Where rows are `plain` they are vectorized; without a `finder` gold is empty.
+
+    `others` are other windows, where some rows are late.
+    """
 
     stretches: tuple[Stretch, ...]
     ranges: KeyRanges
@@ -83,6 +90,7 @@ class FoldTask:
     with_part: bool
     finder: KeyFinder | None
     exchange: Exchange
+    others: Others | None
 
     def __call__(self) -> TaskOutcome:
         """Fold one range after the other; what one fails for, or a hold, leaves the others to be searched for holds."""
@@ -107,15 +115,22 @@ class FoldTask:
         self, rows: pa.Table, ranges: KeyRanges, reader: TableReader, outcome: TaskOutcome
     ) -> Iterator[tuple[VectorizedRows, pa.Table]]:
         """What becomes of the keys of a range, and all keys that were spoken of."""
+        late = None if self.others is None else self.others.late(rows)
+        more: list[RowEvent] = []
+        if self.others is not None and late is not None and late.any():
+            if pc.any(rows["partial_after"]).as_py():
+                raise NotParted
+            more = self.others.of(rows.filter(pa.array(late)), ranges)
+            outcome.places |= {(event.part, event.sequence.epoch) for event in more}
         if self.plain is None:
             events = to_events(rows, self.ordinals)
-            mine = share(events, ranges.owns(hashes_of(rows)).tolist(), [], ranges.owns)
+            mine = share(events, ranges.owns(hashes_of(rows)).tolist(), more, ranges.owns)
         else:
-            vectorized = fold_vectorized(rows, reader, self.plain.wire, self.with_part, owns=ranges.owns)
+            vectorized = fold_vectorized(rows, reader, self.plain.wire, self.with_part, late=late, owns=ranges.owns)
             for verdict, count in vectorized.verdicts.items():
                 outcome.folded.verdicts[self.ordinals[rows["window"][0].as_py()], verdict] += count
             yield vectorized, vectorized.keys
-            mine = share_of(rows, vectorized.rest, self._plain_events)
+            mine = share_of(rows, vectorized.rest, self._plain_events, more)
         if mine.events:
             yield from self._compared(mine, reader, outcome)
 

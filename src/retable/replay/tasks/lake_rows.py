@@ -1,8 +1,11 @@
 """What a replay reads of silver and gold without a job of Spark: through pyiceberg, here or in tasks."""
 
 from collections.abc import Collection
+from decimal import Decimal
 
 import pyarrow as pa
+from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, GreaterThanOrEqual, In, Or, Reference
+from pyiceberg.expressions.literals import literal
 
 from retable.decode.statements import read_statements
 from retable.gold.iceberg.exchange import FileExchange
@@ -12,11 +15,21 @@ from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.data_files import standing_files, worker_io
 from retable.ledger.lake.error_translation import explained
 from retable.model.event import TableName
-from retable.replay.inputs.silver import read_removals, read_times, read_window
+from retable.model.sequence import Sequence
+from retable.replay.inputs.silver import of_kind, read_removals, read_times, read_window
 from retable.replay.tasks.silver_files import SilverFiles
 
 ROWS_HERE = 200_000
 """So many rows of a window one process looks at sooner than tasks do, which have to be started."""
+
+
+def _from(since: Sequence | None) -> BooleanExpression:
+    """What files are left out by that have only events of lower sequences."""
+    if since is None:
+        return AlwaysTrue()
+    epoch, hi = Reference("sequence.epoch"), Reference("sequence.hi")
+    later = GreaterThanOrEqual(term=epoch, value=literal(since.epoch + 1))
+    return Or(later, GreaterThanOrEqual(term=hi, value=literal(Decimal(since.hi))))
 
 
 class LakeRows:
@@ -40,6 +53,16 @@ class LakeRows:
         if sum(task.file.record_count for task in files) <= ROWS_HERE:
             return None
         return SilverFiles(worker_io(table), table.metadata, tuple(files))
+
+    def big_table(
+        self, windows: Collection[str], names: Collection[TableName], since: Sequence | None = None
+    ) -> WindowRows:
+        table = self._lake.load(f"silver.{self._source}")
+        called = In(term=Reference("table"), literals={literal(name.table) for name in names})
+        with explained(self._lake.settings.lake):
+            found = table.scan(row_filter=And(And(of_kind("row"), called), _from(since))).plan_files()
+            files = tuple(task for task in found if task.file.partition[0] in windows)
+        return SilverFiles(worker_io(table), table.metadata, files)
 
     def removals(
         self, names: Collection[TableName], ops: Collection[str], first: str, last: str, of_key: bool

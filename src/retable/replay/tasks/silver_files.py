@@ -29,6 +29,8 @@ from retable.model.event import TableName
 from retable.replay.batch.silver_rows import ROW_COLUMNS
 
 _NAME = ("database", "schema", "table")
+_FILES_AT_ONCE = 4
+"""Decode writes files of 64 MB in memory, and upkeep some of 256."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,8 @@ class SilverFiles:
         return found
 
     def pieces(self, count: int) -> list[WindowRows]:
-        return [replace(self, files=mine) for at in range(count) if (mine := self.files[at::count])]
+        count = max(count, -(-len(self.files) // _FILES_AT_ONCE))
+        return [replace(self, files=self.files[at::count]) for at in range(min(count, len(self.files)))]
 
     def read(self, table: TableName, hashes: tuple[int, int] | None = None, without: Collection[str] = ()) -> pa.Table:
         condition = _is_table(table)

@@ -1,0 +1,87 @@
+"""The events of other windows that late rows of a big window need, read by tasks where silver has them."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from retable.gold.store import WindowRows
+from retable.model.event import TableName
+from retable.model.row_event import RowEvent
+from retable.model.sequence import Sequence
+from retable.replay.batch.ranges import KeyRanges
+from retable.replay.batch.row_batch import above, ends_of, to_events
+from retable.replay.batch.row_kinds import have_keys
+from retable.replay.batch.silver_rows import ROW_COLUMNS, sequence_of
+from retable.replay.batch.vectorized import Flags, hashes_of
+from retable.replay.events.shares import NotParted
+from retable.schema_history.history import NameSpan
+
+Claims = Mapping[TableName, Seq[tuple[NameSpan, bool]]]
+_EACH_FILE = 1_000_000
+"""More pieces than a table has files: each is one of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Others:
+    """Other windows of a table, and which rows of its big window need them: those up to `marks`, or all of them again.
+
+    `marks` are the highest sequences that gold has, by partition.
+    """
+
+    window: WindowRows
+    claims: Claims
+    ordinals: Mapping[str, int]
+    marks: Mapping[str, Sequence]
+    again: bool
+
+    def late(self, rows: pa.Table) -> Flags:
+        """Which rows gold may be ahead of."""
+        if self.again:
+            return np.ones(rows.num_rows, bool)
+        found = np.zeros(rows.num_rows, bool)
+        parts = pc.fill_null(rows["part"], "")
+        for part, mark in self.marks.items():
+            found |= np.asarray(pc.equal(parts, part)) & ~above(rows, mark)
+        return found
+
+    def of(self, late: pa.Table, ranges: KeyRanges) -> list[RowEvent]:
+        """The events that speak of the keys of late rows, and are not below the lowest of these.
+
+        NotParted where some of them tell only some columns: then it takes more.
+        """
+        hashes = np.unique(np.concatenate([hashes_of(late), hashes_of(late, "old_key_hash")]))
+        hashes = hashes[ranges.owns(hashes)]
+        since = sequence_of(late.take([ends_of(late)[0]]).to_pylist()[0])
+        found = []
+        for table, claims in self.claims.items():
+            for piece in self.window.pieces(_EACH_FILE):
+                rows = piece.read(table, (int(hashes[0]), int(hashes[-1])))
+                speaks = np.isin(hashes_of(rows), hashes) | np.isin(hashes_of(rows, "old_key_hash"), hashes)
+                rows = rows.filter(pa.array(speaks & above(rows, since, or_at=True)))
+                events = [event._replace(counted=False) for event in to_events(rows, self.ordinals)]
+                found += [event for event in events if is_owned(claims, event.sequence)]
+        if any(event.partial or event.half is not None for event in found):
+            raise NotParted
+        return found
+
+
+def is_owned(claims: Seq[tuple[NameSpan, bool]], sequence: Sequence) -> bool:
+    """Whether a row of a name is the table's."""
+    return next((is_own for span, is_own in claims if span.covers(sequence)), False)
+
+
+@dataclass(frozen=True, slots=True)
+class AreKeyedSo:
+    """Says whether all rows of some tables in a piece name these columns as their key."""
+
+    piece: WindowRows
+    tables: tuple[TableName, ...]
+    keys: tuple[str, ...]
+
+    def __call__(self) -> bool:
+        rest = {*ROW_COLUMNS} - {"keys"}
+        return all(have_keys(self.piece.read(table, without=rest), self.keys) for table in self.tables)
