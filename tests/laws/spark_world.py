@@ -9,8 +9,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from laws.story import Story
-from laws.world import FIRST, HOUR, NOW, Gold, shown_hold
+from laws.story import Story, differences
+from laws.world import FIRST, HOUR, NOW, Gold, World, shown_hold
 from recorded import record_windows
 from retable.decode.spark import decode
 from retable.gold.read import gold_states, list_gold, read_rows
@@ -110,6 +110,19 @@ def open_world(story: Story, folder: Path) -> SparkWorld:
     source = "".join(f"{name} = {json.dumps(told)}\n" for name, told in story.known.source.items())
     tables = "".join(_table(name, told) for name, told in story.known.tables(story.history).items())
     return open_lake_in(folder, story.format, source + tables)
+
+
+def replay_as_in_memory(story: Story, order: list[int], folder: Path) -> tuple[SparkWorld, World]:
+    """Replay the windows of a story in this order, on Spark and in memory: gold is the same, and that of the source."""
+    world, pure = open_world(story, folder), story.world()
+    for number in range(len(story.windows)):
+        story.deliver(world, number)
+    for number in order:
+        world.replay(world.names[number])
+        pure.replay(pure.names[number])
+    assert world.gold() == pure.gold()
+    assert differences(story, world.gold()) == []
+    return world, pure
 
 
 def open_lake_in(folder: Path, source_format: str, more: str) -> SparkWorld:

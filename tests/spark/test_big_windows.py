@@ -1,17 +1,23 @@
 """Windows whose rows stay where silver has them: what tasks make of them on Spark is what one process makes of them."""
 
+import hashlib
+import json
+import pickle
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from laws.spark_world import SparkWorld, open_lake_in, open_world
-from laws.story import SUPPORTED, Story, differences, tell
-from laws.test_policies import ddl, row
+from laws.spark_world import SparkWorld, open_lake_in, replay_as_in_memory
+from laws.story import SUPPORTED, Story, tell
+from laws.test_policies import TABLE, ddl, row
 from laws.world import World, make_settings
+from retable.fold.fold import Values
+from retable.gold.store import KeyFinder
 from retable.model.message import RawMessage
 from retable.replay.batch.row_batch import RemoteRows
 from retable.replay.inputs import scope
+from retable.replay.spark import SparkRows
 from retable.replay.table.table_replay import TableReplay
 from retable.replay.tasks import folding, lake_rows
 from retable.simulate import HELD_KINDS, Delivery
@@ -40,14 +46,7 @@ def left_files(world: SparkWorld) -> list[Path]:
 def test_gold_by_tasks_is_gold_in_memory(
     story: Story, order: list[int], by_tasks: None, spark: SparkSession, tmp_path: Path
 ) -> None:
-    world, pure = open_world(story, tmp_path / "lake"), story.world()
-    for number in range(len(story.windows)):
-        story.deliver(world, number)
-    for number in order:
-        world.replay(world.names[number])
-        pure.replay(pure.names[number])
-    assert world.gold() == pure.gold()
-    assert differences(story, world.gold()) == []
+    world, pure = replay_as_in_memory(story, order, tmp_path / "lake")
     for gold in world.gold():
         world.rebuild(gold)
         pure.rebuild(gold)
@@ -92,8 +91,20 @@ def test_rows_of_every_age_of_a_table_are_found_and_replaced(
         world.replay(world.deliver(window))
         pure.replay(pure.deliver(window))
         assert world.gold() == pure.gold()
+        assert_found_as_spark_finds(world)
     assert left_files(world) == []
     assert came == [], "rows of a big window came into one process"
+
+
+def assert_found_as_spark_finds(world: SparkWorld) -> None:
+    """A task finds just the rows that Spark does: none that was deleted, and columns that are younger than a file."""
+    rows = SparkRows(world.session, world.lake, "shop")
+    columns = [(column.gold, column.type) for column in world.states()[TABLE].columns]
+    keys: list[Values] = [(number,) for number in range(25)]
+    finder: KeyFinder = pickle.loads(pickle.dumps(rows.key_finder(TABLE)))
+    found = finder.matching(columns, [0], keys)
+    assert sorted(found, key=str) == sorted(rows.matching(TABLE, columns, [0], keys), key=str)
+    assert found
 
 
 def wrong(place: int, number: int) -> RawMessage:
@@ -107,3 +118,23 @@ def test_a_window_that_tasks_replayed_is_not_written_again(by_tasks: None, spark
     name = world.deliver([create, *rows])
     assert world.replay(name)
     assert not world.replay(name)
+
+
+def test_a_file_of_silver_that_a_task_finds_damaged_is_decoded_anew(
+    by_tasks: None, spark: SparkSession, tmp_path: Path
+) -> None:
+    world = open_lake_in(tmp_path / "lake", "canal_json", "")
+    create = ddl(1, "create table t (id int primary key, a varchar(99))")
+    texts = [hashlib.sha256(str(number).encode()).hexdigest() for number in range(200)]
+    name = world.deliver([create, *(row(10 + at, "INSERT", id=str(at), a=(texts[at], "varchar")) for at in range(200))])
+    silver = world.lake.load("silver.shop").scan(row_filter="kind = 'row'").plan_files()
+    (path,) = (Path(task.file.file_path.removeprefix("file://")) for task in silver)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    told: list[str] = []
+    world.replay(name, told.append)
+    assert [each for each in told if "damaged" in each] == [
+        f"{name}: a file of silver is damaged, the window is decoded anew"
+    ]
+    assert {json.loads(each)["a"] for each in world.gold()[TABLE].rows} == {*texts}

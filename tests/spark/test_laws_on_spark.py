@@ -9,8 +9,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from pyspark.sql import SparkSession
 
 from laws.machine import Lake, Machine
-from laws.spark_world import open_world
-from laws.story import SUPPORTED, Story, differences, tell
+from laws.spark_world import open_world, replay_as_in_memory
+from laws.story import SUPPORTED, Story, tell
 from retable.simulate import HELD_KINDS, Delivery
 
 STORIES = (
@@ -24,14 +24,7 @@ STORIES = (
 def test_gold_on_spark_is_the_source_and_equals_gold_in_memory(
     story: Story, order: list[int], spark: SparkSession, tmp_path: Path
 ) -> None:
-    world, pure = open_world(story, tmp_path / "lake"), story.world()
-    for number in range(len(story.windows)):
-        story.deliver(world, number)
-    for number in order:
-        world.replay(world.names[number])
-        pure.replay(pure.names[number])
-    assert world.gold() == pure.gold()
-    assert differences(story, world.gold()) == []
+    replay_as_in_memory(story, order, tmp_path / "lake")
 
 
 def test_a_lake_on_spark_keeps_its_promises_whatever_happens_to_it(spark: SparkSession, tmp_path: Path) -> None:

@@ -20,8 +20,6 @@ from retable.gold.store import Columns, CurrentRow, NotHere
 from retable.ledger.lake.checksums import deleted_rows, open_parquet
 from retable.model.sequence import Sequence
 
-_MEMBERS = ("epoch", "hi", "lo", "part")
-
 
 @dataclass(frozen=True, slots=True)
 class FileFinder:

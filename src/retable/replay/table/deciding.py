@@ -256,6 +256,7 @@ class Deciding:
         if not of.found.in_tasks:
             return of.fold()
         self._exchange = self._exchange or self._rows.exchange(of.work.gold)
+        self._on_progress(f"{of.work.gold}: {sum(b.source.num_rows for b in of.work.batches):,} rows, folded by tasks")
         return fold_in_tasks(of, self._plain(of), self._window, self._exchange, self._left)
 
     def _plain(self, of: Round) -> Plain | None:
