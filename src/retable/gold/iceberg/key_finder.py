@@ -13,7 +13,7 @@ from pyiceberg.table import FileScanTask
 from pyiceberg.table.metadata import TableMetadata
 
 from retable.fold.fold import Values
-from retable.gold.iceberg.locate_rows import can_find, find_rows, place_of
+from retable.gold.iceberg.locate_rows import find_rows, place_of
 from retable.gold.rows import arrow_type, sequence_type, to_keys, to_values
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.gold.store import Columns, CurrentRow, NotHere
@@ -31,8 +31,6 @@ class FileFinder:
 
     def matching(self, columns: Columns, on: list[int], keys: Seq[Values]) -> list[CurrentRow]:
         wanted = to_keys(keys, [columns[at] for at in on])
-        if not can_find(wanted):
-            raise NotHere
         ids = [self._id(columns[at][0]) for at in on]
         return [row for file in self.files for row in self._matching(file, columns, ids, wanted)]
 

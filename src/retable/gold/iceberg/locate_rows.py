@@ -12,18 +12,17 @@ from retable.ledger.lake.checksums import open_parquet
 
 _ROW = "_retable_row"
 _EDGES = 3
+_BITS = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
 _CLOSE = 8
 """A table of flags has at most so many places for each value that is looked up in it: a byte each."""
 
 
-def can_find(keys: pa.Table) -> bool:
-    """Say whether Arrow compares these keys as Spark does: floats have a second zero, and NULL joins nothing."""
-    floats = any(pa.types.is_floating(field.type) for field in keys.schema)
-    return not floats and not (keys.num_columns > 1 and any(column.null_count for column in keys.columns))
-
-
 def find_rows(io: FileIO, path: str, ids: list[int], keys: pa.Table) -> pa.Array | None:
-    """Give the positions, from 0, of the rows whose fields `ids` equal a row of `keys`; None where one is missing."""
+    """Give the positions, from 0, of the rows whose fields `ids` equal a row of `keys`; None where one is missing.
+
+    NULL equals NULL, NaN equals NaN, and the two zeros of a float are equal.
+    """
+    wanted = comparable(keys)
     with open_parquet(io, path) as file:
         places = [place_of(file.schema_arrow, field_id) for field_id in ids]
         if None in places:
@@ -33,7 +32,8 @@ def find_rows(io: FileIO, path: str, ids: list[int], keys: pa.Table) -> pa.Array
         for group in range(file.num_row_groups):
             if _may_hold(file.metadata.row_group(group), names[0], keys.column(0)):
                 rows = file.read_row_group(group, columns=names).select(names)
-                found.append(pc.add(_matching(rows.rename_columns(keys.column_names).cast(keys.schema), keys), start))
+                rows = comparable(rows.rename_columns(keys.column_names).cast(keys.schema))
+                found.append(pc.add(_matching(rows, wanted), start))
             start += file.metadata.row_group(group).num_rows
         return pa.chunked_array(found, pa.int64()).combine_chunks()
 
@@ -82,6 +82,17 @@ def _may_hold(group: pq.RowGroupMetaData, name: str, keys: pa.ChunkedArray) -> b
     return bool(statistics.min <= ends["max"] and statistics.max >= ends["min"])
 
 
+def comparable(rows: pa.Table) -> pa.Table:
+    """The same rows with floats as whole numbers, which are equal where the floats are."""
+    for at, field in enumerate(rows.schema):
+        if field.type in _BITS:
+            one_zero = pc.add(rows.column(at), pa.scalar(0.0, field.type))
+            one_nan = pc.if_else(pc.is_nan(one_zero), pa.scalar(float("nan"), field.type), one_zero)
+            bits = pa.chunked_array([chunk.view(_BITS[field.type]) for chunk in one_nan.chunks], _BITS[field.type])
+            rows = rows.set_column(at, field.name, bits)
+    return rows
+
+
 def _matching(rows: pa.Table, keys: pa.Table) -> pa.Array:
     candidates = _is_one_of(rows.column(0), keys.column(0))
     for at in range(1, keys.num_columns):
@@ -89,9 +100,20 @@ def _matching(rows: pa.Table, keys: pa.Table) -> pa.Array:
     places = pc.indices_nonzero(candidates).cast(pa.int64())
     if keys.num_columns == 1:
         return places
-    numbered = rows.take(places).append_column(_ROW, places)
-    same = numbered.join(keys, keys.column_names, join_type="left semi")
+    near, wanted = rows.take(places), keys
+    for at in range(keys.num_columns):
+        if keys.column(at).null_count:
+            some = keys.column(at).drop_null()
+            near, wanted = _flagged(near, at, some), _flagged(wanted, at, some)
+    same = near.append_column(_ROW, places).join(wanted, wanted.column_names, join_type="left semi")
     return same.column(_ROW).combine_chunks()
+
+
+def _flagged(rows: pa.Table, at: int, some: pa.ChunkedArray) -> pa.Table:
+    """Rows with a column more that tells where one is NULL, which has a value of `some` there: a join finds no NULL."""
+    column = rows.column(at)
+    filled = pc.fill_null(column, some[0]) if len(some) else pa.array(np.zeros(len(column), np.int8))
+    return rows.set_column(at, rows.column_names[at], filled).append_column(f"{_ROW}_{at}", pc.is_valid(column))
 
 
 def _is_one_of(values: pa.ChunkedArray, wanted: pa.ChunkedArray) -> pa.Array:

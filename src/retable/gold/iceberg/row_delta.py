@@ -20,7 +20,7 @@ from pyiceberg.table.metadata import TableMetadata
 from retable.formats.reading import Value
 from retable.gold.iceberg.change_tasks import WrittenFiles, finding, writing
 from retable.gold.iceberg.data_file_writer import write_parts
-from retable.gold.iceberg.locate_rows import can_find, ends, find_rows
+from retable.gold.iceberg.locate_rows import ends, find_rows
 from retable.gold.iceberg.partition_spec import PartitionValues, Reparting, part
 from retable.gold.store import RemoteChange, RowChange, RunTasks
 from retable.ledger.lake.checksums import read_vector
@@ -167,13 +167,7 @@ class RowWriter:
         return built
 
     def _files_with(self, snapshot_id: int, keys: pa.Table) -> list[DataFile] | None:
-        """The files that may have rows of these keys; None where only a join finds the rows, or none may be deleted so.
-
-        That is by floats, by NULL in a key of several columns, and where rows were deleted in another way than by
-        vectors.
-        """
-        if not can_find(keys):
-            return None
+        """The files that may have rows of these keys; None where rows were deleted in another way than by vectors."""
         files = list(self._files(snapshot_id, self._between(keys)))
         is_vector = self._iceberg("util.ContentFileUtil.isDV")
         return files if all(is_vector(each) for file in files for each in file.deletes) else None
