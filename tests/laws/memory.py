@@ -252,15 +252,15 @@ def _between(hashes: pa.ChunkedArray, ends: tuple[int, int]) -> pa.ChunkedArray:
 class MemoryExchange:
     """Rows that tasks leave, wherever they run."""
 
-    left: ClassVar[dict[str, pa.Table]] = {}
+    left: ClassVar[dict[str, tuple[pa.Table, ...]]] = {}
 
-    def put(self, rows: pa.Table) -> str:
+    def put(self, *parts: pa.Table) -> str:
         name = str(uuid.uuid4())
-        self.left[name] = rows
+        self.left[name] = parts
         return name
 
-    def get(self, name: str) -> pa.Table:
-        return self.left[name]
+    def get(self, name: str, part: int = 0) -> pa.Table:
+        return self.left[name][part]
 
     def remove(self, names: Iterable[str]) -> None:
         for name in names:

@@ -70,11 +70,13 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
     order = data.draw(st.one_of(orders(story), in_order))
     found = []
     rows = data.draw(st.integers(1, 4))
-    is_vectorized, rebuilds = data.draw(st.booleans()), data.draw(st.booleans())
+    is_vectorized, rebuilds, is_spread = (data.draw(st.booleans()) for _ in range(3))
     for by_tasks in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             if by_tasks:
                 in_tasks(patch, rows)
+            if is_spread:
+                patch.setattr(folding, "are_by_key", lambda *_: False)
             if not is_vectorized:
                 patch.setattr(Deciding, "_as_plain", lambda *_: None)
             world = story.world()
@@ -146,8 +148,11 @@ def test_the_two_zeros_of_a_floating_key_are_one_key(
     assert [json.loads(text)["v"] for text in world.gold()["gold_shop.t"].rows] == [3]
 
 
+KINDS = {"id": "decimal(9,2)", "v": "int"}
+
+
 def told(offset: int, kind: str, ident: str, value: str, partition: int = 0, **more: str) -> RawMessage:
-    kinds = {"id": "decimal(9,2)", "v": "int", **dict.fromkeys(more, "int")}
+    kinds = {**KINDS, **dict.fromkeys(more, "int")}
     made = canal(offset, type=kind, data=[{"id": ident, "v": value, **more}], old=None, mysqlType=kinds, sqlType=None)
     return msgspec.structs.replace(made, partition=partition)
 
@@ -205,6 +210,70 @@ def test_a_key_that_is_written_in_two_ways_is_in_no_two_shares(
     ]
 
 
+def by_tasks_alone(patch: pytest.MonkeyPatch, rows: int) -> None:
+    """Let all windows be folded by tasks, so many rows at a time, and by nothing else."""
+    in_tasks(patch, rows)
+    patch.setattr(scope, "EVENTS_AT_ONCE", 0)
+    patch.setattr(row_batch, "_FEW_ROWS", 0)
+    for other in ("_decide_vectorized", "_decide_by_keys", "_decide"):
+        patch.setattr(Deciding, other, at_once)
+
+
+@pytest.mark.parametrize("kind", ["decimal(9,2)", "double", "float"])
+@pytest.mark.parametrize("rows", [1, 2])
+def test_tasks_bring_the_spellings_of_a_key_together(kind: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(make_settings("canal_json"))
+    create = canal(1, isDdl=True, type="CREATE", data=None, sql=f"create table t (id {kind} primary key, v int)")
+    world.replay(world.deliver([create, told(2, "INSERT", "1", "1"), told(3, "INSERT", "2", "2")]))
+    by_tasks_alone(monkeypatch, rows)
+    changes = [told(4 + at, "UPDATE", spelled, str(4 + at)) for at, spelled in enumerate(("1.0", "3", "1.00", "3.0"))]
+    moved = canal(
+        9, type="UPDATE", data=[{"id": "4", "v": "9"}], old=[{"id": "2.0", "v": "2"}], mysqlType=KINDS, sqlType=None
+    )
+    world.replay(world.deliver([*changes, told(8, "DELETE", "3.00", "8"), moved, told(10, "UPDATE", "4.0", "10")]))
+    found = [json.loads(text) for text in world.gold()["gold_shop.t"].rows]
+    assert [(float(row["id"]), row["v"]) for row in found] == [(1, 6), (4, 10)]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 100])
+def test_tasks_count_the_rows_of_a_table_without_a_key(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    kinds = {"a": "decimal(9,2)", "b": "double", "c": "varchar(9)"}
+
+    def change(offset: int, kind: str, *values: str | None, old: dict[str, str | None] | None = None) -> RawMessage:
+        data = [dict(zip(kinds, values, strict=True))]
+        return canal(offset, type=kind, data=data, old=old and [old], mysqlType=kinds, sqlType=None, pkNames=None)
+
+    create = "create table t (a decimal(9,2), b double, c varchar(9))"
+    windows = [
+        [
+            canal(1, isDdl=True, type="CREATE", data=None, sql=create, pkNames=None),
+            *(change(2 + at, "INSERT", "1", None, "x") for at in range(3)),
+            change(5, "INSERT", None, "0.0", None),
+        ],
+        [
+            change(6, "DELETE", "1.0", None, "x"),
+            change(7, "INSERT", "1.00", None, "x"),
+            change(8, "UPDATE", "2", "1.5", "y", old={"a": "1.00", "b": None, "c": "x"}),
+            change(9, "UPDATE", "2", "1.5", "z", old={"a": None, "b": "-0.0", "c": None}),
+            change(9, "UPDATE", "2", "1.5", "z", old={"a": None, "b": "-0.0", "c": None}),
+            change(10, "INSERT", "2.0", "1.50", "z"),
+        ],
+        [change(11, "DELETE", "7", "7", "gone"), change(12, "DELETE", "2.00", "1.5", "z")],
+    ]
+    found = []
+    for in_process in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            if not in_process:
+                by_tasks_alone(patch, rows)
+            world = World(make_settings("canal_json"))
+            for window in windows:
+                world.replay(world.deliver(window))
+        states = {name: state.debts for name, state in world.states().items()}
+        found.append((world.gold(), states, world.counts))
+    assert found[0] == found[1]
+    assert found[0][1] == {"gold_shop.t": 1}
+
+
 def test_late_rows_are_not_mixed_with_those_of_a_table_that_took_the_name(world: World) -> None:
     late = world.deliver([told(12, "UPDATE", "1", "12"), told(13, "INSERT", "4", "13"), told(14, "DELETE", "2", "2")])
     create = "create table t (id decimal(9,2) primary key, v int)"
@@ -241,9 +310,11 @@ def test_different_rows_at_one_place_are_a_redelivery_however_the_window_is_fold
         return streamx(sequenceId=str(number), keys=None, op="INSERT", before=None, after=image)
 
     found = []
-    for at_once in (1000, 1):
+    for at_once, by_tasks in ((1000, False), (1, False), (1, True)):
         monkeypatch.setattr(shares, "EVENTS_AT_ONCE", at_once)
+        if by_tasks:
+            in_tasks(monkeypatch, 1)
         bag = World(make_settings("streamx_json"))
         bag.replay(bag.deliver([change(1, 1), *(change(2, ident) for ident in range(2, 6)), change(3, 7)]))
         found.append((bag.gold(), bag.counts))
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import pickle
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,21 @@ def by_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folding, "ROWS_A_TASK", 8)
 
 
+@pytest.fixture
+def by_tasks_alone(by_tasks: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No row of a big window comes into one process."""
+    came: list[int] = []
+    real = TableReplay.one_by_one
+
+    def one_by_one(work: TableReplay) -> TableReplay:
+        came.extend(batch.source.num_rows for batch in work.batches if isinstance(batch.source, RemoteRows))
+        return real(work)
+
+    monkeypatch.setattr(TableReplay, "one_by_one", one_by_one)
+    yield
+    assert came == []
+
+
 def left_files(world: SparkWorld) -> list[Path]:
     return [*world.folder.rglob("exchange/*")]
 
@@ -58,16 +74,8 @@ def test_gold_by_tasks_is_gold_in_memory(
 
 @pytest.mark.parametrize("partition", ["", 'partition = ["bucket(3, id)"]\n'])
 def test_rows_of_every_age_of_a_table_are_found_and_replaced(
-    partition: str, by_tasks: None, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    partition: str, by_tasks_alone: None, spark: SparkSession, tmp_path: Path
 ) -> None:
-    came: list[int] = []
-    real = TableReplay.one_by_one
-
-    def one_by_one(work: TableReplay) -> TableReplay:
-        came.extend(batch.source.num_rows for batch in work.batches if isinstance(batch.source, RemoteRows))
-        return real(work)
-
-    monkeypatch.setattr(TableReplay, "one_by_one", one_by_one)
     tables = f'[tables."shop.t"]\n{partition}'
     world, pure = open_lake_in(tmp_path / "lake", "canal_json", tables), World(make_settings("canal_json"))
     create = ddl(1, "create table t (id int primary key, a varchar(9), m decimal(9,2), d date)")
@@ -93,7 +101,6 @@ def test_rows_of_every_age_of_a_table_are_found_and_replaced(
         assert world.gold() == pure.gold()
         assert_found_as_spark_finds(world)
     assert left_files(world) == []
-    assert came == [], "rows of a big window came into one process"
 
 
 def assert_found_as_spark_finds(world: SparkWorld) -> None:
@@ -109,6 +116,34 @@ def assert_found_as_spark_finds(world: SparkWorld) -> None:
 
 def wrong(place: int, number: int) -> RawMessage:
     return row(place, "UPDATE", id=(str(number), "int"), a=("bad", "varchar"), m=("bad", "decimal(9,2)"))
+
+
+def test_rows_of_a_table_without_a_key_are_counted_by_tasks_alone(
+    by_tasks_alone: None, spark: SparkSession, tmp_path: Path
+) -> None:
+    world, pure = open_lake_in(tmp_path / "lake", "canal_json", ""), World(make_settings("canal_json"))
+    create = ddl(1, "create table t (id int, m decimal(9,2), f double, a varchar(9))")
+    nothing = {"m": (None, "decimal(9,2)"), "a": (None, "varchar(9)")}
+
+    def change(place: int, op: str, number: int, real: str, **values: object) -> RawMessage:
+        typed = {"id": (str(number % 4), "int"), "f": (real, "double"), "a": ("x", "varchar(9)")}
+        return row(place, op, keys=(), **{**typed, "m": (f"{number % 3}.5", "decimal(9,2)"), **values})
+
+    windows = [
+        [create, *(change(10 + at, "INSERT", at, "0.0") for at in range(20))],
+        [change(40 + at, "INSERT", at, "-0.0", **nothing) for at in range(8)],
+        [
+            *(change(50 + at, "DELETE", at, "0.0", **nothing) for at in range(3)),
+            change(60, "DELETE", 4, "-0.0", m=("1.50", "decimal(9,2)")),
+            change(61, "INSERT", 5, "0", m=("2.500", "decimal(9,2)")),
+            change(62, "INSERT", 7, "1e3"),
+        ],
+    ]
+    for window in windows:
+        world.replay(world.deliver(window))
+        pure.replay(pure.deliver(window))
+        assert world.gold() == pure.gold()
+    assert left_files(world) == []
 
 
 def test_a_window_that_tasks_replayed_is_not_written_again(by_tasks: None, spark: SparkSession, tmp_path: Path) -> None:

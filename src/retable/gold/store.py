@@ -74,9 +74,11 @@ class WindowRows(Protocol):
 class Exchange(Protocol):
     """Rows that a task leaves for another one, by a name that it gives them; it may be sent to a task."""
 
-    def put(self, rows: pa.Table) -> str: ...
+    def put(self, *parts: pa.Table) -> str:
+        """Leave rows, of which each part can be read by itself."""
 
-    def get(self, name: str) -> pa.Table: ...
+    def get(self, name: str, part: int = 0) -> pa.Table:
+        """The rows of one part, counted from 0."""
 
     def remove(self, names: Iterable[str]) -> None: ...
 

@@ -19,6 +19,7 @@ WrittenFiles = list[tuple[PartitionValues, DataFile]]
 _ROWS_A_FILE = 250_000
 """So many rows, or more, one task writes: fewer would make small files."""
 _FILES_A_TASK = 4
+_KEYS_AT_ONCE = 500_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,12 @@ class FindTask:
     change: RemoteChange
 
     def __call__(self) -> list[pa.Array | None]:
-        keys = self.change.keys_of(self.change.gone)
-        return [find_rows(self.io, path, [*self.ids], keys) for path in self.paths]
+        found = [list[pa.Array | None]() for _ in self.paths]
+        for names in _together(self.change.gone, _KEYS_AT_ONCE):
+            keys = self.change.keys_of(names)
+            for path, positions in zip(self.paths, found, strict=True):
+                positions.append(find_rows(self.io, path, [*self.ids], keys))
+        return [None if None in positions else pa.concat_arrays(positions) for positions in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +59,17 @@ def finding(io: FileIO, paths: Seq[str], ids: Seq[int], change: RemoteChange) ->
 
 
 def writing(io: FileIO, metadata: TableMetadata, change: RemoteChange) -> list[WriteTask]:
-    return [WriteTask(io, metadata, names, change) for names in _together(change.rows)]
+    return [WriteTask(io, metadata, names, change) for names in _together(change.rows, _ROWS_A_FILE)]
 
 
-def _together(rows: Mapping[str, int]) -> Iterator[tuple[str, ...]]:
-    """Names of left rows, as many together as one task writes."""
+def _together(rows: Mapping[str, int], at_once: int) -> Iterator[tuple[str, ...]]:
+    """Names of left rows, of at least so many of these together."""
     names: list[str] = []
     count = 0
     for name, number in rows.items():
         names.append(name)
         count += number
-        if count >= _ROWS_A_FILE:
+        if count >= at_once:
             yield tuple(names)
             names, count = [], 0
     if names:

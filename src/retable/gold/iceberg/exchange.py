@@ -7,9 +7,13 @@ import uuid
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate, chain
 
 import pyarrow as pa
 from pyiceberg.io import FileIO
+
+_ENDS = b"retable_ends"
+"""Where the batches of each part end, behind those of all parts before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,19 +23,25 @@ class FileExchange:
     io: FileIO
     folder: str
 
-    def put(self, rows: pa.Table) -> str:
+    def put(self, *parts: pa.Table) -> str:
         path = f"{self.folder}/{uuid.uuid4()}.arrow"
+        batches = [part.combine_chunks().to_batches() for part in parts]
+        ends = accumulate(map(len, batches), initial=0)
+        schema = parts[0].schema.with_metadata({_ENDS: ",".join(map(str, ends))})
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         with (
             self.io.new_output(path).create() as stream,
-            pa.ipc.new_stream(stream, rows.schema, options=options) as writer,
+            pa.ipc.new_file(stream, schema, options=options) as writer,
         ):
-            writer.write_table(rows)
+            for batch in chain.from_iterable(batches):
+                writer.write_batch(batch)
         return path
 
-    def get(self, name: str) -> pa.Table:
-        with self.io.new_input(name).open() as stream, pa.ipc.open_stream(stream) as reader:
-            return reader.read_all()
+    def get(self, name: str, part: int = 0) -> pa.Table:
+        with self.io.new_input(name).open() as stream, pa.ipc.open_file(stream) as reader:
+            ends = [int(end) for end in reader.schema.metadata[_ENDS].split(b",")]
+            batches = [reader.get_batch(at) for at in range(ends[part], ends[part + 1])]
+            return pa.Table.from_batches(batches, reader.schema).replace_schema_metadata()
 
     def remove(self, names: Iterable[str]) -> None:
         for name in names:

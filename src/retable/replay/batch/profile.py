@@ -41,6 +41,7 @@ class Profile:
     num_rows: int
     nbytes: int
     moved: int
+    is_hashed: bool
     is_simple: bool
     counts: dict[tuple[str, str | None], PartCount]
 
@@ -53,6 +54,7 @@ class Profile:
             num_rows=rows.num_rows,
             nbytes=rows.nbytes,
             moved=0,
+            is_hashed=True,
             is_simple=True,
             counts={},
         )
@@ -62,15 +64,16 @@ class Profile:
         plain, order = is_plain(rows), order_of_arrival(rows)
         places = ends_of(rows) if plain else first_and_last_of_kinds(rows, np.asarray(order))
         moved = pc.is_valid(rows["old_key_hash"])
-        is_open = pc.any(pc.or_(pc.is_in(rows["image"], pa.array(HALVES)), pc.is_null(rows["key_hash"])))
-        is_open = is_open.as_py() or pc.any(pc.and_(moved, pc.fill_null(rows["partial_after"], False))).as_py()
+        is_half = pc.is_in(rows["image"], pa.array(HALVES))
+        is_open = pc.or_(is_half, pc.and_(moved, pc.fill_null(rows["partial_after"], False)))
         return cls(
             sample=rows.take(pa.array(places)).combine_chunks(),
             is_plain=plain,
             num_rows=rows.num_rows,
             nbytes=rows.nbytes,
             moved=pc.sum(moved).as_py() or 0,
-            is_simple=not is_open,
+            is_hashed=rows["key_hash"].null_count == 0,
+            is_simple=not pc.any(is_open).as_py(),
             counts=_counts(rows, order),
         )
 
@@ -148,6 +151,7 @@ def _batch(stretch: Stretch, profiles: Seq[Profile], ordinals: Mapping[str, int]
         num_rows=sum(profile.num_rows for profile in profiles),
         nbytes=sum(profile.nbytes for profile in profiles),
         moved=sum(profile.moved for profile in profiles),
+        is_hashed=all(profile.is_hashed for profile in profiles),
         is_simple=all(profile.is_simple for profile in profiles),
         counts=counts,
     )

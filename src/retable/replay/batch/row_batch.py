@@ -65,13 +65,15 @@ class RemoteRows:
     """Rows that stay where silver has them, until somebody asks for them here: `num_rows`, of so many bytes in memory.
 
     `counts` are of each partition in each window, which is told by its ordinal. `moved` rows changed their key.
-    `is_simple`: all have a key hash, none is a half, and of those that changed their key each tells the whole row.
+    `is_hashed`: all have a key hash. `is_simple`: none is a half, and of those that changed their key each tells the
+    whole row.
     """
 
     stretches: tuple[Stretch, ...]
     num_rows: int
     nbytes: int
     moved: int
+    is_hashed: bool
     is_simple: bool
     counts: Mapping[tuple[int, str | None], "PartCount"]
 

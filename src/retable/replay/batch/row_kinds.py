@@ -17,7 +17,7 @@ from msgspec import Raw
 _NAMES_OF = msgspec.json.Decoder(dict[str, Raw])
 _NOTHING, _EMPTY = np.uint64(1), np.uint64(2)
 
-_Codes = npt.NDArray[np.uint64]
+Codes = npt.NDArray[np.uint64]
 _Places = npt.NDArray[np.int64]
 
 
@@ -30,7 +30,7 @@ def first_and_last_of_kinds(rows: pa.Table, order: _Places) -> list[int]:
     return places
 
 
-def kinds_of(rows: pa.Table) -> _Codes:
+def kinds_of(rows: pa.Table) -> Codes:
     """A number for the kind of each row: a hash, in 64 bits, of all that makes a kind."""
     columns = [
         _codes(rows["part"]),
@@ -40,11 +40,11 @@ def kinds_of(rows: pa.Table) -> _Codes:
     ]
     found = np.zeros(rows.num_rows, np.uint64)
     for column in columns:
-        found = _mixed(found ^ column)
+        found = mixed(found ^ column)
     return found
 
 
-def codes_of_types(rows: pa.Table) -> _Codes:
+def codes_of_types(rows: pa.Table) -> Codes:
     """A number for the columns and types that each row tells; where it tells no types, for the columns of its image."""
     types = rows["column_types"]
     codes = _codes_of_lists(types)
@@ -69,24 +69,24 @@ def _lengths(lists: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array(chunks, pa.int32())
 
 
-def _codes_of_lists(lists: pa.ChunkedArray) -> _Codes:
+def _codes_of_lists(lists: pa.ChunkedArray) -> Codes:
     """A number for each list of texts, or map of texts, in the order of its members."""
     found = [_codes_of_list_array(chunk) for chunk in lists.chunks]
     return np.concatenate(found) if found else np.zeros(0, np.uint64)
 
 
-def _codes_of_list_array(lists: pa.Array) -> _Codes:
+def _codes_of_list_array(lists: pa.Array) -> Codes:
     offsets = np.asarray(lists.offsets).astype(np.int64)
     first, end = (int(offsets[0]), int(offsets[-1])) if len(lists) else (0, 0)
     if pa.types.is_map(lists.type):
         keys, items = (_codes(pa.chunked_array([each[first:end]])) for each in (lists.keys, lists.items))
-        members = _mixed(keys) ^ items
+        members = mixed(keys) ^ items
     else:
         members = _codes(pa.chunked_array([lists.values[first:end]]))
     lengths = np.diff(offsets)
     starts = offsets[:-1] - first
     places = (np.arange(end - first) - np.repeat(starts, lengths)).astype(np.uint64)
-    members = _mixed(members ^ _mixed(places + np.uint64(3)))
+    members = mixed(members ^ mixed(places + np.uint64(3)))
     codes = np.full(len(lists), _EMPTY, np.uint64)
     filled = lengths > 0
     if filled.any():
@@ -95,7 +95,7 @@ def _codes_of_list_array(lists: pa.Array) -> _Codes:
     return codes
 
 
-def _codes(texts: pa.ChunkedArray) -> _Codes:
+def _codes(texts: pa.ChunkedArray) -> Codes:
     """A number for each text, the same in every array."""
     found = []
     for chunk in texts.chunks:
@@ -111,7 +111,7 @@ def _code(text: str | None) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest())
 
 
-def _mixed(codes: _Codes) -> _Codes:
+def mixed(codes: Codes) -> Codes:
     """Spread numbers over all 64 bits (the finalizer of SplitMix64)."""
     codes = (codes ^ (codes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     codes = (codes ^ (codes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

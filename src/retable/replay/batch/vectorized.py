@@ -139,6 +139,20 @@ def _read(
     return _Read(columns, keys, old_keys, deletes, moved & ~stays, unplain)
 
 
+def read_keys(
+    silver: pa.Table, reader: TableReader, wire: Mapping[str, tuple[str, str | None]]
+) -> tuple[pa.Table, Places, pa.Table]:
+    """The keys of whole rows, the places of those that left one, and these; null where a column refuses a value."""
+    deletes = np.asarray(pc.equal(silver["op"], "DELETE"))
+    images = pc.if_else(pa.array(deletes), silver["before"], silver["after"])
+    moved = np.asarray(pc.is_valid(silver["old_key_hash"]))
+    names = [str(at) for at in reader.key_columns]
+    keys, _ = _columns(images, reader, wire, None, reader.key_columns, deletes)
+    before = silver["before"].filter(pa.array(moved))
+    left, _ = _columns(before, reader, wire, None, reader.key_columns, np.zeros(len(before), bool))
+    return pa.table(keys, names=names), np.flatnonzero(moved), pa.table(left, names=names)
+
+
 def _columns(
     images: pa.ChunkedArray,
     reader: TableReader,

@@ -43,7 +43,7 @@ class KeyShare:
     owns: Callable[[Hashes], Flags]
 
     def fold(self, reader: TableReader, bounds: Bounds) -> Folded:
-        """What becomes of its own keys. NotParted where a key is written in two ways, and only one is its own."""
+        """What becomes of its own keys. SpelledTwice where a key is written in two ways, and only one is its own."""
         hashes: dict[tuple[object, ...], int] = {}
         others: dict[tuple[object, ...], set[int]] = {}
         left: set[tuple[object, ...]] = set()
@@ -63,7 +63,7 @@ class KeyShare:
         own = {key for key, is_own in zip(hashes, are_own.tolist(), strict=True) if is_own}
         for key, written in others.items():
             if {key in own, *self.owns(np.array([*written])).tolist()} == {True, False}:
-                raise NotParted
+                raise SpelledTwice
         folded.touched = (folded.touched | left) & own
         folded.counts = {row: count for row, count in folded.counts.items() if row in own}
         folded.rejects = [reject for reject in folded.rejects if reject.event.arrival not in self.foreign]
@@ -147,6 +147,10 @@ class NotParted(Exception):
     """The events are to be looked at all at once."""
 
 
+class SpelledTwice(NotParted):
+    """A key is written in two ways, and so its hash does not bring its events together."""
+
+
 def is_big(work: TableReplay) -> bool:
     """Whether a window has more rows of a table than are folded at once."""
     rows, size = (sum(getattr(batch.source, what) for batch in work.batches) for what in ("num_rows", "nbytes"))
@@ -158,15 +162,23 @@ def _rows(work: TableReplay) -> pa.Table:
 
 
 def check_parted(work: TableReplay, reader: TableReader) -> None:
-    """NotParted unless what becomes of a key depends on the events of that key alone, which its hash tells.
+    """NotParted unless what becomes of a key depends on the events of that key alone, which its hash tells."""
+    check_apart(work, reader)
+    if not are_hashed(work, reader):
+        raise NotParted
 
-    Without a key, rows are known by the hash of all that they have.
-    """
+
+def are_hashed(work: TableReplay, reader: TableReader) -> bool:
+    """Whether silver has the hash of each key; without a key, rows are known by the hash of all that they have."""
+    return work.hashed if reader.keys else not any(event.keys or event.partial for event in work.events)
+
+
+def check_apart(work: TableReplay, reader: TableReader) -> None:
+    """NotParted unless what becomes of a key depends on the events of that key alone."""
     history = reader.history
     columns = [column for epoch in history.epochs for column in epoch.columns]
     depends = history.shards or history.rekeyed or any(casts_of(columns)) or retention_floor(work.state, history)
-    is_hashed = work.hashed if reader.keys else not any(event.keys or event.partial for event in work.events)
-    if work.mode not in ("replay", "rebuild") or not is_hashed or depends:
+    if work.mode not in ("replay", "rebuild") or depends:
         raise NotParted
 
 

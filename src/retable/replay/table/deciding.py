@@ -57,8 +57,8 @@ from retable.replay.table.replace import (
 from retable.replay.table.rewriting import check_findable, check_refused, evolution_of, is_keyed_otherwise
 from retable.replay.table.rounds import Basis, in_rounds
 from retable.replay.table.table_replay import Change, ReplayPlan, TableReplay, all_held
-from retable.replay.tasks.fold_task import Plain
 from retable.replay.tasks.folding import check_in_tasks, fold_in_tasks
+from retable.replay.tasks.task_rows import Plain
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.policies import keyed_cast
 

@@ -1,7 +1,8 @@
 """One round of deciding about a big window in tasks: each folds some ranges of keys, and leaves what comes of them."""
 
 from collections.abc import Sequence as Seq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -11,34 +12,39 @@ from retable.fold.images import TableReader
 from retable.gold.evolve import RewriteNeeded
 from retable.gold.store import Exchange, RowStore
 from retable.model.sequence import Sequence
-from retable.replay.batch.ranges import BYTES_AT_ONCE, KeyRanges, has_twice, ranges_of
-from retable.replay.batch.row_batch import RemoteRows
+from retable.replay.batch.ranges import BYTES_AT_ONCE, KeyRanges, ranges_of
+from retable.replay.batch.row_batch import RemoteRows, Stretch
 from retable.replay.events.related import late_events
-from retable.replay.events.shares import EVENTS_AT_ONCE, NotParted, check_parted
+from retable.replay.events.shares import EVENTS_AT_ONCE, NotParted, SpelledTwice, are_hashed, check_apart
 from retable.replay.table.folding import Outcome, Round
 from retable.replay.table.hold_rules import ordering_hold_at
 from retable.replay.table.replace import EventsMissed
-from retable.replay.table.table_replay import LeftRows, TableReplay
-from retable.replay.tasks.fold_task import FoldTask, Plain, TaskOutcome
+from retable.replay.table.table_replay import Change, LeftRows, TableReplay
+from retable.replay.tasks.doubts import have_twice
+from retable.replay.tasks.fold_task import FoldTask, TaskOutcome
 from retable.replay.tasks.others import AreKeyedSo, Others
+from retable.replay.tasks.spread import SpreadTask, in_pieces
+from retable.replay.tasks.task_rows import InSilver, Plain, RangeRows, ReaderFacts, Spread
 
 ROWS_A_TASK = 400_000
 """More rows than this are two tasks: a task has those of silver in memory as columns, twice this where keys move."""
 
-_WRITTEN_SO = frozenset({"string"})
-"""The types of keys of which equal ones have equal hashes, however they are written."""
-
 
 def check_in_tasks(work: TableReplay, reader: TableReader, window: str) -> None:
-    """NotParted unless tasks can decide: of a table with a key, where rows need no more of others than their keys'."""
-    rows = [batch.source for batch in work.batches if isinstance(batch.source, RemoteRows)]
-    if len(rows) < len(work.batches) or not reader.keys or not all(each.is_simple for each in rows):
+    """NotParted unless tasks can decide: where rows need no more of others than those of their keys."""
+    rows = _sources(work)
+    if len(rows) < len(work.batches) or not all(each.is_simple for each in rows):
         raise NotParted
-    if any(reader.columns[at].type.kind in ("float", "double") for at in reader.key_columns):
+    check_apart(work, reader)
+    is_told_whole = not any(event.partial for event in work.events)
+    if not is_told_whole and (not reader.keys or _since(work, window) is not None):
         raise NotParted
-    check_parted(work, reader)
-    if any(event.partial for event in work.events) and _since(work, window) is not None:
+    if not reader.keys and any(event.keys for event in work.events):
         raise NotParted
+
+
+def _sources(work: TableReplay) -> list[RemoteRows]:
+    return [batch.source for batch in work.batches if isinstance(batch.source, RemoteRows)]
 
 
 def _since(work: TableReplay, window: str) -> Sequence | None:
@@ -67,71 +73,134 @@ def _others(work: TableReplay, store: RowStore, window: str) -> Others | None:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _HasTwice:
-    """Says whether a key is among those that two tasks left: it is written in two ways."""
-
-    exchange: Exchange
-    names: tuple[str, ...]
-
-    def __call__(self) -> bool:
-        return has_twice(pa.concat_tables([self.exchange.get(name) for name in self.names]))
-
-
 def fold_in_tasks(of: Round, plain: Plain | None, window: str, exchange: Exchange, left: set[str]) -> Outcome:
     """Fold the rows of a round where they are; the names of what tasks left in the exchange are added to `left`.
 
     NotParted where the rows have to come here.
     """
-    work, table, reader, store = of.work, of.table, of.reader, of.rows
-    outcome = Outcome(folded=Folded())
     try:
-        evolved = outcome.evolved = of.evolve()
+        evolved = of.evolve()
     except (RewriteNeeded, EventsMissed, TableError) as failure:
         raise NotParted from failure
-    if evolved.truncations and not work.replaces_all:
+    if evolved.truncations and not of.work.replaces_all:
         raise NotParted
-    sources = [batch.source for batch in work.batches if isinstance(batch.source, RemoteRows)]
-    others = _others(work, store, window)
-    finder = None if table.is_empty or work.replaces_all else store.key_finder(work.gold)
-    ordinals = {work.windows[ordinal]: ordinal for source in sources for ordinal, _ in source.counts}
-    stretches = tuple(stretch for source in sources for stretch in source.stretches)
-    tasks = [
-        FoldTask(
-            stretches=stretches,
-            ranges=ranges,
-            ordinals=ordinals,
-            history=reader.history,
-            keys=reader.keys,
-            source_format=reader.source_format,
-            rules=reader.rules,
-            plain=plain,
-            bounds=of.bounds,
-            evolution=evolved.evolution,
-            with_part=table.has_part(),
-            finder=finder,
-            exchange=exchange,
-            others=others,
-        )
-        for ranges in _ranges(sources, store.slots())
-    ]
-    found = store.run(tasks)
-    left |= {name for each in found for name in each.names()}
-    places = {place for each in found for place in each.places}
-    if ordering_hold_at(work, reader.history, places) is not None:
+    folding = _Folding(
+        of=of, evolved=evolved, plain=plain, exchange=exchange, left=left, others=_others(of.work, of.rows, window)
+    )
+    if are_by_key(of.work, of.reader):
+        try:
+            return folding.fold(InSilver(folding.stretches))
+        except SpelledTwice:
+            pass
+    if folding.others is not None:
         raise NotParted
-    for each in found:
-        if each.folded.hold is not None:
-            outcome.stop(each.folded, [])
-        outcome.failure = outcome.failure or each.failure
-        outcome.folded.add(each.folded)
-    if outcome.hold is None and outcome.failure is None:
-        touched = tuple(name for each in found for name in each.touched)
-        kinds = {reader.columns[at].type.kind for at in reader.key_columns}
-        if len(touched) > 1 and not kinds <= _WRITTEN_SO and store.run([_HasTwice(exchange, touched)])[0]:
+    return folding.fold(folding.spread())
+
+
+def are_by_key(work: TableReplay, reader: TableReader) -> bool:
+    """Whether silver has the rows by keys whose hashes are equal where the keys are, but for some spellings."""
+    is_floating = any(reader.columns[at].type.kind in ("float", "double") for at in reader.key_columns)
+    return are_hashed(work, reader) and all(each.is_hashed for each in _sources(work)) and not is_floating
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Folding:
+    """A round whose rows tasks fold, in ranges of keys: those of silver, or those of rows that were spread."""
+
+    of: Round
+    evolved: Change
+    plain: Plain | None
+    exchange: Exchange
+    left: set[str]
+    others: Others | None
+
+    @cached_property
+    def stretches(self) -> tuple[Stretch, ...]:
+        return tuple(stretch for source in _sources(self.of.work) for stretch in source.stretches)
+
+    @cached_property
+    def ranges(self) -> tuple[KeyRanges, ...]:
+        return tuple(_ranges(_sources(self.of.work), self.of.rows.slots()))
+
+    @cached_property
+    def facts(self) -> ReaderFacts:
+        reader = self.of.reader
+        return ReaderFacts(reader.history, reader.keys, reader.source_format, reader.rules)
+
+    @cached_property
+    def ordinals(self) -> dict[str, int]:
+        counted = (ordinal for source in _sources(self.of.work) for ordinal, _ in source.counts)
+        return {self.of.work.windows[ordinal]: ordinal for ordinal in counted}
+
+    def spread(self) -> Spread:
+        """Let tasks bring the rows of a key together."""
+        store = self.of.rows
+        tasks = [
+            SpreadTask(
+                stretches=piece,
+                ranges=self.ranges,
+                ordinals=self.ordinals,
+                facts=self.facts,
+                plain=self.plain,
+                exchange=self.exchange,
+            )
+            for piece in in_pieces(self.stretches, len(self.ranges))
+        ]
+        names = store.run(tasks)
+        self.left.update(names)
+        return Spread(self.exchange, tuple(names))
+
+    def fold(self, rows: RangeRows) -> Outcome:
+        """Fold rows; SpelledTwice where a key is written in two ways, and so two tasks have it."""
+        of, table = self.of, self.of.table
+        finder = None if table.is_empty or of.work.replaces_all else of.rows.key_finder(of.work.gold)
+        tasks = [
+            FoldTask(
+                rows=rows,
+                ranges=ranges,
+                ordinals=self.ordinals,
+                facts=self.facts,
+                plain=self.plain,
+                bounds=of.bounds,
+                evolution=self.evolved.evolution,
+                with_part=table.has_part(),
+                finder=finder,
+                exchange=self.exchange,
+                others=self.others,
+                owed=self.evolved.debts,
+            )
+            for ranges in self.ranges
+        ]
+        found = of.rows.run(tasks)
+        self.left.update(name for each in found for name in each.names())
+        if any(isinstance(each.failure, SpelledTwice) for each in found):
+            raise SpelledTwice
+        return self._joined(found)
+
+    def _joined(self, found: Seq[TaskOutcome]) -> Outcome:
+        of = self.of
+        outcome = Outcome(folded=Folded(), evolved=self.evolved)
+        if ordering_hold_at(of.work, of.reader.history, {place for each in found for place in each.places}) is not None:
             raise NotParted
-        outcome.left = _joined(exchange, found)
-    return outcome
+        for each in found:
+            if each.folded.hold is not None:
+                outcome.stop(each.folded, [])
+            outcome.failure = outcome.failure or each.failure
+            outcome.folded.add(each.folded)
+        if outcome.hold is None and outcome.failure is None:
+            if self._have_twice(found, "keys"):
+                raise SpelledTwice
+            if self._have_twice(found, "places"):
+                raise NotParted
+            outcome.left = _left_rows(self.exchange, found)
+            if self.evolved.debts is not None:
+                debts = self.evolved.debts + sum(each.debts for each in found)
+                outcome.evolved = replace(self.evolved, debts=debts)
+        return outcome
+
+    def _have_twice(self, found: Seq[TaskOutcome], what: str) -> bool:
+        names = [each.doubts[what] for each in found if what in each.doubts]
+        return have_twice(self.of.rows, self.exchange, names, len(self.ranges))
 
 
 def _ranges(sources: Seq[RemoteRows], slots: int) -> list[KeyRanges]:
@@ -144,7 +213,7 @@ def _ranges(sources: Seq[RemoteRows], slots: int) -> list[KeyRanges]:
     return [KeyRanges(at * each, at * each + each, tasks * each) for at in range(tasks)]
 
 
-def _joined(exchange: Exchange, found: Seq[TaskOutcome]) -> LeftRows | None:
+def _left_rows(exchange: Exchange, found: Seq[TaskOutcome]) -> LeftRows | None:
     edges = [each.edges for each in found if each.edges is not None]
     if not edges:
         return None

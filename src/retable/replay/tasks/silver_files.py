@@ -25,6 +25,7 @@ from pyiceberg.table import FileScanTask
 from pyiceberg.table.metadata import TableMetadata
 
 from retable.gold.store import WindowRows
+from retable.ledger.lake.tables import SILVER
 from retable.model.event import TableName
 from retable.replay.batch.silver_rows import ROW_COLUMNS
 
@@ -69,7 +70,9 @@ class SilverFiles:
 
     def _scan(self, columns: Collection[str], condition: BooleanExpression) -> pa.Table:
         schema = self.metadata.schema().select(*columns)
-        return ArrowScan(self.metadata, self.io, schema, condition).to_table(self.files).select(columns)
+        found = ArrowScan(self.metadata, self.io, schema, condition).to_table(self.files)
+        # No rows come with other types than some do.
+        return found.select(columns) if found.num_rows else pa.schema(map(SILVER.columns.field, columns)).empty_table()
 
 
 def _is_table(name: TableName) -> BooleanExpression:

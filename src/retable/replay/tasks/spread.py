@@ -1,0 +1,108 @@
+"""Rows of a big window by their typed keys: tasks leave them in an exchange, those of each range of hashes together.
+
+Silver has rows by a hash of their keys as they are written. Where a key is written in two ways, as 1.5 and 1.50, or
+where the settings name other columns than silver's hash is of, that hash does not bring its rows together.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from retable.errors import MessageError, TableError
+from retable.fold.images import TableReader
+from retable.gold.rows import to_keys
+from retable.gold.store import Exchange
+from retable.replay.batch.ranges import KeyRanges
+from retable.replay.batch.row_batch import Stretch, read_stretches, to_events
+from retable.replay.batch.typed_hashes import typed_hashes
+from retable.replay.batch.vectorized import Hashes, hashes_of, read_keys
+from retable.replay.events.shares import NotParted, key_of
+from retable.replay.tasks.task_rows import Plain, ReaderFacts, not_read
+
+_ROWS_AT_ONCE = 50_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpreadTask:
+    """Leaves the rows of stretches, a part for each of `ranges`; gives their name in the exchange."""
+
+    stretches: tuple[Stretch, ...]
+    ranges: tuple[KeyRanges, ...]
+    ordinals: Mapping[str, int]
+    facts: ReaderFacts
+    plain: Plain | None
+    exchange: Exchange
+
+    def __call__(self) -> str:
+        rows, reader = read_stretches(self.stretches, without=not_read(self.plain)), self.facts.reader()
+        hashed = [rows.slice(0, 0)]
+        for start in range(0, rows.num_rows, _ROWS_AT_ONCE):
+            some = rows.slice(start, _ROWS_AT_ONCE)
+            hashed.append(_with_hashes(some, *self._hashes(some, reader)))
+        rows = pa.concat_tables(hashed)
+        return self.exchange.put(*(rows.filter(pa.array(each.speak_of(rows))) for each in self.ranges))
+
+    def _hashes(self, rows: pa.Table, reader: TableReader) -> tuple[Hashes, pa.Array]:
+        """The hashes of the keys that rows have, and of those that they left, where they did.
+
+        Those of a row that cannot be read stay: nothing becomes of a key by it.
+        """
+        if self.plain is not None:
+            return _of_columns(rows, *read_keys(rows, reader, self.plain.wire))
+        return _of_events(rows, reader, self.ordinals)
+
+
+def _of_columns(rows: pa.Table, keys: pa.Table, moved: Hashes, left: pa.Table) -> tuple[Hashes, pa.Array]:
+    new, old = hashes_of(rows).copy(), hashes_of(rows, "old_key_hash").copy()
+    told = _all_there(keys)
+    new[told] = typed_hashes(keys.filter(pa.array(told)))
+    told = _all_there(left)
+    old[moved[told]] = typed_hashes(left.filter(pa.array(told)))
+    is_moved = np.zeros(rows.num_rows, bool)
+    is_moved[moved] = True
+    return new, pa.array(old, pa.int64(), mask=~is_moved | (new == old))
+
+
+def _all_there(keys: pa.Table) -> np.ndarray:
+    found = np.ones(keys.num_rows, bool)
+    for column in keys.columns:
+        found &= np.asarray(pc.is_valid(column))
+    return found
+
+
+def _of_events(rows: pa.Table, reader: TableReader, ordinals: Mapping[str, int]) -> tuple[Hashes, pa.Array]:
+    new, old = hashes_of(rows).copy(), hashes_of(rows, "old_key_hash").copy()
+    has_left = np.asarray(pc.is_valid(rows["old_key_hash"])).copy()
+    keys, left = dict[int, tuple[object, ...]](), dict[int, tuple[object, ...]]()
+    for at, event in enumerate(to_events(rows, ordinals)):
+        try:
+            action = reader.read(event)
+        except (MessageError, TableError):
+            continue
+        comes = action.key if reader.keys else action.row
+        has_left[at] = comes is not None and action.gone is not None
+        if has_left[at] and event.partial:
+            raise NotParted
+        if comes is not None and action.gone is not None:
+            left[at] = action.gone
+        if (key := action.gone if comes is None else comes) is not None:
+            keys[at] = key
+    for found, mine in ((new, keys), (old, left)):
+        found[[*mine]] = typed_hashes(to_keys([*mine.values()], key_of(reader)))
+    return new, pa.array(old, pa.int64(), mask=~has_left | (new == old))
+
+
+def _with_hashes(rows: pa.Table, new: Hashes, old: pa.Array) -> pa.Table:
+    for name, hashes in (("key_hash", pa.array(new)), ("old_key_hash", old)):
+        rows = rows.set_column(rows.column_names.index(name), rows.schema.field(name), hashes)
+    return rows
+
+
+def in_pieces(stretches: Seq[Stretch], count: int) -> list[tuple[Stretch, ...]]:
+    """The same rows in about so many pieces, or in more."""
+    window = stretches[0].window
+    return [tuple(replace(each, window=piece) for each in stretches) for piece in window.pieces(count)]

@@ -1,0 +1,84 @@
+"""The rows that a task folds, and how it reads them."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from retable.fold.cells import Wire
+from retable.fold.images import TableReader
+from retable.formats.reading import ValueRules
+from retable.gold.store import Exchange
+from retable.ledger.lake.tables import SILVER
+from retable.replay.batch.ranges import KeyRanges
+from retable.replay.batch.row_batch import Stretch
+from retable.schema_history.history import TableHistory
+
+_ALIKE = ("keys", "column_types")
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """What all rows have in common where they are vectorized: the key that they name, their types, if they tell them.
+
+    `wire` is that of `fold_vectorized`.
+    """
+
+    wire: Wire
+    keys: tuple[str, ...]
+    types: Mapping[str, str | None] | None
+
+    def of(self, rows: pa.Table) -> pa.Table:
+        """Rows with these, in columns of their own, as silver has them."""
+        keys = pa.array([[*self.keys]] * rows.num_rows, SILVER.columns.field("keys").type)
+        types = [None if self.types is None else [*self.types.items()]] * rows.num_rows
+        kind = SILVER.columns.field("column_types").type
+        return rows.append_column("keys", keys).append_column("column_types", pa.array(types, kind))
+
+
+def not_read(plain: Plain | None) -> Collection[str]:
+    """The columns that need not be read, as they are the same in all rows."""
+    return () if plain is None else _ALIKE
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderFacts:
+    """What a `TableReader` is made of, as it is sent to a task."""
+
+    history: TableHistory
+    keys: tuple[str, ...]
+    source_format: str
+    rules: ValueRules
+
+    def reader(self) -> TableReader:
+        return TableReader(history=self.history, keys=self.keys, source_format=self.source_format, rules=self.rules)
+
+
+class RangeRows(Protocol):
+    """Where a task finds the rows of its ranges of key hashes."""
+
+    def read(self, ranges: KeyRanges, without: Collection[str]) -> pa.Table:
+        """The rows that speak of these ranges, and perhaps some more, but for some columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class InSilver:
+    """Rows in the order of their keys as silver has them, in stretches of one window (`RangeRows`)."""
+
+    stretches: tuple[Stretch, ...]
+
+    def read(self, ranges: KeyRanges, without: Collection[str]) -> pa.Table:
+        return ranges.read(self.stretches, without)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Rows that other tasks have left, a part for each range of a task (`RangeRows`)."""
+
+    exchange: Exchange
+    names: tuple[str, ...]
+
+    def read(self, ranges: KeyRanges, without: Collection[str]) -> pa.Table:
+        part = ranges.first // (ranges.end - ranges.first)
+        return pa.concat_tables([self.exchange.get(name, part) for name in self.names])
