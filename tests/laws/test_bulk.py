@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from formats.events import canal, streamx
 from laws.memory import MemoryExchange, MemoryRows
-from laws.story import HELD_KINDS, ROW_KINDS, SUPPORTED
+from laws.story import HELD_KINDS, ROW_KINDS, SUPPORTED, Story, tell
 from laws.test_laws import LAW, orders, stories
 from laws.world import World, make_settings
 from retable.model.message import RawMessage
@@ -20,6 +20,7 @@ from retable.replay.inputs import scope
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.table_replay import TableReplay
 from retable.replay.tasks import folding
+from retable.simulate import Delivery
 
 
 @LAW
@@ -88,6 +89,33 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
                     world.rebuild(gold)
             assert not MemoryExchange.left
         found.append((states, world.gold(), world.states(), world.counts, world.rejected))
+    assert found[0] == found[1]
+
+
+APART = (
+    (tell(28, "datahub_tuple", Delivery(windows=2, shuffled=True), 60, (*SUPPORTED, *HELD_KINDS)), [1, 0], 2),
+    (tell(50, "datahub_tuple", Delivery(1, "key", 3, 0.2, 0, True), 30, (*SUPPORTED, *HELD_KINDS)), [2, 0, 1, 2, 0], 2),
+    (tell(103, "datahub_tuple", Delivery(2, "key", 2, 0.2), 60, ROW_KINDS), [0, 1, 0, 1], 1),
+    (tell(126, "datahub_tuple", Delivery(2, "any", 5, 0, 0, True), 60, (*SUPPORTED, *HELD_KINDS)), [2, 4, 0, 3, 1], 2),
+)
+
+
+@pytest.mark.parametrize("is_spread", [False, True])
+@pytest.mark.parametrize(("story", "order", "rows"), APART, ids=str)
+def test_halves_meet_wherever_the_two_are(story: Story, order: list[int], rows: int, is_spread: bool) -> None:
+    found = []
+    for by_tasks in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            if by_tasks:
+                in_tasks(patch, rows)
+            else:
+                patch.setattr(Deciding, "_decide_vectorized", lambda *_: None)
+            if is_spread:
+                patch.setattr(folding, "are_by_key", lambda *_: False)
+            world = story.world()
+            for number in order:
+                world.replay(world.names[number])
+        found.append((world.states(), world.gold(), world.counts, world.rejected))
     assert found[0] == found[1]
 
 

@@ -20,6 +20,7 @@ from retable.replay.batch.row_batch import (
     batch_of,
     ends_of,
     is_plain,
+    leaves_partly,
     order_of_arrival,
     sequences_of,
     stretches_of,
@@ -32,7 +33,7 @@ _SMALL_PIECES = 4
 """So many pieces a task slot: those that take longer than others are not the last ones."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
     """Rows of one table that a task saw: the first and the last one of each kind, and what is true for all of them."""
 
@@ -42,6 +43,7 @@ class Profile:
     nbytes: int
     moved: int
     is_hashed: bool
+    has_halves: bool
     is_simple: bool
     counts: dict[tuple[str, str | None], PartCount]
 
@@ -55,6 +57,7 @@ class Profile:
             nbytes=rows.nbytes,
             moved=0,
             is_hashed=True,
+            has_halves=False,
             is_simple=True,
             counts={},
         )
@@ -65,7 +68,7 @@ class Profile:
         places = ends_of(rows) if plain else first_and_last_of_kinds(rows, np.asarray(order))
         moved = pc.is_valid(rows["old_key_hash"])
         is_half = pc.is_in(rows["image"], pa.array(HALVES))
-        is_open = pc.or_(is_half, pc.and_(moved, pc.fill_null(rows["partial_after"], False)))
+        is_partial_half = pc.and_(is_half, pc.fill_null(rows["partial_after"], False))
         return cls(
             sample=rows.take(pa.array(places)).combine_chunks(),
             is_plain=plain,
@@ -73,7 +76,8 @@ class Profile:
             nbytes=rows.nbytes,
             moved=pc.sum(moved).as_py() or 0,
             is_hashed=rows["key_hash"].null_count == 0,
-            is_simple=not pc.any(is_open).as_py(),
+            has_halves=pc.any(is_half).as_py() or False,
+            is_simple=not (pc.any(is_partial_half).as_py() or leaves_partly(rows)),
             counts=_counts(rows, order),
         )
 
@@ -152,6 +156,7 @@ def _batch(stretch: Stretch, profiles: Seq[Profile], ordinals: Mapping[str, int]
         nbytes=sum(profile.nbytes for profile in profiles),
         moved=sum(profile.moved for profile in profiles),
         is_hashed=all(profile.is_hashed for profile in profiles),
+        has_halves=any(profile.has_halves for profile in profiles),
         is_simple=all(profile.is_simple for profile in profiles),
         counts=counts,
     )

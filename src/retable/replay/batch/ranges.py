@@ -12,15 +12,8 @@ import pyarrow.compute as pc
 from retable.fold.images import TableReader
 from retable.model.sequence import Sequence
 from retable.replay.batch.row_batch import Stretch, above, read_stretches
-from retable.replay.batch.vectorized import (
-    Flags,
-    Hashes,
-    Places,
-    VectorizedRows,
-    fold_vectorized,
-    hashes_of,
-    join_vectorized,
-)
+from retable.replay.batch.row_kinds import Flags, Hashes, Places
+from retable.replay.batch.vectorized import VectorizedRows, fold_vectorized, hashes_of, join_vectorized
 
 ROWS_AT_ONCE = 100_000
 BYTES_AT_ONCE = 512 << 20

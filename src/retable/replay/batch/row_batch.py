@@ -19,7 +19,7 @@ from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.replay.batch.row_kinds import codes_of_types, first_and_last_of_kinds
-from retable.replay.batch.silver_rows import ROW_COLUMNS, to_event
+from retable.replay.batch.silver_rows import HALVES, ROW_COLUMNS, to_event
 from retable.schema_history.shards.joined import of_shard
 
 _NAME = ["database", "schema", "table"]
@@ -30,6 +30,7 @@ _FEW_RUNS = 10_000
 _FEW_ROWS = 1_000
 """So few rows become events at once: of more, a sample stands for all."""
 _OPS = pa.array(["INSERT", "UPDATE", "DELETE", "READ"])
+_IMAGES = pa.array(["full", *HALVES])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +61,13 @@ class PartCount:
         return PartCount(self.rows + other.rows, lowest, highest)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RemoteRows:
     """Rows that stay where silver has them, until somebody asks for them here: `num_rows`, of so many bytes in memory.
 
     `counts` are of each partition in each window, which is told by its ordinal. `moved` rows changed their key.
-    `is_hashed`: all have a key hash. `is_simple`: none is a half, and of those that changed their key each tells the
-    whole row.
+    `is_hashed`: all have a key hash. `has_halves`: some are halves of updates. `is_simple`: of those that changed their
+    key, and of halves, each tells the whole row.
     """
 
     stretches: tuple[Stretch, ...]
@@ -74,6 +75,7 @@ class RemoteRows:
     nbytes: int
     moved: int
     is_hashed: bool
+    has_halves: bool
     is_simple: bool
     counts: Mapping[tuple[int, str | None], "PartCount"]
 
@@ -101,8 +103,8 @@ class RowBatch:
     """Rows of one table of the source in one window, and those among them that stand for all.
 
     `sample` has, of each kind of rows, the first and the last one: rows are of one kind that tell the same columns,
-    types and key, in one partition. `is_plain`: all rows are whole ones of one kind. Where several tables go into one,
-    `shard` is the label of the one that they are of.
+    types and key, in one partition. `is_plain`: all rows are whole ones, or whole halves, of one kind. Where several
+    tables go into one, `shard` is the label of the one that they are of.
     """
 
     source: pa.Table | RemoteRows
@@ -293,13 +295,19 @@ def is_plain(rows: pa.Table) -> bool:
     """Whether the rows of one table are all whole, and all of one kind."""
     return bool(
         pc.all(pc.is_in(rows["op"], _OPS)).as_py()
-        and pc.all(pc.equal(rows["image"], "full")).as_py()
+        and pc.all(pc.is_in(rows["image"], _IMAGES)).as_py()
         and not pc.any(pc.fill_null(rows["partial_after"], False)).as_py()
         and pc.count_distinct(rows["part"], mode="all").as_py() == 1
         and rows["key_hash"].null_count == 0
         and _all_equal(rows["keys"])
         and (_all_equal(rows["column_types"]) or _are_untyped_alike(rows))
     )
+
+
+def leaves_partly(rows: pa.Table) -> bool:
+    """Whether a row that leaves its key tells only some of its columns."""
+    moved, partial = pc.is_valid(rows["old_key_hash"]), pc.fill_null(rows["partial_after"], False)
+    return bool(pc.any(pc.and_(moved, partial)).as_py())
 
 
 def _are_untyped_alike(rows: pa.Table) -> bool:

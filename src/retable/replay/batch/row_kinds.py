@@ -18,10 +18,12 @@ _NAMES_OF = msgspec.json.Decoder(dict[str, Raw])
 _NOTHING, _EMPTY = np.uint64(1), np.uint64(2)
 
 Codes = npt.NDArray[np.uint64]
-_Places = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+Hashes = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int64]
 
 
-def first_and_last_of_kinds(rows: pa.Table, order: _Places) -> list[int]:
+def first_and_last_of_kinds(rows: pa.Table, order: Places) -> list[int]:
     """The places of the first and of the last row of each kind in an `order` of all rows, in that order."""
     kinds = kinds_of(rows)[order]
     first = np.unique(kinds, return_index=True)[1]

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from retable.gold.iceberg.locate_rows import comparable
-from retable.replay.batch.row_kinds import Codes, mixed
-from retable.replay.batch.vectorized import Hashes
+from retable.replay.batch.row_kinds import Codes, Hashes, mixed
 
 _NULL = np.uint64(0x9E3779B97F4A7C15)
 

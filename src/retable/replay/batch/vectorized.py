@@ -20,14 +20,12 @@ from retable.errors import RetableError
 from retable.fold.images import TableReader
 from retable.gold.rows import arrow_type, sequence_type
 from retable.gold.state import SEQUENCE_COLUMN
+from retable.replay.batch.half_rows import lack_other_half
 from retable.replay.batch.image_columns import read_columns
 from retable.replay.batch.raw_values import column_reader, number_type
 from retable.replay.batch.row_batch import order_of_arrival, sequences_of
+from retable.replay.batch.row_kinds import Flags, Hashes, Places
 from retable.schema_history.shards.parts import SHARD_ID, join_part
-
-Flags = npt.NDArray[np.bool_]
-Hashes = npt.NDArray[np.int64]
-Places = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +64,8 @@ def fold_vectorized(
 ) -> VectorizedRows:
     """Reduce rows of silver, all whole and of the last epoch, to the last state of every key whose hash it `owns`.
 
-    Keys of which a row is `late` are left to the fold. `wire` gives, by identity, what images call a column, and its
+    The two halves of an update are a row that goes and one that comes, where both are of one key. Keys of which a row
+    is `late`, or another half, are left to the fold. `wire` gives, by identity, what images call a column, and its
     type there. The columns of the result are in the reader's order, by position. They may be all of one `shard`.
     """
     silver = silver.combine_chunks()
@@ -115,10 +114,11 @@ def _read(
     shard: str | None,
     late: Flags | None,
 ) -> _Read:
-    deletes = np.asarray(pc.equal(silver["op"], "DELETE"))
+    deletes = _goes(silver)
     images = pc.if_else(pa.array(deletes), silver["before"], silver["after"])
     moved = np.asarray(pc.is_valid(silver["old_key_hash"]))
     unplain = np.asarray(pc.is_null(images)) | (moved & np.asarray(pc.is_null(silver["before"])))
+    unplain |= lack_other_half(silver, hashes_of(silver))
     if late is not None:
         unplain |= late
     columns, refused = _columns(images, reader, wire, shard, range(len(reader.columns)), deletes)
@@ -139,11 +139,16 @@ def _read(
     return _Read(columns, keys, old_keys, deletes, moved & ~stays, unplain)
 
 
+def _goes(silver: pa.Table) -> Flags:
+    """Which rows go, so that the image before the change tells them."""
+    return np.asarray(pc.or_(pc.equal(silver["op"], "DELETE"), pc.equal(silver["image"], "before_half")))
+
+
 def read_keys(
     silver: pa.Table, reader: TableReader, wire: Mapping[str, tuple[str, str | None]]
 ) -> tuple[pa.Table, Places, pa.Table]:
     """The keys of whole rows, the places of those that left one, and these; null where a column refuses a value."""
-    deletes = np.asarray(pc.equal(silver["op"], "DELETE"))
+    deletes = _goes(silver)
     images = pc.if_else(pa.array(deletes), silver["before"], silver["after"])
     moved = np.asarray(pc.is_valid(silver["old_key_hash"]))
     names = [str(at) for at in reader.key_columns]

@@ -1,6 +1,6 @@
 """The rows of a big window by their keys: each share is folded as if it were all, so few lie in memory as objects."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,12 +14,14 @@ from retable.fold.images import TableReader
 from retable.fold.key_changes import KeyChange, fold_key_changes
 from retable.gold.rows import to_keys, to_table
 from retable.gold.store import LateKeys
-from retable.model.row_event import Pair, RowEvent
+from retable.model.row_event import RowEvent
 from retable.model.schema import GoldType
+from retable.replay.batch.half_rows import PAIR, of_pairs, pair_table
 from retable.replay.batch.ranges import has_twice, range_numbers, ranges_of
 from retable.replay.batch.row_batch import RowBatch, above, batch_of, sequences_of, to_events
+from retable.replay.batch.row_kinds import Flags, Hashes
 from retable.replay.batch.silver_rows import HALVES
-from retable.replay.batch.vectorized import Flags, Hashes, VectorizedRows, hashes_of, join_vectorized
+from retable.replay.batch.vectorized import VectorizedRows, hashes_of, join_vectorized
 from retable.replay.events.related import other_halves
 from retable.replay.table.horizon import older, retention_floor
 from retable.replay.table.replace import Replacement
@@ -27,7 +29,6 @@ from retable.replay.table.table_replay import Change, TableReplay
 from retable.schema_history.policies import casts_of
 
 EVENTS_AT_ONCE = 100_000
-_PAIR = ["epoch", "hi", "part"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +48,23 @@ class KeyShare:
         hashes: dict[tuple[object, ...], int] = {}
         others: dict[tuple[object, ...], set[int]] = {}
         left: set[tuple[object, ...]] = set()
+        halved: set[tuple[object, ...]] = set()
+        halves = [event for event in self.events if event.half is not None]
+        updates = {event.pair for event in halves if event.counted or event.arrival in self.foreign}
 
         def read(event: RowEvent) -> RowAction:
             action = reader.read(event)
-            new, old = event.key_hash or 0, event.key_hash if event.old_key_hash is None else event.old_key_hash
+            is_moved = event.old_key_hash is not None and event.half is None
+            new, old = event.key_hash or 0, event.old_key_hash if is_moved else event.key_hash
             for key, key_hash in ((action.key if reader.keys else action.row, new), (action.gone, old or 0)):
                 if key is not None and hashes.setdefault(key, key_hash) != key_hash:
                     others.setdefault(key, set()).add(key_hash)
             if action.gone is not None and event.arrival in self.foreign:
                 left.add(action.gone)
+            if event.half is not None and event.pair in updates:
+                halved.update(
+                    key for key in (action.gone, action.key if reader.keys else action.row) if key is not None
+                )
             return action
 
         folded = (fold_keys if reader.keys else fold_bag)(self.events, read, bounds)
@@ -64,6 +73,7 @@ class KeyShare:
         for key, written in others.items():
             if {key in own, *self.owns(np.array([*written])).tolist()} == {True, False}:
                 raise SpelledTwice
+        left |= halved & (folded.winners.keys() | folded.counts.keys())
         folded.touched = (folded.touched | left) & own
         folded.counts = {row: count for row, count in folded.counts.items() if row in own}
         folded.rejects = [reject for reject in folded.rejects if reject.event.arrival not in self.foreign]
@@ -230,7 +240,7 @@ def _has_others_at_one_place(rows: pa.Table) -> bool:
 
 def is_much(batch: RowBatch, hashes: Hashes) -> bool:
     """Whether more rows speak of these keys than become events at once."""
-    return bool(_speak_of(batch.rows, hashes).sum() > EVENTS_AT_ONCE)
+    return bool(speak_of(batch.rows, hashes).sum() > EVENTS_AT_ONCE)
 
 
 def share_of(
@@ -240,7 +250,7 @@ def share_of(
     more: Seq[RowEvent] = (),
 ) -> KeyShare:
     """The keys of these hashes, of one table, with `more` events of other windows."""
-    rows = rows.filter(pa.array(_speak_of(rows, hashes)))
+    rows = rows.filter(pa.array(speak_of(rows, hashes)))
     are_home = np.isin(hashes_of(rows), hashes).tolist()
     return share(events_of(rows), are_home, [*more], lambda found: np.isin(found, hashes))
 
@@ -248,13 +258,19 @@ def share_of(
 def share(
     here: list[RowEvent], are_home: list[bool], more: list[RowEvent], owns: Callable[[Hashes], Flags]
 ) -> KeyShare:
-    """A share of a window's events, of which those that are not at home have left one of its keys, and of others."""
-    events = [event if home else event._replace(counted=False) for event, home in zip(here, are_home, strict=True)]
-    foreign = frozenset(event.arrival for event, home in zip(here, are_home, strict=True) if not home)
-    return KeyShare(events + more, foreign, owns)
+    """A share of a window's events, of which those that are not at home have left one of its keys, and of others.
+
+    Counted ones among `more` are of the window, too, and not at home.
+    """
+    guests = [event for event, home in zip(here, are_home, strict=True) if not home]
+    guests += [event for event in more if event.counted]
+    foreign = frozenset(event.arrival for event in guests)
+    events = [event._replace(counted=False) if event.arrival in foreign else event for event in [*here, *more]]
+    return KeyShare(events, foreign, owns)
 
 
-def _speak_of(rows: pa.Table, hashes: Hashes) -> Flags:
+def speak_of(rows: pa.Table, hashes: Hashes) -> Flags:
+    """Which rows have, or have left, a key of these hashes."""
     left = np.asarray(pc.is_valid(rows["old_key_hash"])) & np.isin(hashes_of(rows, "old_key_hash"), hashes)
     return np.isin(hashes_of(rows), hashes) | left
 
@@ -270,26 +286,13 @@ def _linked(rows: pa.Table, halves: pa.Table, others: list[RowEvent]) -> Hashes:
     if not pc.any(rows["partial_after"]).as_py():
         moved = moved.slice(0, 0)
     found = [hashes_of(moved), hashes_of(moved, "old_key_hash")]
-    pairs = _pairs(halves).group_by(_PAIR).aggregate([("key_hash", "min"), ("key_hash", "max")])
+    pairs = pair_table(halves).group_by(PAIR).aggregate([("key_hash", "min"), ("key_hash", "max")])
     apart = pairs.filter(pc.not_equal(pairs["key_hash_min"], pairs["key_hash_max"]))
     found += [np.asarray(apart["key_hash_min"]), np.asarray(apart["key_hash_max"])]
     other_halves = [event for event in others if event.half is not None]
     found.append(np.array([event.key_hash or 0 for event in other_halves], np.int64))
-    found.append(hashes_of(_of_pairs(halves, {event.pair for event in other_halves})))
+    found.append(hashes_of(of_pairs(halves, {event.pair for event in other_halves})))
     return np.unique(np.concatenate(found))
-
-
-def _pairs(halves: pa.Table) -> pa.Table:
-    """The halves of updates, with what the two of one have in common."""
-    members = [pc.struct_field(halves["sequence"], "epoch"), pc.struct_field(halves["sequence"], "hi"), halves["part"]]
-    rest = [halves["image"], pc.fill_null(halves["key_hash"], 0)]
-    return pa.table([*members, *rest], names=[*_PAIR, "image", "key_hash"])
-
-
-def _of_pairs(halves: pa.Table, pairs: Collection[Pair]) -> pa.Table:
-    """The halves that are of one of these pairs, or of another one with the same number."""
-    his = pa.array(sorted({hi for _, hi, _ in pairs}), pc.struct_field(halves["sequence"], "hi").type)
-    return halves.filter(pc.is_in(pc.struct_field(halves["sequence"], "hi"), his))
 
 
 def _related(work: TableReplay, rows: pa.Table, halves: pa.Table, window: str) -> list[RowEvent]:
@@ -299,11 +302,11 @@ def _related(work: TableReplay, rows: pa.Table, halves: pa.Table, window: str) -
     """
     if work.state is None:
         return []
-    grouped = _pairs(halves).group_by(_PAIR).aggregate([("image", "min"), ("image", "max")])
-    lone = grouped.filter(pc.equal(grouped["image_min"], grouped["image_max"])).select(_PAIR).to_pylist()
+    grouped = pair_table(halves).group_by(PAIR).aggregate([("image", "min"), ("image", "max")])
+    lone = grouped.filter(pc.equal(grouped["image_min"], grouped["image_max"])).select(PAIR).to_pylist()
     alone = {(pair["epoch"], int(pair["hi"]), pair["part"]) for pair in lone}
     joined = {event.pair for event in other_halves(work, alone)}
-    settled = [event for event in to_events(_of_pairs(halves, joined), work.ordinals) if event.pair in joined]
+    settled = [event for event in to_events(of_pairs(halves, joined), work.ordinals) if event.pair in joined]
     late = rows.filter(pa.array(_late(work, rows, window)))
     if not late.num_rows and not settled:
         return []
@@ -318,9 +321,7 @@ def _related(work: TableReplay, rows: pa.Table, halves: pa.Table, window: str) -
     found = older(work, LateKeys(frozenset(h for h in hashes if h is not None), keys, since))
     if any(event.partial or event.keys != keys for event in found):
         raise NotParted
-    near = to_events(
-        _of_pairs(halves, {event.pair for event in found if event.half is not None} | alone), work.ordinals
-    )
+    near = to_events(of_pairs(halves, {event.pair for event in found if event.half is not None} | alone), work.ordinals)
     return found + other_halves(work, set(unpaired([*near, *found])) - (alone - joined))
 
 

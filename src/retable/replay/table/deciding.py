@@ -10,7 +10,7 @@ import pyarrow as pa
 from retable.errors import MessageError, TableError
 from retable.fold.cells import Wire
 from retable.fold.exactness import cast_hold
-from retable.fold.fold import REMEDY_REBUILD, Bounds, Folded
+from retable.fold.fold import REMEDY_REBUILD, Bounds, Folded, unpaired
 from retable.fold.images import TableReader
 from retable.fold.key_changes import KeyChange, key_changes_of
 from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing
@@ -50,10 +50,7 @@ from retable.replay.table.horizon import (
     split_accounted,
     without_rewriting,
 )
-from retable.replay.table.replace import (
-    EventsMissed,
-    replace_newer,
-)
+from retable.replay.table.replace import EventsMissed, replace_newer
 from retable.replay.table.rewriting import check_findable, check_refused, evolution_of, is_keyed_otherwise
 from retable.replay.table.rounds import Basis, in_rounds
 from retable.replay.table.table_replay import Change, ReplayPlan, TableReplay, all_held
@@ -114,8 +111,11 @@ class Deciding:
             mine = fold_by_ranges(batch.rows, reader.of(batch.shard), wire, table.has_part(), batch.shard, late)
             if mine is None or is_much(batch, mine.rest):
                 return None
+            share = share_of(batch.rows, mine.rest, partial(batch.events_of, ordinals=work.ordinals))
+            if unpaired(share.events):
+                return None
             vectorized_batches.append(mine)
-            shares.append(share_of(batch.rows, mine.rest, partial(batch.events_of, ordinals=work.ordinals)))
+            shares.append(share)
         vectorized = join_vectorized(vectorized_batches)
         if is_late:
             return self._beside_late(work, table, reader, vectorized, shares[0])

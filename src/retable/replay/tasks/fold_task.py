@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from retable.errors import TableError
-from retable.fold.fold import Bounds, Folded
+from retable.fold.fold import Bounds, Folded, unpaired
 from retable.fold.images import TableReader
 from retable.gold.evolve import Evolution
 from retable.gold.iceberg.locate_rows import edges_of
@@ -17,19 +17,21 @@ from retable.gold.store import Exchange, KeyFinder, NotHere
 from retable.model.row_event import RowEvent
 from retable.replay.batch.ranges import KeyRanges, range_numbers
 from retable.replay.batch.row_batch import to_events
+from retable.replay.batch.row_kinds import Flags
 from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import VectorizedRows, fold_vectorized, hashes_of, join_vectorized
 from retable.replay.events.shares import KeyShare, NotParted, columns_of, key_of, share, share_of, touched_keys
 from retable.replay.table.folding import standing_rows
 from retable.replay.table.replace import EventsMissed, is_below, replace_bag, replace_keys
 from retable.replay.tasks.doubts import may_be_spelled_otherwise, rows_by_place
-from retable.replay.tasks.others import Others
+from retable.replay.tasks.halves import Met
+from retable.replay.tasks.others import Others, event_hashes
 from retable.replay.tasks.task_rows import Plain, RangeRows, ReaderFacts, not_read
 
 Failure = NotParted | NotHere | EventsMissed | TableError
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class TaskOutcome:
     """What a task found: what is counted of its events, or the hold that stops it, or why it came to nothing.
 
@@ -56,7 +58,8 @@ class TaskOutcome:
 class FoldTask:
     """What a task goes by. Where rows are `plain` they are vectorized; without a `finder` gold is empty.
 
-    `others` are other windows, where some rows are late. `owed` are the debts that gold has, of a table without a key.
+    `others` are other windows, where some rows are late, `met` the halves of updates that are not where their others
+    are. `owed` are the debts that gold has, of a table without a key.
     """
 
     rows: RangeRows
@@ -70,19 +73,21 @@ class FoldTask:
     finder: KeyFinder | None
     exchange: Exchange
     others: Others | None
+    met: Met
     owed: int | None
 
     def __call__(self) -> TaskOutcome:
         """Fold one range after the other; what one fails for, or a hold, leaves the others to be searched for holds."""
         outcome, made, all_touched = TaskOutcome(), list[VectorizedRows](), list[pa.Table]()
         reader = self.facts.reader()
-        rows = self.rows.read(self.ranges, not_read(self.plain))
+        rows = pa.concat_tables([self.rows.read(self.ranges, not_read(self.plain)), *self.met.read(self.ranges)])
         for ranges in self.ranges.each():
             mine = rows.filter(pa.array(ranges.speak_of(rows)))
-            if not mine.num_rows:
+            joined = self.met.stories(ranges)
+            if not mine.num_rows and not joined:
                 continue
             try:
-                for changes, touched in self._folded(mine, ranges, reader, outcome):
+                for changes, touched in self._folded(mine, joined, ranges, reader, outcome):
                     made.append(changes)
                     all_touched.append(touched)
             except (NotParted, NotHere, EventsMissed, TableError) as failure:
@@ -93,31 +98,47 @@ class FoldTask:
         return outcome
 
     def _folded(
-        self, rows: pa.Table, ranges: KeyRanges, reader: TableReader, outcome: TaskOutcome
+        self, rows: pa.Table, joined: list[RowEvent], ranges: KeyRanges, reader: TableReader, outcome: TaskOutcome
     ) -> Iterator[tuple[VectorizedRows, pa.Table]]:
-        """What becomes of the keys of a range, and all keys that were spoken of."""
-        late = None if self.others is None else self.others.late(rows)
-        more: list[RowEvent] = []
-        if self.others is not None and late is not None and late.any():
-            if pc.any(rows["partial_after"]).as_py():
-                raise NotParted
-            more = self.others.of(rows.filter(pa.array(late)), ranges)
-            outcome.places |= {(event.part, event.sequence.epoch) for event in more}
-        if self.plain is None:
-            events = to_events(rows, self.ordinals)
-            mine = share(events, ranges.owns(hashes_of(rows)).tolist(), more, ranges.owns)
+        """What becomes of the keys of a range, and all keys that were spoken of.
+
+        `joined` are both halves of the updates that it has in common with another window.
+        """
+        late, more = None, list[RowEvent]()
+        if self.others is not None:
+            late = self.others.late(rows)
+            if self.plain is not None:
+                late = self.others.elsewhere(rows, late, ranges)
+            late |= np.isin(hashes_of(rows), event_hashes(joined))
+            if joined or late.any():
+                more = self._more(rows, late, joined, ranges)
+                outcome.places |= {(event.part, event.sequence.epoch) for event in more}
+        if self.plain is None or not rows.num_rows:
+            mine = share(self._events(rows), ranges.owns(hashes_of(rows)).tolist(), more, ranges.owns)
         else:
             vectorized = fold_vectorized(rows, reader, self.plain.wire, self.with_part, late=late, owns=ranges.owns)
             for verdict, count in vectorized.verdicts.items():
                 outcome.folded.verdicts[self.ordinals[rows["window"][0].as_py()], verdict] += count
             yield vectorized, vectorized.keys
-            mine = share_of(rows, vectorized.rest, self._plain_events, more)
+            of_joined = event_hashes(joined)
+            rest = np.union1d(vectorized.rest, of_joined[ranges.owns(of_joined)])
+            mine = share_of(rows, rest, self._events, more)
+        if more and not all(map(self.met.waits, unpaired(mine.events))):
+            raise NotParted
         if mine.events:
             yield from self._compared(mine, reader, outcome)
 
-    def _plain_events(self, rows: pa.Table) -> list[RowEvent]:
-        assert self.plain is not None
-        return to_events(self.plain.of(rows), self.ordinals)
+    def _more(self, rows: pa.Table, late: Flags, joined: list[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
+        """The events of other windows that late rows of a range, and updates in common with these, need."""
+        if self.others is None or pc.any(rows["partial_after"]).as_py():
+            raise NotParted
+        here = {event.arrival for event in self._events(rows.filter(pa.array(late)))} if joined else set()
+        others = self.others.of(rows.filter(pa.array(late)), joined, ranges)
+        found = {event.arrival: event for event in [*others, *joined]}
+        return [event for arrival, event in found.items() if arrival not in here]
+
+    def _events(self, rows: pa.Table) -> list[RowEvent]:
+        return to_events(rows if self.plain is None else self.plain.of(rows), self.ordinals)
 
     def _compared(
         self, mine: KeyShare, reader: TableReader, outcome: TaskOutcome
@@ -128,6 +149,9 @@ class FoldTask:
             if before is None or (by is not None and by.arrival < before.arrival):
                 outcome.folded.hold, outcome.folded.stopped_by = folded.hold, by
             return
+        # What other tasks, or windows, speak of is told there, and what they have settled waited for nobody.
+        folded.rejects = [reject for reject in folded.rejects if reject.event.counted]
+        folded.settled = {pair for pair in folded.settled if pair[:2] in self.met.waiting}
         outcome.folded.add(folded)
         if outcome.folded.hold is not None or outcome.failure is not None:
             return

@@ -11,10 +11,11 @@ from retable.fold.fold import Folded
 from retable.fold.images import TableReader
 from retable.gold.evolve import RewriteNeeded
 from retable.gold.store import Exchange, RowStore
-from retable.model.sequence import Sequence
+from retable.model.row_event import RowEvent
+from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.batch.ranges import BYTES_AT_ONCE, KeyRanges, ranges_of
-from retable.replay.batch.row_batch import RemoteRows, Stretch
-from retable.replay.events.related import late_events
+from retable.replay.batch.row_batch import RemoteRows, Stretch, to_events
+from retable.replay.events.related import late_events, other_halves
 from retable.replay.events.shares import EVENTS_AT_ONCE, NotParted, SpelledTwice, are_hashed, check_apart
 from retable.replay.table.folding import Outcome, Round
 from retable.replay.table.hold_rules import ordering_hold_at
@@ -22,9 +23,10 @@ from retable.replay.table.replace import EventsMissed
 from retable.replay.table.table_replay import Change, LeftRows, TableReplay
 from retable.replay.tasks.doubts import have_twice
 from retable.replay.tasks.fold_task import FoldTask, TaskOutcome
+from retable.replay.tasks.halves import Met, meet
 from retable.replay.tasks.others import AreKeyedSo, Others
 from retable.replay.tasks.spread import SpreadTask, in_pieces
-from retable.replay.tasks.task_rows import InSilver, Plain, RangeRows, ReaderFacts, Spread
+from retable.replay.tasks.task_rows import InSilver, Plain, RangeRows, ReaderFacts, Spread, not_read
 
 ROWS_A_TASK = 400_000
 """More rows than this are two tasks: a task has those of silver in memory as columns, twice this where keys move."""
@@ -53,9 +55,10 @@ def _since(work: TableReplay, window: str) -> Sequence | None:
     return min((event.sequence for event in late), default=None)
 
 
-def _others(work: TableReplay, store: RowStore, window: str) -> Others | None:
-    """The other windows of a table, where some rows are late. NotParted where these name another key."""
-    if work.state is None or (since := _since(work, window)) is None:
+def _others(work: TableReplay, store: RowStore, window: str, joined: Seq[RowEvent]) -> Others | None:
+    """The other windows of a table, where rows are late, or `joined` by others. NotParted where the key differs."""
+    since = min((each for each in (_since(work, window), *(e.sequence for e in joined)) if each), default=None)
+    if work.state is None or since is None:
         return None
     until = work.windows[work.horizon]
     windows = [name for name in work.ordinals if name <= until and name not in work.applied]
@@ -84,16 +87,12 @@ def fold_in_tasks(of: Round, plain: Plain | None, window: str, exchange: Exchang
         raise NotParted from failure
     if evolved.truncations and not of.work.replaces_all:
         raise NotParted
-    folding = _Folding(
-        of=of, evolved=evolved, plain=plain, exchange=exchange, left=left, others=_others(of.work, of.rows, window)
-    )
+    folding = _Folding(of=of, evolved=evolved, plain=plain, window=window, exchange=exchange, left=left)
     if are_by_key(of.work, of.reader):
         try:
             return folding.fold(InSilver(folding.stretches))
         except SpelledTwice:
             pass
-    if folding.others is not None:
-        raise NotParted
     return folding.fold(folding.spread())
 
 
@@ -110,9 +109,9 @@ class _Folding:
     of: Round
     evolved: Change
     plain: Plain | None
+    window: str
     exchange: Exchange
     left: set[str]
-    others: Others | None
 
     @cached_property
     def stretches(self) -> tuple[Stretch, ...]:
@@ -146,13 +145,35 @@ class _Folding:
             )
             for piece in in_pieces(self.stretches, len(self.ranges))
         ]
-        names = store.run(tasks)
+        found = store.run(tasks)
+        names = [name for name in found if name is not None]
         self.left.update(names)
+        if len(names) < len(found):
+            raise NotParted
         return Spread(self.exchange, tuple(names))
+
+    def meet(self, rows: RangeRows) -> Met:
+        """Let the halves of updates find each other."""
+        of, met = self.of, Met(exchange=self.exchange)
+        columns, ordinals = not_read(self.plain), self.ordinals
+
+        def events_of(found: pa.Table) -> list[RowEvent]:
+            return to_events(found if self.plain is None else self.plain.of(found), ordinals)
+
+        if any(source.has_halves for source in _sources(of.work)):
+            met = meet(of.rows, self.exchange, rows, self.ranges, columns, events_of, self.left)
+        if of.work.state is None or of.work.replaces_all:
+            return met
+        joined = other_halves(of.work, {event.pair for event in met.alone})
+        waiting = (parse_sequence(text)[:2] for text in of.work.state.pending)
+        return replace(met, joined=tuple(joined), waiting=frozenset(waiting))
 
     def fold(self, rows: RangeRows) -> Outcome:
         """Fold rows; SpelledTwice where a key is written in two ways, and so two tasks have it."""
-        of, table = self.of, self.of.table
+        of, table, met = self.of, self.of.table, self.meet(rows)
+        others = _others(of.work, of.rows, self.window, met.joined)
+        if others is not None and not isinstance(rows, InSilver):
+            raise NotParted
         finder = None if table.is_empty or of.work.replaces_all else of.rows.key_finder(of.work.gold)
         tasks = [
             FoldTask(
@@ -166,7 +187,8 @@ class _Folding:
                 with_part=table.has_part(),
                 finder=finder,
                 exchange=self.exchange,
-                others=self.others,
+                others=others,
+                met=met,
                 owed=self.evolved.debts,
             )
             for ranges in self.ranges

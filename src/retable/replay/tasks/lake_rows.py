@@ -19,7 +19,7 @@ from retable.model.sequence import Sequence
 from retable.replay.inputs.silver import of_kind, read_removals, read_times, read_window
 from retable.replay.tasks.silver_files import SilverFiles
 
-ROWS_HERE = 200_000
+ROWS_HERE = 100_000
 """So many rows of a window one process looks at sooner than tasks do, which have to be started."""
 
 

@@ -14,13 +14,13 @@ from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.replay.batch.ranges import KeyRanges
 from retable.replay.batch.row_batch import above, ends_of, to_events
-from retable.replay.batch.row_kinds import have_keys
+from retable.replay.batch.row_kinds import Flags, Hashes, have_keys
 from retable.replay.batch.silver_rows import ROW_COLUMNS, sequence_of
-from retable.replay.batch.vectorized import Flags, hashes_of
-from retable.replay.events.shares import NotParted
+from retable.replay.events.shares import NotParted, speak_of
 from retable.schema_history.history import NameSpan
 
 Claims = Mapping[TableName, Seq[tuple[NameSpan, bool]]]
+_HASHES = ("key_hash", "old_key_hash")
 _EACH_FILE = 1_000_000
 """More pieces than a table has files: each is one of them."""
 
@@ -48,25 +48,48 @@ class Others:
             found |= np.asarray(pc.equal(parts, part)) & ~above(rows, mark)
         return found
 
-    def of(self, late: pa.Table, ranges: KeyRanges) -> list[RowEvent]:
-        """The events that speak of the keys of late rows, and are not below the lowest of these.
+    def elsewhere(self, rows: pa.Table, late: Flags, ranges: KeyRanges) -> Flags:
+        """Which late rows are of keys of which other windows have events, too; all, where gold has this window."""
+        if self.again or not late.any():
+            return late
+        hashes = _spoken_of(rows.filter(pa.array(late)), ranges)
+        there = [np.zeros(0, np.int64)]
+        for table in self.claims:
+            for piece in self.window.pieces(_EACH_FILE):
+                near = piece.read(table, (int(hashes[0]), int(hashes[-1])), without={*ROW_COLUMNS} - {*_HASHES})
+                there.append(np.intersect1d(hashes, _spoken_of(near, ranges)))
+        return late & speak_of(rows, np.concatenate(there))
+
+    def of(self, late: pa.Table, joined: Seq[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
+        """The events that speak of the keys of late rows, and of `joined` ones, and are not below the lowest of these.
 
         NotParted where some of them tell only some columns: then it takes more.
         """
-        hashes = np.unique(np.concatenate([hashes_of(late), hashes_of(late, "old_key_hash")]))
-        hashes = hashes[ranges.owns(hashes)]
-        since = sequence_of(late.take([ends_of(late)[0]]).to_pylist()[0])
+        of_joined = event_hashes(joined)
+        hashes = np.union1d(_spoken_of(late, ranges), of_joined[ranges.owns(of_joined)])
+        lowest = [sequence_of(late.take([ends_of(late)[0]]).to_pylist()[0])] if late.num_rows else []
+        since = min([*lowest, *(event.sequence for event in joined)])
         found = []
         for table, claims in self.claims.items():
             for piece in self.window.pieces(_EACH_FILE):
                 rows = piece.read(table, (int(hashes[0]), int(hashes[-1])))
-                speaks = np.isin(hashes_of(rows), hashes) | np.isin(hashes_of(rows, "old_key_hash"), hashes)
-                rows = rows.filter(pa.array(speaks & above(rows, since, or_at=True)))
+                rows = rows.filter(pa.array(speak_of(rows, hashes) & above(rows, since, or_at=True)))
                 events = [event._replace(counted=False) for event in to_events(rows, self.ordinals)]
                 found += [event for event in events if is_owned(claims, event.sequence)]
-        if any(event.partial or event.half is not None for event in found):
+        if any(event.partial for event in found):
             raise NotParted
         return found
+
+
+def _spoken_of(rows: pa.Table, ranges: KeyRanges) -> Hashes:
+    """The hashes in some ranges of the keys that rows have, or have left."""
+    found = np.unique(np.concatenate([np.asarray(rows[name].drop_null()) for name in _HASHES]))
+    return found[ranges.owns(found)]
+
+
+def event_hashes(events: Seq[RowEvent]) -> Hashes:
+    """The key hashes of events; 0 where one has none."""
+    return np.array([event.key_hash or 0 for event in events], np.int64)
 
 
 def is_owned(claims: Seq[tuple[NameSpan, bool]], sequence: Sequence) -> bool:

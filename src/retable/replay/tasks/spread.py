@@ -17,10 +17,11 @@ from retable.fold.images import TableReader
 from retable.gold.rows import to_keys
 from retable.gold.store import Exchange
 from retable.replay.batch.ranges import KeyRanges
-from retable.replay.batch.row_batch import Stretch, read_stretches, to_events
+from retable.replay.batch.row_batch import Stretch, leaves_partly, read_stretches, to_events
+from retable.replay.batch.row_kinds import Hashes
 from retable.replay.batch.typed_hashes import typed_hashes
-from retable.replay.batch.vectorized import Hashes, hashes_of, read_keys
-from retable.replay.events.shares import NotParted, key_of
+from retable.replay.batch.vectorized import hashes_of, read_keys
+from retable.replay.events.shares import key_of
 from retable.replay.tasks.task_rows import Plain, ReaderFacts, not_read
 
 _ROWS_AT_ONCE = 50_000
@@ -28,7 +29,10 @@ _ROWS_AT_ONCE = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpreadTask:
-    """Leaves the rows of stretches, a part for each of `ranges`; gives their name in the exchange."""
+    """Leaves the rows of stretches, a part for each of `ranges`; gives their name in the exchange.
+
+    None where a row leaves its key, and tells only some of its columns.
+    """
 
     stretches: tuple[Stretch, ...]
     ranges: tuple[KeyRanges, ...]
@@ -37,13 +41,15 @@ class SpreadTask:
     plain: Plain | None
     exchange: Exchange
 
-    def __call__(self) -> str:
+    def __call__(self) -> str | None:
         rows, reader = read_stretches(self.stretches, without=not_read(self.plain)), self.facts.reader()
         hashed = [rows.slice(0, 0)]
         for start in range(0, rows.num_rows, _ROWS_AT_ONCE):
             some = rows.slice(start, _ROWS_AT_ONCE)
             hashed.append(_with_hashes(some, *self._hashes(some, reader)))
         rows = pa.concat_tables(hashed)
+        if leaves_partly(rows):
+            return None
         return self.exchange.put(*(rows.filter(pa.array(each.speak_of(rows))) for each in self.ranges))
 
     def _hashes(self, rows: pa.Table, reader: TableReader) -> tuple[Hashes, pa.Array]:
@@ -85,8 +91,6 @@ def _of_events(rows: pa.Table, reader: TableReader, ordinals: Mapping[str, int])
             continue
         comes = action.key if reader.keys else action.row
         has_left[at] = comes is not None and action.gone is not None
-        if has_left[at] and event.partial:
-            raise NotParted
         if comes is not None and action.gone is not None:
             left[at] = action.gone
         if (key := action.gone if comes is None else comes) is not None:

@@ -1,0 +1,83 @@
+"""Updates that a source writes as two messages, a row each: which halves find each other, many at a time."""
+
+from collections.abc import Collection
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from retable.model.row_event import Pair
+from retable.replay.batch.row_batch import in_order
+from retable.replay.batch.row_kinds import Flags, Hashes, Places
+from retable.replay.batch.silver_rows import HALVES
+
+PAIR = ["epoch", "hi", "part"]
+
+
+def are_halves(rows: pa.Table) -> Flags:
+    return np.asarray(pc.is_in(rows["image"], pa.array(HALVES)))
+
+
+def pair_columns(rows: pa.Table) -> dict[str, pa.ChunkedArray]:
+    """What the two halves of an update have in common."""
+    members = [pc.struct_field(rows["sequence"], name) for name in ("epoch", "hi")]
+    return dict(zip(PAIR, [*members, rows["part"]], strict=True))
+
+
+def pair_table(halves: pa.Table) -> pa.Table:
+    """The halves of updates, with what the two of one have in common."""
+    return pa.table({**pair_columns(halves), "image": halves["image"], "key_hash": pc.fill_null(halves["key_hash"], 0)})
+
+
+def of_pairs(halves: pa.Table, pairs: Collection[Pair]) -> pa.Table:
+    """The halves that are of one of these pairs, or of another one with the same number."""
+    his = pa.array(sorted({hi for _, hi, _ in pairs}), pc.struct_field(halves["sequence"], "hi").type)
+    return halves.filter(pc.is_in(pc.struct_field(halves["sequence"], "hi"), his))
+
+
+def lack_other_half(rows: pa.Table, apart: Hashes) -> Flags:
+    """Which rows are halves of which the other one is not among the rows of the same number."""
+    found = np.zeros(rows.num_rows, bool)
+    places = np.flatnonzero(are_halves(rows))
+    if not len(places):
+        return found
+    halves = rows.take(pa.array(places))
+    table = pa.table({**pair_columns(halves), "apart": pa.array(apart[places])})
+    order = np.asarray(in_order(table))
+    runs = _runs(table, order)
+    is_before = np.asarray(pc.equal(halves["image"], "before_half"))[order]
+    count = int(runs[-1]) + 1
+    is_whole = (np.bincount(runs, is_before, count) > 0) & (np.bincount(runs, ~is_before, count) > 0)
+    found[places[order]] = ~is_whole[runs]
+    return found
+
+
+def _runs(table: pa.Table, order: Places) -> Places:
+    """The number of the run of equal rows in which each row of an order is."""
+    same = np.ones(table.num_rows, bool)
+    for column in table.take(pa.array(order)).combine_chunks().columns:
+        mine, before = column[1:], column[:-1]
+        equal = pc.or_(pc.fill_null(pc.equal(mine, before), False), pc.and_(pc.is_null(mine), pc.is_null(before)))
+        same[1:] &= np.asarray(equal.combine_chunks() if isinstance(equal, pa.ChunkedArray) else equal)
+    same[0] = True
+    return np.cumsum(~same)
+
+
+def foreign_halves(halves: pa.Table) -> pa.Table:
+    """Halves of which the other is there, each with the key hash of that one in the place of a key that it left.
+
+    So they are read where their others are; those that have several are there several times.
+    """
+    mine = pa.table({**_filled(halves), "place": pa.array(np.arange(halves.num_rows)), "image": halves["image"]})
+    others = pa.table({**_filled(halves), "other": halves["image"], "old_key_hash": halves["key_hash"]})
+    joined = mine.join(others, PAIR, join_type="inner")
+    joined = joined.filter(pc.not_equal(joined["image"], joined["other"]))
+    found = joined.select(["place", "old_key_hash"]).group_by(["place", "old_key_hash"]).aggregate([])
+    rows = halves.take(found["place"])
+    return rows.set_column(rows.column_names.index("old_key_hash"), "old_key_hash", found["old_key_hash"])
+
+
+def _filled(halves: pa.Table) -> dict[str, pa.ChunkedArray]:
+    """A join finds no NULL."""
+    columns = pair_columns(halves)
+    return {**columns, "part": pc.fill_null(pc.binary_join_element_wise("=", columns["part"], ""), "")}

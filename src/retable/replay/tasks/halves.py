@@ -1,0 +1,116 @@
+"""Updates in two halves whose keys differ: tasks bring those of other ranges to where each half is folded."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from retable.gold.store import Exchange, RowStore
+from retable.model.row_event import Pair, RowEvent
+from retable.replay.batch.half_rows import foreign_halves, lack_other_half, pair_columns
+from retable.replay.batch.ranges import KeyRanges, range_numbers
+from retable.replay.batch.typed_hashes import typed_hashes
+from retable.replay.batch.vectorized import hashes_of
+from retable.replay.events.shares import NotParted
+from retable.replay.tasks.others import event_hashes
+from retable.replay.tasks.task_rows import RangeRows
+
+_FEW_ALONE = 10_000
+"""Halves of which the other one is in another window: more of them do not come to one process."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Leave:
+    """Leaves the halves of a task's ranges of which the other one is not in the same range, in parts by their pair."""
+
+    rows: RangeRows
+    ranges: KeyRanges
+    exchange: Exchange
+    without: Collection[str]
+    parts: int
+
+    def __call__(self) -> str | None:
+        rows = self.rows.read(self.ranges, self.without)
+        rows = rows.filter(pa.array(self.ranges.owns(hashes_of(rows))))
+        alone = rows.filter(pa.array(lack_other_half(rows, range_numbers(hashes_of(rows), self.ranges.count))))
+        if not alone.num_rows:
+            return None
+        numbers = range_numbers(typed_hashes(pa.table(pair_columns(alone))), self.parts)
+        return self.exchange.put(*(alone.filter(pa.array(numbers == at)) for at in range(self.parts)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Meet:
+    """Brings halves together in one part of what tasks left; gives the rest, and leaves each for the other's range."""
+
+    exchange: Exchange
+    names: tuple[str, ...]
+    part: int
+    ranges: tuple[KeyRanges, ...]
+
+    def __call__(self) -> tuple[str | None, pa.Table]:
+        halves = pa.concat_tables([self.exchange.get(name, self.part) for name in self.names])
+        alone = halves.filter(pa.array(lack_other_half(halves, np.zeros(halves.num_rows, np.int64))))
+        alone = alone.slice(0, _FEW_ALONE + 1)
+        met = foreign_halves(halves)
+        if not met.num_rows:
+            return None, alone
+        where = hashes_of(met, "old_key_hash")
+        return self.exchange.put(*(met.filter(pa.array(each.owns(where))) for each in self.ranges)), alone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Met:
+    """The halves that met, a part for each range of a task, and those of the window that are `alone`.
+
+    `joined` are events of other windows that are the other halves of such; `waiting` tells which halves earlier windows
+    had alone, by source epoch and `hi`.
+    """
+
+    exchange: Exchange
+    names: tuple[str, ...] = ()
+    alone: tuple[RowEvent, ...] = ()
+    joined: tuple[RowEvent, ...] = ()
+    waiting: frozenset[tuple[int, int]] = frozenset()
+
+    def read(self, ranges: KeyRanges) -> list[pa.Table]:
+        """The other halves of rows of a task's ranges, each as a row that left the key of such a one."""
+        part = ranges.first // (ranges.end - ranges.first)
+        return [self.exchange.get(name, part) for name in self.names]
+
+    def stories(self, ranges: KeyRanges) -> list[RowEvent]:
+        """Both halves of the updates that two windows have, where one of these has a key of some ranges."""
+        pairs = {event.pair for event in self.joined}
+        events = [*self.joined, *(event for event in self.alone if event.pair in pairs)]
+        are_here = ranges.owns(event_hashes(events)).tolist()
+        here = {event.pair for event, is_here in zip(events, are_here, strict=True) if is_here}
+        return [event for event in events if event.pair in here]
+
+    def waits(self, pair: Pair) -> bool:
+        """Whether no window has the other half of an update of which this one has a half."""
+        return pair in {event.pair for event in self.alone} - {event.pair for event in self.joined}
+
+
+def meet(
+    store: RowStore,
+    exchange: Exchange,
+    rows: RangeRows,
+    ranges: tuple[KeyRanges, ...],
+    without: Collection[str],
+    events_of: Callable[[pa.Table], list[RowEvent]],
+    left: set[str],
+) -> Met:
+    """Let tasks bring halves together; the names of what they left are added to `left`."""
+    leaving = [_Leave(rows=rows, ranges=each, exchange=exchange, without=without, parts=len(ranges)) for each in ranges]
+    names = [name for name in store.run(leaving) if name]
+    left.update(names)
+    if not names:
+        return Met(exchange=exchange)
+    found = store.run([_Meet(exchange, tuple(names), part, ranges) for part in range(len(ranges))])
+    met = [name for name, _ in found if name]
+    left.update(met)
+    alone = pa.concat_tables([rows for _, rows in found])
+    if alone.num_rows > _FEW_ALONE:
+        raise NotParted
+    return Met(exchange=exchange, names=tuple(met), alone=tuple(events_of(alone)))
