@@ -302,6 +302,20 @@ def test_tasks_count_the_rows_of_a_table_without_a_key(rows: int, monkeypatch: p
     assert found[0][1] == {"gold_shop.t": 1}
 
 
+@pytest.mark.parametrize("ident", [3, 4, 5, 6])
+def test_a_key_that_is_written_in_two_ways_holds_nothing(ident: int, world: World) -> None:
+    kinds = {**KINDS, "w": "int"}
+    partial = canal(9, type="UPDATE", data=[{"id": str(ident), "v": "9"}], old=None, mysqlType=kinds, sqlType=None)
+    add = canal(4, isDdl=True, type="ALTER", data=None, sql="alter table t add column w int")
+    came_back = (("INSERT", f"{ident}"), ("DELETE", f"{ident}"), ("INSERT", f"{ident}.0"))
+    rows = [told(5 + at, op, spelled, "5", w="7") for at, (op, spelled) in enumerate(came_back)]
+    world.replay(world.deliver([add, *rows, partial, told(10, "UPDATE", "1", "1", w="1")]))
+    table = world.gold()["gold_shop.t"]
+    assert table.hold is None
+    found = [tuple(json.loads(text).values()) for text in table.rows]
+    assert found == [("1.00", 1, 1), ("2.00", 2, None), (f"{ident}.00", 9, 7)]
+
+
 def test_late_rows_are_not_mixed_with_those_of_a_table_that_took_the_name(world: World) -> None:
     late = world.deliver([told(12, "UPDATE", "1", "12"), told(13, "INSERT", "4", "13"), told(14, "DELETE", "2", "2")])
     create = "create table t (id decimal(9,2) primary key, v int)"

@@ -78,7 +78,7 @@ class FoldTask:
 
     def __call__(self) -> TaskOutcome:
         """Fold one range after the other; what one fails for, or a hold, leaves the others to be searched for holds."""
-        outcome, made, all_touched = TaskOutcome(), list[VectorizedRows](), list[pa.Table]()
+        outcome, made, touched = TaskOutcome(), list[VectorizedRows](), list[pa.Table]()
         reader = self.facts.reader()
         rows = pa.concat_tables([self.rows.read(self.ranges, not_read(self.plain)), *self.met.read(self.ranges)])
         for ranges in self.ranges.each():
@@ -87,20 +87,25 @@ class FoldTask:
             if not mine.num_rows and not joined:
                 continue
             try:
-                for changes, touched in self._folded(mine, joined, ranges, reader, outcome):
-                    made.append(changes)
-                    all_touched.append(touched)
+                made += self._folded(mine, joined, ranges, reader, outcome, touched)
             except (NotParted, NotHere, EventsMissed, TableError) as failure:
                 outcome.failure = outcome.failure or failure
         if outcome.folded.hold is None and outcome.failure is None and made:
             self._leave(outcome, join_vectorized(made))
-            self._doubt(outcome, reader, rows, pa.concat_tables(all_touched))
+        if touched:
+            self._doubt(outcome, reader, rows, pa.concat_tables(touched))
         return outcome
 
     def _folded(
-        self, rows: pa.Table, joined: list[RowEvent], ranges: KeyRanges, reader: TableReader, outcome: TaskOutcome
-    ) -> Iterator[tuple[VectorizedRows, pa.Table]]:
-        """What becomes of the keys of a range, and all keys that were spoken of.
+        self,
+        rows: pa.Table,
+        joined: list[RowEvent],
+        ranges: KeyRanges,
+        reader: TableReader,
+        outcome: TaskOutcome,
+        touched: list[pa.Table],
+    ) -> Iterator[VectorizedRows]:
+        """What becomes of the keys of a range; all keys that were spoken of are added to `touched`.
 
         `joined` are both halves of the updates that it has in common with another window.
         """
@@ -119,14 +124,15 @@ class FoldTask:
             vectorized = fold_vectorized(rows, reader, self.plain.wire, self.with_part, late=late, owns=ranges.owns)
             for verdict, count in vectorized.verdicts.items():
                 outcome.folded.verdicts[self.ordinals[rows["window"][0].as_py()], verdict] += count
-            yield vectorized, vectorized.keys
+            touched.append(vectorized.keys)
+            yield vectorized
             of_joined = event_hashes(joined)
             rest = np.union1d(vectorized.rest, of_joined[ranges.owns(of_joined)])
             mine = share_of(rows, rest, self._events, more)
-        if more and not all(map(self.met.waits, unpaired(mine.events))):
+        if more and not unpaired(mine.events).keys() <= self.met.waiting_here():
             raise NotParted
         if mine.events:
-            yield from self._compared(mine, reader, outcome)
+            yield from self._compared(mine, reader, outcome, touched)
 
     def _more(self, rows: pa.Table, late: Flags, joined: list[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
         """The events of other windows that late rows of a range, and updates in common with these, need."""
@@ -141,9 +147,10 @@ class FoldTask:
         return to_events(rows if self.plain is None else self.plain.of(rows), self.ordinals)
 
     def _compared(
-        self, mine: KeyShare, reader: TableReader, outcome: TaskOutcome
-    ) -> Iterator[tuple[VectorizedRows, pa.Table]]:
+        self, mine: KeyShare, reader: TableReader, outcome: TaskOutcome, touched: list[pa.Table]
+    ) -> Iterator[VectorizedRows]:
         folded = mine.fold(reader, self.bounds)
+        touched.append(touched_keys(folded, reader))
         if folded.hold is not None:
             by, before = folded.stopped_by, outcome.folded.stopped_by
             if before is None or (by is not None and by.arrival < before.arrival):
@@ -164,10 +171,7 @@ class FoldTask:
             replacement = replace_bag(folded, standing, self.owed)
         outcome.debts += replacement.debts
         gone = to_keys(replacement.deletes, key_of(reader))
-        yield (
-            VectorizedRows(gone, to_table(replacement.rows, columns_of(reader), self.with_part)),
-            touched_keys(folded, reader),
-        )
+        yield VectorizedRows(gone, to_table(replacement.rows, columns_of(reader), self.with_part))
 
     def _leave(self, outcome: TaskOutcome, changes: VectorizedRows) -> None:
         outcome.rows, outcome.gone = self._put(changes.rows), self._put(changes.keys)

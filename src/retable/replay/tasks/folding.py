@@ -209,9 +209,9 @@ class _Folding:
                 outcome.stop(each.folded, [])
             outcome.failure = outcome.failure or each.failure
             outcome.folded.add(each.folded)
+        if self._have_twice(found, "keys"):
+            raise SpelledTwice
         if outcome.hold is None and outcome.failure is None:
-            if self._have_twice(found, "keys"):
-                raise SpelledTwice
             if self._have_twice(found, "places"):
                 raise NotParted
             outcome.left = _left_rows(self.exchange, found)

@@ -87,9 +87,9 @@ class Met:
         here = {event.pair for event, is_here in zip(events, are_here, strict=True) if is_here}
         return [event for event in events if event.pair in here]
 
-    def waits(self, pair: Pair) -> bool:
-        """Whether no window has the other half of an update of which this one has a half."""
-        return pair in {event.pair for event in self.alone} - {event.pair for event in self.joined}
+    def waiting_here(self) -> set[Pair]:
+        """The updates of which this window has a half, and no window the other one."""
+        return {event.pair for event in self.alone} - {event.pair for event in self.joined}
 
 
 def meet(
