@@ -86,16 +86,22 @@ def heap_bytes(spark: SparkSession) -> int:
 
 @dataclass(slots=True)
 class Peak:
-    """The most resident memory that the driver's Python, and its JVM with the workers, had at any look."""
+    """The most resident memory that the driver's Python, the JVM, and one of the workers had at any look."""
 
     python: int = 0
-    others: int = 0
+    jvm: int = 0
+    worker: int = 0
     _ended: threading.Event = field(default_factory=threading.Event)
 
     def look(self) -> None:
         while not self._ended.wait(0.2):
-            me, *rest = map(_resident, _family())
-            self.python, self.others = max(self.python, me), max(self.others, sum(rest))
+            me, *rest = _family()
+            self.python = max(self.python, _resident(me))
+            for each in rest:
+                if _is_jvm(each):
+                    self.jvm = max(self.jvm, _resident(each))
+                else:
+                    self.worker = max(self.worker, _resident(each))
 
 
 @contextmanager
@@ -124,6 +130,12 @@ def _resident(process: psutil.Process) -> int:
     with suppress(psutil.NoSuchProcess):
         return int(process.memory_info().rss)
     return 0
+
+
+def _is_jvm(process: psutil.Process) -> bool:
+    with suppress(psutil.NoSuchProcess):
+        return process.name() == "java"
+    return False
 
 
 def _family() -> list[psutil.Process]:

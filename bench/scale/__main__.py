@@ -2,8 +2,8 @@
 
 The messages are landed and decoded by Retable itself, then a process of its own replays them, on two cores with a
 driver of 2 GB, and gold is compared with the rows that the generator knows. Seconds are of all measured windows
-together: wall, and processor of Python, the JVM and its workers. Memory is the most that the driver's Python had above
-what it had before the first measured window.
+together: wall, and processor of Python, the JVM and its workers. Memory is the most that the JVM, and one of its workers,
+had, and that the driver's Python had above what it had before the first measured window.
 
     python -m bench.scale --class plain --rows 100000
     python -m bench.scale --table
@@ -58,7 +58,7 @@ hour = '(\\d{{4}}-\\d\\d-\\d\\dT\\d\\d)'
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
     """What one class took at one size."""
 
@@ -68,6 +68,7 @@ class Cost:
     processor: float
     python_mb: float
     jvm_mb: float
+    worker_mb: float
 
 
 def settings_of(of: str) -> str:
@@ -128,7 +129,15 @@ def measure(folder: Path, of: str, rows: int) -> Cost:
     if bad := [report.counts for report in reports if report.held or report.counts.get("rejected")]:
         raise RuntimeError(f"{of}: rows were held or rejected: {bad}")
     close_lake(lake)
-    return Cost(of, rows, took, processor, max(0, peak.python - before) / 1e6, peak.others / 1e6)
+    return Cost(
+        of=of,
+        rows=rows,
+        seconds=took,
+        processor=processor,
+        python_mb=max(0, peak.python - before) / 1e6,
+        jvm_mb=peak.jvm / 1e6,
+        worker_mb=peak.worker / 1e6,
+    )
 
 
 # --- comparing ---------------------------------------------------------------------------------------------------
@@ -185,10 +194,11 @@ def print_table(results: Path) -> None:
             f"{cost.processor / rows * 1e6:.0f}",
             f"{cost.python_mb:,.0f}",
             f"{cost.jvm_mb:,.0f}",
+            f"{cost.worker_mb:,.0f}",
         ]
         for (of, rows), cost in sorted(newest.items(), key=lambda each: (order[each[0][0]], each[0][1]))
     ]
-    heads = ("class", "rows", "seconds", "of processor", "µs a row", "Python, MB", "JVM and workers, MB")
+    heads = ("class", "rows", "seconds", "of processor", "µs a row", "Python, MB", "JVM, MB", "largest worker, MB")
     show("Replays by the kind of their changes", heads, lines)
 
 
