@@ -2,8 +2,8 @@
 
 The messages are landed and decoded by Retable itself, then a process of its own replays them, on two cores with a
 driver of 2 GB, and gold is compared with the rows that the generator knows. Seconds are of all measured windows
-together: wall, and processor of Python, the JVM and its workers. Memory is the most that the JVM, and one of its workers,
-had, and that the driver's Python had above what it had before the first measured window.
+together: wall, and processor of Python, the JVM and its workers. Memory is the most that the JVM, and one of its
+workers, had, and that the driver's Python had above what it had before the first measured window.
 
     python -m bench.scale --class plain --rows 100000
     python -m bench.scale --table
@@ -182,7 +182,7 @@ def run(folder: Path, of: str, rows: int) -> Cost:
 
 def print_table(results: Path) -> None:
     """Print the newest result of each class and size."""
-    costs = (Cost(**json.loads(line)) for line in results.read_text(encoding="utf-8").splitlines())
+    costs = [msgspec.json.decode(line, type=Cost) for line in results.read_bytes().splitlines()]
     newest = {(cost.of, cost.rows): cost for cost in costs}
     order = {of: at for at, of in enumerate(CLASSES)}
     lines = [
@@ -225,7 +225,10 @@ def main() -> None:
                 file.write(f"{json.dumps(asdict(cost))}\n")
             note(f"{of}, {args.rows:,} rows: gold is right, {cost.seconds:.1f} s")
     if not args.only:
-        print_table(args.results)
+        try:
+            print_table(args.results)
+        except msgspec.DecodeError as error:
+            parser.error(f"{args.results} is not of this version ({error}); move it away, and measure again")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,16 @@ class KeyRanges:
     end: int
     count: int
 
+    @property
+    def part(self) -> int:
+        """The number of these neighbours, from 0, where all ranges are parted into as many together as these are."""
+        return self.first // (self.end - self.first)
+
+    @property
+    def parts(self) -> int:
+        """How many such neighbours there are."""
+        return self.count // (self.end - self.first)
+
     def owns(self, hashes: Hashes) -> Flags:
         numbers = range_numbers(hashes, self.count)
         return np.asarray((numbers >= self.first) & (numbers < self.end))

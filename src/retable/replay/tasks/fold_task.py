@@ -15,8 +15,7 @@ from retable.gold.iceberg.locate_rows import edges_of
 from retable.gold.rows import to_keys, to_table
 from retable.gold.store import Exchange, KeyFinder, NotHere
 from retable.model.row_event import RowEvent
-from retable.replay.batch.ranges import KeyRanges, range_numbers
-from retable.replay.batch.row_batch import to_events
+from retable.replay.batch.ranges import KeyRanges
 from retable.replay.batch.row_kinds import Flags
 from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import VectorizedRows, fold_vectorized, hashes_of, join_vectorized
@@ -26,7 +25,7 @@ from retable.replay.table.replace import EventsMissed, is_below, replace_bag, re
 from retable.replay.tasks.doubts import may_be_spelled_otherwise, rows_by_place
 from retable.replay.tasks.halves import Met
 from retable.replay.tasks.others import Others, event_hashes
-from retable.replay.tasks.task_rows import Plain, RangeRows, ReaderFacts, not_read
+from retable.replay.tasks.task_rows import Plain, RangeRows, ReaderFacts, events_of, left_in_parts, not_read
 
 Failure = NotParted | NotHere | EventsMissed | TableError
 
@@ -144,7 +143,7 @@ class FoldTask:
         return [event for arrival, event in found.items() if arrival not in here]
 
     def _events(self, rows: pa.Table) -> list[RowEvent]:
-        return to_events(rows if self.plain is None else self.plain.of(rows), self.ordinals)
+        return events_of(rows, self.plain, self.ordinals)
 
     def _compared(
         self, mine: KeyShare, reader: TableReader, outcome: TaskOutcome, touched: list[pa.Table]
@@ -180,16 +179,13 @@ class FoldTask:
     def _doubt(self, outcome: TaskOutcome, reader: TableReader, rows: pa.Table, touched: pa.Table) -> None:
         """Leave what other tasks must not have, too."""
         if may_be_spelled_otherwise(reader):
-            outcome.doubts["keys"] = self._parted(pa.table({"hash": typed_hashes(touched)}))
+            outcome.doubts["keys"] = self._left(pa.table({"hash": typed_hashes(touched)}))
         if not reader.keys:
             mine = rows.filter(pa.array(self.ranges.owns(hashes_of(rows))))
-            outcome.doubts["places"] = self._parted(rows_by_place(mine))
+            outcome.doubts["places"] = self._left(rows_by_place(mine))
 
-    def _parted(self, hashed: pa.Table) -> str:
-        """Leave rows by their hash, in as many parts as there are tasks."""
-        count = self.ranges.count // (self.ranges.end - self.ranges.first)
-        numbers = range_numbers(np.asarray(hashed["hash"]), count)
-        return self.exchange.put(*(hashed.filter(pa.array(numbers == at)) for at in range(count)))
+    def _left(self, hashed: pa.Table) -> str:
+        return left_in_parts(self.exchange, hashed, np.asarray(hashed["hash"]), self.ranges.parts)
 
     def _put(self, rows: pa.Table) -> dict[str, int]:
         return {self.exchange.put(rows): rows.num_rows} if rows.num_rows else {}

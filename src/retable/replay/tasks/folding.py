@@ -14,7 +14,7 @@ from retable.gold.store import Exchange, RowStore
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.batch.ranges import BYTES_AT_ONCE, KeyRanges, ranges_of
-from retable.replay.batch.row_batch import RemoteRows, Stretch, to_events
+from retable.replay.batch.row_batch import RemoteRows, Stretch
 from retable.replay.events.related import late_events, other_halves
 from retable.replay.events.shares import EVENTS_AT_ONCE, NotParted, SpelledTwice, are_hashed, check_apart
 from retable.replay.table.folding import Outcome, Round
@@ -26,7 +26,7 @@ from retable.replay.tasks.fold_task import FoldTask, TaskOutcome
 from retable.replay.tasks.halves import Met, meet
 from retable.replay.tasks.others import AreKeyedSo, Others
 from retable.replay.tasks.spread import SpreadTask, in_pieces
-from retable.replay.tasks.task_rows import InSilver, Plain, RangeRows, ReaderFacts, Spread, not_read
+from retable.replay.tasks.task_rows import InSilver, Plain, RangeRows, ReaderFacts, Spread
 
 ROWS_A_TASK = 400_000
 """More rows than this are two tasks: a task has those of silver in memory as columns, twice this where keys move."""
@@ -155,13 +155,8 @@ class _Folding:
     def meet(self, rows: RangeRows) -> Met:
         """Let the halves of updates find each other."""
         of, met = self.of, Met(exchange=self.exchange)
-        columns, ordinals = not_read(self.plain), self.ordinals
-
-        def events_of(found: pa.Table) -> list[RowEvent]:
-            return to_events(found if self.plain is None else self.plain.of(found), ordinals)
-
         if any(source.has_halves for source in _sources(of.work)):
-            met = meet(of.rows, self.exchange, rows, self.ranges, columns, events_of, self.left)
+            met = meet(of.rows, self.exchange, rows, self.ranges, self.plain, self.ordinals, self.left)
         if of.work.state is None or of.work.replaces_all:
             return met
         joined = other_halves(of.work, {event.pair for event in met.alone})

@@ -1,6 +1,6 @@
 """Updates in two halves whose keys differ: tasks bring those of other ranges to where each half is folded."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import hashes_of
 from retable.replay.events.shares import NotParted
 from retable.replay.tasks.others import event_hashes
-from retable.replay.tasks.task_rows import RangeRows
+from retable.replay.tasks.task_rows import Plain, RangeRows, events_of, left_in_parts, not_read
 
 _FEW_ALONE = 10_000
 """Halves of which the other one is in another window: more of them do not come to one process."""
@@ -28,7 +28,6 @@ class _Leave:
     ranges: KeyRanges
     exchange: Exchange
     without: Collection[str]
-    parts: int
 
     def __call__(self) -> str | None:
         rows = self.rows.read(self.ranges, self.without)
@@ -36,8 +35,7 @@ class _Leave:
         alone = rows.filter(pa.array(lack_other_half(rows, range_numbers(hashes_of(rows), self.ranges.count))))
         if not alone.num_rows:
             return None
-        numbers = range_numbers(typed_hashes(pa.table(pair_columns(alone))), self.parts)
-        return self.exchange.put(*(alone.filter(pa.array(numbers == at)) for at in range(self.parts)))
+        return left_in_parts(self.exchange, alone, typed_hashes(pa.table(pair_columns(alone))), self.ranges.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +74,7 @@ class Met:
 
     def read(self, ranges: KeyRanges) -> list[pa.Table]:
         """The other halves of rows of a task's ranges, each as a row that left the key of such a one."""
-        part = ranges.first // (ranges.end - ranges.first)
-        return [self.exchange.get(name, part) for name in self.names]
+        return [self.exchange.get(name, ranges.part) for name in self.names]
 
     def stories(self, ranges: KeyRanges) -> list[RowEvent]:
         """Both halves of the updates that two windows have, where one of these has a key of some ranges."""
@@ -97,12 +94,13 @@ def meet(
     exchange: Exchange,
     rows: RangeRows,
     ranges: tuple[KeyRanges, ...],
-    without: Collection[str],
-    events_of: Callable[[pa.Table], list[RowEvent]],
+    plain: Plain | None,
+    ordinals: Mapping[str, int],
     left: set[str],
 ) -> Met:
     """Let tasks bring halves together; the names of what they left are added to `left`."""
-    leaving = [_Leave(rows=rows, ranges=each, exchange=exchange, without=without, parts=len(ranges)) for each in ranges]
+    without = not_read(plain)
+    leaving = [_Leave(rows=rows, ranges=each, exchange=exchange, without=without) for each in ranges]
     names = [name for name in store.run(leaving) if name]
     left.update(names)
     if not names:
@@ -113,4 +111,4 @@ def meet(
     alone = pa.concat_tables([rows for _, rows in found])
     if alone.num_rows > _FEW_ALONE:
         raise NotParted
-    return Met(exchange=exchange, names=tuple(met), alone=tuple(events_of(alone)))
+    return Met(exchange=exchange, names=tuple(met), alone=tuple(events_of(alone, plain, ordinals)))

@@ -11,8 +11,10 @@ from retable.fold.images import TableReader
 from retable.formats.reading import ValueRules
 from retable.gold.store import Exchange
 from retable.ledger.lake.tables import SILVER
-from retable.replay.batch.ranges import KeyRanges
-from retable.replay.batch.row_batch import Stretch
+from retable.model.row_event import RowEvent
+from retable.replay.batch.ranges import KeyRanges, range_numbers
+from retable.replay.batch.row_batch import Stretch, to_events
+from retable.replay.batch.row_kinds import Hashes
 from retable.schema_history.history import TableHistory
 
 _ALIKE = ("keys", "column_types")
@@ -35,6 +37,17 @@ class Plain:
         types = [None if self.types is None else [*self.types.items()]] * rows.num_rows
         kind = SILVER.columns.field("column_types").type
         return rows.append_column("keys", keys).append_column("column_types", pa.array(types, kind))
+
+
+def events_of(rows: pa.Table, plain: Plain | None, ordinals: Mapping[str, int]) -> list[RowEvent]:
+    """Rows of a task, which may lack the columns that are the same in all, as events that count."""
+    return to_events(rows if plain is None else plain.of(rows), ordinals)
+
+
+def left_in_parts(exchange: Exchange, rows: pa.Table, hashes: Hashes, parts: int) -> str:
+    """Leave rows in so many parts by their hashes, one for each row; gives their name."""
+    numbers = range_numbers(hashes, parts)
+    return exchange.put(*(rows.filter(pa.array(numbers == part)) for part in range(parts)))
 
 
 def not_read(plain: Plain | None) -> Collection[str]:
@@ -80,5 +93,4 @@ class Spread:
     names: tuple[str, ...]
 
     def read(self, ranges: KeyRanges, without: Collection[str]) -> pa.Table:
-        part = ranges.first // (ranges.end - ranges.first)
-        return pa.concat_tables([self.exchange.get(name, part) for name in self.names])
+        return pa.concat_tables([self.exchange.get(name, ranges.part) for name in self.names])
