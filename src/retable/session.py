@@ -1,6 +1,7 @@
 """The only builder of a SparkSession: local by default, or as spark-submit decided."""
 
 import atexit
+import gc
 import hashlib
 import logging
 import os
@@ -15,6 +16,7 @@ from threading import Lock
 from typing import Any, cast
 from zipimport import zipimporter
 
+import pyarrow as pa
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
@@ -65,8 +67,14 @@ def stop_session(session: SparkSession) -> None:
         session.stop()
 
 
-def forget_archives() -> None:
-    """Forget what archives on the path hold: a worker would list all of them again before its next task."""
+def ready_worker() -> None:
+    """Make a worker ready for a task, and spare it what it would do after each one.
+
+    It would list what archives on the path hold, and look for cycles among all objects of all modules. The allocator
+    that Arrow takes by itself reserves arenas, and a worker pays for their pages.
+    """
+    pa.set_memory_pool(pa.system_memory_pool())
+    gc.freeze()
     for path, finder in list(sys.path_importer_cache.items()):
         if isinstance(finder, zipimporter):
             del sys.path_importer_cache[path]

@@ -43,7 +43,7 @@ from retable.ledger.retained import check_decodable
 from retable.ledger.rows import StageReport
 from retable.ledger.windows.recording import as_recorded, find_window
 from retable.model.window import Window
-from retable.session import forget_archives
+from retable.session import ready_worker
 from retable.settings.load import CATALOG
 from retable.settings.sources import SourceSettings
 
@@ -170,7 +170,7 @@ def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Wi
         batches = chain.from_iterable(map(reader.read, mine))
         # A batch makes a million objects that hold no cycle; by default Python looks through them again and again.
         gc.set_threshold(100_000, 50, 100)
-        forget_archives()
+        ready_worker()
         task_result = store(decode_batches(batches, context, lru_cache(_TABLES)(source.takes)), output)
         yield pa.RecordBatch.from_pydict({"task_result": [pickle.dumps(task_result)]}, schema=_TASK_RESULT)
 

@@ -1,12 +1,11 @@
 """Gold's door to Spark: reads silver and gold's own rows, writes deletes and appends on a branch."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from collections.abc import Sequence as Seq
 from datetime import datetime
-from decimal import Decimal
 from functools import reduce
-from operator import and_, or_
+from operator import and_
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
@@ -22,22 +21,20 @@ from retable.gold.iceberg.locate_rows import ends
 from retable.gold.iceberg.table import IcebergCatalog
 from retable.gold.rows import to_column, to_values
 from retable.gold.state import SEQUENCE_COLUMN
-from retable.gold.store import Columns, CurrentRow, Halves, LateKeys, R, RowDict, SessionSlot
+from retable.gold.store import Columns, CurrentRow, R, SessionSlot
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import spark_explained
 from retable.ledger.leases import LENGTH, PATIENCE_SECONDS, Lease, leased
 from retable.ledger.retained import check_replayable
 from retable.ledger.rows import StageReport
 from retable.ledger.windows.recording import find_window
-from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.replay.batch.silver_rows import HALVES, ROW_ADDRESS, ROW_COLUMNS
 from retable.replay.replayed import Replayed
 from retable.replay.report import RunRecord
 from retable.replay.run import Run
 from retable.replay.tasks.lake_rows import LakeRows
 from retable.schema_history.shards.parts import join_part
-from retable.session import build_session, forget_archives
+from retable.session import build_session, ready_worker
 from retable.settings.load import CATALOG
 from retable.settings.sources import SourceSettings
 
@@ -186,7 +183,6 @@ class SparkRows(LakeRows):
     def __init__(self, spark: SparkSession, lake: Lake, source: str) -> None:
         super().__init__(lake, source)
         self.spark = spark
-        self._silver = _quoted(f"silver.{source}")
 
     # --- tasks ---------------------------------------------------------------------------------------------------
     def run(self, tasks: Seq[Callable[[], R]]) -> list[R]:
@@ -194,7 +190,7 @@ class SparkRows(LakeRows):
             return []
 
         def run_one(task: Callable[[], R]) -> R:
-            forget_archives()
+            ready_worker()
             return task()
 
         # A job over a frame compiles a plan first, and has results of Arrow in the JVM.
@@ -202,34 +198,6 @@ class SparkRows(LakeRows):
 
     def slots(self) -> int:
         return self.spark.sparkContext.defaultParallelism
-
-    # --- silver --------------------------------------------------------------------------------------------------
-    def table_rows(
-        self, until: str, names: Iterable[TableName], needed: LateKeys | Halves | None = None
-    ) -> list[RowDict]:
-        events = self.spark.table(self._silver).where(sf.col("kind") == "row")
-        rows = events.where((sf.col("window") <= until) & reduce(or_, map(_is_table, names)))
-        match needed:
-            case LateKeys():
-                rows = self._late(rows, needed)
-            case Halves(his):
-                halves = rows.where(sf.col("image").isin(*HALVES))
-                wanted = self.spark.createDataFrame(
-                    pa.table({"_hi": pa.array(map(Decimal, his), pa.decimal128(38, 0))})
-                )
-                rows = halves.join(sf.broadcast(wanted), sf.col("sequence.hi") == sf.col("_hi"), "left_semi")
-        return _pylist(rows.select(*ROW_COLUMNS))
-
-    def _late(self, rows: DataFrame, late: LateKeys) -> DataFrame:
-        epoch, hi = sf.col("sequence.epoch"), sf.col("sequence.hi")
-        # A number as long as the column holds reaches the JVM only as a decimal.
-        since = sf.lit(Decimal(late.since.hi))
-        rows = rows.where((epoch > late.since.epoch) | ((epoch == late.since.epoch) & (hi >= since)))
-        wanted = self.spark.createDataFrame(pa.table({"_hash": pa.array(late.hashes, pa.int64())}))
-        same = sf.col("keys").eqNullSafe(sf.array(*map(sf.lit, late.keys)))
-        each = sf.explode(sf.array_compact(sf.array("key_hash", "old_key_hash")))
-        hashed = rows.where(same).withColumn("_hash", each).join(sf.broadcast(wanted), "_hash", "left_semi")
-        return hashed.drop("_hash").dropDuplicates(list(ROW_ADDRESS)).unionByName(rows.where(~same))
 
     # --- gold ----------------------------------------------------------------------------------------------------
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[CurrentRow]:
@@ -309,16 +277,6 @@ def _text(value: object) -> str | None:
 def _sequence(values: Values) -> Sequence:
     epoch, hi, lo = (int(str(value)) for value in values)
     return Sequence(epoch, hi, lo)
-
-
-def _pylist(frame: DataFrame) -> list[RowDict]:
-    rows: list[RowDict] = frame.toArrow().to_pylist()
-    return rows
-
-
-def _is_table(name: TableName) -> Column:
-    same = (sf.col("database") == name.database) & (sf.col("table") == name.table)
-    return same & (sf.col("schema").isNull() if name.schema is None else sf.col("schema") == name.schema)
 
 
 def _column(name: str) -> Column:

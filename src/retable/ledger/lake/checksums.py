@@ -47,7 +47,7 @@ _Deletes = dict[str, pa.ChunkedArray]
 def open_parquet(io: FileIO, path: str) -> Iterator[pq.ParquetFile]:
     """Open a data file whose pages are checked as they are read; DamagedFile names one that cannot be read."""
     with _reading(path), io.new_input(path).open() as stream:
-        yield pq.ParquetFile(stream, page_checksum_verification=True)
+        yield pq.ParquetFile(stream, pre_buffer=True, page_checksum_verification=True)
 
 
 def read_vector(io: FileIO, path: str, offset: int, size: int) -> bytes:

@@ -60,10 +60,13 @@ def codes_of_types(rows: pa.Table) -> Codes:
 
 def have_keys(rows: pa.Table, keys: Seq[str]) -> bool:
     """Whether all rows name just these columns as their key."""
-    if not rows.num_rows:
-        return True
+    return bool(name_keys(rows, keys).all())
+
+
+def name_keys(rows: pa.Table, keys: Seq[str]) -> Flags:
+    """Which rows name just these columns as their key."""
     told = pa.chunked_array([pa.array([[*keys]], rows["keys"].type)])
-    return {*_codes_of_lists(rows["keys"]).tolist()} == {*_codes_of_lists(told).tolist()}
+    return np.asarray(_codes_of_lists(rows["keys"]) == _codes_of_lists(told)[0])
 
 
 def _lengths(lists: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import cast
 
-import pyarrow as pa
 from pyiceberg.expressions import (
     And,
     BooleanExpression,
@@ -25,7 +24,6 @@ from retable.formats.registry import find_format
 from retable.gold.store import RowDict
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.error_translation import explained
-from retable.ledger.lake.tables import SILVER
 from retable.model.event import TableName
 from retable.model.schema_change import (
     DropDatabase,
@@ -42,22 +40,8 @@ from retable.replay.batch.silver_rows import (
     TIME_COLUMNS,
     sequence_of,
     table_name,
-    with_all_columns,
 )
 from retable.schema_history.statement import Statement
-
-
-def read_window(lake: Lake, source: str, window: str, columns: Collection[str]) -> pa.Table:
-    """Read the row events of one window, and null for others than these columns of theirs.
-
-    Here, where they are looked at: through Spark each would go into the JVM.
-    """
-    table, condition = lake.find(f"silver.{source}"), EqualTo(term=Reference("window"), value=literal(window))
-    if table is None:
-        return SILVER.columns.empty_table().select(ROW_COLUMNS)
-    with explained(lake.settings.lake):
-        rows = table.scan(row_filter=And(of_kind("row"), condition), selected_fields=tuple(columns)).to_arrow()
-    return with_all_columns(rows)
 
 
 def read_removals(

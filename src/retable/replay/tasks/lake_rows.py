@@ -1,6 +1,6 @@
 """What a replay reads of silver and gold without a job of Spark: through pyiceberg, here or in tasks."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal
 
 import pyarrow as pa
@@ -10,13 +10,15 @@ from pyiceberg.expressions.literals import literal
 from retable.decode.statements import read_statements
 from retable.gold.iceberg.exchange import FileExchange
 from retable.gold.iceberg.key_finder import FileFinder
-from retable.gold.store import RowDict, WindowRows
+from retable.gold.store import Halves, LateKeys, RowDict, WindowRows
 from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.data_files import standing_files, worker_io
 from retable.ledger.lake.error_translation import explained
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
-from retable.replay.inputs.silver import of_kind, read_removals, read_times, read_window
+from retable.replay.batch.silver_rows import ROW_COLUMNS, with_all_columns
+from retable.replay.inputs.silver import of_kind, read_removals, read_times
+from retable.replay.tasks.row_choice import OfKeys, OtherTables
 from retable.replay.tasks.silver_files import SilverFiles
 
 ROWS_HERE = 100_000
@@ -43,25 +45,49 @@ class LakeRows:
         return read_statements(self._lake, self._source, until)
 
     def window_rows(self, window: str, columns: Collection[str]) -> pa.Table:
-        return read_window(self._lake, self._source, window, columns)
+        files = self._window(window)
+        if files is None:
+            return with_all_columns(pa.table({}))
+        with explained(self._lake.settings.lake):
+            return with_all_columns(files.chosen(OtherTables(frozenset()), columns))
 
     def big_window(self, window: str) -> WindowRows | None:
+        files = self._window(window)
+        if files is None or sum(task.file.record_count for task in files.files) <= ROWS_HERE:
+            return None
+        return files
+
+    def _window(self, window: str) -> SilverFiles | None:
         table = self._lake.find(f"silver.{self._source}")
         if table is None:
             return None
         files = standing_files(self._lake, table, {"window": window, "kind": "row"})
-        if sum(task.file.record_count for task in files) <= ROWS_HERE:
-            return None
         return SilverFiles(worker_io(table), table.metadata, tuple(files))
 
     def big_table(
         self, windows: Collection[str], names: Collection[TableName], since: Sequence | None = None
     ) -> WindowRows:
+        return self._of_tables(names, lambda window: window in windows, since)
+
+    def table_rows(
+        self, until: str, names: Iterable[TableName], needed: LateKeys | Halves | None = None
+    ) -> list[RowDict]:
+        tables = frozenset(names)
+        since = needed.since if isinstance(needed, LateKeys) else None
+        files = self._of_tables(tables, lambda window: window <= until, since)
+        with explained(self._lake.settings.lake):
+            found: list[RowDict] = files.chosen(OfKeys(tables, needed), ROW_COLUMNS).to_pylist()
+        return found
+
+    def _of_tables(
+        self, names: Collection[TableName], is_of: Callable[[str], bool], since: Sequence | None
+    ) -> SilverFiles:
+        """The files that may have rows of tables in some windows."""
         table = self._lake.load(f"silver.{self._source}")
         called = In(term=Reference("table"), literals={literal(name.table) for name in names})
         with explained(self._lake.settings.lake):
             found = table.scan(row_filter=And(And(of_kind("row"), called), _from(since))).plan_files()
-            files = tuple(task for task in found if task.file.partition[0] in windows)
+            files = tuple(task for task in found if is_of(task.file.partition[0]))
         return SilverFiles(worker_io(table), table.metadata, files)
 
     def removals(

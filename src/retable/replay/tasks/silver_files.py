@@ -1,55 +1,48 @@
-"""The row events of a window in the files of silver, read without Spark: by the driver, or by a task."""
+"""The row events of windows in the files of silver, read without Spark: by the driver, or by a task."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import reduce
+from itertools import chain
 
+import numpy as np
 import pyarrow as pa
-from pyiceberg.expressions import (
-    AlwaysTrue,
-    And,
-    BooleanExpression,
-    EqualTo,
-    GreaterThanOrEqual,
-    IsNull,
-    LessThanOrEqual,
-    Not,
-    Or,
-    Reference,
-)
-from pyiceberg.expressions.literals import literal
+import pyarrow.parquet as pq
+from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import FileScanTask
 from pyiceberg.table.metadata import TableMetadata
 
 from retable.gold.store import WindowRows
+from retable.ledger.lake.checksums import open_parquet
+from retable.ledger.lake.damage import check_rows
 from retable.ledger.lake.tables import SILVER
 from retable.model.event import TableName
+from retable.replay.batch.row_kinds import Flags
 from retable.replay.batch.silver_rows import ROW_COLUMNS
+from retable.replay.tasks.row_choice import NAME, OfTable, OtherTables, RowChoice, group_ends
 
-_NAME = ("database", "schema", "table")
 _FILES_AT_ONCE = 4
 """Decode writes files of 64 MB in memory, and upkeep some of 256."""
 
 
 @dataclass(frozen=True, slots=True)
 class SilverFiles:
-    """The files that have the row events of one window (`WindowRows`)."""
+    """The files that have row events (`WindowRows`)."""
 
     io: FileIO
     metadata: TableMetadata
     files: tuple[FileScanTask, ...]
 
     def counts(self) -> Mapping[TableName, int]:
+        counted = chain.from_iterable(map(self._counts, self.files))
         found: Counter[TableName] = Counter()
-        for task in self.files:
-            names = replace(self, files=(task,))._scan(_NAME, AlwaysTrue())
-            for record in names.group_by([*_NAME]).aggregate([([], "count_all")]).to_pylist():
-                if record["database"] is not None and record["table"]:
-                    name = TableName(*(record[part] for part in _NAME))
-                    found[name] += record["count_all"]
+        for (database, schema, table), count in counted:
+            if database is not None and table:
+                found[TableName(database, schema, table)] += count
         return found
 
     def pieces(self, count: int) -> list[WindowRows]:
@@ -57,32 +50,82 @@ class SilverFiles:
         return [replace(self, files=self.files[at::count]) for at in range(min(count, len(self.files)))]
 
     def read(self, table: TableName, hashes: tuple[int, int] | None = None, without: Collection[str] = ()) -> pa.Table:
-        condition = _is_table(table)
-        if hashes is not None:
-            condition = And(condition, Or(_between("key_hash", *hashes), _between("old_key_hash", *hashes)))
-        return self._scan([name for name in ROW_COLUMNS if name not in without], condition)
+        return self.chosen(OfTable(table, hashes), [name for name in ROW_COLUMNS if name not in without])
 
     def read_others(self, tables: Collection[TableName]) -> pa.Table:
-        condition: BooleanExpression = AlwaysTrue()
-        for table in tables:
-            condition = And(condition, Not(_is_table(table)))
-        return self._scan(ROW_COLUMNS, condition)
+        return self.chosen(OtherTables(frozenset(tables)), ROW_COLUMNS)
 
-    def _scan(self, columns: Collection[str], condition: BooleanExpression) -> pa.Table:
-        schema = self.metadata.schema().select(*columns)
-        found = ArrowScan(self.metadata, self.io, schema, condition).to_table(self.files)
-        # No rows come with other types than some do.
-        return found.select(columns) if found.num_rows else pa.schema(map(SILVER.columns.field, columns)).empty_table()
+    def chosen(self, choice: RowChoice, columns: Collection[str]) -> pa.Table:
+        """These columns of the rows that a choice takes."""
+        with ThreadPoolExecutor(_FILES_AT_ONCE) as threads:
+            found = threads.map(lambda task: self._chosen(task, choice, columns), self.files)
+            return pa.concat_tables([_typed(pa.table({}), columns), *found])
+
+    def _counts(self, task: FileScanTask) -> list[tuple[tuple[str | None, ...], int]]:
+        """How many rows of each name a file has; where a row group has but one, its ends tell it."""
+        if task.delete_files:
+            return _counted(self._without_deleted(task, NAME))
+        found, mixed = [], []
+        with self._open(task) as file:
+            for at in range(file.num_row_groups):
+                ends = group_ends(group := file.metadata.row_group(at), NAME)
+                if len(ends) == len(NAME) and all(each.is_all(each.lowest) for each in ends.values()):
+                    found.append((tuple(ends[name].lowest for name in NAME), group.num_rows))
+                else:
+                    mixed.append(at)
+            return found + _counted(_read(file, task, mixed, NAME))
+
+    def _chosen(self, task: FileScanTask, choice: RowChoice, columns: Collection[str]) -> pa.Table:
+        names = [*dict.fromkeys([*columns, *choice.looks_at])]
+        if task.delete_files:
+            rows = self._without_deleted(task, names)
+            return rows.filter(pa.array(choice.takes(rows))).select(columns)
+        with self._open(task) as file:
+            ends = [group_ends(file.metadata.row_group(at), choice.looks_at) for at in range(file.num_row_groups)]
+            wanted = [at for at, mine in enumerate(ends) if choice.may_take(mine)]
+            flags = _taken(file, task, [at for at in wanted if not choice.takes_all(ends[at])], choice)
+            wanted = [at for at in wanted if at not in flags or flags[at].any()]
+            rows = _read(file, task, wanted, names)
+            if all(flags[at].all() for at in wanted if at in flags):
+                return rows.select(columns)
+            whole = (np.ones(file.metadata.row_group(at).num_rows, bool) for at in wanted)
+            taken = [flags.get(at, ones) for at, ones in zip(wanted, whole, strict=True)]
+        return rows.filter(pa.array(np.concatenate(taken))).select(columns)
+
+    @contextmanager
+    def _open(self, task: FileScanTask) -> Iterator[pq.ParquetFile]:
+        with open_parquet(self.io, task.file.file_path) as file:
+            check_rows(task.file.file_path, file.metadata.num_rows, task.file.record_count)
+            yield file
+
+    def _without_deleted(self, task: FileScanTask, names: Collection[str]) -> pa.Table:
+        schema = self.metadata.schema().select(*names)
+        return _typed(ArrowScan(self.metadata, self.io, schema, AlwaysTrue()).to_table([task]), names)
 
 
-def _is_table(name: TableName) -> BooleanExpression:
-    same: list[BooleanExpression] = [
-        IsNull(term=Reference(part)) if value is None else EqualTo(term=Reference(part), value=literal(value))
-        for part, value in zip(_NAME, (name.database, name.schema, name.table), strict=True)
-    ]
-    return reduce(And, same)
+def _counted(names: pa.Table) -> list[tuple[tuple[str | None, ...], int]]:
+    records = names.group_by([*NAME]).aggregate([([], "count_all")]).to_pylist()
+    return [(tuple(record[part] for part in NAME), record["count_all"]) for record in records]
 
 
-def _between(column: str, lowest: int, highest: int) -> BooleanExpression:
-    above = GreaterThanOrEqual(term=Reference(column), value=literal(lowest))
-    return And(above, LessThanOrEqual(term=Reference(column), value=literal(highest)))
+def _taken(file: pq.ParquetFile, task: FileScanTask, groups: list[int], choice: RowChoice) -> dict[int, Flags]:
+    """Which rows of some row groups a choice takes."""
+    if not groups:
+        return {}
+    flags = choice.takes(_read(file, task, groups, choice.looks_at))
+    ends = np.cumsum([file.metadata.row_group(at).num_rows for at in groups])
+    return dict(zip(groups, np.split(flags, ends[:-1]), strict=True))
+
+
+def _read(file: pq.ParquetFile, task: FileScanTask, groups: list[int], names: Collection[str]) -> pa.Table:
+    rows = _typed(file.read_row_groups(groups, columns=[*names], use_threads=False), names)
+    check_rows(task.file.file_path, rows.num_rows, sum(file.metadata.row_group(at).num_rows for at in groups))
+    return rows
+
+
+def _typed(rows: pa.Table, names: Iterable[str]) -> pa.Table:
+    """These columns as silver has them, null where a file is older than one."""
+    kinds = {name: SILVER.columns.field(name).type for name in names}
+    there = {*rows.column_names}
+    found = [rows[name].cast(kind) if name in there else pa.nulls(len(rows), kind) for name, kind in kinds.items()]
+    return pa.table(found, names=[*kinds])
