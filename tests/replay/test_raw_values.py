@@ -1,6 +1,7 @@
 """Many raw values at a time become what the reader of values makes of each."""
 
 from collections.abc import Sequence
+from decimal import Decimal, localcontext
 
 import pyarrow as pa
 import pytest
@@ -11,7 +12,7 @@ from retable.errors import RetableError
 from retable.formats.reading import ValueRules, value_reader
 from retable.gold.rows import to_column
 from retable.model.schema import GoldType, parse_gold_type
-from retable.replay.batch.raw_values import column_reader
+from retable.replay.batch.raw_values import column_reader, number_type
 
 ZONES = ("UTC", "Asia/Shanghai", "Europe/Berlin", "America/St_Johns")
 
@@ -47,6 +48,7 @@ SHAPES = {
         ("DATE", "timestamptz", whole | st.integers(-(10**14), 10**14).map(str)),
     ),
 }
+NUMBERS = ("int(11)", "bigint(20)", "decimal(10,2)", "decimal(30,0)", "DATE")
 CASES = [(name, *case) for name, cases in SHAPES.items() for case in cases]
 
 
@@ -81,3 +83,23 @@ def test_a_column_is_read_as_its_values_are(
     many = column_reader(source_format, wire, gold, rules, None)
     apart = outcome(lambda each: stored(to_column([one(raw_value) for raw_value in each], gold)), given_ones)
     assert repr(outcome(lambda each: stored(many(pa.array(each, pa.string()))), given_ones)) == repr(apart)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case[1] in NUMBERS], ids=lambda case: case[2])
+@given(data=st.data())
+def test_numbers_are_read_as_their_texts_are(case: tuple[str, str, str, object], data: st.DataObject) -> None:
+    source_format, wire, kind, _ = case
+    gold = parse_gold_type(kind)
+    assert isinstance(gold, GoldType)
+    how = (source_format, wire, gold, ValueRules("Asia/Shanghai", "UTC", "hold"), None)
+    stored_as = number_type(*how)
+    assert stored_as is not None
+    most = 2**63 - 1 if pa.types.is_integer(stored_as) else 10**37
+    drawn = data.draw(st.lists(st.none() | st.integers(-most - 1, most), max_size=4))
+    scale = getattr(stored_as, "scale", 0)
+    with localcontext(prec=38):
+        numbers = pa.array([None if each is None else Decimal(each).scaleb(-scale) for each in drawn], stored_as)
+    read = column_reader(*how)
+    assert repr(outcome(lambda each: stored(read(each)), numbers)) == repr(
+        outcome(lambda each: stored(read(each)), numbers.cast(pa.string()))
+    )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial as partial_of
 
 from retable.errors import BadValue, KeyUnknown, MessageError, NameClash, OrderUndefined, TableError
+from retable.fold.casts import changer, unchanged
 from retable.fold.cells import Cell, Cells, default_of
 from retable.fold.fold import ABSENT, Key, RowAction, Values
 from retable.formats.image_text import numbers_in
@@ -104,17 +105,26 @@ class TableReader:
         """The reader of the rows of a shard; of a table that has none, itself."""
         return self._shards[shard] if self._shards else self
 
-    def image_names(self, types: Mapping[str, str | None]) -> dict[str, tuple[str, str | None]] | None:
-        """What images of the last epoch call each column; None where the table of the shard has one otherwise.
+    def image_names(
+        self, types: Mapping[str, str | None], first: Sequence, last: Sequence
+    ) -> dict[str, tuple[str, str | None]] | None:
+        """What images call each column; None where a value of theirs is not what the column shows now.
 
-        Then it shows a default in every row, or a value that is widened, or a number means another value than a text.
+        That is where these rows are of two epochs, or the type of a column was changed since, or it took the place of
+        another one, or the source does not have it any more, or a number means another value than a text.
         """
-        wire = self.wire(self.history.final, types)
-        kinds = {column.id: column.type for column in self.history.final.columns}
-        retained = {column.id for column in self.history.final.columns if column.retained is not None}
+        epoch = self.history.epoch_of(first)
+        if self.history.epoch_of(last) != epoch:
+            return None
+        wire = self.wire(epoch, types)
+        then, is_last = {column.id: column for column in epoch.columns}, epoch == self.history.final
         for column in self.columns:
-            shows = column.id not in wire and column.id not in retained and self.defaults[column.id] is not None
-            if kinds.get(column.id, column.type) != column.type or (shows and column.id != SHARD_ID):
+            was = then.get(column.id)
+            if was is None and column.fill is not None:
+                return None
+            if was is not None and not (is_last or _is_read_alike(was, column)):
+                return None
+            if was is not None and (was.type != column.type or was.retained is not None):
                 return None
             how = (self.source_format, wire.get(column.id, (None, ""))[1], column.type, self.rules, column.source_type)
             if number_reader(*how) is not None:
@@ -206,6 +216,10 @@ class TableReader:
                 raise NameClash(f"columns {found[column.id][0]!r} and {name!r} of one row differ by their case alone")
             found[column.id] = name, kind
         return found
+
+
+def _is_read_alike(was: Column, column: Column) -> bool:
+    return was.source_type == column.source_type and changer(was, column) is unchanged
 
 
 def key_columns(history: TableHistory, keys: tuple[str, ...]) -> list[int]:

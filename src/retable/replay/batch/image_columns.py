@@ -1,4 +1,4 @@
-"""Row images, many at a time, to one array of raw values for each of their columns."""
+"""Row images, many at a time, to one array of raw values, or of numbers, for each of their columns."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ _TOKENS = msgspec.json.Decoder(dict[str, Raw])
 def read_columns(images: pa.ChunkedArray, numbers: Mapping[str, pa.DataType | None]) -> dict[str, pa.Array]:
     """Give the raw values of columns as `read_image` reads them, null where an image, or a column of it, is left out.
 
-    Only a number of a column whose type is given may be spelled otherwise: `1.50` for 1.5.
+    A column whose type is given may be of that type, where a number stands in each image.
     """
     first = [_TOKENS.decode(image) for image in _texts(images[:_LOOKED_AT])]
     as_tokens = frozenset(name for name in numbers if any(name in image and _tells(image[name]) for image in first))
@@ -40,7 +40,7 @@ def _typed_columns(images: pa.ChunkedArray, columns: Mapping[str, pa.DataType]) 
     try:
         for start in range(0, len(images) if columns else 0, _TOGETHER):
             texts = pa.concat_arrays(pc.fill_null(images[start : start + _TOGETHER], "{}").chunks)
-            if any(_may_be_quoted(texts, name) for name in decimals):
+            if decimals and _may_be_quoted(texts, decimals):
                 return {}
             block = max(_BLOCK_BYTES, 2 + pc.max(pc.binary_length(texts)).as_py())
             content = pc.binary_join_element_wise(texts, "", "\n").buffers()[2]
@@ -50,18 +50,14 @@ def _typed_columns(images: pa.ChunkedArray, columns: Mapping[str, pa.DataType]) 
     except (pa.ArrowInvalid, pa.ArrowCapacityError):
         return {}
     rows = pa.concat_tables(tables) if tables else None
-    return {} if rows is None else {name: _strings(rows[name]) for name in columns}
+    return {} if rows is None else {name: pa.concat_arrays(rows[name].chunks) for name in columns}
 
 
-def _may_be_quoted(texts: pa.Array, name: str) -> bool:
-    """Whether a number may stand as a string, in which Arrow takes more for a number than we do."""
-    if not _SPELLED_ONE_WAY.fullmatch(name):
+def _may_be_quoted(texts: pa.Array, names: Sequence[str]) -> bool:
+    """Whether a number of one of these may stand as a string, in which Arrow takes more for a number than we do."""
+    if not all(map(_SPELLED_ONE_WAY.fullmatch, names)):
         return True
-    return bool(pc.any(pc.match_substring_regex(texts, rf'"{name}"\s*:\s*"')).as_py())
-
-
-def _strings(column: pa.ChunkedArray) -> pa.Array:
-    return pa.concat_arrays(column.cast(pa.string()).chunks)
+    return bool(pc.any(pc.match_substring_regex(texts, rf'"(?:{"|".join(names)})"\s*:\s*"')).as_py())
 
 
 def _texts(images: pa.ChunkedArray) -> list[str]:

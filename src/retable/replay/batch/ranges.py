@@ -78,7 +78,7 @@ def fold_by_ranges(
 
     def fold(rows: pa.Table, **which: Callable[[Hashes], Flags]) -> VectorizedRows:
         is_late = None if late is None else ~above(rows, late)
-        return fold_vectorized(rows, reader, wire, with_part, shard, is_late, **which)
+        return fold_vectorized(rows, reader, [wire], with_part, shard, is_late, **which)
 
     moved = np.asarray(pc.is_valid(silver["old_key_hash"]))
     count = ranges_of(silver.num_rows + int(moved.sum()), silver.nbytes, ROWS_AT_ONCE)

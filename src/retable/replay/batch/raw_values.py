@@ -1,5 +1,6 @@
 """Raw values of one column to an Arrow column: as the reader of values reads each of them, only many at a time.
 
+Numbers may come as such (`number_type`).
 A short cut takes raw values of the usual shape of a form. Where one has another shape, all of the column go through the
 reader of values: what a raw value means is told there, and only there.
 """
@@ -45,13 +46,13 @@ class _Unusual(Exception):
 def column_reader(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> _Reader:
-    """Compile the reader of a column of texts; it raises what the reader of values raises of the first it refuses."""
+    """Compile the reader of a column; it raises what the reader of values raises of the first value that it refuses."""
     encoding = value_encoding(source_format, wire_type, gold, rules, declared)
     read = read_value_of(encoding, wire_type or declared, gold, rules)
     short = _short_cut(encoding, gold, rules)
 
-    def one_by_one(texts: pa.Array) -> pa.Array:
-        raw_values = texts.to_pylist()
+    def one_by_one(column: pa.Array) -> pa.Array:
+        raw_values = column.cast(pa.string()).to_pylist()
         values = {raw_value: read(raw_value) for raw_value in dict.fromkeys(raw_values)}
         return to_column([values[raw_value] for raw_value in raw_values], gold)
 
@@ -81,10 +82,10 @@ def _short_cut(encoding: object, gold: GoldType, rules: ValueRules) -> Any:
         case (Text() | Untyped(), "string"):
             return _as_it_is
         case Whole(), "int" | "long":
-            return lambda texts: _shaped(texts, _WHOLE).cast(pa.int64()).cast(arrow_type(gold))
+            return lambda numbers: _shaped(numbers, _WHOLE).cast(pa.int64()).cast(arrow_type(gold))
         case Exact() | Numeral(), "decimal":
             shape = _decimal_shape(gold)
-            return lambda texts: _shaped(texts, shape).cast(arrow_type(gold))
+            return lambda numbers: _shaped(numbers, shape).cast(arrow_type(gold))
         case Real(width=64), "double":
             return lambda texts: _shaped(texts, _REAL).cast(pa.float64())
         case Day(), "date":
@@ -97,7 +98,7 @@ def _short_cut(encoding: object, gold: GoldType, rules: ValueRules) -> Any:
             return _instant(zone or rules.timestamp_zone)
         case EpochMicros() | EpochMillis(), "timestamptz" | "timestamp":
             factor, show = (1 if isinstance(encoding, EpochMicros) else 1000), _shown(gold, rules.time_zone)
-            return lambda texts: show(pc.multiply_checked(_shaped(texts, _WHOLE).cast(pa.int64()), factor))
+            return lambda numbers: show(pc.multiply_checked(_shaped(numbers, _WHOLE).cast(pa.int64()), factor))
     return None
 
 
@@ -106,6 +107,9 @@ def _as_it_is(texts: pa.Array) -> pa.Array:
 
 
 def _shaped(texts: pa.Array, shape: str) -> pa.Array:
+    """The same texts, of which each has a shape; numbers that were read as such need none."""
+    if not pa.types.is_string(texts.type):
+        return texts
     if pc.all(pc.match_substring_regex(texts, shape)).as_py() is False:
         raise _Unusual
     return texts

@@ -29,6 +29,9 @@ _ARRIVAL = ("topic", "partition", "offset", "row_index")
 _FEW_RUNS = 10_000
 _FEW_ROWS = 1_000
 """So few rows become events at once: of more, a sample stands for all."""
+STRETCH = "stretch"
+"""The column that tells of which of several stretches a row is, by its place among them."""
+
 _OPS = pa.array(["INSERT", "UPDATE", "DELETE", "READ"])
 _IMAGES = pa.array(["full", *HALVES])
 
@@ -87,14 +90,16 @@ class RemoteRows:
 def read_stretches(
     stretches: Seq[Stretch], hashes: tuple[int, int] | None = None, without: Collection[str] = ()
 ) -> pa.Table:
-    """The rows of stretches of one window, as `WindowRows.read` gives them."""
+    """The rows of stretches of one window, as `WindowRows.read` gives them; of several, each tells its `STRETCH`."""
     found = []
-    for (table, positions), mine in groupby(stretches, lambda each: (each.table, each.positions)):
-        numbers = {each.number: each.window for each in mine}
-        rows = next(iter(numbers.values())).read(table, hashes, without)
-        if positions:
-            rows = rows.filter(pa.array(np.isin(stretches_of(rows, positions), [*numbers])))
-        found.append(rows)
+    for (table, positions), mine in groupby(enumerate(stretches), lambda each: (each[1].table, each[1].positions)):
+        places = {stretch.number: (at, stretch.window) for at, stretch in mine}
+        rows = next(iter(places.values()))[1].read(table, hashes, without)
+        at_number = np.array([places.get(number, (-1, None))[0] for number in range(2 * len(positions) + 1)])
+        of = at_number[stretches_of(rows, positions)]
+        if (of < 0).any():
+            rows, of = rows.filter(pa.array(of >= 0)), of[of >= 0]
+        found.append(rows.append_column(STRETCH, pa.array(of, pa.int32())) if len(stretches) > 1 else rows)
     return pa.concat_tables(found)
 
 

@@ -7,7 +7,7 @@ left to the fold, with all rows that speak of its keys. Those of other keys have
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field
 
@@ -16,28 +16,26 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from retable.errors import RetableError
 from retable.fold.images import TableReader
-from retable.gold.rows import arrow_type, sequence_type
+from retable.gold.rows import sequence_type
 from retable.gold.state import SEQUENCE_COLUMN
 from retable.replay.batch.half_rows import lack_other_half
-from retable.replay.batch.image_columns import read_columns
-from retable.replay.batch.raw_values import column_reader, number_type
-from retable.replay.batch.row_batch import order_of_arrival, sequences_of
+from retable.replay.batch.row_batch import STRETCH, order_of_arrival, sequences_of
 from retable.replay.batch.row_kinds import Flags, Hashes, Places
-from retable.schema_history.shards.parts import SHARD_ID, join_part
+from retable.replay.batch.typed_columns import Wires, typed_columns, whole
+from retable.schema_history.shards.parts import join_part
 
 
 @dataclass(frozen=True, slots=True)
 class VectorizedRows:
-    """What plain rows come to: the `keys` that they speak of, the `rows` that live, the verdicts.
+    """What plain rows come to: the `keys` that they speak of, the `rows` that live, the verdicts by window.
 
     `rest` are the hashes of the keys that are left to the fold.
     """
 
     keys: pa.Table
     rows: pa.Table
-    verdicts: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     rest: Hashes = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
@@ -56,26 +54,26 @@ class _Read:
 def fold_vectorized(
     silver: pa.Table,
     reader: TableReader,
-    wire: Mapping[str, tuple[str, str | None]],
+    wires: Wires,
     with_part: bool,
     shard: str | None = None,
     late: Flags | None = None,
     owns: Callable[[Hashes], Flags] = lambda hashes: np.ones(len(hashes), bool),
 ) -> VectorizedRows:
-    """Reduce rows of silver, all whole and of the last epoch, to the last state of every key whose hash it `owns`.
+    """Reduce rows of silver, all whole and of one partition, to the last state of every key whose hash it `owns`.
 
     The two halves of an update are a row that goes and one that comes, where both are of one key. Keys of which a row
-    is `late`, or another half, are left to the fold. `wire` gives, by identity, what images call a column, and its
-    type there. The columns of the result are in the reader's order, by position. They may be all of one `shard`.
+    is `late`, or another half, are left to the fold. The columns of the result are in the reader's order, by position.
+    They may be all of one `shard`.
     """
     silver = silver.combine_chunks()
-    read = _read(silver, reader, wire, shard, late)
+    read = _read(silver, reader, wires, shard, late)
     new, old = hashes_of(silver), hashes_of(silver, "old_key_hash")
     homes, leaving = np.flatnonzero(owns(new)), np.flatnonzero(read.moved & owns(old))
     places = np.concatenate([homes, leaving])
     is_out = np.arange(len(places)) >= len(homes)
     entry_keys = [
-        pa.concat_arrays([_whole(one).take(pa.array(homes)), _whole(other).take(pa.array(leaving))])
+        pa.concat_arrays([whole(one).take(pa.array(homes)), whole(other).take(pa.array(leaving))])
         for one, other in zip(read.keys, read.old_keys, strict=True)
     ]
     hashes = np.concatenate([new[homes], old[leaving]])
@@ -83,7 +81,8 @@ def fold_vectorized(
     rest = np.unique(np.concatenate([new[read.unplain], old[read.unplain & left]]))
     entries = _Entries(places, is_out, hashes, _codes(entry_keys), *_ranked(silver))
     rest = np.union1d(rest, entries.undecided(np.isin(hashes, rest), read.moved & ~read.deletes))
-    last, verdicts = entries.last(np.isin(hashes, rest))
+    windows = silver["window"].combine_chunks().dictionary_encode()
+    last, verdicts = entries.last(np.isin(hashes, rest), np.asarray(windows.indices), windows.dictionary.to_pylist())
     living = places[last[~is_out[last] & ~read.deletes[places[last]]]]
     names_of = [str(at) for at in range(len(read.columns))]
     rows = pa.Table.from_arrays(read.columns, names=names_of).take(pa.array(living))
@@ -110,27 +109,28 @@ def hashes_of(rows: pa.Table, name: str = "key_hash") -> Hashes:
 def _read(
     silver: pa.Table,
     reader: TableReader,
-    wire: Mapping[str, tuple[str, str | None]],
+    wires: Wires,
     shard: str | None,
     late: Flags | None,
 ) -> _Read:
-    deletes = _goes(silver)
+    deletes, stretches = _goes(silver), _stretches(silver, wires)
     images = pc.if_else(pa.array(deletes), silver["before"], silver["after"])
     moved = np.asarray(pc.is_valid(silver["old_key_hash"]))
     unplain = np.asarray(pc.is_null(images)) | (moved & np.asarray(pc.is_null(silver["before"])))
     unplain |= lack_other_half(silver, hashes_of(silver))
     if late is not None:
         unplain |= late
-    columns, refused = _columns(images, reader, wire, shard, range(len(reader.columns)), deletes)
+    columns, refused = typed_columns(images, stretches, reader, wires, shard, range(len(reader.columns)), deletes)
     unplain |= refused
     keys = [columns[at] for at in reader.key_columns]
     before = silver["before"].filter(pa.array(moved))
-    left, refused = _columns(before, reader, wire, shard, reader.key_columns, np.zeros(len(before), bool))
+    no_deletes = np.zeros(len(before), bool)
+    left, refused = typed_columns(before, stretches[moved], reader, wires, shard, reader.key_columns, no_deletes)
     where = np.flatnonzero(moved)
     unplain[where[refused]] = True
     back = np.zeros(silver.num_rows, np.int64)
     back[where] = np.arange(len(where))
-    old_keys = [_whole(column).take(pa.array(back, mask=~moved)) for column in left]
+    old_keys = [whole(column).take(pa.array(back, mask=~moved)) for column in left]
     # A key that is written in another way than before stays the same one.
     stays = np.ones(silver.num_rows, bool)
     for one, other in zip(keys, old_keys, strict=True):
@@ -144,54 +144,24 @@ def _goes(silver: pa.Table) -> Flags:
     return np.asarray(pc.or_(pc.equal(silver["op"], "DELETE"), pc.equal(silver["image"], "before_half")))
 
 
-def read_keys(
-    silver: pa.Table, reader: TableReader, wire: Mapping[str, tuple[str, str | None]]
-) -> tuple[pa.Table, Places, pa.Table]:
+def _stretches(silver: pa.Table, wires: Wires) -> Places:
+    """Of which of the `wires` each row is."""
+    if len(wires) == 1:
+        return np.zeros(silver.num_rows, np.int64)
+    return np.asarray(silver[STRETCH]).astype(np.int64)
+
+
+def read_keys(silver: pa.Table, reader: TableReader, wires: Wires) -> tuple[pa.Table, Places, pa.Table]:
     """The keys of whole rows, the places of those that left one, and these; null where a column refuses a value."""
-    deletes = _goes(silver)
+    deletes, stretches = _goes(silver), _stretches(silver, wires)
     images = pc.if_else(pa.array(deletes), silver["before"], silver["after"])
     moved = np.asarray(pc.is_valid(silver["old_key_hash"]))
     names = [str(at) for at in reader.key_columns]
-    keys, _ = _columns(images, reader, wire, None, reader.key_columns, deletes)
+    keys, _ = typed_columns(images, stretches, reader, wires, None, reader.key_columns, deletes)
     before = silver["before"].filter(pa.array(moved))
-    left, _ = _columns(before, reader, wire, None, reader.key_columns, np.zeros(len(before), bool))
+    no_deletes = np.zeros(len(before), bool)
+    left, _ = typed_columns(before, stretches[moved], reader, wires, None, reader.key_columns, no_deletes)
     return pa.table(keys, names=names), np.flatnonzero(moved), pa.table(left, names=names)
-
-
-def _columns(
-    images: pa.ChunkedArray,
-    reader: TableReader,
-    wire: Mapping[str, tuple[str, str | None]],
-    shard: str | None,
-    places: Iterable[int],
-    deletes: Flags,
-) -> tuple[list[pa.Array], Flags]:
-    """Read columns of images, but for what is no key of a row that goes, and say which rows a column refuses."""
-    columns, refused = [], np.zeros(len(images), bool)
-    wanted = [(at, reader.columns[at]) for at in places]
-    kinds = {
-        wire[column.id][0]: number_type(
-            reader.source_format, wire[column.id][1], column.type, reader.rules, column.source_type
-        )
-        for _, column in wanted
-        if column.id in wire
-    }
-    found = read_columns(images, kinds)
-    for at, column in wanted:
-        if column.id not in wire:
-            constant = pa.scalar(shard if column.id == SHARD_ID else None, arrow_type(column.type))
-            columns.append(pa.repeat(constant, len(images)))
-            continue
-        name, wire_type = wire[column.id]
-        raw_values = found[name]
-        if at not in reader.key_columns:
-            # Nobody reads what else stands in a row that goes.
-            raw_values = pc.if_else(pa.array(deletes), pa.scalar(None, pa.string()), raw_values)
-        read = column_reader(reader.source_format, wire_type, column.type, reader.rules, column.source_type)
-        array, are_refused = _refusing(raw_values, read)
-        columns.append(array)
-        refused |= are_refused
-    return columns, refused
 
 
 def _sequences(silver: pa.Table, with_part: bool, shard: str | None) -> pa.StructArray:
@@ -200,30 +170,8 @@ def _sequences(silver: pa.Table, with_part: bool, shard: str | None) -> pa.Struc
     if shard is not None:
         part = pa.repeat(pa.scalar(join_part(shard, part[0].as_py()), pa.string()), silver.num_rows)
     members = [part if member.name == "part" else pc.struct_field(sequences, member.name) for member in kind]
-    members = [_whole(column).cast(member.type) for column, member in zip(members, kind, strict=True)]
+    members = [whole(column).cast(member.type) for column, member in zip(members, kind, strict=True)]
     return pa.StructArray.from_arrays(members, fields=list(kind))
-
-
-def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-
-
-def _refusing(raw_values: pa.Array, read: Callable[[pa.Array], pa.Array]) -> tuple[pa.Array, Flags]:
-    """A column, null where a value is refused, and which these are."""
-    try:
-        return read(raw_values), np.zeros(len(raw_values), bool)
-    except RetableError:
-        refusing = [raw_value for raw_value in raw_values.unique().to_pylist() if _refuses(read, raw_value)]
-    refused = pc.is_in(raw_values, pa.array(refusing, pa.string()))
-    return read(pc.if_else(refused, pa.scalar(None, pa.string()), raw_values)), np.asarray(refused)
-
-
-def _refuses(read: Callable[[pa.Array], pa.Array], raw_value: str | None) -> bool:
-    try:
-        read(pa.array([raw_value], pa.string()))
-    except RetableError:
-        return True
-    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,16 +221,23 @@ class _Entries:
         undecided: Hashes = self.hashes[np.isin(self.codes, np.concatenate(found))]
         return undecided
 
-    def last(self, left_out: Flags) -> tuple[Places, Counter[str]]:
-        """The last entry of every key, and what became of the rows; of a redelivered one the first counts."""
+    def last(self, left_out: Flags, windows: Places, names: list[str]) -> tuple[Places, Counter[tuple[str, str]]]:
+        """The last entry of every key, and what became of the rows of each window; of a redelivered one the first.
+
+        `windows` are those of all rows, by their places in `names`.
+        """
         kept, codes, again = self._by_key(left_out)
-        duplicates = int((again & ~self.is_out[kept]).sum())
+        became = {"duplicate": kept[again]}
         kept, codes = kept[~again], codes[~again]
         ends = np.ones(len(kept), bool)
         ends[:-1] = codes[1:] != codes[:-1]
         last = np.sort(kept[ends])
-        rows, applied = int((~self.is_out[kept]).sum()), int((~self.is_out[last]).sum())
-        return last, +Counter(applied=applied, duplicate=duplicates, superseded=rows - applied)
+        became |= {"applied": last, "superseded": kept[~ends]}
+        verdicts: Counter[tuple[str, str]] = Counter()
+        for verdict, entries in became.items():
+            counts = np.bincount(windows[self.places[entries[~self.is_out[entries]]]], minlength=len(names)).tolist()
+            verdicts += Counter({(name, verdict): count for name, count in zip(names, counts, strict=True)})
+        return last, verdicts
 
 
 def _ranked(silver: pa.Table) -> tuple[Places, Places]:

@@ -55,7 +55,7 @@ from retable.replay.table.rewriting import check_findable, check_refused, evolut
 from retable.replay.table.rounds import Basis, in_rounds
 from retable.replay.table.table_replay import Change, ReplayPlan, TableReplay, all_held
 from retable.replay.tasks.folding import check_in_tasks, fold_in_tasks
-from retable.replay.tasks.task_rows import Plain
+from retable.replay.tasks.task_rows import Alike, Plain
 from retable.schema_history.history import Hold, TableHistory
 from retable.schema_history.policies import keyed_cast
 
@@ -98,7 +98,7 @@ class Deciding:
 
     def _decide_vectorized(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
         """Fold batches of rows that are newer than all that gold has; None: each has to be looked at by itself."""
-        history, batches = work.history, merged(work.batches)
+        history, batches = work.history, [] if work.replaces_all else merged(work.batches)
         if (plain := self._as_plain(work, table, batches)) is None:
             return None
         reader, evolution, wires = plain
@@ -129,7 +129,7 @@ class Deciding:
             return None
         if self._has_others(table, evolution, reader, folded):
             return None
-        _count(folded, batches[0].sample[0].ordinal, vectorized)
+        folded.count(vectorized.verdicts, work.ordinals)
         defaults = reader.defaults if table.has_defaults() else {}
         change = Change(evolution, replace_newer(folded), defaults, (), vectorized)
         return ReplayPlan(history, None, folded, reader.keys, change)
@@ -146,7 +146,8 @@ class Deciding:
         try:
             keys = work.keys(history)
             reader = TableReader(history=history, keys=keys, source_format=work.source_format, rules=work.rules)
-            names = [reader.of(batch.shard).image_names(batch.types) for batch in batches]
+            ends = ((batch.first.sequence, batch.last.sequence) for batch in batches)
+            names = [reader.of(b.shard).image_names(b.types, *mine) for b, mine in zip(batches, ends, strict=True)]
             evolution = evolution_of(work, table, reader, work.names(history))
             resolve(work.partition or (), history)
         except (MessageError, TableError):
@@ -187,7 +188,7 @@ class Deciding:
             return None
         if change.vectorized is not None:
             vectorized = join_vectorized([vectorized, change.vectorized])
-        _count(outcome.folded, work.events[0].ordinal, vectorized)
+        outcome.folded.count(vectorized.verdicts, work.ordinals)
         return ReplayPlan(history, None, outcome.folded, reader.keys, replace(change, vectorized=vectorized))
 
     def _decide_rewritten(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, ReplayPlan]:
@@ -261,13 +262,16 @@ class Deciding:
 
     def _plain(self, of: Round) -> Plain | None:
         """What the rows of a round have in common; None: they are not plain."""
-        batches = of.work.batches
-        if of.bounds.hold is not None or not are_of_one_kind(batches):
+        batches, first = of.work.batches, of.work.batches[0].first
+        if of.bounds.hold is not None or any(
+            (e.keys, e.part) != (first.keys, first.part) for b in batches for e in b.sample
+        ):
             return None
         if (found := self._as_plain(of.work, of.table, batches)) is None:
             return None
-        first = batches[0].first
-        return Plain(found[2][0], first.keys or (), first.types)
+        if not are_of_one_kind(batches) or any(wire != found[2][0] for wire in found[2]):
+            return Plain(found[2], None)
+        return Plain(found[2][:1], Alike(first.keys or (), first.types))
 
     def _decide_once(self, work: TableReplay, table: GoldTable, basis: Basis, gathered: EventsOf) -> ReplayPlan | Basis:
         """One round: fold what lies below the hold, unless statements, or their order, bring a lower one."""
@@ -328,11 +332,6 @@ class Deciding:
         matching = None if table.is_empty else partial(self._rows.matching, table.name)
         standing = standing_rows(matching, evolution, reader, left) if left else []
         return any(folded.winners[reader.key_of(row.values)].took_another(row.values) for row in standing)
-
-
-def _count(folded: Folded, ordinal: int, vectorized: VectorizedRows) -> None:
-    for verdict, count in vectorized.verdicts.items():
-        folded.verdicts[ordinal, verdict] += count
 
 
 def _cast(

@@ -54,21 +54,23 @@ def moved_hold(history: TableHistory, state: GoldState | None, missing: list[str
 
 
 def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bool:
-    """Whether all rows of a plain batch are of the last epoch, and newer than all that gold will truncate.
+    """Whether all rows of a plain batch are newer than all that gold will truncate, and stand where no hold can be.
 
     Those that are not newer than gold's rows are late (`late_mark`).
     """
     history, state, first, part = work.history, work.state, batch.first.sequence, batch.first.part
     own = history.of(batch.shard)
-    starts = (own.final.start, own.truncated_at, *own.rekeyed)
+    starts = (own.truncated_at, *own.rekeyed)
     if any(start is not None and first <= start for start in starts) or history.hold is not None:
         return False
     if any(place >= first for place, _, _ in history.skipped):
         return False
-    if work.replaces_all or not work.hashed or any(column.retained is not None for column in history.final.columns):
+    if not work.hashed or any(column.retained is not None for column in history.final.columns):
         return False
     if standing_hold(work) is not None or ordering_hold(work, history, batch.sample) is not None:
         return False
+    if work.replaces_all:
+        return True
     if state is None:
         return empty
     if state.is_set_back or (state.keys_are_set and not work.keys_are_set):

@@ -120,9 +120,8 @@ class FoldTask:
         if self.plain is None or not rows.num_rows:
             mine = share(self._events(rows), ranges.owns(hashes_of(rows)).tolist(), more, ranges.owns)
         else:
-            vectorized = fold_vectorized(rows, reader, self.plain.wire, self.with_part, late=late, owns=ranges.owns)
-            for verdict, count in vectorized.verdicts.items():
-                outcome.folded.verdicts[self.ordinals[rows["window"][0].as_py()], verdict] += count
+            vectorized = fold_vectorized(rows, reader, self.plain.wires, self.with_part, late=late, owns=ranges.owns)
+            outcome.folded.count(vectorized.verdicts, self.ordinals)
             touched.append(vectorized.keys)
             yield vectorized
             of_joined = event_hashes(joined)

@@ -58,7 +58,7 @@ class SpreadTask:
         Those of a row that cannot be read stay: nothing becomes of a key by it.
         """
         if self.plain is not None:
-            return _of_columns(rows, *read_keys(rows, reader, self.plain.wire))
+            return _of_columns(rows, *read_keys(rows, reader, self.plain.wires))
         return _of_events(rows, reader, self.ordinals)
 
 

@@ -6,7 +6,6 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from retable.fold.cells import Wire
 from retable.fold.images import TableReader
 from retable.formats.reading import ValueRules
 from retable.gold.store import Exchange
@@ -15,6 +14,7 @@ from retable.model.row_event import RowEvent
 from retable.replay.batch.ranges import KeyRanges, range_numbers
 from retable.replay.batch.row_batch import Stretch, to_events
 from retable.replay.batch.row_kinds import Hashes
+from retable.replay.batch.typed_columns import Wires
 from retable.schema_history.history import TableHistory
 
 _ALIKE = ("keys", "column_types")
@@ -22,12 +22,19 @@ _ALIKE = ("keys", "column_types")
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """What all rows have in common where they are vectorized: the key that they name, their types, if they tell them.
+    """How rows are read where they are vectorized: `wires` are those of `fold_vectorized`.
 
-    `wire` is that of `fold_vectorized`.
+    Where they are all `alike`, silver's columns of the key that they name, and of their types, need not be read.
     """
 
-    wire: Wire
+    wires: Wires
+    alike: "Alike | None"
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """What all rows have in common: the key that they name, their types, if they tell them."""
+
     keys: tuple[str, ...]
     types: Mapping[str, str | None] | None
 
@@ -41,7 +48,7 @@ class Plain:
 
 def events_of(rows: pa.Table, plain: Plain | None, ordinals: Mapping[str, int]) -> list[RowEvent]:
     """Rows of a task, which may lack the columns that are the same in all, as events that count."""
-    return to_events(rows if plain is None else plain.of(rows), ordinals)
+    return to_events(rows if plain is None or plain.alike is None else plain.alike.of(rows), ordinals)
 
 
 def left_in_parts(exchange: Exchange, rows: pa.Table, hashes: Hashes, parts: int) -> str:
@@ -52,7 +59,7 @@ def left_in_parts(exchange: Exchange, rows: pa.Table, hashes: Hashes, parts: int
 
 def not_read(plain: Plain | None) -> Collection[str]:
     """The columns that need not be read, as they are the same in all rows."""
-    return () if plain is None else _ALIKE
+    return () if plain is None or plain.alike is None else _ALIKE
 
 
 @dataclass(frozen=True, slots=True)
