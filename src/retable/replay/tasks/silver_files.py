@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, groupby
 
 import numpy as np
 import pyarrow as pa
@@ -76,21 +76,21 @@ class SilverFiles:
             return found + _counted(_read(file, task, mixed, NAME))
 
     def _chosen(self, task: FileScanTask, choice: RowChoice, columns: Collection[str]) -> pa.Table:
-        names = [*dict.fromkeys([*columns, *choice.looks_at])]
         if task.delete_files:
-            rows = self._without_deleted(task, names)
+            rows = self._without_deleted(task, [*dict.fromkeys([*columns, *choice.looks_at])])
             return rows.filter(pa.array(choice.takes(rows))).select(columns)
         with self._open(task) as file:
             ends = [group_ends(file.metadata.row_group(at), choice.looks_at) for at in range(file.num_row_groups)]
             wanted = [at for at, mine in enumerate(ends) if choice.may_take(mine)]
             flags = _taken(file, task, [at for at in wanted if not choice.takes_all(ends[at])], choice)
             wanted = [at for at in wanted if at not in flags or flags[at].any()]
-            rows = _read(file, task, wanted, names)
-            if all(flags[at].all() for at in wanted if at in flags):
-                return rows.select(columns)
-            whole = (np.ones(file.metadata.row_group(at).num_rows, bool) for at in wanted)
-            taken = [flags.get(at, ones) for at, ones in zip(wanted, whole, strict=True)]
-        return rows.filter(pa.array(np.concatenate(taken))).select(columns)
+            found = [_typed(pa.table({}), columns)]
+            for is_whole, run in groupby(wanted, lambda at: at not in flags or bool(flags[at].all())):
+                # Of many groups that have a few rows each, one is in memory.
+                for groups in [[*run]] if is_whole else [[at] for at in run]:
+                    rows = _read(file, task, groups, columns)
+                    found.append(rows if is_whole else rows.filter(pa.array(flags[groups[0]])))
+            return pa.concat_tables(found)
 
     @contextmanager
     def _open(self, task: FileScanTask) -> Iterator[pq.ParquetFile]:
