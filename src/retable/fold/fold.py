@@ -108,10 +108,6 @@ class Folded:
         self.touched |= other.touched
         self.hold = self.hold or other.hold
 
-    def count(self, verdicts: Mapping[tuple[str, str], int], ordinals: Mapping[str, int]) -> None:
-        """Count verdicts of events that were folded elsewhere, by the names of their windows."""
-        self.verdicts.update({(ordinals[window], verdict): count for (window, verdict), count in verdicts.items()})
-
     def add(self, other: "Folded") -> None:
         """Take in what became of the events of other keys; the states of these are left where they are."""
         self.verdicts += other.verdicts

@@ -7,7 +7,7 @@ left to the fold, with all rows that speak of its keys. Those of other keys have
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field
 
@@ -37,6 +37,10 @@ class VectorizedRows:
     rows: pa.Table
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     rest: Hashes = field(default_factory=lambda: np.zeros(0, np.int64))
+
+    def counted(self, ordinals: Mapping[str, int]) -> Counter[tuple[int, str]]:
+        """The verdicts by the ordinals of windows, as `Folded` has them."""
+        return Counter({(ordinals[window], verdict): count for (window, verdict), count in self.verdicts.items()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ class Deciding:
             return None
         if self._has_others(table, evolution, reader, folded):
             return None
-        folded.count(vectorized.verdicts, work.ordinals)
+        folded.verdicts += vectorized.counted(work.ordinals)
         defaults = reader.defaults if table.has_defaults() else {}
         change = Change(evolution, replace_newer(folded), defaults, (), vectorized)
         return ReplayPlan(history, None, folded, reader.keys, change)
@@ -188,7 +188,7 @@ class Deciding:
             return None
         if change.vectorized is not None:
             vectorized = join_vectorized([vectorized, change.vectorized])
-        outcome.folded.count(vectorized.verdicts, work.ordinals)
+        outcome.folded.verdicts += vectorized.counted(work.ordinals)
         return ReplayPlan(history, None, outcome.folded, reader.keys, replace(change, vectorized=vectorized))
 
     def _decide_rewritten(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, ReplayPlan]:

@@ -121,7 +121,7 @@ class FoldTask:
             mine = share(self._events(rows), ranges.owns(hashes_of(rows)).tolist(), more, ranges.owns)
         else:
             vectorized = fold_vectorized(rows, reader, self.plain.wires, self.with_part, late=late, owns=ranges.owns)
-            outcome.folded.count(vectorized.verdicts, self.ordinals)
+            outcome.folded.verdicts += vectorized.counted(self.ordinals)
             touched.append(vectorized.keys)
             yield vectorized
             of_joined = event_hashes(joined)
