@@ -1,5 +1,8 @@
 """Rows that are chosen of silver's files: the same ones as of all rows in memory, however they lie in row groups."""
 
+import json
+import threading
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -7,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
-from pyiceberg.table import FileScanTask
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyiceberg.schema import Schema
+from pyiceberg.table import FileScanTask, TableProperties
+from pyiceberg.table.metadata import new_table_metadata
+from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
+from pyiceberg.types import NestedField, StringType
+from pyiceberg.utils.concurrent import ExecutorFactory
 
 from retable.errors import DamagedFile
 from retable.gold.store import Halves, LateKeys
@@ -15,7 +24,7 @@ from retable.ledger.lake.tables import SILVER
 from retable.model.event import TableName
 from retable.model.sequence import Sequence
 from retable.replay.batch.silver_rows import ROW_COLUMNS, table_name
-from retable.replay.tasks.row_choice import OfKeys
+from retable.replay.tasks.row_choice import NAME, OfKeys
 from retable.replay.tasks.silver_files import SilverFiles
 
 SCHEMA = pa.schema([SILVER.columns.field(name) for name in ROW_COLUMNS])
@@ -58,18 +67,23 @@ def silver(tmp_path_factory):
             rows = pa.Table.from_pylist(records, schema=SCHEMA).drop_columns([*missing])
             path = folder / f"{at}.parquet"
             pq.write_table(rows, path, row_group_size=group)
-            file = DataFile.from_args(
-                content=DataFileContent.DATA,
-                file_path=str(path),
-                file_format=FileFormat.PARQUET,
-                partition={},
-                record_count=recorded or len(records),
-                file_size_in_bytes=path.stat().st_size,
-            )
-            tasks.append(FileScanTask(file))
+            tasks.append(FileScanTask(described(path, recorded or len(records))))
         return SilverFiles(PyArrowFileIO(), None, tuple(tasks))
 
     return write
+
+
+def described(path, rows, content=DataFileContent.DATA):
+    file = DataFile.from_args(
+        content=content,
+        file_path=str(path),
+        file_format=FileFormat.PARQUET,
+        partition={},
+        record_count=rows,
+        file_size_in_bytes=path.stat().st_size,
+    )
+    file.spec_id = 0
+    return file
 
 
 def told(rows):
@@ -142,3 +156,35 @@ def test_a_file_with_fewer_rows_than_were_written_is_damaged(silver):
     read = silver([[record, record]], 2, recorded=3)
     with pytest.raises(DamagedFile, match="it has 2 of its 3 rows"):
         read.read(TABLES[0])
+
+
+class OneAtATime(threading.local):
+    """pyiceberg's threads, where all of them are taken: what runs on them is run where it is asked for."""
+
+    is_taken = False
+
+    def map(self, do, *over):
+        assert not self.is_taken, "what runs on these threads waits for them"
+        self.is_taken = True
+        found = [*map(do, *over)]
+        self.is_taken = False
+        return found
+
+
+def test_files_from_which_rows_were_deleted_do_not_wait_for_one_another(tmp_path, monkeypatch):
+    threads = OneAtATime()
+    monkeypatch.setattr(ExecutorFactory, "get_or_create", lambda: threads)
+    fields = [NestedField(at, name, StringType()) for at, name in enumerate(NAME, 1)]
+    named = json.dumps([{"field-id": field.field_id, "names": [field.name]} for field in fields])
+    properties = {TableProperties.DEFAULT_NAME_MAPPING: named}
+    shape = Schema(*fields), UNPARTITIONED_PARTITION_SPEC, UNSORTED_SORT_ORDER
+    metadata = new_table_metadata(*shape, str(tmp_path), properties)
+    names = pa.table({"database": ["a", "a"], "schema": pa.nulls(2, pa.string()), "table": ["t", "t"]})
+    tasks = []
+    for at in range(2):
+        rows, gone = tmp_path / f"{at}.parquet", tmp_path / f"{at}-deletes.parquet"
+        pq.write_table(names, rows)
+        pq.write_table(pa.table({"file_path": [str(rows)], "pos": pa.array([0])}), gone)
+        tasks.append(FileScanTask(described(rows, 2), {described(gone, 1, DataFileContent.POSITION_DELETES)}))
+    read = SilverFiles(PyArrowFileIO(), metadata, tuple(tasks))
+    assert read.read(TABLES[0], without={*ROW_COLUMNS} - {*NAME}).num_rows == 2

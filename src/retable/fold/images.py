@@ -120,11 +120,11 @@ class TableReader:
         then, is_last = {column.id: column for column in epoch.columns}, epoch == self.history.final
         for column in self.columns:
             was = then.get(column.id)
-            if was is None and column.fill is not None:
-                return None
-            if was is not None and not (is_last or _is_read_alike(was, column)):
-                return None
-            if was is not None and (was.type != column.type or was.retained is not None):
+            if was is None:
+                is_same = column.fill is None
+            else:
+                is_same = was.type == column.type and was.retained is None and (is_last or _is_read_alike(was, column))
+            if not is_same:
                 return None
             how = (self.source_format, wire.get(column.id, (None, ""))[1], column.type, self.rules, column.source_type)
             if number_reader(*how) is not None:

@@ -1,4 +1,4 @@
-"""Gold's door to Spark: reads silver and gold's own rows, writes deletes and appends on a branch."""
+"""Gold's door to Spark: runs tasks, reads gold's own rows, writes deletes and appends on a branch."""
 
 import time
 from collections.abc import Callable
@@ -178,7 +178,7 @@ _BESIDE: WeakKeyDictionary[SparkSession, list[tuple[SparkSession, IcebergCatalog
 
 
 class SparkRows(LakeRows):
-    """The rows of silver and gold, through one Spark session."""
+    """The same, with what needs a Spark session: tasks, and the rows of gold."""
 
     def __init__(self, spark: SparkSession, lake: Lake, source: str) -> None:
         super().__init__(lake, source)

@@ -261,7 +261,7 @@ class Deciding:
         return fold_in_tasks(of, self._plain(of), self._window, self._exchange, self._left)
 
     def _plain(self, of: Round) -> Plain | None:
-        """What the rows of a round have in common; None: they are not plain."""
+        """How the rows of a round are vectorized; None: they are not plain."""
         batches, first = of.work.batches, of.work.batches[0].first
         if of.bounds.hold is not None or any(
             (e.keys, e.part) != (first.keys, first.part) for b in batches for e in b.sample

@@ -1,4 +1,4 @@
-"""What a replay reads of silver and gold without a job of Spark: through pyiceberg, here or in tasks."""
+"""What a replay reads of silver and gold without a job of Spark: here or in tasks."""
 
 from collections.abc import Callable, Collection, Iterable
 from decimal import Decimal

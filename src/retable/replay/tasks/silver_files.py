@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, groupby
@@ -14,7 +15,6 @@ from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import FileScanTask
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.utils.concurrent import ExecutorFactory
 
 from retable.gold.store import WindowRows
 from retable.ledger.lake.checksums import open_parquet
@@ -57,9 +57,10 @@ class SilverFiles:
 
     def chosen(self, choice: RowChoice, columns: Collection[str]) -> pa.Table:
         """These columns of the rows that a choice takes."""
-        # New threads would leave what Arrow's allocator reserved for them.
-        found = ExecutorFactory.get_or_create().map(lambda task: self._chosen(task, choice, columns), self.files)
-        return pa.concat_tables([_typed(pa.table({}), columns), *found])
+        # Not on pyiceberg's threads: those are what its scan of a file with deletes waits for.
+        with ThreadPoolExecutor(_FILES_AT_ONCE) as threads:
+            found = threads.map(lambda task: self._chosen(task, choice, columns), self.files)
+            return pa.concat_tables([_typed(pa.table({}), columns), *found])
 
     def _counts(self, task: FileScanTask) -> list[tuple[tuple[str | None, ...], int]]:
         """How many rows of each name a file has; where a row group has but one, its ends tell it."""

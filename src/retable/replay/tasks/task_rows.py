@@ -21,17 +21,6 @@ _ALIKE = ("keys", "column_types")
 
 
 @dataclass(frozen=True, slots=True)
-class Plain:
-    """How rows are read where they are vectorized: `wires` are those of `fold_vectorized`.
-
-    Where they are all `alike`, silver's columns of the key that they name, and of their types, need not be read.
-    """
-
-    wires: Wires
-    alike: "Alike | None"
-
-
-@dataclass(frozen=True, slots=True)
 class Alike:
     """What all rows have in common: the key that they name, their types, if they tell them."""
 
@@ -44,6 +33,17 @@ class Alike:
         types = [None if self.types is None else [*self.types.items()]] * rows.num_rows
         kind = SILVER.columns.field("column_types").type
         return rows.append_column("keys", keys).append_column("column_types", pa.array(types, kind))
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """How rows are read where they are vectorized: `wires` are those of `fold_vectorized`.
+
+    Where they are all `alike`, silver's columns of the key that they name, and of their types, need not be read.
+    """
+
+    wires: Wires
+    alike: Alike | None
 
 
 def events_of(rows: pa.Table, plain: Plain | None, ordinals: Mapping[str, int]) -> list[RowEvent]:
