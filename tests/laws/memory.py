@@ -17,7 +17,7 @@ from retable.errors import Fenced
 from retable.fold.fold import Values
 from retable.formats.reading import Value
 from retable.gold.evolve import Evolution, Field
-from retable.gold.rows import to_column, to_values
+from retable.gold.rows import to_column, to_keys, to_values
 from retable.gold.state import PREFIX, RUN_PROPERTY, SEQUENCE_COLUMN, GoldState, from_properties
 from retable.gold.store import (
     Columns,
@@ -226,8 +226,8 @@ class MemoryWindow:
         return {name: mine.num_rows for name, mine in by_table(self.rows)}
 
     def pieces(self, count: int) -> list[WindowRows]:
-        places = [[*range(at, self.rows.num_rows, count)] for at in range(count)]
-        return [MemoryWindow(self.rows.take(mine)) for mine in places if mine]
+        there = self.rows.num_rows
+        return [MemoryWindow(self.rows.take([*range(at, there, count)])) for at in range(min(count, there))]
 
     def read(self, table: TableName, hashes: tuple[int, int] | None = None, without: Collection[str] = ()) -> pa.Table:
         rows = dict(by_table(self.rows)).get(table, self.rows.slice(0, 0)).drop_columns([*without])
@@ -275,6 +275,11 @@ class MemoryFinder:
 
     def matching(self, columns: Columns, on: list[int], keys: Seq[Values]) -> list[CurrentRow]:
         return find_rows(self.table, columns, on, keys)
+
+    def parts(self, columns: Columns, keys: pa.Table) -> pa.Table:
+        found = find_rows(self.table, columns, [*range(len(columns))], to_values(keys))
+        rows = to_keys([row.values for row in found], columns).rename_columns(keys.column_names)
+        return rows.append_column("part", pa.array([row.part for row in found], pa.string()))
 
 
 class MemoryRows:

@@ -89,6 +89,12 @@ class KeyFinder(Protocol):
     def matching(self, columns: Columns, on: list[int], keys: Seq[Values]) -> list[CurrentRow]:
         """Gold's rows whose columns `on` equal one of `keys`; NotHere where only Spark finds them."""
 
+    def parts(self, columns: Columns, keys: pa.Table) -> pa.Table:
+        """The values in `columns` of gold's rows that equal one of `keys`, each with the `part` that it came from.
+
+        NotHere where only Spark finds them.
+        """
+
 
 class NotHere(Exception):
     """The rows of gold that some keys have can only be found by a job of Spark."""

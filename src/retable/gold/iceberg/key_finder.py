@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import FileScanTask
@@ -34,16 +35,19 @@ class FileFinder:
         ids = [self._id(columns[at][0]) for at in on]
         return [row for file in self.files for row in self._matching(file, columns, ids, wanted)]
 
+    def parts(self, columns: Columns, keys: pa.Table) -> pa.Table:
+        ids = [self._id(name) for name, _ in columns]
+        found = [keys.slice(0, 0).append_column("part", pa.array([], pa.string()))]
+        for file in self.files:
+            if len(places := self._places(file, ids, keys)):
+                found.append(self._parts(file, ids, keys.schema, places))
+        return pa.concat_tables(found)
+
     def _id(self, name: str) -> int:
         return self.metadata.schema().find_field(name).field_id
 
     def _matching(self, file: FileScanTask, columns: Columns, ids: list[int], wanted: pa.Table) -> Iterator[CurrentRow]:
-        found = find_rows(self.io, file.file.file_path, ids, wanted)
-        if found is None:
-            raise NotHere
-        places = np.asarray(found)
-        if file.delete_files:
-            places = places[~np.isin(places, deleted_rows(self.io, file))]
+        places = self._places(file, ids, wanted)
         if not len(places):
             return
         rows = self._read(file.file.file_path, columns, places)
@@ -54,6 +58,26 @@ class FileFinder:
         for row, part, epoch, hi, lo in zip(values, parts, *members, strict=True):
             yield CurrentRow(row, Sequence(epoch, int(hi), lo), part)
 
+    def _places(self, file: FileScanTask, ids: list[int], wanted: pa.Table) -> np.ndarray:
+        """Where rows with these keys stand in a file, but for those that are deleted."""
+        found = find_rows(self.io, file.file.file_path, ids, wanted)
+        if found is None:
+            raise NotHere
+        places = np.asarray(found)
+        return places[~np.isin(places, deleted_rows(self.io, file))] if file.delete_files else places
+
+    def _parts(self, file: FileScanTask, ids: list[int], key: pa.Schema, places: np.ndarray) -> pa.Table:
+        """The keys of these rows of a file, and their partitions."""
+        with open_parquet(self.io, file.file.file_path) as opened:
+            schema = opened.schema_arrow
+            *names, sequence = (schema.field(place_of(schema, at)).name for at in (*ids, self._id(SEQUENCE_COLUMN)))
+            rows = _taken(opened, [*names, f"{sequence}.part"], places)
+        found = rows.select(names).rename_columns(key.names).cast(key)
+        parts = pa.nulls(rows.num_rows, pa.string())
+        if sequence in rows.column_names:
+            parts = pc.struct_field(rows[sequence], "part").cast(pa.string())
+        return found.append_column("part", parts)
+
     def _read(self, path: str, columns: Columns, places: np.ndarray) -> pa.Table:
         """These rows of a file, with columns that are younger than it as the table has them."""
         wanted = [(name, arrow_type(kind)) for name, kind in columns]
@@ -61,14 +85,7 @@ class FileFinder:
         with open_parquet(self.io, path) as file:
             named = {name: place_of(file.schema_arrow, self._id(name)) for name, _ in wanted}
             there = [file.schema_arrow.field(at).name for at in named.values() if at is not None]
-            pieces, start = [], 0
-            for group in range(file.num_row_groups):
-                end = start + file.metadata.row_group(group).num_rows
-                mine = places[(places >= start) & (places < end)] - start
-                if len(mine):
-                    pieces.append(file.read_row_group(group, columns=there).take(pa.array(mine)))
-                start = end
-            rows = pa.concat_tables(pieces)
+            rows = _taken(file, there, places)
             found = []
             for name, kind in wanted:
                 at = named[name]
@@ -84,6 +101,18 @@ class FileFinder:
         field = self.metadata.schema().find_field(name)
         value = pa.scalar(field.initial_default, schema_to_pyarrow(field.field_type, include_field_ids=False))
         return pa.repeat(value, count).cast(kind)
+
+
+def _taken(file: pq.ParquetFile, names: list[str], places: np.ndarray) -> pa.Table:
+    """These rows of a file, of which there is one at least."""
+    pieces, start = [], 0
+    for group in range(file.num_row_groups):
+        end = start + file.metadata.row_group(group).num_rows
+        mine = places[(places >= start) & (places < end)] - start
+        if len(mine):
+            pieces.append(file.read_row_group(group, columns=names).take(pa.array(mine)))
+        start = end
+    return pa.concat_tables(pieces)
 
 
 def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:

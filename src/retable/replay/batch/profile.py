@@ -19,13 +19,12 @@ from retable.replay.batch.row_batch import (
     Stretch,
     batch_of,
     ends_of,
-    is_plain,
-    leaves_partly,
     order_of_arrival,
+    sample_of,
     sequences_of,
     stretches_of,
 )
-from retable.replay.batch.row_kinds import first_and_last_of_kinds
+from retable.replay.batch.row_kinds import is_plain, leaves_partly
 from retable.replay.batch.silver_rows import HALVES, ROW_COLUMNS, SKETCH_COLUMNS, with_all_columns
 
 Positions = tuple[Sequence, ...]
@@ -65,12 +64,11 @@ class Profile:
     @classmethod
     def of(cls, rows: pa.Table) -> "Profile":
         plain, order = is_plain(rows), order_of_arrival(rows)
-        places = ends_of(rows) if plain else first_and_last_of_kinds(rows, np.asarray(order))
         moved = pc.is_valid(rows["old_key_hash"])
         is_half = pc.is_in(rows["image"], pa.array(HALVES))
         is_partial_half = pc.and_(is_half, pc.fill_null(rows["partial_after"], False))
         return cls(
-            sample=rows.take(pa.array(places)).combine_chunks(),
+            sample=rows.take(pa.array(sample_of(rows, plain, order))).combine_chunks(),
             is_plain=plain,
             num_rows=rows.num_rows,
             nbytes=rows.nbytes,

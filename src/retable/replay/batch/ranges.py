@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from retable.fold.images import TableReader
 from retable.model.sequence import Sequence
-from retable.replay.batch.row_batch import Stretch, above, read_stretches
+from retable.replay.batch.row_batch import Stretch, read_stretches, up_to
 from retable.replay.batch.row_kinds import Flags, Hashes, Places
 from retable.replay.batch.vectorized import VectorizedRows, fold_vectorized, hashes_of, join_vectorized
 
@@ -67,9 +67,11 @@ def fold_by_ranges(
     wire: Mapping[str, tuple[str, str | None]],
     with_part: bool,
     shard: str | None,
-    late: Sequence | None = None,
+    late: Mapping[str, Sequence] | None = None,
 ) -> VectorizedRows | None:
     """Reduce rows as `fold_vectorized` does, with the same result, whatever the ranges.
+
+    Rows up to the marks of their partitions are `late`.
 
     Key hashes are of keys as they are written, so two spellings of one key may lie in two ranges: then all rows are
     read at once. So are those with a floating key, of which two may be one though they differ (0.0 and -0.0). None
@@ -77,7 +79,7 @@ def fold_by_ranges(
     """
 
     def fold(rows: pa.Table, **which: Callable[[Hashes], Flags]) -> VectorizedRows:
-        is_late = None if late is None else ~above(rows, late)
+        is_late = up_to(rows, late) if late else None
         return fold_vectorized(rows, reader, [wire], with_part, shard, is_late, **which)
 
     moved = np.asarray(pc.is_valid(silver["old_key_hash"]))

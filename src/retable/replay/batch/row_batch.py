@@ -18,8 +18,8 @@ from retable.gold.store import WindowRows
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.batch.row_kinds import codes_of_types, first_and_last_of_kinds
-from retable.replay.batch.silver_rows import HALVES, ROW_COLUMNS, to_event
+from retable.replay.batch.row_kinds import first_and_last_of_kinds, is_plain
+from retable.replay.batch.silver_rows import ROW_COLUMNS, to_event
 from retable.schema_history.shards.joined import of_shard
 
 _NAME = ["database", "schema", "table"]
@@ -31,9 +31,6 @@ _FEW_ROWS = 1_000
 """So few rows become events at once: of more, a sample stands for all."""
 STRETCH = "stretch"
 """The column that tells of which of several stretches a row is, by its place among them."""
-
-_OPS = pa.array(["INSERT", "UPDATE", "DELETE", "READ"])
-_IMAGES = pa.array(["full", *HALVES])
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +105,8 @@ class RowBatch:
     """Rows of one table of the source in one window, and those among them that stand for all.
 
     `sample` has, of each kind of rows, the first and the last one: rows are of one kind that tell the same columns,
-    types and key, in one partition. `is_plain`: all rows are whole ones, or whole halves, of one kind. Where several
-    tables go into one, `shard` is the label of the one that they are of.
+    types and key, in one partition. `is_plain`: all rows are whole ones, or whole halves, and of one kind but for their
+    partitions. Where several tables go into one, `shard` is the label of the one that they are of.
     """
 
     source: pa.Table | RemoteRows
@@ -189,9 +186,8 @@ def merged(batches: Iterable[RowBatch]) -> list[RowBatch]:
 
 
 def are_of_one_kind(batches: Seq[RowBatch]) -> bool:
-    """Whether batches are plain, and all of one kind."""
-    sample = [event for batch in batches for event in batch.sample]
-    if not all(batch.is_plain for batch in batches) or len({(e.keys, e.part) for e in sample}) > 1:
+    """Whether batches are plain, and all of one kind, but for their partitions."""
+    if not all(batch.is_plain for batch in batches) or len({e.keys for batch in batches for e in batch.sample}) > 1:
         return False
     return all([*batch.types.items()] == [*batches[0].types.items()] for batch in batches)
 
@@ -254,6 +250,14 @@ def above(rows: pa.Table, position: Sequence, or_at: bool = False) -> npt.NDArra
     return np.asarray(found)
 
 
+def up_to(rows: pa.Table, marks: Mapping[str, Sequence]) -> npt.NDArray[np.bool_]:
+    """Which rows are not above the mark of their partition."""
+    found, parts = np.zeros(rows.num_rows, bool), pc.fill_null(rows["part"], "")
+    for part, mark in marks.items():
+        found |= np.asarray(pc.equal(parts, part)) & ~above(rows, mark)
+    return found
+
+
 def ends_of(rows: pa.Table) -> list[int]:
     """The places of a row of the lowest sequence, and of one of the highest, if that is another one."""
     columns = sequences_of(rows)
@@ -269,13 +273,20 @@ def read_batches(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool) ->
 def batch_of(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool = False) -> RowBatch:
     """Rows of one table, with their sample; where they are few, all are in it, unless they are plain."""
     plain = sketched or is_plain(rows)
-    if plain:
-        places = ends_of(rows)
-    elif rows.num_rows <= _FEW_ROWS:
+    if not plain and rows.num_rows <= _FEW_ROWS:
         return RowBatch(rows, to_events(rows, ordinals), is_plain=False)
-    else:
-        places = first_and_last_of_kinds(rows, np.asarray(order_of_arrival(rows)))
+    places = ends_of(rows) if sketched else sample_of(rows, plain)
     return RowBatch(rows, to_events(rows.take(pa.array(places)), ordinals), plain)
+
+
+def sample_of(rows: pa.Table, plain: bool, order: pa.Array | None = None) -> list[int]:
+    """The places of the first and of the last row of each kind; `plain` rows are of one but for their partitions.
+
+    `order` is that of arrival, where it is known.
+    """
+    if plain and pc.count_distinct(rows["part"], mode="all").as_py() == 1:
+        return ends_of(rows)
+    return first_and_last_of_kinds(rows, np.asarray(order or order_of_arrival(rows)), alike=plain)
 
 
 def cut_at(
@@ -294,54 +305,3 @@ def stretches_of(rows: pa.Table, positions: Iterable[Sequence]) -> npt.NDArray[n
         stretches += above(rows, position)
         stretches += above(rows, position, or_at=True)
     return stretches
-
-
-def is_plain(rows: pa.Table) -> bool:
-    """Whether the rows of one table are all whole, and all of one kind."""
-    return bool(
-        pc.all(pc.is_in(rows["op"], _OPS)).as_py()
-        and pc.all(pc.is_in(rows["image"], _IMAGES)).as_py()
-        and not pc.any(pc.fill_null(rows["partial_after"], False)).as_py()
-        and pc.count_distinct(rows["part"], mode="all").as_py() == 1
-        and rows["key_hash"].null_count == 0
-        and _all_equal(rows["keys"])
-        and (_all_equal(rows["column_types"]) or _are_untyped_alike(rows))
-    )
-
-
-def leaves_partly(rows: pa.Table) -> bool:
-    """Whether a row that leaves its key tells only some of its columns."""
-    moved, partial = pc.is_valid(rows["old_key_hash"]), pc.fill_null(rows["partial_after"], False)
-    return bool(pc.any(pc.and_(moved, partial)).as_py())
-
-
-def _are_untyped_alike(rows: pa.Table) -> bool:
-    """Whether no row tells types, and all images have the same columns in the same order."""
-    return rows["column_types"].null_count == rows.num_rows and len(set(codes_of_types(rows).tolist())) == 1
-
-
-def _all_equal(lists: pa.ChunkedArray) -> bool:
-    """Whether all rows have the same list, which is not empty, or the same map."""
-    chunks = [chunk for chunk in lists.chunks if len(chunk)]
-    return bool(chunks) and all(map(_is_uniform, chunks)) and all(chunk[:1] == chunks[0][:1] for chunk in chunks)
-
-
-def _is_uniform(array: pa.Array) -> bool:
-    """The same of rows that lie together; of all rows the lists may be too long for one array."""
-    if array.null_count:
-        return False
-    first, offsets = len(array[0]), array.offsets
-    if pa.types.is_map(array.type):
-        # The members of a map are those of the array of which it is a slice.
-        members = [each[offsets[0].as_py() : offsets[-1].as_py()] for each in (array.keys, array.items)]
-    else:
-        members = [array.flatten()]
-    if not first or any(len(member) != first * len(array) for member in members):
-        return False
-    same = pc.all(pc.equal(pc.subtract(offsets[1:], offsets[:-1]), first)).as_py()
-    return bool(same) and all(_repeats(member, first) for member in members)
-
-
-def _repeats(values: pa.Array | pa.ChunkedArray, period: int) -> bool:
-    """Whether values begin anew after each period."""
-    return bool(values[period:].equals(values[: len(values) - period]))

@@ -14,6 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Raw
 
+from retable.replay.batch.silver_rows import HALVES
+
+_OPS = pa.array(["INSERT", "UPDATE", "DELETE", "READ"])
+_IMAGES = pa.array(["full", *HALVES])
 _NAMES_OF = msgspec.json.Decoder(dict[str, Raw])
 _NOTHING, _EMPTY = np.uint64(1), np.uint64(2)
 
@@ -23,9 +27,12 @@ Hashes = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int64]
 
 
-def first_and_last_of_kinds(rows: pa.Table, order: Places) -> list[int]:
-    """The places of the first and of the last row of each kind in an `order` of all rows, in that order."""
-    kinds = kinds_of(rows)[order]
+def first_and_last_of_kinds(rows: pa.Table, order: Places, alike: bool = False) -> list[int]:
+    """The places of the first and of the last row of each kind in an `order` of all rows, in that order.
+
+    Where rows are `alike`, they differ in nothing but their partitions and source epochs.
+    """
+    kinds = (_codes_of_all(_places_of(rows)) if alike else kinds_of(rows))[order]
     first = np.unique(kinds, return_index=True)[1]
     last = len(kinds) - 1 - np.unique(kinds[::-1], return_index=True)[1]
     places: list[int] = order[np.unique(np.concatenate([first, last]))].tolist()
@@ -34,13 +41,17 @@ def first_and_last_of_kinds(rows: pa.Table, order: Places) -> list[int]:
 
 def kinds_of(rows: pa.Table) -> Codes:
     """A number for the kind of each row: a hash, in 64 bits, of all that makes a kind."""
-    columns = [
-        _codes(rows["part"]),
-        _codes(pc.struct_field(rows["sequence"], "epoch").cast(pa.string())),
-        _codes_of_lists(rows["keys"]),
-        codes_of_types(rows),
-    ]
-    found = np.zeros(rows.num_rows, np.uint64)
+    return _codes_of_all([*_places_of(rows), _codes_of_lists(rows["keys"]), codes_of_types(rows)])
+
+
+def _places_of(rows: pa.Table) -> list[Codes]:
+    """Numbers for the partition and the source epoch of each row."""
+    return [_codes(rows["part"]), _codes(pc.struct_field(rows["sequence"], "epoch").cast(pa.string()))]
+
+
+def _codes_of_all(columns: Seq[Codes]) -> Codes:
+    """A number for what each row has in all these columns."""
+    found: Codes = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
         found = mixed(found ^ column)
     return found
@@ -121,3 +132,53 @@ def mixed(codes: Codes) -> Codes:
     codes = (codes ^ (codes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     codes = (codes ^ (codes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return codes ^ (codes >> np.uint64(31))
+
+
+def is_plain(rows: pa.Table) -> bool:
+    """Whether the rows of one table are all whole, and tell the same columns, types and key."""
+    return bool(
+        pc.all(pc.is_in(rows["op"], _OPS)).as_py()
+        and pc.all(pc.is_in(rows["image"], _IMAGES)).as_py()
+        and not pc.any(pc.fill_null(rows["partial_after"], False)).as_py()
+        and rows["key_hash"].null_count == 0
+        and _all_equal(rows["keys"])
+        and (_all_equal(rows["column_types"]) or _are_untyped_alike(rows))
+    )
+
+
+def leaves_partly(rows: pa.Table) -> bool:
+    """Whether a row that leaves its key tells only some of its columns."""
+    moved, partial = pc.is_valid(rows["old_key_hash"]), pc.fill_null(rows["partial_after"], False)
+    return bool(pc.any(pc.and_(moved, partial)).as_py())
+
+
+def _are_untyped_alike(rows: pa.Table) -> bool:
+    """Whether no row tells types, and all images have the same columns in the same order."""
+    return rows["column_types"].null_count == rows.num_rows and len(set(codes_of_types(rows).tolist())) == 1
+
+
+def _all_equal(lists: pa.ChunkedArray) -> bool:
+    """Whether all rows have the same list, which is not empty, or the same map."""
+    chunks = [chunk for chunk in lists.chunks if len(chunk)]
+    return bool(chunks) and all(map(_is_uniform, chunks)) and all(chunk[:1] == chunks[0][:1] for chunk in chunks)
+
+
+def _is_uniform(array: pa.Array) -> bool:
+    """The same of rows that lie together; of all rows the lists may be too long for one array."""
+    if array.null_count:
+        return False
+    first, offsets = len(array[0]), array.offsets
+    if pa.types.is_map(array.type):
+        # The members of a map are those of the array of which it is a slice.
+        members = [each[offsets[0].as_py() : offsets[-1].as_py()] for each in (array.keys, array.items)]
+    else:
+        members = [array.flatten()]
+    if not first or any(len(member) != first * len(array) for member in members):
+        return False
+    same = pc.all(pc.equal(pc.subtract(offsets[1:], offsets[:-1]), first)).as_py()
+    return bool(same) and all(_repeats(member, first) for member in members)
+
+
+def _repeats(values: pa.Array | pa.ChunkedArray, period: int) -> bool:
+    """Whether values begin anew after each period."""
+    return bool(values[period:].equals(values[: len(values) - period]))

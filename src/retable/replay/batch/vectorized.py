@@ -64,11 +64,11 @@ def fold_vectorized(
     late: Flags | None = None,
     owns: Callable[[Hashes], Flags] = lambda hashes: np.ones(len(hashes), bool),
 ) -> VectorizedRows:
-    """Reduce rows of silver, all whole and of one partition, to the last state of every key whose hash it `owns`.
+    """Reduce rows of silver, all whole, to the last state of every key whose hash it `owns`.
 
     The two halves of an update are a row that goes and one that comes, where both are of one key. Keys of which a row
-    is `late`, or another half, are left to the fold. The columns of the result are in the reader's order, by position.
-    They may be all of one `shard`.
+    is `late`, or another half, are left to the fold; so are those that several partitions speak of. The columns of the
+    result are in the reader's order, by position. They may be all of one `shard`, and then of one partition.
     """
     silver = silver.combine_chunks()
     read = _read(silver, reader, wires, shard, late)
@@ -83,7 +83,8 @@ def fold_vectorized(
     hashes = np.concatenate([new[homes], old[leaving]])
     left = np.asarray(pc.is_valid(silver["old_key_hash"]))
     rest = np.unique(np.concatenate([new[read.unplain], old[read.unplain & left]]))
-    entries = _Entries(places, is_out, hashes, _codes(entry_keys), *_ranked(silver))
+    parts = np.asarray(silver["part"].combine_chunks().dictionary_encode(null_encoding="encode").indices)
+    entries = _Entries(places, is_out, hashes, _codes(entry_keys), parts, *_ranked(silver))
     rest = np.union1d(rest, entries.undecided(np.isin(hashes, rest), read.moved & ~read.deletes))
     windows = silver["window"].combine_chunks().dictionary_encode()
     last, verdicts = entries.last(np.isin(hashes, rest), np.asarray(windows.indices), windows.dictionary.to_pylist())
@@ -182,14 +183,15 @@ def _sequences(silver: pa.Table, with_part: bool, shard: str | None) -> pa.Struc
 class _Entries:
     """What rows at `places` say of one key each: a row of its new key, or, where it `is_out`, of its old one.
 
-    `codes` number the keys; `order` are all rows as they follow each other, and `ranks` tell in this order which of
-    them have one sequence.
+    `codes` number the keys, and `parts` the partitions of all rows; `order` are all rows as they follow each other, and
+    `ranks` tell in this order which of them have one sequence.
     """
 
     places: Places
     is_out: Flags
     hashes: Hashes
     codes: Places
+    parts: Places
     order: Places
     ranks: Places
 
@@ -207,12 +209,14 @@ class _Entries:
     def undecided(self, left_out: Flags, moved: Flags) -> Hashes:
         """The hashes of keys of which a row leaves that may be another one than that which is there.
 
-        That is where one moved to the key just before, or where gold alone tells which row is there.
+        That is where one moved to the key just before, or where gold alone tells which row is there, or where rows come
+        from several partitions, whose sequences do not compare.
         """
         kept, codes, again = self._by_key(left_out)
-        is_out = self.is_out[kept]
+        is_out, parts = self.is_out[kept], self.parts[self.places[kept]]
         mixed = np.zeros(len(kept), bool)
         mixed[1:] = again[1:] & (is_out[1:] != is_out[:-1])
+        mixed[1:] |= (codes[1:] == codes[:-1]) & (parts[1:] != parts[:-1])
         found = [codes[mixed]]
         kept, codes, is_out = kept[~again], codes[~again], is_out[~again]
         first, final = np.ones(len(kept), bool), np.ones(len(kept), bool)

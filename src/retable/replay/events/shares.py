@@ -18,7 +18,7 @@ from retable.model.row_event import RowEvent
 from retable.model.schema import GoldType
 from retable.replay.batch.half_rows import PAIR, of_pairs, pair_table
 from retable.replay.batch.ranges import has_twice, range_numbers, ranges_of
-from retable.replay.batch.row_batch import RowBatch, above, batch_of, sequences_of, to_events
+from retable.replay.batch.row_batch import RowBatch, batch_of, sequences_of, to_events, up_to
 from retable.replay.batch.row_kinds import Flags, Hashes
 from retable.replay.batch.silver_rows import HALVES
 from retable.replay.batch.vectorized import VectorizedRows, hashes_of, join_vectorized
@@ -330,10 +330,4 @@ def _late(work: TableReplay, rows: pa.Table, window: str) -> Flags:
     state = work.state
     if state is None or window in state.applied:
         return np.full(rows.num_rows, state is not None)
-    late = np.zeros(rows.num_rows, bool)
-    for place in rows["part"].unique().to_pylist():
-        mark = state.high_water.get(place or "")
-        if mark is not None:
-            mine = pc.is_null(rows["part"]) if place is None else pc.fill_null(pc.equal(rows["part"], place), False)
-            late |= np.asarray(mine) & ~above(rows, mark)
-    return late
+    return up_to(rows, state.high_water)

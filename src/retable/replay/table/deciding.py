@@ -9,14 +9,12 @@ import pyarrow as pa
 
 from retable.errors import MessageError, TableError
 from retable.fold.cells import Wire
-from retable.fold.exactness import cast_hold
 from retable.fold.fold import REMEDY_REBUILD, Bounds, Folded, unpaired
 from retable.fold.images import TableReader
-from retable.fold.key_changes import KeyChange, key_changes_of
+from retable.fold.key_changes import key_changes_of
 from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing
 from retable.gold.iceberg.partition_spec import resolve
 from retable.gold.store import Exchange, GoldTable, NotHere, RowStore
-from retable.model.row_event import RowEvent
 from retable.replay.batch.ranges import fold_by_ranges, has_twice
 from retable.replay.batch.row_batch import RemoteRows, RowBatch, are_of_one_kind, merged
 from retable.replay.batch.vectorized import VectorizedRows, join_vectorized
@@ -32,11 +30,14 @@ from retable.replay.events.shares import (
     share_of,
     touched_keys,
 )
-from retable.replay.table.folding import Outcome, Round, standing_rows
+from retable.replay.table.folding import Outcome, Round, are_of_other_parts, standing_rows
 from retable.replay.table.hold_rules import (
+    are_of_one_part,
+    cast_or_schema_hold,
     cut,
+    is_all_late,
     is_newer,
-    late_mark,
+    late_marks,
     ordering_hold,
     schema_hold,
     standing_hold,
@@ -44,7 +45,6 @@ from retable.replay.table.hold_rules import (
 )
 from retable.replay.table.horizon import (
     UndecidedRows,
-    left_or_held,
     older,
     retention_floor,
     split_accounted,
@@ -56,7 +56,7 @@ from retable.replay.table.rounds import Basis, in_rounds
 from retable.replay.table.table_replay import Change, ReplayPlan, TableReplay, all_held
 from retable.replay.tasks.folding import check_in_tasks, fold_in_tasks
 from retable.replay.tasks.task_rows import Alike, Plain
-from retable.schema_history.history import Hold, TableHistory
+from retable.schema_history.history import Hold
 from retable.schema_history.policies import keyed_cast
 
 EventsOf = Callable[[bool, TableReader], Gathered]
@@ -102,12 +102,16 @@ class Deciding:
         if (plain := self._as_plain(work, table, batches)) is None:
             return None
         reader, evolution, wires = plain
+        if not are_of_one_part(work, batches) and (
+            history.shards or are_of_other_parts(self._rows, table, evolution, reader, batches[0].rows, wires)
+        ):
+            return None
         vectorized_batches, shares, is_late = list[VectorizedRows](), list[KeyShare](), False
         for batch, wire in zip(batches, wires, strict=True):
-            late = late_mark(work, batch)
-            if late is not None and (history.shards or batch.last.sequence <= late):
+            late = late_marks(work, batch)
+            if late and (history.shards or is_all_late(work, batch)):
                 return None
-            is_late |= late is not None
+            is_late |= bool(late)
             mine = fold_by_ranges(batch.rows, reader.of(batch.shard), wire, table.has_part(), batch.shard, late)
             if mine is None or is_much(batch, mine.rest):
                 return None
@@ -178,10 +182,10 @@ class Deciding:
                 found=Gathered(events, shares=[lambda: replace(share, events=events)]),
                 complete=False,
             ).fold()
+            if outcome.hold is not None or ordering_hold(late, history, events) is not None:
+                return None
             change = outcome.change()
         except (NotParted, EventsMissed, TableError):
-            return None
-        if outcome.hold is not None or ordering_hold(late, history, events) is not None:
             return None
         touched = [each.touched for each in outcome.shares if each.touched is not None]
         if has_twice(pa.concat_tables([vectorized.keys, *touched])):
@@ -263,15 +267,14 @@ class Deciding:
     def _plain(self, of: Round) -> Plain | None:
         """How the rows of a round are vectorized; None: they are not plain."""
         batches, first = of.work.batches, of.work.batches[0].first
-        if of.bounds.hold is not None or any(
-            (e.keys, e.part) != (first.keys, first.part) for b in batches for e in b.sample
-        ):
+        if of.bounds.hold is not None or any(event.keys != first.keys for b in batches for event in b.sample):
             return None
         if (found := self._as_plain(of.work, of.table, batches)) is None:
             return None
-        if not are_of_one_kind(batches) or any(wire != found[2][0] for wire in found[2]):
-            return Plain(found[2], None)
-        return Plain(found[2][:1], Alike(first.keys or (), first.types))
+        wires, parted = found[2], not are_of_one_part(of.work, batches)
+        if not are_of_one_kind(batches) or any(wire != wires[0] for wire in wires):
+            return Plain(wires, None, parted)
+        return Plain(wires[:1], Alike(first.keys or (), first.types), parted)
 
     def _decide_once(self, work: TableReplay, table: GoldTable, basis: Basis, gathered: EventsOf) -> ReplayPlan | Basis:
         """One round: fold what lies below the hold, unless statements, or their order, bring a lower one."""
@@ -298,7 +301,7 @@ class Deciding:
         check_findable(work, reader)
         if key_changes and is_keyed_otherwise(work, found.sample, bounds, key_changes[-1].end):
             raise RewriteNeeded("its primary key changed")
-        if (cast := _cast(history, reader, key_changes, found.sample)) is not None:
+        if (cast := cast_or_schema_hold(history, reader, key_changes, found.sample)) is not None:
             return basis.below(work, cast)
         outcome = self._fold(
             Round(
@@ -314,14 +317,14 @@ class Deciding:
             )
         )
         if outcome.hold is not None:
-            return _without(work, basis, hold, outcome.late) if outcome.late else basis.below(work, outcome.hold)
+            return basis.without(work, outcome.late, hold) if outcome.late else basis.below(work, outcome.hold)
         check_refused(work, outcome.folded)
         try:
             return ReplayPlan(history, hold, outcome.folded, reader.keys, outcome.change())
         except EventsMissed:
             return replace(basis.below(work, hold), complete=True)
         except UndecidedRows as undecided:
-            return _without(work, basis, hold, undecided.events)
+            return basis.without(work, undecided.events, hold)
         except TableError as error:
             stop = Hold(error.code, error.message, stop_of(work, error), None, None, REMEDY_REBUILD)
             return basis.below(work, stop)
@@ -332,18 +335,3 @@ class Deciding:
         matching = None if table.is_empty else partial(self._rows.matching, table.name)
         standing = standing_rows(matching, evolution, reader, left) if left else []
         return any(folded.winners[reader.key_of(row.values)].took_another(row.values) for row in standing)
-
-
-def _cast(
-    history: TableHistory, reader: TableReader, key_changes: list[KeyChange], events: list[RowEvent]
-) -> Hold | None:
-    try:
-        return cast_hold(history, reader, key_changes, events)
-    except TableError as error:
-        return schema_hold(history, error)
-
-
-def _without(work: TableReplay, basis: Basis, hold: Hold | None, undecided: list[RowEvent]) -> Basis:
-    """What to go by at rows that nothing decides."""
-    stop, left = left_or_held(work, undecided, basis.left, hold)
-    return replace(basis.below(work, stop), left=left)

@@ -3,15 +3,23 @@
 from collections.abc import Callable, Collection
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import partial, reduce
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from retable.errors import TableError
 from retable.fold.fold import Bounds, Folded, Values
 from retable.fold.images import TableReader
 from retable.fold.key_changes import KeyChange
 from retable.gold.evolve import Evolution, RewriteNeeded
-from retable.gold.store import Columns, CurrentRow, GoldTable, RowStore
+from retable.gold.iceberg.locate_rows import comparable
+from retable.gold.store import Columns, CurrentRow, GoldTable, KeyFinder, NotHere, RowStore
 from retable.model.row_event import RowEvent
+from retable.replay.batch.row_kinds import Hashes
+from retable.replay.batch.typed_columns import Wires
+from retable.replay.batch.vectorized import hashes_of, read_keys
 from retable.replay.events.related import owed
 from retable.replay.events.shares import Fold, Gathered, ShareOutcome, join_outcomes
 from retable.replay.table.hold_rules import above_hold
@@ -126,6 +134,51 @@ class Round:
         if reader.keys:
             return replace_keys(folded, reader.key_columns, standing, self.complete)
         return replace_bag(folded, standing, self._owed(change))
+
+
+_KEYS_AT_ONCE = 50_000
+
+
+def of_other_parts(
+    finder: KeyFinder, evolution: Evolution, reader: TableReader, rows: pa.Table, wires: Wires
+) -> Hashes:
+    """The hashes of the keys that plain rows speak of, and gold has from another partition than theirs.
+
+    NotHere where only Spark finds gold's rows.
+    """
+    final, added = reader.history.final.columns, {column.id for _, column in evolution.adds}
+    if not rows.num_rows or any(final[at].id in added for at in reader.key_columns):
+        return np.zeros(0, np.int64)
+    starts = range(0, rows.num_rows, _KEYS_AT_ONCE)
+    spoken = pa.concat_tables([_spoken(rows.slice(start, _KEYS_AT_ONCE), reader, wires) for start in starts])
+    names = [str(at) for at in reader.key_columns]
+    columns = [(evolution.physical[at], final[at].type) for at in reader.key_columns]
+    found = comparable(finder.parts(columns, spoken.select(names))).rename_columns([*names, "in_gold"])
+    joined = comparable(spoken).join(found, names, join_type="inner")
+    differ = pc.not_equal(pc.fill_null(joined["part"], ""), pc.fill_null(joined["in_gold"], ""))
+    return np.unique(np.asarray(joined["hash"].filter(differ)))
+
+
+def are_of_other_parts(
+    store: RowStore, table: GoldTable, evolution: Evolution, reader: TableReader, rows: pa.Table, wires: Wires
+) -> bool:
+    """Whether gold has, or may have, a key of plain rows from another partition than theirs."""
+    try:
+        return not table.is_empty and bool(
+            of_other_parts(store.key_finder(table.name), evolution, reader, rows, wires).size
+        )
+    except NotHere:
+        return True
+
+
+def _spoken(rows: pa.Table, reader: TableReader, wires: Wires) -> pa.Table:
+    """The keys that plain rows have, or have left, each with its hash and the partition of its row."""
+    keys, moved, left = read_keys(rows, reader, wires)
+    mine = keys.append_column("hash", pa.array(hashes_of(rows))).append_column("part", rows["part"])
+    old, part = hashes_of(rows, "old_key_hash")[moved], rows["part"].take(pa.array(moved))
+    theirs = left.append_column("hash", pa.array(old)).append_column("part", part)
+    told = pa.concat_tables([mine, theirs])
+    return told.filter(reduce(pc.and_, (pc.is_valid(told[str(at)]) for at in reader.key_columns)))
 
 
 Matching = Callable[[Columns, list[int], list[Values]], list[CurrentRow]]

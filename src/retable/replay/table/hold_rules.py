@@ -1,10 +1,12 @@
 """Which hold stops a table: one that stands, one that a statement brings, one that nothing orders."""
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from retable.errors import BehindHorizon, LateChange, PartitionUnfit, TableError
+from retable.fold.exactness import cast_hold
 from retable.fold.fold import REMEDY_REBUILD, Folded
-from retable.fold.images import ordering_clash
+from retable.fold.images import TableReader, ordering_clash
+from retable.fold.key_changes import KeyChange
 from retable.gold.state import GoldState
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
@@ -56,9 +58,9 @@ def moved_hold(history: TableHistory, state: GoldState | None, missing: list[str
 def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bool:
     """Whether all rows of a plain batch are newer than all that gold will truncate, and stand where no hold can be.
 
-    Those that are not newer than gold's rows are late (`late_mark`).
+    Those that are not newer than gold's rows are late (`late_marks`).
     """
-    history, state, first, part = work.history, work.state, batch.first.sequence, batch.first.part
+    history, state, first = work.history, work.state, batch.first.sequence
     own = history.of(batch.shard)
     starts = (own.truncated_at, *own.rekeyed)
     if any(start is not None and first <= start for start in starts) or history.hold is not None:
@@ -80,15 +82,27 @@ def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bo
     keyed = all(str(position) in state.changes for position in history.rekeyed)
     voided = empty or (state.truncated_at == history.truncated_at and not new_truncations(work, history))
     again = window in state.applied or bool(state.pending)
-    marks = {high_water for high_water in state.high_water if shard_of(high_water) == batch.shard}
-    return keyed and voided and not again and marks <= {part or ""}
+    return keyed and voided and not again
 
 
-def late_mark(work: TableReplay, batch: RowBatch) -> Sequence | None:
-    """Up to where gold may be ahead of some rows of a plain batch; None: it is ahead of none."""
-    if work.state is None or not is_late(work.state, batch.first.part, batch.first.sequence):
-        return None
-    return work.state.high_water[batch.first.part or ""]
+def are_of_one_part(work: TableReplay, batches: Iterable[RowBatch]) -> bool:
+    """Whether all rows of a table, of each of its shards, come from one partition: those of gold, and these."""
+    known = {} if work.state is None or work.replaces_all else work.state.high_water
+    parts = {event.part or "" for batch in batches for event in batch.sample} | known.keys()
+    return len(parts) == len({shard_of(part) for part in parts})
+
+
+def is_all_late(work: TableReplay, batch: RowBatch) -> bool:
+    """Whether gold may be ahead of all rows of a plain batch."""
+    state = work.state
+    return state is not None and all(is_late(state, event.part, event.sequence) for event in batch.sample)
+
+
+def late_marks(work: TableReplay, batch: RowBatch) -> dict[str, Sequence]:
+    """Up to where gold may be ahead of rows of a plain batch, by the partitions in which it is ahead of some."""
+    state = work.state
+    late = () if state is None else (e for e in batch.sample if is_late(state, e.part, e.sequence))
+    return {} if state is None else {event.part or "": state.high_water[event.part or ""] for event in late}
 
 
 def above_hold(work: TableReplay, folded: Folded) -> set[tuple[object, ...]]:
@@ -172,6 +186,16 @@ def schema_hold(history: TableHistory, error: TableError) -> Hold:
     if change is None:
         return Hold(error.code, error.message, None, None, None, REMEDY_REBUILD)
     return Hold(error.code, error.message, change.position, change.part, change.statement, REMEDY_REBUILD)
+
+
+def cast_or_schema_hold(
+    history: TableHistory, reader: TableReader, key_changes: list[KeyChange], events: list[RowEvent]
+) -> Hold | None:
+    """The hold at a change of a type that is not exact for the values of rows, or that no value can take."""
+    try:
+        return cast_hold(history, reader, key_changes, events)
+    except TableError as error:
+        return schema_hold(history, error)
 
 
 def stop_of(work: TableReplay, error: TableError) -> Sequence | None:

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
-from retable.replay.table.horizon import LeftOut
+from retable.replay.table.horizon import LeftOut, left_or_held
 from retable.replay.table.table_replay import ReplayPlan, TableReplay, all_held
 from retable.schema_history.history import Hold
 from retable.schema_history.shards.joined import together
@@ -30,6 +31,11 @@ class Basis:
     def below(self, work: TableReplay, hold: Hold | None) -> "Basis":
         """The same below another hold; what stops one of several tables does not end what stops another."""
         return replace(self, hold=together(self.hold, hold) if work.history.shards else hold)
+
+    def without(self, work: TableReplay, undecided: list[RowEvent], hold: Hold | None) -> "Basis":
+        """The same without rows that nothing decides, or below a hold where these have to wait."""
+        stop, left = left_or_held(work, undecided, self.left, hold)
+        return replace(self.below(work, stop), left=left)
 
     def is_nearer_than(self, before: "Basis") -> bool:
         """Whether it is a step towards the end: a lower hold, more rows left out or all events, and nothing back."""

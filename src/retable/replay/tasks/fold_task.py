@@ -16,11 +16,20 @@ from retable.gold.rows import to_keys, to_table
 from retable.gold.store import Exchange, KeyFinder, NotHere
 from retable.model.row_event import RowEvent
 from retable.replay.batch.ranges import KeyRanges
-from retable.replay.batch.row_kinds import Flags
+from retable.replay.batch.row_kinds import Flags, Hashes
 from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import VectorizedRows, fold_vectorized, hashes_of, join_vectorized
-from retable.replay.events.shares import KeyShare, NotParted, columns_of, key_of, share, share_of, touched_keys
-from retable.replay.table.folding import standing_rows
+from retable.replay.events.shares import (
+    KeyShare,
+    NotParted,
+    columns_of,
+    key_of,
+    share,
+    share_of,
+    speak_of,
+    touched_keys,
+)
+from retable.replay.table.folding import of_other_parts, standing_rows
 from retable.replay.table.replace import EventsMissed, is_below, replace_bag, replace_keys
 from retable.replay.tasks.doubts import may_be_spelled_otherwise, rows_by_place
 from retable.replay.tasks.halves import Met
@@ -80,13 +89,17 @@ class FoldTask:
         outcome, made, touched = TaskOutcome(), list[VectorizedRows](), list[pa.Table]()
         reader = self.facts.reader()
         rows = pa.concat_tables([self.rows.read(self.ranges, not_read(self.plain)), *self.met.read(self.ranges)])
+        try:
+            parted = self._parted(rows, reader)
+        except NotHere as failure:
+            return TaskOutcome(failure=failure)
         for ranges in self.ranges.each():
             mine = rows.filter(pa.array(ranges.speak_of(rows)))
             joined = self.met.stories(ranges)
             if not mine.num_rows and not joined:
                 continue
             try:
-                made += self._folded(mine, joined, ranges, reader, outcome, touched)
+                made += self._folded(mine, joined, parted, ranges, reader, outcome, touched)
             except (NotParted, NotHere, EventsMissed, TableError) as failure:
                 outcome.failure = outcome.failure or failure
         if outcome.folded.hold is None and outcome.failure is None and made:
@@ -95,10 +108,17 @@ class FoldTask:
             self._doubt(outcome, reader, rows, pa.concat_tables(touched))
         return outcome
 
+    def _parted(self, rows: pa.Table, reader: TableReader) -> Hashes:
+        """The keys, by hash, that gold has from another partition than one of plain rows. NotHere is raised."""
+        if self.plain is None or not self.plain.parted or self.finder is None:
+            return np.zeros(0, np.int64)
+        return of_other_parts(self.finder, self.evolution, reader, rows, self.plain.wires)
+
     def _folded(
         self,
         rows: pa.Table,
         joined: list[RowEvent],
+        parted: Hashes,
         ranges: KeyRanges,
         reader: TableReader,
         outcome: TaskOutcome,
@@ -106,9 +126,10 @@ class FoldTask:
     ) -> Iterator[VectorizedRows]:
         """What becomes of the keys of a range; all keys that were spoken of are added to `touched`.
 
-        `joined` are both halves of the updates that it has in common with another window.
+        `joined` are both halves of the updates that it has in common with another window; keys that are `parted` are
+        folded one by one.
         """
-        late, more = None, list[RowEvent]()
+        late, more = np.zeros(rows.num_rows, bool), list[RowEvent]()
         if self.others is not None:
             late = self.others.late(rows)
             if self.plain is not None:
@@ -120,6 +141,7 @@ class FoldTask:
         if self.plain is None or not rows.num_rows:
             mine = share(self._events(rows), ranges.owns(hashes_of(rows)).tolist(), more, ranges.owns)
         else:
+            late |= speak_of(rows, parted)
             vectorized = fold_vectorized(rows, reader, self.plain.wires, self.with_part, late=late, owns=ranges.owns)
             outcome.folded.verdicts += vectorized.counted(self.ordinals)
             touched.append(vectorized.keys)

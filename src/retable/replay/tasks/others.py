@@ -6,14 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from retable.gold.store import WindowRows
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.replay.batch.ranges import KeyRanges
-from retable.replay.batch.row_batch import above, ends_of, to_events
+from retable.replay.batch.row_batch import above, ends_of, to_events, up_to
 from retable.replay.batch.row_kinds import Flags, Hashes, have_keys
 from retable.replay.batch.silver_rows import ROW_COLUMNS, sequence_of
 from retable.replay.events.shares import NotParted, speak_of
@@ -42,11 +41,7 @@ class Others:
         """Which rows gold may be ahead of."""
         if self.again:
             return np.ones(rows.num_rows, bool)
-        found = np.zeros(rows.num_rows, bool)
-        parts = pc.fill_null(rows["part"], "")
-        for part, mark in self.marks.items():
-            found |= np.asarray(pc.equal(parts, part)) & ~above(rows, mark)
-        return found
+        return up_to(rows, self.marks)
 
     def elsewhere(self, rows: pa.Table, late: Flags, ranges: KeyRanges) -> Flags:
         """Which late rows are of keys of which other windows have events, too; all, where gold has this window."""

@@ -17,8 +17,8 @@ from retable.fold.images import TableReader
 from retable.gold.rows import to_keys
 from retable.gold.store import Exchange
 from retable.replay.batch.ranges import KeyRanges
-from retable.replay.batch.row_batch import Stretch, leaves_partly, read_stretches, to_events
-from retable.replay.batch.row_kinds import Hashes
+from retable.replay.batch.row_batch import Stretch, read_stretches, to_events
+from retable.replay.batch.row_kinds import Hashes, leaves_partly
 from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import hashes_of, read_keys
 from retable.replay.events.shares import key_of

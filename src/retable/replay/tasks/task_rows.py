@@ -40,10 +40,12 @@ class Plain:
     """How rows are read where they are vectorized: `wires` are those of `fold_vectorized`.
 
     Where they are all `alike`, silver's columns of the key that they name, and of their types, need not be read.
+    `parted`: they, or gold's rows, come from several partitions.
     """
 
     wires: Wires
     alike: Alike | None
+    parted: bool
 
 
 def events_of(rows: pa.Table, plain: Plain | None, ordinals: Mapping[str, int]) -> list[RowEvent]:
