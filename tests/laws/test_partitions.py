@@ -18,15 +18,18 @@ CHANGES = st.tuples(
     st.integers(0, 5),
     st.sampled_from([0] * 19 + [1]),
 )
-WINDOWS = st.tuples(st.integers(0, 1), st.lists(CHANGES, max_size=8))
-"""The source epoch of a window, and its changes; a few of these come from another partition than their key's others."""
+WINDOWS = st.tuples(st.integers(0, 1), st.sampled_from([0, 0, 1]), st.lists(CHANGES, max_size=8))
+"""The source epoch of a window, by how much the partition of each key is another one in it, and its changes.
+
+A few of these come from another partition than their key's others.
+"""
 
 
-def parted(offset: int, kind: str, ident: int, away: int) -> RawMessage:
+def parted(offset: int, kind: str, ident: int, away: int, shift: int) -> RawMessage:
     """A change of a key, in the key's partition or, `away`, in the next one. A key moves from one of its partition."""
     moved, old = kind == "MOVE", {"id": str((ident + 3) % 6)}
     message = row(offset, "UPDATE" if moved else kind, str(ident), str(offset), old if moved else None)
-    return msgspec.structs.replace(message, partition=(ident + away) % 3)
+    return msgspec.structs.replace(message, partition=(ident + away + shift) % 3)
 
 
 @LAW
@@ -45,9 +48,9 @@ def test_rows_of_several_partitions_come_to_what_they_come_to_one_by_one(data: s
             if how.endswith("one by one"):
                 patch.setattr(Deciding, "_as_plain", lambda *_: None)
             world, offsets = World(make_settings("canal_json")), count(1)
-            for epoch, changes in windows:
+            for epoch, shift, changes in windows:
                 world.settings = make_settings("canal_json", source_epoch=epoch)
-                world.deliver([parted(next(offsets), *change) for change in changes])
+                world.deliver([parted(next(offsets), *change, shift) for change in changes])
             for number in order:
                 world.replay(world.names[number])
         found.append((world.gold(), world.states(), world.counts, world.rejected))
