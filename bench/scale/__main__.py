@@ -43,15 +43,16 @@ from retable.settings.load import load_settings
 _SOURCE, _RESULTS = "shop", Path("scale.jsonl")
 _ROWS_A_FILE = 250_000
 _STAMP_MS = 1_772_323_200_000
-_SETTINGS = """
+_LAKE = """
 [lake]
 catalog = "sqlite:///lake/catalog.db"
 warehouse = "lake"
-
+"""
+_SOURCE_OF = """
 [sources.shop]
 kind = "files"
 format = "{format}"
-path = "in"
+path = "{path}"
 layout = "kafka_dump"
 hour = '(\\d{{4}}-\\d\\d-\\d\\dT\\d\\d)'
 {options}
@@ -71,9 +72,9 @@ class Cost:
     worker_mb: float
 
 
-def settings_of(of: str) -> str:
-    """The settings of a class, as TOML."""
-    return _SETTINGS.format(format=CLASSES[of].format, options=CLASSES[of].options)
+def settings_of(of: str, lake: str = _LAKE, path: str = "in") -> str:
+    """The settings of a class, as TOML, for the lake of other ones and a folder of messages."""
+    return lake + _SOURCE_OF.format(format=CLASSES[of].format, options=CLASSES[of].options, path=path)
 
 
 # --- making ------------------------------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ def prepare(folder: Path, of: str, rows: int) -> None:
     spark, source = build_session(lake.settings, "retable bench"), lake.settings.source(_SOURCE)
     for number, window in enumerate(spoken.make(rows).windows):
         hour = FIRST + number * HOUR
-        _write(source.path, window, f"{hour:%Y-%m-%dT%H}", offsets)
+        write_messages(source.path, window, f"{hour:%Y-%m-%dT%H}", offsets)
         (recorded,) = record_windows(lake, source, lambda: list_objects(source), hour + HOUR, NOW)
         for stage in (land_window, decode):
             report = stage(spark, lake, source, recorded.name, "bench", NOW)
@@ -97,7 +98,8 @@ def prepare(folder: Path, of: str, rows: int) -> None:
     close_lake(lake)
 
 
-def _write(folder: Path, window: Window, hour: str, offsets: Iterator[int]) -> None:
+def write_messages(folder: Path, window: Window, hour: str, offsets: Iterator[int]) -> None:
+    """Write the messages of a window as files that name its hour, as `2026-03-01T05`."""
     folder.mkdir(parents=True, exist_ok=True)
     file, encode = None, msgspec.json.Encoder().encode
     for number, message in enumerate(window()):

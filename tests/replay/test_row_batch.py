@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from retable.ledger.lake.tables import SILVER
-from retable.replay.batch.row_batch import _all_equal
+from retable.replay.batch.row_kinds import _all_equal
 
 TYPES = SILVER.columns.field("column_types").type
 ONE, OTHER, NONE = [("id", "int"), ("v", "text")], [("id", "int"), ("v", "clob")], list[tuple[str, str]]()

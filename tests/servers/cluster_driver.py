@@ -16,17 +16,18 @@ from retable.ledger.lake.catalog import open_lake
 from retable.ledger.lake.error_translation import spark_explained
 from retable.ledger.rows import StageReport
 from retable.replay.inputs import scope
-from retable.replay.spark import replay
+from retable.replay.spark import rebuild, replay
 from retable.replay.tasks import folding, lake_rows
 from retable.session import build_session
 from retable.settings.load import load_settings
 
-STAGES: dict[str, Callable[..., StageReport]] = {"land": land, "decode": decode, "replay": replay}
+STAGES: dict[str, Callable[..., StageReport]] = {"land": land, "decode": decode, "replay": replay, "rebuild": rebuild}
 
 
 def run(stage: str, settings: str, window: str, run: str, now: str, rows_a_task: str) -> tuple[int, str]:
     """Run a stage of the source `shop`, with a session of its own; give its job's exit code, and its words.
 
+    A rebuild is of the gold table that is given as its `window`.
     With a number of `rows_a_task` every window is a big one.
     """
     if rows_a_task:

@@ -11,6 +11,7 @@ import pytest
 
 from servers.kafka_broker import kafka  # noqa: F401  # a fixture
 from servers.lake_shop import Place
+from servers.parts import driver, parts  # noqa: F401  # fixtures
 from servers.processes import Process
 from servers.stores import (
     AWS,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 LONGEST = (
     "test_cluster.py",
+    "test_cluster_classes.py",
     "test_catalog_faults.py",
     "test_submitted_jobs.py",
     "test_catalogs.py",

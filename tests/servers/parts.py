@@ -3,18 +3,21 @@
 import re
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from queue import SimpleQueue
 from typing import Any
 
-from servers.clusters import Cluster
+import pytest
+
+from retable.settings.load import load_settings
+from servers.clusters import Cluster, Driver, running_cluster
 from servers.kafka_broker import Broker
-from servers.lake_shop import Place
+from servers.lake_shop import Place, lake_text
 from servers.processes import Process
 from servers.proxy import Proxy
-from servers.stores import USER, Postgres
+from servers.stores import PLAIN_CHECKSUMS, USER, Postgres, client, store_on_disk
 
 BUCKET = "cluster-lake"
 LAYERS = {"land": "bronze", "decode": "silver", "replay": "gold"}
@@ -26,6 +29,7 @@ class Moment(Enum):
     """How far a stage is when somebody is killed."""
 
     A_TASK = "a task has left in the store what it folded, others may fold"
+    A_SEARCH = "a task has looked into a data file for rows that change, others may look"
     A_FILE = "the first data file is in the store, others may be written"
     ALL_FILES = "all data files of a table are in the store, its commit begins"
     COMMITTED = "the catalog has a commit, its answer is on the way"
@@ -64,6 +68,8 @@ class Parts:
         match moment:
             case Moment.A_TASK:
                 told = {"match": re.compile(rb"^PUT \S+/%s/\S+\.arrow" % layer), "answered": kill}
+            case Moment.A_SEARCH:
+                told = {"match": re.compile(rb"^GET \S+/%s/\S+\.parquet" % layer), "answered": kill}
             case Moment.A_FILE:
                 told = {"match": re.compile(rb"^PUT \S+/%s/\S+\.parquet" % layer), "answered": kill}
             case Moment.ALL_FILES:
@@ -77,6 +83,29 @@ class Parts:
             assert fault.done == 1, f"the stage {stage} did not come to where {moment.value}"
             # The stage may be done before the one that was killed has died.
             starting.get(timeout=_DYING_SECONDS).result()
+
+
+@pytest.fixture(scope="module")
+def parts(kafka: Broker, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
+    """A cluster of Spark, and what is around it."""
+    folder = tmp_path_factory.mktemp("parts")
+    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        for name, value in PLAIN_CHECKSUMS.items():
+            patch.setenv(name, value)
+        store = stack.enter_context(store_on_disk(folder))
+        cluster = stack.enter_context(running_cluster(folder))
+        client(store.port).create_bucket(Bucket=BUCKET)
+        with Proxy(store.port) as before_store, Proxy(postgres.port) as before_catalog:
+            yield Parts(kafka, postgres, store, cluster, before_store, before_catalog)
+
+
+@pytest.fixture(scope="module")
+def driver(parts: Parts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
+    """One application for all streams, which keeps both workers."""
+    folder = tmp_path_factory.mktemp("driver")
+    (folder / "retable.toml").write_text(lake_text(parts.place("unused")), encoding="utf-8")
+    with parts.cluster.driver(load_settings(folder / "retable.toml"), folder / "driver.log") as started:
+        yield started
 
 
 def place_in(database: Postgres, name: str, catalog: int, store: int) -> Place:

@@ -4,8 +4,6 @@ Killed are real processes, with SIGKILL: the broker, the store (its objects are 
 worker with what it runs. Two proxies only tell when: what they see of the lake's requests says how far a stage is.
 """
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import product
@@ -20,12 +18,9 @@ from retable.ledger.lake.catalog import Lake, open_lake
 from retable.model.window import window_name
 from retable.settings.load import Settings, load_settings
 from retable.verify.ledger import against_ledger
-from servers.clusters import Driver, running_cluster
-from servers.kafka_broker import Broker
+from servers.clusters import Driver
 from servers.lake_shop import lake_text
-from servers.parts import BUCKET, LAYERS, Moment, Parts
-from servers.proxy import Proxy
-from servers.stores import PLAIN_CHECKSUMS, Postgres, client, store_on_disk
+from servers.parts import LAYERS, Moment, Parts
 from servers.test_catalog_faults import assert_whole
 from servers.test_kafka_genuine import assert_bronze_is, cut, first_hour, genuine, make_topics, named, produce
 
@@ -39,7 +34,7 @@ STOPS = {"canal_mariadb": ["cp1_dml", "cp3_types", "final"], "debezium_postgres"
 IN_TASKS = {"debezium_postgres": "20"}
 """The streams that tasks replay, of so many rows each."""
 
-A_TASK, A_FILE, ALL_FILES, COMMITTED = Moment
+A_TASK, _, A_FILE, ALL_FILES, COMMITTED = Moment
 
 KILLS: dict[str, dict[tuple[int, str], tuple[str, Moment]]] = {
     "canal_mariadb": {
@@ -104,28 +99,6 @@ class Replayed:
         lake = self.lake
         names = [".".join(name) for level in lake.catalog.list_namespaces() for name in lake.catalog.list_tables(level)]
         return {name: lake.load(name).metadata.current_snapshot_id for name in names if not name.startswith("ops.")}
-
-
-@pytest.fixture(scope="module")
-def parts(kafka: Broker, postgres: Postgres, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Parts]:
-    folder = tmp_path_factory.mktemp("parts")
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
-        for name, value in PLAIN_CHECKSUMS.items():
-            patch.setenv(name, value)
-        store = stack.enter_context(store_on_disk(folder))
-        cluster = stack.enter_context(running_cluster(folder))
-        client(store.port).create_bucket(Bucket=BUCKET)
-        with Proxy(store.port) as before_store, Proxy(postgres.port) as before_catalog:
-            yield Parts(kafka, postgres, store, cluster, before_store, before_catalog)
-
-
-@pytest.fixture(scope="module")
-def driver(parts: Parts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
-    """One application for all streams, which keeps both workers."""
-    folder = tmp_path_factory.mktemp("driver")
-    (folder / "retable.toml").write_text(lake_text(parts.place("unused")), encoding="utf-8")
-    with parts.cluster.driver(load_settings(folder / "retable.toml"), folder / "driver.log") as started:
-        yield started
 
 
 def test_each_part_is_killed_before_a_commit_and_before_its_answer() -> None:
