@@ -19,7 +19,7 @@ from retable.replay.events import shares
 from retable.replay.inputs import scope
 from retable.replay.table.deciding import Deciding
 from retable.replay.table.table_replay import TableReplay
-from retable.replay.tasks import folding
+from retable.replay.tasks import folding, task_rows
 from retable.simulate import Delivery
 
 
@@ -245,6 +245,21 @@ def by_tasks_alone(patch: pytest.MonkeyPatch, rows: int) -> None:
     patch.setattr(row_batch, "_FEW_ROWS", 0)
     for other in ("_decide_vectorized", "_decide_by_keys", "_decide"):
         patch.setattr(Deciding, other, at_once)
+
+
+def test_a_load_behind_a_truncation_is_vectorized_in_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(make_settings("canal_json"))
+    create = canal(1, isDdl=True, type="CREATE", data=None, sql="create table t (id decimal(9,2) primary key, v int)")
+    world.replay(world.deliver([create, told(2, "INSERT", "1", "1"), told(3, "INSERT", "2", "2")]))
+    by_tasks_alone(monkeypatch, 1)
+    monkeypatch.setattr(task_rows, "to_events", lambda rows, _: at_once() if rows.num_rows else [])
+    emptied = canal(4, isDdl=True, type="TRUNCATE", data=None, sql="truncate table t")
+    world.replay(world.deliver([emptied, *(told(5 + at, "INSERT", f"{2 + at}", "9") for at in range(3))]))
+    assert [tuple(json.loads(text).values()) for text in world.gold()["gold_shop.t"].rows] == [
+        ("2.00", 9),
+        ("3.00", 9),
+        ("4.00", 9),
+    ]
 
 
 @pytest.mark.parametrize("kind", ["decimal(9,2)", "double", "float"])

@@ -147,6 +147,35 @@ def test_rows_of_several_partitions_are_folded_by_tasks(
     assert hold.code == "ORDER_UNDEFINED"
 
 
+def test_a_truncation_in_a_big_window_empties_gold_before_its_rows_come(
+    by_tasks_alone: None, spark: SparkSession, tmp_path: Path
+) -> None:
+    world, pure = open_lake_in(tmp_path / "lake", "canal_json", ""), World(make_settings("canal_json"))
+    create, empty = ddl(1, "create table t (id int primary key, a varchar(9))"), "truncate table t"
+
+    def rows(first: int, *numbers: int) -> list[RawMessage]:
+        return [
+            row(first + at, "INSERT", id=str(number), a=(f"{first}", "varchar")) for at, number in enumerate(numbers)
+        ]
+
+    late = world.deliver(rows(70, 3, 4)), pure.deliver(rows(70, 3, 4))
+    windows = [
+        [create, *rows(10, *range(12))],
+        [ddl(30, empty), *rows(31, 2, 3, 20, 21)],
+        [*rows(40, 5, 6), ddl(50, empty), *rows(51, 5, 22)],
+        # Behind the rows of a later window: those stay, and late ones of the same keys count.
+        [*rows(80, 30, 31), ddl(60, empty), *rows(61, 3, 40)],
+    ]
+    for number, window in enumerate(windows):
+        if number == 3:
+            world.replay(late[0])
+            pure.replay(late[1])
+        world.replay(world.deliver(window))
+        pure.replay(pure.deliver(window))
+        assert world.gold() == pure.gold()
+    assert left_files(world) == []
+
+
 def test_rows_of_a_table_without_a_key_are_counted_by_tasks_alone(
     by_tasks_alone: None, spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -115,6 +115,11 @@ class RowChange:
         """Whether some row comes."""
         return bool(self.rows.num_rows)
 
+    @property
+    def keys(self) -> pa.Table:
+        """The keys whose rows go."""
+        return self.gone
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteChange:
@@ -136,6 +141,10 @@ class RemoteChange:
     def comes(self) -> bool:
         return bool(self.rows)
 
+    @property
+    def keys(self) -> pa.Table:
+        return self.keys_of(self.gone) if self.gone else self.edges.slice(0, 0)
+
     def keys_of(self, names: Iterable[str]) -> pa.Table:
         """Keys whose rows go, as tasks left them under these names."""
         return pa.concat_tables([self.exchange.get(name) for name in names]).rename_columns(list(self.on))
@@ -147,8 +156,7 @@ class RemoteChange:
 
     def here(self) -> RowChange:
         """The same with the rows in this process."""
-        gone = self.keys_of(self.gone) if self.gone else self.edges
-        return RowChange(gone, self.rows_of(self.rows) if self.rows else pa.table({}))
+        return RowChange(self.keys, self.rows_of(self.rows) if self.rows else pa.table({}))
 
 
 def with_nulls(rows: pa.Table, nulls: pa.Schema) -> pa.Table:

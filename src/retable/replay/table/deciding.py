@@ -50,6 +50,7 @@ from retable.replay.table.horizon import (
     split_accounted,
     without_rewriting,
 )
+from retable.replay.table.next_state import new_truncations
 from retable.replay.table.replace import EventsMissed, replace_newer
 from retable.replay.table.rewriting import check_findable, check_refused, evolution_of, is_keyed_otherwise
 from retable.replay.table.rounds import Basis, in_rounds
@@ -135,7 +136,8 @@ class Deciding:
             return None
         folded.verdicts += vectorized.counted(work.ordinals)
         defaults = reader.defaults if table.has_defaults() else {}
-        change = Change(evolution, replace_newer(folded), defaults, (), vectorized)
+        truncations = () if table.is_empty else new_truncations(work, history)
+        change = Change(evolution, replace_newer(folded), defaults, truncations, vectorized)
         return ReplayPlan(history, None, folded, reader.keys, change)
 
     def _as_plain(

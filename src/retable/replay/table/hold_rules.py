@@ -11,7 +11,7 @@ from retable.gold.state import GoldState
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.replay.batch.row_batch import RowBatch
-from retable.replay.table.next_state import is_late, new_truncations
+from retable.replay.table.next_state import is_emptied, is_late, new_truncations
 from retable.replay.table.table_replay import TableReplay
 from retable.schema_history.decisions import REMEDY_ROW
 from retable.schema_history.history import Hold, TableHistory
@@ -80,7 +80,8 @@ def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bo
     if work.is_relabelled:
         return False
     keyed = all(str(position) in state.changes for position in history.rekeyed)
-    voided = empty or (state.truncated_at == history.truncated_at and not new_truncations(work, history))
+    is_known = state.truncated_at == history.truncated_at and not new_truncations(work, history)
+    voided = empty or is_known or is_emptied(work, history)
     again = window in state.applied or bool(state.pending)
     return keyed and voided and not again
 

@@ -56,6 +56,14 @@ def new_truncations(work: TableReplay, history: TableHistory) -> Truncations:
     return [(None, history.truncated_at)]
 
 
+def is_emptied(work: TableReplay, history: TableHistory) -> bool:
+    """Whether a truncation that gold does not know yet leaves none of its rows."""
+    state, truncated_at = work.state, history.truncated_at
+    if state is None or truncated_at is None or history.shards or not new_truncations(work, history):
+        return False
+    return all(high_water < truncated_at for high_water in state.high_water.values())
+
+
 def _shard_states(history: TableHistory) -> dict[str, ShardState]:
     return {
         shard.history.identity: ShardState(shard.history.name, shard.history.truncated_at, dict(shard.reassigned))

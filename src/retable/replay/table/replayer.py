@@ -12,7 +12,7 @@ from retable.gold.state import RUN_PROPERTY, GoldState, to_properties
 from retable.gold.store import Columns, GoldCatalog, GoldTable, RemoteChange, RowChange, RowStore, with_nulls
 from retable.replay.table.clashes import clashes_after, count_clashes, hidden_key
 from retable.replay.table.deciding import Deciding
-from retable.replay.table.next_state import drop_tag, gold_columns, new_state
+from retable.replay.table.next_state import drop_tag, gold_columns, is_emptied, new_state
 from retable.replay.table.table_replay import (
     Change,
     ReplayPlan,
@@ -135,7 +135,8 @@ class TableReplayer:
         apart = bool(work.replaces_all or change.truncations) or not self._replaces(table, rows)
         clashes = 0
         if apart:
-            branch = self._write_branch(work, table, change.truncations, rows)
+            is_empty = table.is_empty or is_emptied(work, history)
+            branch = self._write_branch(work, table, change.truncations, rows, is_empty)
             clashes = self._rows.clashes(work.gold, branch, key) if key else 0
         elif key:
             here = rows.here() if isinstance(rows, RemoteChange) else rows
@@ -178,18 +179,25 @@ class TableReplayer:
         return work.state.clashes if HIDDEN in work.state.keys else self._rows.clashes(work.gold, None, key)
 
     def _write_branch(
-        self, work: TableReplay, table: GoldTable, truncations: Truncations, change: RowChange | RemoteChange
+        self,
+        work: TableReplay,
+        table: GoldTable,
+        truncations: Truncations,
+        change: RowChange | RemoteChange,
+        is_empty: bool,
     ) -> str:
-        """Delete and append by a commit each, which nobody sees, where one snapshot cannot hold both."""
+        """Delete and append by a commit each, which nobody sees, where one snapshot cannot hold both.
+
+        `is_empty`: gold has no row, or truncations leave none of them.
+        """
         branch = table.branch(self._run_id)
         if work.replaces_all:
             self._rows.delete_all(work.gold, branch)
         else:
             for shard, truncated_at in truncations:
                 self._rows.delete_below(work.gold, branch, truncated_at, shard)
-            change = change.here() if isinstance(change, RemoteChange) else change
-            if change.gone.num_rows and not table.is_empty:
-                self._rows.delete_keys(work.gold, branch, change.gone)
+            if not is_empty and (keys := change.keys).num_rows:
+                self._rows.delete_keys(work.gold, branch, keys)
                 self._on_progress(f"{work.gold}: deleted")
         if change.comes:
             table.append(change, self._rows.run, self._run_id, self._window)

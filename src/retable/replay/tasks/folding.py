@@ -19,6 +19,7 @@ from retable.replay.events.related import late_events, other_halves
 from retable.replay.events.shares import EVENTS_AT_ONCE, NotParted, SpelledTwice, are_hashed, check_apart
 from retable.replay.table.folding import Outcome, Round
 from retable.replay.table.hold_rules import ordering_hold_at
+from retable.replay.table.next_state import is_emptied
 from retable.replay.table.replace import EventsMissed
 from retable.replay.table.table_replay import Change, LeftRows, TableReplay
 from retable.replay.tasks.doubts import have_twice
@@ -85,8 +86,6 @@ def fold_in_tasks(of: Round, plain: Plain | None, window: str, exchange: Exchang
         evolved = of.evolve()
     except (RewriteNeeded, EventsMissed, TableError) as failure:
         raise NotParted from failure
-    if evolved.truncations and not of.work.replaces_all:
-        raise NotParted
     folding = _Folding(of=of, evolved=evolved, plain=plain, window=window, exchange=exchange, left=left)
     if are_by_key(of.work, of.reader):
         try:
@@ -169,7 +168,8 @@ class _Folding:
         others = _others(of.work, of.rows, self.window, met.joined)
         if others is not None and not isinstance(rows, InSilver):
             raise NotParted
-        finder = None if table.is_empty or of.work.replaces_all else of.rows.key_finder(of.work.gold)
+        starts_empty = table.is_empty or of.work.replaces_all or is_emptied(of.work, of.reader.history)
+        finder = None if starts_empty else of.rows.key_finder(of.work.gold)
         tasks = [
             FoldTask(
                 rows=rows,
