@@ -122,11 +122,13 @@ def wrong(place: int, number: int) -> RawMessage:
     return row(place, "UPDATE", id=(str(number), "int"), a=("bad", "varchar"), m=("bad", "decimal(9,2)"))
 
 
+@pytest.mark.parametrize("version", [2, 3])
 def test_rows_of_several_partitions_are_folded_by_tasks(
-    by_tasks_alone: None, monkeypatch: pytest.MonkeyPatch, spark: SparkSession, tmp_path: Path
+    version: int, by_tasks_alone: None, spark: SparkSession, tmp_path: Path
 ) -> None:
     """Vectorized, but for a key of which another partition speaks than the one that gold has it from."""
-    world, pure = open_lake_in(tmp_path / "lake", "canal_json", ""), World(make_settings("canal_json"))
+    tables = f'[tables."shop.t"]\nformat_version = {version}\n'
+    world, pure = open_lake_in(tmp_path / "lake", "canal_json", tables), World(make_settings("canal_json"))
 
     def change(place: int, op: str, number: int, partition: int) -> RawMessage:
         typed = {"id": (f"{number}.5", "decimal(9,2)"), "a": (f"at {place}", "varchar(9)")}

@@ -248,7 +248,7 @@ class Deciding:
 
         def gathered(complete: bool, reader: TableReader) -> Gathered:
             check_in_tasks(work, reader, self._window)
-            if complete or not table.has_defaults():
+            if complete:
                 raise NotParted
             return Gathered(work.events, in_tasks=True)
 
