@@ -6,7 +6,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from retable.errors import TableError
+from retable.errors import BehindHorizon, TableError
 from retable.fold.fold import Folded
 from retable.fold.images import TableReader
 from retable.gold.evolve import RewriteNeeded
@@ -16,9 +16,10 @@ from retable.model.sequence import Sequence, parse_sequence
 from retable.replay.batch.ranges import BYTES_AT_ONCE, KeyRanges, ranges_of
 from retable.replay.batch.row_batch import RemoteRows, Stretch
 from retable.replay.events.related import late_events, other_halves
-from retable.replay.events.shares import EVENTS_AT_ONCE, NotParted, SpelledTwice, are_hashed, check_apart
+from retable.replay.events.shares import EVENTS_AT_ONCE, NotParted, SpelledTwice, are_hashed
 from retable.replay.table.folding import Outcome, Round
 from retable.replay.table.hold_rules import ordering_hold_at
+from retable.replay.table.horizon import check_key, retention_floor
 from retable.replay.table.next_state import is_emptied
 from retable.replay.table.replace import EventsMissed
 from retable.replay.table.table_replay import Change, LeftRows, TableReplay
@@ -28,6 +29,7 @@ from retable.replay.tasks.halves import Met, meet
 from retable.replay.tasks.others import AreKeyedSo, Others
 from retable.replay.tasks.spread import SpreadTask, in_pieces
 from retable.replay.tasks.task_rows import InSilver, Plain, RangeRows, ReaderFacts, Spread
+from retable.schema_history.policies import casts_of
 
 ROWS_A_TASK = 400_000
 """More rows than this are two tasks: a task has those of silver in memory as columns, twice this where keys move."""
@@ -38,12 +40,34 @@ def check_in_tasks(work: TableReplay, reader: TableReader, window: str) -> None:
     rows = _sources(work)
     if len(rows) < len(work.batches) or not all(each.is_simple for each in rows):
         raise NotParted
-    check_apart(work, reader)
+    _check_apart(work, reader)
     is_told_whole = not any(event.partial for event in work.events)
     if not is_told_whole and (not reader.keys or _since(work, window) is not None):
         raise NotParted
     if not reader.keys and any(event.keys for event in work.events):
         raise NotParted
+
+
+def _check_apart(work: TableReplay, reader: TableReader) -> None:
+    """NotParted where more than the events of a key, and gold's row, tell what becomes of it."""
+    first = min(event.sequence for event in work.events)
+    if reader.history.shards or work.mode not in ("replay", "rebuild") or _is_changed_from(reader, first):
+        raise NotParted
+    if (floor := retention_floor(work.state, reader.history)) is None or work.state is None:
+        return
+    if work.mode == "rebuild" or any(floor.covers(event.part, event.sequence) for event in work.events):
+        raise NotParted
+    try:
+        check_key(work.state, reader)
+    except BehindHorizon as error:
+        raise NotParted from error
+
+
+def _is_changed_from(reader: TableReader, position: Sequence) -> bool:
+    """Whether a key, or a type whose values have to be looked at, changes at a position or behind it."""
+    columns = [column for epoch in reader.history.epochs for column in epoch.columns]
+    changed = [*reader.history.rekeyed, *(at for at, _ in casts_of(columns))]
+    return any(position <= at for at in changed)
 
 
 def _sources(work: TableReplay) -> list[RemoteRows]:
@@ -56,16 +80,20 @@ def _since(work: TableReplay, window: str) -> Sequence | None:
     return min((event.sequence for event in late), default=None)
 
 
-def _others(work: TableReplay, store: RowStore, window: str, joined: Seq[RowEvent]) -> Others | None:
+def _others(
+    work: TableReplay, reader: TableReader, store: RowStore, window: str, joined: Seq[RowEvent]
+) -> Others | None:
     """The other windows of a table, where rows are late, or `joined` by others. NotParted where the key differs."""
     since = min((each for each in (_since(work, window), *(e.sequence for e in joined)) if each), default=None)
     if work.state is None or since is None:
         return None
+    if _is_changed_from(reader, since):
+        raise NotParted
     until = work.windows[work.horizon]
     windows = [name for name in work.ordinals if name <= until and name not in work.applied]
     rows = store.big_table(windows, work.claims.keys(), since)
     keys = work.events[0].keys or ()
-    asked = [AreKeyedSo(piece, tuple(work.claims), keys) for piece in rows.pieces(store.slots())]
+    asked = [AreKeyedSo(piece, tuple(work.claims), keys, since) for piece in rows.pieces(store.slots())]
     if not all(store.run(asked)):
         raise NotParted
     return Others(
@@ -74,6 +102,7 @@ def _others(work: TableReplay, store: RowStore, window: str, joined: Seq[RowEven
         ordinals={name: work.ordinals[name] for name in windows},
         marks=work.state.high_water,
         again=window in work.state.applied,
+        floor=retention_floor(work.state, reader.history),
     )
 
 
@@ -165,7 +194,7 @@ class _Folding:
     def fold(self, rows: RangeRows) -> Outcome:
         """Fold rows; SpelledTwice where a key is written in two ways, and so two tasks have it."""
         of, table, met = self.of, self.of.table, self.meet(rows)
-        others = _others(of.work, of.rows, self.window, met.joined)
+        others = _others(of.work, of.reader, of.rows, self.window, met.joined)
         if others is not None and not isinstance(rows, InSilver):
             raise NotParted
         starts_empty = table.is_empty or of.work.replaces_all or is_emptied(of.work, of.reader.history)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from retable.gold.state import RetentionFloor
 from retable.gold.store import WindowRows
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
@@ -28,7 +29,8 @@ _EACH_FILE = 1_000_000
 class Others:
     """Other windows of a table, and which rows of its big window need them: those up to `marks`, or all of them again.
 
-    `marks` are the highest sequences that gold has, by partition.
+    `marks` are the highest sequences that gold has, by partition. Events up to the `floor` count no more, as gold has
+    what they came to.
     """
 
     window: WindowRows
@@ -36,6 +38,7 @@ class Others:
     ordinals: Mapping[str, int]
     marks: Mapping[str, Sequence]
     again: bool
+    floor: RetentionFloor | None
 
     def late(self, rows: pa.Table) -> Flags:
         """Which rows gold may be ahead of."""
@@ -70,10 +73,13 @@ class Others:
                 rows = piece.read(table, (int(hashes[0]), int(hashes[-1])))
                 rows = rows.filter(pa.array(speak_of(rows, hashes) & above(rows, since, or_at=True)))
                 events = [event._replace(counted=False) for event in to_events(rows, self.ordinals)]
-                found += [event for event in events if is_owned(claims, event.sequence)]
+                found += [event for event in events if is_owned(claims, event.sequence) and self._counts(event)]
         if any(event.partial for event in found):
             raise NotParted
         return found
+
+    def _counts(self, event: RowEvent) -> bool:
+        return self.floor is None or not self.floor.covers(event.part, event.sequence)
 
 
 def _spoken_of(rows: pa.Table, ranges: KeyRanges) -> Hashes:
@@ -94,12 +100,14 @@ def is_owned(claims: Seq[tuple[NameSpan, bool]], sequence: Sequence) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AreKeyedSo:
-    """Says whether all rows of some tables in a piece name these columns as their key."""
+    """Says whether all rows of some tables in a piece, from a sequence on, name these columns as their key."""
 
     piece: WindowRows
     tables: tuple[TableName, ...]
     keys: tuple[str, ...]
+    since: Sequence
 
     def __call__(self) -> bool:
-        rest = {*ROW_COLUMNS} - {"keys"}
-        return all(have_keys(self.piece.read(table, without=rest), self.keys) for table in self.tables)
+        rest = {*ROW_COLUMNS} - {"keys", "sequence"}
+        found = (self.piece.read(table, without=rest) for table in self.tables)
+        return all(have_keys(rows.filter(pa.array(above(rows, self.since, or_at=True))), self.keys) for rows in found)

@@ -1,0 +1,79 @@
+"""What was before a big window does not bring its rows into one process: changes of schema, dropped rows."""
+
+import json
+
+import pytest
+
+from formats.events import canal
+from laws.retaining import retain
+from laws.test_bulk import by_tasks_alone
+from laws.world import World, make_settings
+from retable.model.message import RawMessage
+
+CREATE = "create table t (id int primary key, v int)"
+
+
+def statement(offset: int, sql: str) -> RawMessage:
+    return canal(offset, isDdl=True, type="ALTER", data=None, sql=sql)
+
+
+def change(offset: int, kind: str, ident: int, value: str, keys: tuple[str, ...] = ("id",), **types: str) -> RawMessage:
+    kinds = {"id": "int", "v": "int", **types}
+    image = {"id": str(ident), "v": value}
+    return canal(offset, type=kind, data=[image], old=None, mysqlType=kinds, sqlType=None, pkNames=list(keys))
+
+
+def rows_of(world: World) -> list[tuple[object, ...]]:
+    return [tuple(json.loads(text).values()) for text in world.gold()["gold_shop.t"].rows]
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize(
+    ("sql", "keys", "types"),
+    [
+        ("alter table t modify v varchar(20)", ("id",), {"v": "varchar(20)"}),
+        ("alter table t drop primary key, add primary key (id, v)", ("id", "v"), {}),
+    ],
+)
+def test_behind_a_change_of_type_or_key(
+    sql: str, keys: tuple[str, ...], types: dict[str, str], rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    windows = [
+        [statement(1, CREATE), change(2, "INSERT", 1, "1"), change(3, "INSERT", 2, "2")],
+        [statement(4, sql), change(5, "INSERT", 3, "3", keys, **types)],
+        [change(8, "INSERT", 4, "4", keys, **types), change(9, "DELETE", 2, "2", keys, **types)],
+        # Late, but behind the change.
+        [change(6, "DELETE", 1, "1", keys, **types), change(7, "INSERT", 4, "0", keys, **types)],
+    ]
+    found = []
+    for in_tasks in (False, True):
+        world = World(make_settings("canal_json"))
+        for number, window in enumerate(windows):
+            if in_tasks and number == 2:
+                by_tasks_alone(monkeypatch, rows)
+            world.replay(world.deliver(window))
+        found.append((rows_of(world), world.states(), world.counts))
+    assert found[0] == found[1]
+    assert {row[0] for row in found[0][0]} == {3, 4}
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+def test_above_what_retention_has_dropped(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    windows = [
+        [statement(1, CREATE), *(change(2 + at, "INSERT", at, "0") for at in range(4))],
+        [change(10, "UPDATE", 0, "1"), change(14, "UPDATE", 1, "1")],
+        [change(11, "UPDATE", 1, "2"), change(12, "UPDATE", 2, "2"), change(20, "DELETE", 3, "0")],
+        [change(13, "DELETE", 0, "1"), change(21, "INSERT", 3, "3")],
+    ]
+    found = []
+    for in_tasks in (False, True):
+        world = World(make_settings("canal_json"))
+        for number, window in enumerate(windows):
+            if number == 2:
+                assert retain(world, 1).raised
+                if in_tasks:
+                    by_tasks_alone(monkeypatch, rows)
+            world.replay(world.deliver(window))
+        found.append((rows_of(world), world.states(), world.counts))
+    assert found[0] == found[1]
+    assert found[0][0] == [(1, 1), (2, 2), (3, 3)]
