@@ -71,7 +71,7 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
     order = data.draw(st.one_of(orders(story), in_order))
     found = []
     rows = data.draw(st.integers(1, 4))
-    is_vectorized, rebuilds, is_spread = (data.draw(st.booleans()) for _ in range(3))
+    is_vectorized, rebuilds, releases, is_spread = (data.draw(st.booleans()) for _ in range(4))
     for by_tasks in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             if by_tasks:
@@ -85,6 +85,8 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
                 world.replay(world.names[number])
             states = world.states()
             for gold, state in states.items():
+                if releases and state.state != "dropped":
+                    world.release(gold)
                 if rebuilds and state.state != "dropped":
                     world.rebuild(gold)
             assert not MemoryExchange.left

@@ -77,3 +77,31 @@ def test_above_what_retention_has_dropped(rows: int, monkeypatch: pytest.MonkeyP
         found.append((rows_of(world), world.states(), world.counts))
     assert found[0] == found[1]
     assert found[0][0] == [(1, 1), (2, 2), (3, 3)]
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("keys", [("id",), ()])
+def test_where_a_hold_is_lifted(keys: tuple[str, ...], rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What lies below the hold is as gold has it, what waited comes, and rows without a key are counted once."""
+    create = CREATE if keys else "create table t (id int, v int)"
+    windows = [
+        [statement(1, create), *(change(2 + at, "INSERT", at, "0", keys) for at in range(4))],
+        [
+            change(10, "DELETE", 0, "0", keys),
+            statement(11, "alter table t frobnicate v"),
+            change(12, "INSERT", 5, "5", keys),
+        ],
+        [change(13, "DELETE", 1, "0", keys), change(14, "INSERT", 6, "6", keys), change(15, "DELETE", 6, "6", keys)],
+    ]
+    found = []
+    for in_tasks in (False, True):
+        world = World(make_settings("canal_json"))
+        for window in windows:
+            world.replay(world.deliver(window))
+        assert world.gold()["gold_shop.t"].hold is not None
+        if in_tasks:
+            by_tasks_alone(monkeypatch, rows)
+        world.release("gold_shop.t", "skip")
+        found.append((rows_of(world), world.states(), world.counts))
+    assert found[0] == found[1]
+    assert found[0][0] == [(2, 0), (3, 0), (5, 5)]

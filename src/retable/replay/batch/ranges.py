@@ -13,7 +13,7 @@ from retable.fold.images import TableReader
 from retable.model.sequence import Sequence
 from retable.replay.batch.row_batch import Stretch, read_stretches, up_to
 from retable.replay.batch.row_kinds import Flags, Hashes, Places
-from retable.replay.batch.vectorized import VectorizedRows, fold_vectorized, hashes_of, join_vectorized
+from retable.replay.batch.vectorized import VectorizedRows, all_keys, fold_vectorized, hashes_of, join_vectorized
 
 ROWS_AT_ONCE = 100_000
 BYTES_AT_ONCE = 512 << 20
@@ -78,9 +78,9 @@ def fold_by_ranges(
     where that may be more text than an array holds.
     """
 
-    def fold(rows: pa.Table, **which: Callable[[Hashes], Flags]) -> VectorizedRows:
+    def fold(rows: pa.Table, owns: Callable[[Hashes], Flags] = all_keys) -> VectorizedRows:
         is_late = up_to(rows, late) if late else None
-        return fold_vectorized(rows, reader, [wire], with_part, shard, is_late, **which)
+        return fold_vectorized(rows, reader, [wire], with_part, shard, is_late, owns=owns)
 
     moved = np.asarray(pc.is_valid(silver["old_key_hash"]))
     count = ranges_of(silver.num_rows + int(moved.sum()), silver.nbytes, ROWS_AT_ONCE)

@@ -19,8 +19,9 @@ import pyarrow.compute as pc
 from retable.fold.images import TableReader
 from retable.gold.rows import sequence_type
 from retable.gold.state import SEQUENCE_COLUMN
+from retable.model.sequence import Sequence
 from retable.replay.batch.half_rows import lack_other_half
-from retable.replay.batch.row_batch import STRETCH, order_of_arrival, sequences_of
+from retable.replay.batch.row_batch import STRETCH, above, order_of_arrival, sequences_of
 from retable.replay.batch.row_kinds import Flags, Hashes, Places
 from retable.replay.batch.typed_columns import Wires, typed_columns, whole
 from retable.schema_history.shards.parts import join_part
@@ -55,6 +56,11 @@ class _Read:
     unplain: Flags
 
 
+def all_keys(hashes: Hashes) -> Flags:
+    """Own the keys of all hashes."""
+    return np.ones(len(hashes), bool)
+
+
 def fold_vectorized(
     silver: pa.Table,
     reader: TableReader,
@@ -62,13 +68,15 @@ def fold_vectorized(
     with_part: bool,
     shard: str | None = None,
     late: Flags | None = None,
-    owns: Callable[[Hashes], Flags] = lambda hashes: np.ones(len(hashes), bool),
+    since: Sequence | None = None,
+    owns: Callable[[Hashes], Flags] = all_keys,
 ) -> VectorizedRows:
     """Reduce rows of silver, all whole, to the last state of every key whose hash it `owns`.
 
     The two halves of an update are a row that goes and one that comes, where both are of one key. Keys of which a row
     is `late`, or another half, are left to the fold; so are those that several partitions speak of. The columns of the
-    result are in the reader's order, by position. They may be all of one `shard`, and then of one partition.
+    result are in the reader's order, by position. They may be all of one `shard`, and then of one partition. Keys of
+    which no row stands at `since` or behind it are counted, and not told.
     """
     silver = silver.combine_chunks()
     read = _read(silver, reader, wires, shard, late)
@@ -88,6 +96,8 @@ def fold_vectorized(
     rest = np.union1d(rest, entries.undecided(np.isin(hashes, rest), read.moved & ~read.deletes))
     windows = silver["window"].combine_chunks().dictionary_encode()
     last, verdicts = entries.last(np.isin(hashes, rest), np.asarray(windows.indices), windows.dictionary.to_pylist())
+    if since is not None:
+        last = last[above(silver, since, or_at=True)[places[last]]]
     living = places[last[~is_out[last] & ~read.deletes[places[last]]]]
     names_of = [str(at) for at in range(len(read.columns))]
     rows = pa.Table.from_arrays(read.columns, names=names_of).take(pa.array(living))

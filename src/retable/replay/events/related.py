@@ -27,7 +27,7 @@ def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
     may be written in several ways.
     """
     state = work.state
-    if work.replaces_all or work.lifts_hold or not work.events or state is None:
+    if work.has_all or not work.events or state is None:
         return False
     if work.hashed:
         is_written_one_way = all(reader.columns[at].type.kind in _WRITTEN_ONE_WAY for at in reader.key_columns)
@@ -52,7 +52,7 @@ def owed(work: TableReplay, history: TableHistory, truncations: Truncations) -> 
     EventsMissed where gold does not tell.
     """
     state = work.state
-    if state is None or work.replaces_all or work.lifts_hold:
+    if state is None or work.has_all:
         return None
     if truncations:
         if history.shards or any(
@@ -67,7 +67,7 @@ def owed(work: TableReplay, history: TableHistory, truncations: Truncations) -> 
 
 def events_of(work: TableReplay, window: str) -> list[RowEvent]:
     """The window's events and, for the late ones among them, all others of their keys."""
-    if work.replaces_all or work.lifts_hold or not work.events or work.state is None:
+    if work.has_all or not work.events or work.state is None:
         return work.events
     alone = set(unpaired(work.events))
     others = other_halves(work, alone)

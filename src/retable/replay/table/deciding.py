@@ -99,7 +99,7 @@ class Deciding:
 
     def _decide_vectorized(self, work: TableReplay, table: GoldTable) -> ReplayPlan | None:
         """Fold batches of rows that are newer than all that gold has; None: each has to be looked at by itself."""
-        history, batches = work.history, [] if work.replaces_all else merged(work.batches)
+        history, batches = work.history, [] if work.has_all else merged(work.batches)
         if (plain := self._as_plain(work, table, batches)) is None:
             return None
         reader, evolution, wires = plain

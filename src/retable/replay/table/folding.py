@@ -22,7 +22,7 @@ from retable.replay.batch.typed_columns import Wires
 from retable.replay.batch.vectorized import hashes_of, read_keys
 from retable.replay.events.related import owed
 from retable.replay.events.shares import Fold, Gathered, ShareOutcome, join_outcomes
-from retable.replay.table.hold_rules import above_hold
+from retable.replay.table.hold_rules import lifted_from, touched_from
 from retable.replay.table.horizon import (
     UndecidedRows,
     check_key,
@@ -100,7 +100,7 @@ class Round:
         if work.mode == "rewrite":
             folded.touched |= folded.winners.keys() | folded.counts.keys()
         elif work.lifts_hold:
-            folded.touched = above_hold(work, folded)
+            folded.touched = touched_from(folded, lifted_from(work))
         if outcome.hold is None and outcome.failure is None:
             try:
                 outcome.evolved = outcome.evolved or self.evolve()

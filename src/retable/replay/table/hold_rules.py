@@ -82,7 +82,7 @@ def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bo
     keyed = all(str(position) in state.changes for position in history.rekeyed)
     is_known = state.truncated_at == history.truncated_at and not new_truncations(work, history)
     voided = empty or is_known or is_emptied(work, history)
-    again = window in state.applied or bool(state.pending)
+    again = not work.lifts_hold and (window in state.applied or bool(state.pending))
     return keyed and voided and not again
 
 
@@ -106,14 +106,21 @@ def late_marks(work: TableReplay, batch: RowBatch) -> dict[str, Sequence]:
     return {} if state is None else {event.part or "": state.high_water[event.part or ""] for event in late}
 
 
-def above_hold(work: TableReplay, folded: Folded) -> set[tuple[object, ...]]:
-    """What a table whose hold is lifted has to look at: what events above the hold touch; all, if settings changed."""
-    hold, done = None if work.state is None else work.state.hold, {} if work.state is None else work.state.applied
+def lifted_from(work: TableReplay) -> Sequence | None:
+    """From where on a table whose hold is lifted has to look at events; None: at all, as settings changed."""
+    if work.state is None or work.state.hold is None or not work.lifts_hold or work.history.shards:
+        return None
+    done = work.state.applied
     same = all(done.get(window, identity) == identity for window, identity in work.applied.items())
-    if hold is None or hold.position is None or not same or work.history.shards:
+    return work.state.hold.position if same else None
+
+
+def touched_from(folded: Folded, position: Sequence | None) -> set[tuple[object, ...]]:
+    """What events from a position on touch, and what these need of gold; all, where there is none."""
+    if position is None:
         return folded.touched
     latest = folded.winners | folded.latest
-    above = {key for key in folded.touched if key in latest and latest[key].sequence >= hold.position}
+    above = {key for key in folded.touched if key in latest and latest[key].sequence >= position}
     bases = {folded.winners[key].base for key in above if key in folded.winners}
     return above | {base for base in bases if base is not None}
 

@@ -118,7 +118,7 @@ def _is_read_otherwise(work: TableReplay) -> bool:
 
     Of windows that gold no longer remembers, the ledger does.
     """
-    if work.replaces_all or work.lifts_hold or work.state is None:
+    if work.has_all or work.state is None:
         return False
     known = work.state.applied
     forgotten = min(known) if len(known) >= KEEP_APPLIED else ""

@@ -103,6 +103,11 @@ class TableReplay:
         return self.mode in ("rebuild", "rewrite")
 
     @property
+    def has_all(self) -> bool:
+        """Whether its events are all of the table."""
+        return self.replaces_all or self.lifts_hold
+
+    @property
     def is_relabelled(self) -> bool:
         """Whether tables that go into it have other names than when their rows were written."""
         return self.state is not None and not self.state.has_shards_of(self.history)

@@ -15,6 +15,7 @@ from retable.gold.iceberg.locate_rows import edges_of
 from retable.gold.rows import to_keys, to_table
 from retable.gold.store import Exchange, KeyFinder, NotHere
 from retable.model.row_event import RowEvent
+from retable.model.sequence import Sequence
 from retable.replay.batch.ranges import KeyRanges
 from retable.replay.batch.row_kinds import Flags, Hashes
 from retable.replay.batch.typed_hashes import typed_hashes
@@ -30,6 +31,7 @@ from retable.replay.events.shares import (
     touched_keys,
 )
 from retable.replay.table.folding import of_other_parts, standing_rows
+from retable.replay.table.hold_rules import touched_from
 from retable.replay.table.replace import EventsMissed, is_below, replace_bag, replace_keys
 from retable.replay.tasks.doubts import may_be_spelled_otherwise, rows_by_place
 from retable.replay.tasks.halves import Met
@@ -67,7 +69,8 @@ class FoldTask:
     """What a task goes by. Where rows are `plain` they are vectorized; without a `finder` gold is empty.
 
     `others` are other windows, where some rows are late, `met` the halves of updates that are not where their others
-    are. `owed` are the debts that gold has, of a table without a key.
+    are. `owed` are the debts that gold has, of a table without a key. Keys of which all events are below `since` are as
+    gold has them.
     """
 
     rows: RangeRows
@@ -83,6 +86,7 @@ class FoldTask:
     others: Others | None
     met: Met
     owed: int | None
+    since: Sequence | None
 
     def __call__(self) -> TaskOutcome:
         """Fold one range after the other; what one fails for, or a hold, leaves the others to be searched for holds."""
@@ -142,7 +146,9 @@ class FoldTask:
             mine = share(self._events(rows), ranges.owns(hashes_of(rows)).tolist(), more, ranges.owns)
         else:
             late |= speak_of(rows, parted)
-            vectorized = fold_vectorized(rows, reader, self.plain.wires, self.with_part, late=late, owns=ranges.owns)
+            vectorized = fold_vectorized(
+                rows, reader, self.plain.wires, self.with_part, late=late, since=self.since, owns=ranges.owns
+            )
             outcome.folded.verdicts += vectorized.counted(self.ordinals)
             touched.append(vectorized.keys)
             yield vectorized
@@ -182,6 +188,7 @@ class FoldTask:
         outcome.folded.add(folded)
         if outcome.folded.hold is not None or outcome.failure is not None:
             return
+        folded.touched = touched_from(folded, self.since)
         matching = None if self.finder is None else self.finder.matching
         standing = standing_rows(matching, self.evolution, reader, folded.touched)
         standing = [row for row in standing if not is_below(row, reader.history)]

@@ -18,7 +18,7 @@ from retable.replay.batch.row_batch import RemoteRows, Stretch
 from retable.replay.events.related import late_events, other_halves
 from retable.replay.events.shares import EVENTS_AT_ONCE, NotParted, SpelledTwice, are_hashed
 from retable.replay.table.folding import Outcome, Round
-from retable.replay.table.hold_rules import ordering_hold_at
+from retable.replay.table.hold_rules import lifted_from, ordering_hold_at
 from retable.replay.table.horizon import check_key, retention_floor
 from retable.replay.table.next_state import is_emptied
 from retable.replay.table.replace import EventsMissed
@@ -51,11 +51,11 @@ def check_in_tasks(work: TableReplay, reader: TableReader, window: str) -> None:
 def _check_apart(work: TableReplay, reader: TableReader) -> None:
     """NotParted where more than the events of a key, and gold's row, tell what becomes of it."""
     first = min(event.sequence for event in work.events)
-    if reader.history.shards or work.mode not in ("replay", "rebuild") or _is_changed_from(reader, first):
+    if reader.history.shards or work.mode == "rewrite" or _is_changed_from(reader, first):
         raise NotParted
     if (floor := retention_floor(work.state, reader.history)) is None or work.state is None:
         return
-    if work.mode == "rebuild" or any(floor.covers(event.part, event.sequence) for event in work.events):
+    if work.has_all or any(floor.covers(event.part, event.sequence) for event in work.events):
         raise NotParted
     try:
         check_key(work.state, reader)
@@ -76,7 +76,7 @@ def _sources(work: TableReplay) -> list[RemoteRows]:
 
 def _since(work: TableReplay, window: str) -> Sequence | None:
     """The lowest sequence of a late row of the window; None where none is late."""
-    late = () if work.replaces_all else late_events(work, window)
+    late = () if work.has_all else late_events(work, window)
     return min((event.sequence for event in late), default=None)
 
 
@@ -187,7 +187,7 @@ class _Folding:
             met = meet(of.rows, self.exchange, rows, self.ranges, self.plain, self.ordinals, self.left)
         if of.work.state is None or of.work.replaces_all:
             return met
-        joined = other_halves(of.work, {event.pair for event in met.alone})
+        joined = [] if of.work.lifts_hold else other_halves(of.work, {event.pair for event in met.alone})
         waiting = (parse_sequence(text)[:2] for text in of.work.state.pending)
         return replace(met, joined=tuple(joined), waiting=frozenset(waiting))
 
@@ -213,7 +213,8 @@ class _Folding:
                 exchange=self.exchange,
                 others=others,
                 met=met,
-                owed=self.evolved.debts,
+                owed=None if of.work.lifts_hold else self.evolved.debts,
+                since=lifted_from(of.work),
             )
             for ranges in self.ranges
         ]
