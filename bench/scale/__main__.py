@@ -36,7 +36,10 @@ from retable.land.objects.files import list_objects
 from retable.land.spark import land_window
 from retable.ledger.lake.catalog import close_lake, open_lake, open_lake_to_read
 from retable.ledger.windows.recording import read_windows, record_windows
+from retable.replay.batch.ranges import BYTES_AT_ONCE
 from retable.replay.spark import rebuild, replay
+from retable.replay.tasks.folding import ROWS_A_TASK
+from retable.replay.tasks.lake_rows import ROWS_HERE
 from retable.session import build_session
 from retable.settings.load import load_settings
 
@@ -131,7 +134,7 @@ def measure(folder: Path, of: str, rows: int) -> Cost:
     if bad := [report.counts for report in reports if report.held or report.counts.get("rejected")]:
         raise RuntimeError(f"{of}: rows were held or rejected: {bad}")
     close_lake(lake)
-    return Cost(
+    cost = Cost(
         of=of,
         rows=rows,
         seconds=took,
@@ -140,6 +143,30 @@ def measure(folder: Path, of: str, rows: int) -> Cost:
         jvm_mb=peak.jvm / 1e6,
         worker_mb=peak.worker / 1e6,
     )
+    check_memory(cost, max(report.counts["rows"] for report in reports))
+    return cost
+
+
+def driver_mb(rows: int) -> float:
+    """What a driver's Python needs for a window of so many rows, besides what it had before."""
+    here = rows if rows <= ROWS_HERE else 0
+    return 100 + here * 750 * COLUMNS / 1e6
+
+
+def worker_mb(rows: int) -> float:
+    """What a worker needs for a window of so many rows: a task has a part of them in memory."""
+    row = 200 + 50 * COLUMNS
+    return 250 + 2.5 * min(rows * row, ROWS_A_TASK * row, BYTES_AT_ONCE) / 1e6
+
+
+def check_memory(cost: Cost, rows: int) -> None:
+    """RuntimeError where a replay needed more than docs/performance.md says for the `rows` of its largest window."""
+    for who, used, said in (
+        ("the driver", cost.python_mb, driver_mb(rows)),
+        ("a worker", cost.worker_mb, worker_mb(rows)),
+    ):
+        if used > said:
+            raise RuntimeError(f"{cost.of}: {who} needed {used:,.0f} MB for {rows:,} rows, not {said:,.0f}")
 
 
 # --- comparing ---------------------------------------------------------------------------------------------------

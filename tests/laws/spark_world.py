@@ -75,6 +75,10 @@ class SparkWorld:
     def rebuild(self, gold: str) -> bool:
         return rebuild(self.session, self.lake, self.source, gold, "run", NOW).wrote
 
+    def release(self, gold: str) -> bool:
+        """Let a table go on, or look at all of its events once more."""
+        return rebuild(self.session, self.lake, self.source, gold, "run", NOW, resumes=True).wrote
+
     def gold(self) -> dict[str, Gold]:
         return gold_of(self.lake)
 

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from contextlib import nullcontext
 from decimal import Decimal
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bench.scale.__main__ import compare, settings_of
+from bench.scale.__main__ import Cost, check_memory, compare, settings_of
 from bench.scale.classes import CLASSES, Made
 from bench.scale.rows import COLUMNS, GONE, name, values
 from laws.world import World
@@ -77,3 +78,21 @@ def test_what_differs_is_seen(what: str) -> None:
             rows = rows.set_column(3, "c3", pa.concat_arrays([pa.array(["other"]), rows["c3"].chunk(0).slice(1)]))
     with pytest.raises(RuntimeError):
         compare([rows], made)
+
+
+@pytest.mark.parametrize(
+    ("rows", "python_mb", "worker_mb", "who"),
+    [
+        (100_000, 1_600, 0, None),
+        (100_000, 1_601, 0, "the driver"),
+        (100_001, 101, 0, "the driver"),
+        (4_000_000, 100, 1_450, None),
+        (4_000_000, 100, 1_451, "a worker"),
+    ],
+)
+def test_a_replay_that_needs_more_memory_than_is_said_fails(
+    rows: int, python_mb: float, worker_mb: float, who: str | None
+) -> None:
+    cost = Cost(of="plain", rows=rows, seconds=1, processor=1, python_mb=python_mb, jvm_mb=500, worker_mb=worker_mb)
+    with nullcontext() if who is None else pytest.raises(RuntimeError, match=who):
+        check_memory(cost, rows)

@@ -67,6 +67,10 @@ def test_gold_by_tasks_is_gold_in_memory(
 ) -> None:
     world, pure = replay_as_in_memory(story, order, tmp_path / "lake")
     for gold in world.gold():
+        world.release(gold)
+        pure.release(gold)
+    assert world.gold() == pure.gold()
+    for gold in world.gold():
         world.rebuild(gold)
         pure.rebuild(gold)
     assert world.gold() == pure.gold()
