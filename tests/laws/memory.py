@@ -274,7 +274,10 @@ class MemoryFinder:
     table: Table
 
     def matching(self, columns: Columns, on: list[int], keys: Seq[Values]) -> list[CurrentRow]:
-        return find_rows(self.table, columns, on, keys)
+        found = find_rows(self.table, columns, on, keys)
+        # What is not a number is another one in another process.
+        values = to_values(to_keys([row.values for row in found], columns))
+        return [replace(row, values=mine) for row, mine in zip(found, values, strict=True)]
 
     def parts(self, columns: Columns, keys: pa.Table) -> pa.Table:
         found = find_rows(self.table, columns, [*range(len(columns))], to_values(keys))

@@ -70,12 +70,12 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
     in_order = st.just(list(range(len(story.world().names))))
     order = data.draw(st.one_of(orders(story), in_order))
     found = []
-    rows = data.draw(st.integers(1, 4))
+    rows, ranges_a_task = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 3))
     is_vectorized, rebuilds, releases, is_spread = (data.draw(st.booleans()) for _ in range(4))
     for by_tasks in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             if by_tasks:
-                in_tasks(patch, rows)
+                in_tasks(patch, rows, ranges_a_task)
             if is_spread:
                 patch.setattr(folding, "are_by_key", lambda *_: False)
             if not is_vectorized:
@@ -102,14 +102,17 @@ APART = (
 )
 
 
+@pytest.mark.parametrize("ranges_a_task", [1, 4])
 @pytest.mark.parametrize("is_spread", [False, True])
 @pytest.mark.parametrize(("story", "order", "rows"), APART, ids=str)
-def test_halves_meet_wherever_the_two_are(story: Story, order: list[int], rows: int, is_spread: bool) -> None:
+def test_halves_meet_wherever_the_two_are(
+    story: Story, order: list[int], rows: int, is_spread: bool, ranges_a_task: int
+) -> None:
     found = []
     for by_tasks in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             if by_tasks:
-                in_tasks(patch, rows)
+                in_tasks(patch, rows, ranges_a_task)
             else:
                 patch.setattr(Deciding, "_decide_vectorized", lambda *_: None)
             if is_spread:
@@ -200,12 +203,12 @@ def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Wo
     return world
 
 
-def in_tasks(patch: pytest.MonkeyPatch, rows: int) -> None:
-    """Let tables with so many rows in a window be folded by tasks."""
+def in_tasks(patch: pytest.MonkeyPatch, rows: int, ranges_a_task: int = 1) -> None:
+    """Let tables with so many rows in a window be folded by tasks, of several ranges each."""
     patch.setattr(MemoryRows, "big", 0)
     patch.setattr(scope, "EVENTS_AT_ONCE", rows - 1)
     patch.setattr(folding, "EVENTS_AT_ONCE", rows)
-    patch.setattr(folding, "ROWS_A_TASK", rows)
+    patch.setattr(folding, "ROWS_A_TASK", rows * ranges_a_task)
 
 
 def at_once(*_: object) -> None:

@@ -92,13 +92,16 @@ class FoldTask:
         """Fold one range after the other; what one fails for, or a hold, leaves the others to be searched for holds."""
         outcome, made, touched = TaskOutcome(), list[VectorizedRows](), list[pa.Table]()
         reader = self.facts.reader()
-        rows = pa.concat_tables([self.rows.read(self.ranges, not_read(self.plain)), *self.met.read(self.ranges)])
+        own, met = self.rows.read(self.ranges, not_read(self.plain)), self.met.read(self.ranges)
+        rows = pa.concat_tables([own, *met])
+        # Where both halves of an update are in this task, a range has its own one already.
+        is_met = np.arange(rows.num_rows) >= own.num_rows
         try:
             parted = self._parted(rows, reader)
         except NotHere as failure:
             return TaskOutcome(failure=failure)
         for ranges in self.ranges.each():
-            mine = rows.filter(pa.array(ranges.speak_of(rows)))
+            mine = rows.filter(pa.array(ranges.speak_of(rows) & ~(is_met & ranges.owns(hashes_of(rows)))))
             joined = self.met.stories(ranges)
             if not mine.num_rows and not joined:
                 continue
