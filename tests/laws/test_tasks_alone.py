@@ -2,9 +2,10 @@
 
 import json
 
+import msgspec
 import pytest
 
-from formats.events import canal
+from formats.events import canal, streamx
 from laws.retaining import retain
 from laws.test_bulk import by_tasks_alone
 from laws.world import World, make_settings
@@ -105,3 +106,27 @@ def test_where_a_hold_is_lifted(keys: tuple[str, ...], rows: int, monkeypatch: p
         found.append((rows_of(world), world.states(), world.counts))
     assert found[0] == found[1]
     assert found[0][0] == [(2, 0), (3, 0), (5, 5)]
+
+
+@pytest.mark.parametrize("act", ["rebuild", "release"])
+def test_of_a_row_that_came_again_in_a_later_window_the_first_counts(act: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though the later one is from a partition of the topic that comes first."""
+    create = {"text": "create table t (id bigint primary key, c varchar(9))"}
+    made = streamx({}, keys=None, sequenceId="1", op="CREATE", after=None, ddl=create)
+
+    def told(sequence: int, ident: int, partition: int) -> RawMessage:
+        message = streamx(op="INSERT", sequenceId=str(sequence), before=None, after={"id": ident, "c": "x"})
+        return msgspec.structs.replace(message, partition=partition, offset=sequence)
+
+    windows = [[made, told(10, 1, 1), told(11, 2, 1)], [told(10, 1, 0), told(12, 3, 0)]]
+    found = []
+    for in_tasks in (False, True):
+        world = World(make_settings("streamx_json"))
+        for window in windows:
+            world.replay(world.deliver(window))
+        if in_tasks:
+            by_tasks_alone(monkeypatch, 1)
+        getattr(world, act)("gold_shop.t")
+        found.append((rows_of(world), world.states(), world.counts))
+    assert found[0] == found[1]
+    assert [counts.get("duplicate") for counts in found[0][2].values()] == [None, 1]

@@ -25,7 +25,7 @@ from retable.schema_history.shards.joined import of_shard
 _NAME = ["database", "schema", "table"]
 _SEQUENCE = ("epoch", "hi", "lo")
 _PLACE = ["sequence", "part"]
-_ARRIVAL = ("topic", "partition", "offset", "row_index")
+_ARRIVAL = ("window", "topic", "partition", "offset", "row_index")
 _FEW_RUNS = 10_000
 _FEW_ROWS = 1_000
 """So few rows become events at once: of more, a sample stands for all."""
