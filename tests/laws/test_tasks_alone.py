@@ -1,4 +1,4 @@
-"""What was before a big window does not bring its rows into one process: changes of schema, dropped rows."""
+"""What was before a big window does not bring its rows into one process: changes of schema, dropped rows, holds."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 
 from formats.events import canal, streamx
 from laws.retaining import retain
-from laws.test_bulk import by_tasks_alone
+from laws.test_bulk import by_tasks_alone, in_tasks
 from laws.world import World, make_settings
 from retable.model.message import RawMessage
 
@@ -47,10 +47,10 @@ def test_behind_a_change_of_type_or_key(
         [change(6, "DELETE", 1, "1", keys, **types), change(7, "INSERT", 4, "0", keys, **types)],
     ]
     found = []
-    for in_tasks in (False, True):
+    for by_tasks in (False, True):
         world = World(make_settings("canal_json"))
         for number, window in enumerate(windows):
-            if in_tasks and number == 2:
+            if by_tasks and number == 2:
                 by_tasks_alone(monkeypatch, rows)
             world.replay(world.deliver(window))
         found.append((rows_of(world), world.states(), world.counts))
@@ -67,12 +67,12 @@ def test_above_what_retention_has_dropped(rows: int, monkeypatch: pytest.MonkeyP
         [change(13, "DELETE", 0, "1"), change(21, "INSERT", 3, "3")],
     ]
     found = []
-    for in_tasks in (False, True):
+    for by_tasks in (False, True):
         world = World(make_settings("canal_json"))
         for number, window in enumerate(windows):
             if number == 2:
                 assert retain(world, 1).raised
-                if in_tasks:
+                if by_tasks:
                     by_tasks_alone(monkeypatch, rows)
             world.replay(world.deliver(window))
         found.append((rows_of(world), world.states(), world.counts))
@@ -95,12 +95,12 @@ def test_where_a_hold_is_lifted(keys: tuple[str, ...], rows: int, monkeypatch: p
         [change(13, "DELETE", 1, "0", keys), change(14, "INSERT", 6, "6", keys), change(15, "DELETE", 6, "6", keys)],
     ]
     found = []
-    for in_tasks in (False, True):
+    for by_tasks in (False, True):
         world = World(make_settings("canal_json"))
         for window in windows:
             world.replay(world.deliver(window))
         assert world.gold()["gold_shop.t"].hold is not None
-        if in_tasks:
+        if by_tasks:
             by_tasks_alone(monkeypatch, rows)
         world.release("gold_shop.t", "skip")
         found.append((rows_of(world), world.states(), world.counts))
@@ -120,13 +120,31 @@ def test_of_a_row_that_came_again_in_a_later_window_the_first_counts(act: str, m
 
     windows = [[made, told(10, 1, 1), told(11, 2, 1)], [told(10, 1, 0), told(12, 3, 0)]]
     found = []
-    for in_tasks in (False, True):
+    for by_tasks in (False, True):
         world = World(make_settings("streamx_json"))
         for window in windows:
             world.replay(world.deliver(window))
-        if in_tasks:
+        if by_tasks:
             by_tasks_alone(monkeypatch, 1)
         getattr(world, act)("gold_shop.t")
         found.append((rows_of(world), world.states(), world.counts))
     assert found[0] == found[1]
     assert [counts.get("duplicate") for counts in found[0][2].values()] == [None, 1]
+
+
+def test_a_value_that_a_change_of_type_would_change_holds_wherever_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {"v": "varchar(9)"}
+    rows = [change(2 + at, "INSERT", at, "no number" if at == 2 else str(at), **texts) for at in range(5)]
+    create = statement(1, "create table t (id int primary key, v varchar(9))")
+    modify = statement(10, "alter table t modify v int")
+    found = []
+    for by_tasks in (False, True):
+        world = World(make_settings("canal_json"))
+        if by_tasks:
+            in_tasks(monkeypatch, 1)
+        world.replay(world.deliver([create, *rows, modify, change(11, "INSERT", 9, "9")]))
+        found.append((rows_of(world), world.states(), world.counts))
+    assert found[0] == found[1]
+    (state,) = found[0][1].values()
+    assert state.hold is not None
+    assert state.hold.code == "INEXACT_CAST"

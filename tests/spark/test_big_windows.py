@@ -169,7 +169,7 @@ def test_a_truncation_in_a_big_window_empties_gold_before_its_rows_come(
         [create, *rows(10, *range(12))],
         [ddl(30, empty), *rows(31, 2, 3, 20, 21)],
         [*rows(40, 5, 6), ddl(50, empty), *rows(51, 5, 22)],
-        # Behind the rows of a later window: those stay, and late ones of the same keys count.
+        # Behind the rows of a later window, which holds the table.
         [*rows(80, 30, 31), ddl(60, empty), *rows(61, 3, 40)],
     ]
     for number, window in enumerate(windows):
