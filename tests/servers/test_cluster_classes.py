@@ -25,7 +25,8 @@ from servers.lake_shop import lake_text
 from servers.parts import Moment, Parts
 
 ROWS, ROWS_A_TASK = 20_000, "4000"
-LATE_WINDOWS = 6
+WINDOWS = 3
+"""Of the classes that have many: each takes three stages."""
 KILLED_AT = (Moment.A_TASK, Moment.A_SEARCH, Moment.A_FILE)
 """When an executor is killed, each in a window of its own, behind one that gives gold rows in several files."""
 
@@ -46,7 +47,8 @@ def parted(window: Window, parts: int) -> list[Window]:
 def test_gold_is_right_by_tasks_on_a_cluster(
     parts: Parts, driver: Driver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, of: str
 ) -> None:
-    monkeypatch.setattr(classes, "_LATE_WINDOWS", LATE_WINDOWS)
+    monkeypatch.setattr(classes, "_LATE_WINDOWS", WINDOWS)
+    monkeypatch.setattr(classes, "_LOAD_WINDOWS", WINDOWS)
     made, kills = CLASSES[of].make(ROWS), KILLED_AT if of == "plain" else ()
     windows, killed_at = made.windows, dict[int, Moment]()
     if kills:
