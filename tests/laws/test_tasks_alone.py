@@ -148,3 +148,27 @@ def test_a_value_that_a_change_of_type_would_change_holds_wherever_it_is(monkeyp
     (state,) = found[0][1].values()
     assert state.hold is not None
     assert state.hold.code == "INEXACT_CAST"
+
+
+def test_a_key_in_two_spellings_on_both_sides_of_a_lifted_hold_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(offset: int, kind: str, ident: str, **more: str) -> RawMessage:
+        kinds = {"id": "decimal(9,2)", **dict.fromkeys(more, "int")}
+        return canal(offset, type=kind, data=[{"id": ident, **more}], old=None, mysqlType=kinds, sqlType=None)
+
+    create, unread = "create table t (id decimal(9,2) primary key)", "alter table t frobnicate"
+    windows = [
+        [statement(1, create), *(told(2 + at, "INSERT", f"{at}.5") for at in range(6))],
+        [statement(10, unread), *(told(11 + at, "UPDATE", f"{at}.50", w="9") for at in range(4))],
+    ]
+    found = []
+    for by_tasks in (False, True):
+        world = World(make_settings("canal_json"))
+        for window in windows:
+            world.replay(world.deliver(window))
+        assert world.gold()["gold_shop.t"].hold is not None
+        if by_tasks:
+            by_tasks_alone(monkeypatch, 1)
+        world.release("gold_shop.t", "replace", "alter table t add column w int")
+        found.append((rows_of(world), world.states(), world.counts))
+    assert found[0] == found[1]
+    assert [row[1] for row in found[0][0]] == [9, 9, 9, 9, None, None]

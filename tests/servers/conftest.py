@@ -11,7 +11,7 @@ import pytest
 
 from servers.kafka_broker import kafka  # noqa: F401  # a fixture
 from servers.lake_shop import Place
-from servers.parts import driver, parts  # noqa: F401  # fixtures
+from servers.parts import driver, parts  # noqa: F401  # fixtures: tests ask for them by name
 from servers.processes import Process
 from servers.stores import (
     AWS,

@@ -29,15 +29,16 @@ from retable.schema_history.shards.parts import join_part
 
 @dataclass(frozen=True, slots=True)
 class VectorizedRows:
-    """What plain rows come to: the `keys` that they speak of, the `rows` that live, the verdicts by window.
+    """What plain rows come to: the `keys` whose rows go, the `rows` that come, the verdicts by window.
 
-    `rest` are the hashes of the keys that are left to the fold.
+    `rest` are the hashes of the keys that are left to the fold, `unchanged` other keys of which nothing is told.
     """
 
     keys: pa.Table
     rows: pa.Table
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     rest: Hashes = field(default_factory=lambda: np.zeros(0, np.int64))
+    unchanged: pa.Table | None = None
 
     def counted(self, ordinals: Mapping[str, int]) -> Counter[tuple[int, str]]:
         """The verdicts by the ordinals of windows, as `Folded` has them."""
@@ -76,7 +77,7 @@ def fold_vectorized(
     The two halves of an update are a row that goes and one that comes, where both are of one key. Keys of which a row
     is `late`, or another half, are left to the fold; so are those that several partitions speak of. The columns of the
     result are in the reader's order, by position. They may be all of one `shard`, and then of one partition. Keys of
-    which no row stands at `since` or behind it are counted, and not told.
+    which no row stands at `since` or behind it are `unchanged`: their rows are counted alone.
     """
     silver = silver.combine_chunks()
     read = _read(silver, reader, wires, shard, late)
@@ -96,14 +97,16 @@ def fold_vectorized(
     rest = np.union1d(rest, entries.undecided(np.isin(hashes, rest), read.moved & ~read.deletes))
     windows = silver["window"].combine_chunks().dictionary_encode()
     last, verdicts = entries.last(np.isin(hashes, rest), np.asarray(windows.indices), windows.dictionary.to_pylist())
+    spoken = pa.Table.from_arrays(entry_keys, names=[str(at) for at in reader.key_columns])
+    unchanged = None
     if since is not None:
-        last = last[above(silver, since, or_at=True)[places[last]]]
+        is_told = above(silver, since, or_at=True)[places[last]]
+        last, unchanged = last[is_told], spoken.take(pa.array(last[~is_told]))
     living = places[last[~is_out[last] & ~read.deletes[places[last]]]]
     names_of = [str(at) for at in range(len(read.columns))]
     rows = pa.Table.from_arrays(read.columns, names=names_of).take(pa.array(living))
     rows = rows.append_column(SEQUENCE_COLUMN, _sequences(silver, with_part, shard).take(pa.array(living)))
-    spoken = pa.Table.from_arrays(entry_keys, names=[str(at) for at in reader.key_columns]).take(pa.array(last))
-    return VectorizedRows(spoken, rows, verdicts, rest[owns(rest)])
+    return VectorizedRows(spoken.take(pa.array(last)), rows, verdicts, rest[owns(rest)], unchanged)
 
 
 def join_vectorized(vectorized_batches: Seq[VectorizedRows]) -> VectorizedRows:

@@ -153,7 +153,7 @@ class FoldTask:
                 rows, reader, self.plain.wires, self.with_part, late=late, since=self.since, owns=ranges.owns
             )
             outcome.folded.verdicts += vectorized.counted(self.ordinals)
-            touched.append(vectorized.keys)
+            touched += [keys for keys in (vectorized.keys, vectorized.unchanged) if keys is not None]
             yield vectorized
             of_joined = event_hashes(joined)
             rest = np.union1d(vectorized.rest, of_joined[ranges.owns(of_joined)])
