@@ -1,5 +1,6 @@
 """The dialects, one line each, and what their statements and types mean."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import lru_cache
 
@@ -136,6 +137,10 @@ def _parse(
 _remembered = lru_cache(maxsize=8192)(_parse)
 
 
-def describe(change: SchemaChange) -> dict[str, object]:
-    """Show a schema change as JSON can hold it: `kind`, then its fields under their own names."""
+@lru_cache(maxsize=8192)
+def describe(change: SchemaChange) -> Mapping[str, object]:
+    """Show a schema change as JSON can hold it: `kind`, then its fields under their own names.
+
+    A change that every replay traces anew is shown once a process.
+    """
     return {"kind": KINDS[type(change)], **asdict(change)}

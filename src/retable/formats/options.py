@@ -3,6 +3,7 @@
 import ast
 import difflib
 from collections.abc import Iterable
+from functools import cache
 from inspect import get_annotations, getsource
 from itertools import pairwise
 from typing import Annotated, ClassVar, Self, cast
@@ -19,11 +20,15 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
+@cache
+def _zones() -> frozenset[str]:
+    """The time zones of this machine: to list them reads a file for each."""
+    return frozenset(available_timezones())
+
+
 def _zone(value: str) -> str:
-    if value not in available_timezones():
-        raise ValueError(
-            f"{value!r} is no time zone; write one as Asia/Shanghai{nearest(value, available_timezones())}"
-        )
+    if value not in _zones():
+        raise ValueError(f"{value!r} is no time zone; write one as Asia/Shanghai{nearest(value, _zones())}")
     return value
 
 

@@ -1,7 +1,7 @@
 """One column change of a statement: the epoch after it, or why it cannot be replayed."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -37,7 +37,7 @@ class SchemaRules:
 
     type_of: Callable[[TableName, ColumnSpec], GoldType | None]
     keeps_values: Callable[[str | None, str], bool]
-    describe: Callable[[SchemaChange], dict[str, object]]
+    describe: Callable[[SchemaChange], Mapping[str, object]]
     policies: Callable[[TableName], Policies] = lambda _: Policies()
     read: Callable[[str, TableName], tuple[SchemaChange, ...]] = lambda *_: ()
 

@@ -147,7 +147,7 @@ class AppliedChange:
     position: Sequence
     part: str | None
     statement: str
-    meaning: tuple[dict[str, object], ...]
+    meaning: tuple[Mapping[str, object], ...]
     status: ChangeStatus
     reason: str | None = None
     orders_rows: bool = True

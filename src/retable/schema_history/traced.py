@@ -1,6 +1,7 @@
 """One table of a timeline while it is being traced."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
 
@@ -107,7 +108,7 @@ class TracedTable:
     def record(
         self,
         at: Statement,
-        meaning: tuple[dict[str, object], ...],
+        meaning: tuple[Mapping[str, object], ...],
         status: ChangeStatus,
         reason: str | None,
         orders: bool,

@@ -111,8 +111,18 @@ class Settings(BaseModel, frozen=True, extra="forbid"):
     def _targets(self) -> dict[TableName, TableRules]:
         return {rules.to: rules for rules in self.tables.values() if rules.to is not None}
 
+    @cached_property
+    def _matched(self) -> dict[TableName, TableRules]:
+        """The rules of each table that was asked for."""
+        return {}
+
     def _matching(self, table: TableName) -> TableRules:
         """Give the rules of the most specific pattern that matches, whole."""
+        if table not in self._matched:
+            self._matched[table] = self._match(table)
+        return self._matched[table]
+
+    def _match(self, table: TableName) -> TableRules:
         matching = [glob for glob in self.tables if fnmatchcase(str(table), glob)]
         best = max(map(_specificity, matching), default=None)
         winners = [glob for glob in matching if _specificity(glob) == best]
