@@ -1,6 +1,6 @@
 """Whatever one fault is drawn: gold comes to the truth by what the commands say, or one of them names the file.
 
-60 are drawn, or as many as $RETABLE_DRAWS says; a seed draws the same each time.
+30 are drawn, or as many as $RETABLE_DRAWS says; a seed draws the same each time.
 """
 
 import os
@@ -15,7 +15,7 @@ from faults.drawing import Fault, draw, live
 from faults.shop_lake import WHOLE, ShopLake, make_shop, use_warm_spark
 
 HOURS = [f"2026-03-01T{hour:02d}:00:00Z" for hour in range(1, 6)]
-FIRST, COUNT = 1000, int(os.environ.get("RETABLE_DRAWS", "60"))
+FIRST, COUNT = 1000, int(os.environ.get("RETABLE_DRAWS", "30"))
 SEEDS = range(FIRST, FIRST + COUNT)
 
 ends: Counter[str] = Counter()

@@ -7,6 +7,6 @@ import os
 
 from hypothesis import Phase
 
-EXAMPLES = int(os.environ.get("LAW_EXAMPLES", "60"))
+EXAMPLES = int(os.environ.get("LAW_EXAMPLES", "40"))
 SAME = "LAW_EXAMPLES" not in os.environ
 PHASES = [phase for phase in Phase if phase is not Phase.shrink or os.environ.get("LAW_SHRINKS") != "no"]
