@@ -163,8 +163,8 @@ def tell(
     history = known.as_source(simulate(chance, changes, kinds=told, loaded=known.loaded))
     own = options is not None and _OPTIONS.get(source_format) is type(options)
     stream = known.write(history, options) if own else known.write(history)
-    held = ", kinds=(*SUPPORTED, *HELD_KINDS)" if set(kinds) - set(SUPPORTED) else ""
-    recipe = f"tell({seed}, {source_format!r}, {delivery}, {changes}{held}, options={options})"
+    of_kinds = "" if tuple(kinds) == SUPPORTED else f", kinds={tuple(kinds)}"
+    recipe = f"tell({seed}, {source_format!r}, {delivery}, {changes}{of_kinds}, options={options})"
     return Story(source_format, history, deliver(stream, chance, delivery), recipe)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from formats.debezium_messages import POSTGRES, SOURCE, column, message, payload, with_schema
 from formats.events import canal, streamx
+from laws.test_bulk import in_tasks
 from laws.world import Gold, World, make_settings
 from retable.gold import state
 from retable.model.message import RawMessage
@@ -113,6 +114,43 @@ def test_keys_that_are_swapped_in_halves_lose_no_row() -> None:
     second += [half(4, "UPDATE_BEFOR", id=2, v=20), half(4, "UPDATE_AFTER", id=1, v=20)]
     for windows in ([first + second], [first, second], [first, second[:2], second[2:]]):
         assert numbers(run(windows, World(make_settings("streamx_json")))) == {1: 20, 2: 10}
+
+
+@pytest.mark.parametrize("cut", range(5))
+@pytest.mark.parametrize("order", list(permutations([(1, 2), (2, 3), (3, 4)])))
+@pytest.mark.parametrize("is_in_tasks", [False, True])
+def test_keys_of_rows_that_are_alike_shift_and_lose_no_row(
+    is_in_tasks: bool, order: tuple[tuple[int, int], ...], cut: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_in_tasks:
+        in_tasks(monkeypatch, 1)
+    alike = [insert(1 + n, id=str(n), v="7") for n in (1, 2, 3)]
+    messages = [ddl(1, CREATE), *alike, *moves(*order, v={1: 7, 2: 7, 3: 7}), update(20, id="9", old_id="4", v="7")]
+    assert numbers(run([messages[:cut], messages[cut:]])) == {2: 7, 3: 7, 9: 7}
+
+
+@pytest.mark.parametrize("is_in_tasks", [False, True])
+def test_a_row_that_comes_again_does_not_bring_back_the_key_that_it_had_between(
+    is_in_tasks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_in_tasks:
+        in_tasks(monkeypatch, 1)
+    first = [ddl(1, CREATE), ONE, THREE, *moves((1, 2), v={1: 10})]
+    second = [update(20, id="4", old_id="2", v="10")]
+    third = [ONE, update(30, id="2", old_id="3", v="30"), update(31, id="5", old_id="2", v="30")]
+    assert numbers(run([first, second, third])) == {4: 10, 5: 30}
+
+
+@pytest.mark.parametrize("is_in_tasks", [False, True])
+def test_a_row_that_comes_again_does_not_hide_that_its_other_key_is_another_row_s(
+    is_in_tasks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_in_tasks:
+        in_tasks(monkeypatch, 1)
+    first = [ddl(1, CREATE), ONE, THREE, *moves((1, 2), v={1: 10})]
+    second = [update(20, id="2", old_id="3", v="30")]
+    third = [ONE, update(30, id="4", old_id="2", v="10")]
+    assert numbers(run([first, second, third])) == {2: 30, 4: 10}
 
 
 # --- what gold has of rows that are others now -------------------------------------------------------------------

@@ -11,7 +11,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from retable.errors import MessageError, RowMissing, TableError
-from retable.model.row_event import Half, Pair, RowEvent, row_text
+from retable.model.row_event import Pair, RowEvent, row_text, unpaired
 from retable.model.sequence import Sequence
 from retable.schema_history.decisions import REMEDY_ROW
 from retable.schema_history.history import Hold
@@ -51,6 +51,8 @@ class Winner:
     Columns that are ABSENT have the values of gold's row of the key `base`, which no event tells anew. `leaving_row`
     gives the row that a tombstone took away to another key, if that is the first that was folded of its key. `moved`:
     the row came from another key, and `over_another`: onto one that lived, as rows of one statement may for a moment.
+    `may_be_over`: nothing before that was folded of its key, so gold tells whether one lived there; on a tombstone it
+    tells so of the row that left.
     """
 
     sequence: Sequence
@@ -60,10 +62,11 @@ class Winner:
     leaving_row: LeavingRow | None = field(default=None, compare=False)
     moved: bool = False
     over_another: bool = False
+    may_be_over: bool = False
 
     def took_another(self, row: Values) -> bool:
-        """Whether this tombstone is that of another row, of whose key nothing else was folded."""
-        return _is_another(self.leaving_row, row)
+        """Whether this is the tombstone of another row than gold's `row`, which stands before all that was folded."""
+        return self.row is None and (self.may_be_over or _is_another(self.leaving_row, row))
 
     def over(self, standing: Values) -> "Winner":
         """The state with the absent columns taken from a row."""
@@ -204,8 +207,8 @@ def fold_keys(
         gone = Winner(
             sequence=event.sequence, part=event.part, row=None, leaving_row=None if seen else action.leaving_row
         )
-        for key, winner in ((action.gone, gone), (action.key, coming)):
-            if key is None:
+        for key, winner, key_hash in ((action.gone, gone, event.left_hash), (action.key, coming, event.key_hash)):
+            if key is None or key_hash in event.apart:
                 continue
             before = folded.winners.get(key)
             if before is not None and not follows(event.part, event.sequence, before.part, before.sequence):
@@ -213,12 +216,14 @@ def fold_keys(
             if touches:
                 folded.touched.add(key)
             if winner is gone and before is not None and action.leaving_row and _gave_way(before, action.leaving_row):
-                folded.winners[key] = replace(before, over_another=False)
+                folded.winners[key] = replace(before, over_another=False, may_be_over=False)
                 continue
+            if winner is gone and before is not None and before.may_be_over and action.leaving_row:
+                winner = replace(gone, may_be_over=True)
             if winner is coming and old not in (None, key):
                 # A full load may have the row itself already, as it was later.
                 lives = before is not None and before.row is not None and key in owner and owner[key].op != "READ"
-                winner = replace(coming, moved=True, over_another=lives)
+                winner = replace(coming, moved=True, over_another=lives, may_be_over=before is None)
             folded.winners[key] = winner
             owner[key] = event
         if event.counted and last is not None:
@@ -287,15 +292,6 @@ def fold_bag(
                 folded.touched.add(image)
         folded.verdicts[event.ordinal, "applied"] += event.counted
     return folded
-
-
-def unpaired(events: Iterable[RowEvent]) -> dict[Pair, RowEvent]:
-    """The halves of updates whose other half is not among these events."""
-    halves: dict[Pair, dict[Half, RowEvent]] = {}
-    for event in events:
-        if event.half is not None:
-            halves.setdefault(event.pair, {})[event.half] = event
-    return {pair: next(iter(found.values())) for pair, found in halves.items() if len(found) == 1}
 
 
 def _is_again(event: RowEvent, standing: Winner | None) -> bool:

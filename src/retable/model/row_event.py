@@ -1,11 +1,13 @@
 """A row change as silver has it, and what tells it from others."""
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from retable.model.sequence import Sequence
 
 Half = Literal["before", "after"]
 Pair = tuple[int, int, str | None]
+_NONE: frozenset[int] = frozenset()
 
 
 class RowEvent(NamedTuple):
@@ -15,6 +17,8 @@ class RowEvent(NamedTuple):
 
     `half` tells which half of an update this is, where the source writes one as two messages; both have the source
     epoch and the `hi` of one sequence. `shard` is the source's table that it is of, where several go into one.
+
+    `apart`: the hashes of keys of this event that a fold must not change by it, as their other events are not given.
     """
 
     op: str
@@ -35,6 +39,12 @@ class RowEvent(NamedTuple):
     half: Half | None = None
     partial: bool = False
     shard: str | None = None
+    apart: frozenset[int] = _NONE
+
+    @property
+    def left_hash(self) -> int | None:
+        """The hash of the key that the row leaves, or keeps."""
+        return self.key_hash if self.old_key_hash is None else self.old_key_hash
 
     @property
     def pair(self) -> Pair:
@@ -45,6 +55,20 @@ class RowEvent(NamedTuple):
     def arrival(self) -> tuple[Sequence, int, str, int, int, int]:
         """Total order: by sequence; the same sequence again (a redelivery) by where it arrived."""
         return (self.sequence, self.ordinal, self.topic, self.partition, self.offset, self.row_index)
+
+    def of_keys(self, hashes: frozenset[int]) -> "RowEvent":
+        """This event of another window for a fold that is given all events of the keys of these hashes."""
+        apart = frozenset(h for h in (self.key_hash, self.old_key_hash) if h is not None) - hashes
+        return self._replace(apart=apart) if apart else self
+
+
+def unpaired(events: Iterable[RowEvent]) -> dict[Pair, RowEvent]:
+    """The halves of updates whose other half is not among these events."""
+    halves: dict[Pair, dict[Half, RowEvent]] = {}
+    for event in events:
+        if event.half is not None:
+            halves.setdefault(event.pair, {})[event.half] = event
+    return {pair: next(iter(found.values())) for pair, found in halves.items() if len(found) == 1}
 
 
 def row_text(event: RowEvent) -> str:

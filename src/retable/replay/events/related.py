@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Set
 
-from retable.fold.fold import unpaired
 from retable.fold.images import TableReader
 from retable.gold.store import Halves, LateKeys
-from retable.model.row_event import Pair, RowEvent
+from retable.model.row_event import Pair, RowEvent, unpaired
 from retable.model.sequence import LOWEST
 from retable.replay.table.horizon import older, retention_floor
 from retable.replay.table.next_state import is_late
@@ -79,10 +78,11 @@ def events_of(work: TableReplay, window: str) -> list[RowEvent]:
         return [*work.events, *older(work, None)]
     hashes = frozenset(h for event in late for h in (event.key_hash, event.old_key_hash) if h is not None)
     keys = late[0].keys or ()
-    events = [*work.events, *older(work, LateKeys(hashes, keys, min(event.sequence for event in late)))]
-    if any(event.partial for event in events):
-        events = [*work.events, *_whole_stories(work, hashes, keys)]
-    return events + other_halves(work, set(unpaired(events)) - (alone - joined))
+    found = older(work, LateKeys(hashes, keys, min(event.sequence for event in late)))
+    if any(event.partial for event in (*work.events, *found)):
+        found, hashes = _whole_stories(work, hashes, keys)
+    found += other_halves(work, set(unpaired([*work.events, *found])) - (alone - joined))
+    return [*work.events, *(event.of_keys(hashes) for event in found)]
 
 
 def late_events(work: TableReplay, window: str, joined: Set[Pair] = frozenset()) -> Iterator[RowEvent]:
@@ -95,8 +95,10 @@ def late_events(work: TableReplay, window: str, joined: Set[Pair] = frozenset())
             yield event
 
 
-def _whole_stories(work: TableReplay, hashes: frozenset[int], keys: tuple[str, ...]) -> list[RowEvent]:
-    """All events of keys of which some tell only a part of the row, and of the keys that such a row had before.
+def _whole_stories(
+    work: TableReplay, hashes: frozenset[int], keys: tuple[str, ...]
+) -> tuple[list[RowEvent], frozenset[int]]:
+    """All events of keys of which some tell only a part of the row, and of the keys that such a row had before; these.
 
     Each round knows more of the table's keys than the one before it.
     """
@@ -105,7 +107,7 @@ def _whole_stories(work: TableReplay, hashes: frozenset[int], keys: tuple[str, .
         hash_pairs = [{event.key_hash, event.old_key_hash} for event in (*work.events, *found)]
         more = frozenset(h for pair in hash_pairs if not hashes.isdisjoint(pair) for h in pair if h is not None)
         if more <= hashes:
-            return found
+            return found, hashes
         hashes |= more
 
 

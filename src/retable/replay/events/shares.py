@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from retable.fold.fold import Bounds, Folded, RowAction, fold_bag, fold_keys, unpaired
+from retable.fold.fold import Bounds, Folded, RowAction, fold_bag, fold_keys
 from retable.fold.images import TableReader
 from retable.fold.key_changes import KeyChange, fold_key_changes
 from retable.gold.rows import to_keys, to_table
 from retable.gold.store import LateKeys
-from retable.model.row_event import RowEvent
+from retable.model.row_event import RowEvent, unpaired
 from retable.model.schema import GoldType
 from retable.replay.batch.half_rows import PAIR, of_pairs, pair_table
 from retable.replay.batch.ranges import has_twice, range_numbers, ranges_of
@@ -215,7 +215,9 @@ def part(work: TableReplay, window: str) -> Gathered:
 
     left = pc.coalesce(rows["old_key_hash"], rows["key_hash"], pa.scalar(0, pa.int64()))
     homes, leaves = number(hashes_of(rows)), number(np.asarray(left))
-    theirs = [(event, *number(np.array([event.key_hash or 0, _left(event)], np.int64)).tolist()) for event in others]
+    theirs = [
+        (event, *number(np.array([event.key_hash or 0, event.left_hash or 0], np.int64)).tolist()) for event in others
+    ]
 
     def owns(at: int, hashes: Hashes) -> Flags:
         return np.equal(number(hashes), at)
@@ -275,11 +277,6 @@ def speak_of(rows: pa.Table, hashes: Hashes) -> Flags:
     return np.isin(hashes_of(rows), hashes) | left
 
 
-def _left(event: RowEvent) -> int:
-    """The hash of the key that a row leaves, or keeps."""
-    return (event.key_hash if event.old_key_hash is None else event.old_key_hash) or 0
-
-
 def _linked(rows: pa.Table, halves: pa.Table, others: list[RowEvent]) -> Hashes:
     """The hashes of keys that are in one share, as they have an update in common."""
     moved = rows.filter(pc.is_valid(rows["old_key_hash"]))
@@ -318,11 +315,13 @@ def _related(work: TableReplay, rows: pa.Table, halves: pa.Table, window: str) -
     hashes |= {h for event in (*settled, *others) for h in (event.key_hash, event.old_key_hash)}
     sample = batch_of(late, work.ordinals).sample if late.num_rows else []
     since = min(event.sequence for event in (*settled, *others, *sample))
-    found = older(work, LateKeys(frozenset(h for h in hashes if h is not None), keys, since))
+    asked = frozenset(h for h in hashes if h is not None)
+    found = older(work, LateKeys(asked, keys, since))
     if any(event.partial or event.keys != keys for event in found):
         raise NotParted
     near = to_events(of_pairs(halves, {event.pair for event in found if event.half is not None} | alone), work.ordinals)
-    return found + other_halves(work, set(unpaired([*near, *found])) - (alone - joined))
+    found += other_halves(work, set(unpaired([*near, *found])) - (alone - joined))
+    return [event.of_keys(asked) for event in found]
 
 
 def _late(work: TableReplay, rows: pa.Table, window: str) -> Flags:

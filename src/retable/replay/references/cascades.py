@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from retable.fold.fold import Values, unpaired
+from retable.fold.fold import Values
 from retable.gold.state import GoldColumn, GoldState
 from retable.gold.store import CurrentRow, Halves, RowDict, RowStore
+from retable.model.row_event import unpaired
 from retable.replay.batch.silver_rows import to_event
 from retable.replay.inputs.plan import Tables
 from retable.replay.inputs.recorded_state import RecordedState

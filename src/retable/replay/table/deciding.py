@@ -9,12 +9,13 @@ import pyarrow as pa
 
 from retable.errors import MessageError, TableError
 from retable.fold.cells import Wire
-from retable.fold.fold import REMEDY_REBUILD, Bounds, Folded, unpaired
+from retable.fold.fold import REMEDY_REBUILD, Bounds, Folded
 from retable.fold.images import TableReader
 from retable.fold.key_changes import key_changes_of
 from retable.gold.evolve import Evolution, RewriteNeeded, RowsMissing
 from retable.gold.iceberg.partition_spec import resolve
 from retable.gold.store import Exchange, GoldTable, NotHere, RowStore
+from retable.model.row_event import unpaired
 from retable.replay.batch.ranges import fold_by_ranges, has_twice
 from retable.replay.batch.row_batch import RemoteRows, RowBatch, are_of_one_kind, merged
 from retable.replay.batch.vectorized import VectorizedRows, join_vectorized
@@ -333,7 +334,8 @@ class Deciding:
 
     def _has_others(self, table: GoldTable, evolution: Evolution, reader: TableReader, folded: Folded) -> bool:
         """Whether gold has other rows than those that were told to leave their keys."""
-        left = {key for key in folded.touched if folded.winners[key].leaving_row is not None}
+        ends = [(key, folded.winners[key]) for key in folded.touched]
+        left = {key for key, end in ends if end.row is None and (end.may_be_over or end.leaving_row is not None)}
         matching = None if table.is_empty else partial(self._rows.matching, table.name)
         standing = standing_rows(matching, evolution, reader, left) if left else []
         return any(folded.winners[reader.key_of(row.values)].took_another(row.values) for row in standing)

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from retable.errors import TableError
-from retable.fold.fold import Bounds, Folded, unpaired
+from retable.fold.fold import Bounds, Folded
 from retable.fold.images import TableReader
 from retable.gold.evolve import Evolution
 from retable.gold.iceberg.locate_rows import edges_of
 from retable.gold.rows import to_keys, to_table
 from retable.gold.store import Exchange, KeyFinder, NotHere
-from retable.model.row_event import RowEvent
+from retable.model.row_event import RowEvent, unpaired
 from retable.model.sequence import Sequence
 from retable.replay.batch.ranges import KeyRanges
 from retable.replay.batch.row_kinds import Flags, Hashes

@@ -67,12 +67,12 @@ class Others:
         hashes = np.union1d(_spoken_of(late, ranges), of_joined[ranges.owns(of_joined)])
         lowest = [sequence_of(late.take([ends_of(late)[0]]).to_pylist()[0])] if late.num_rows else []
         since = min([*lowest, *(event.sequence for event in joined)])
-        found = []
+        found, asked = [], frozenset(hashes.tolist())
         for table, claims in self.claims.items():
             for piece in self.window.pieces(_EACH_FILE):
                 rows = piece.read(table, (int(hashes[0]), int(hashes[-1])))
                 rows = rows.filter(pa.array(speak_of(rows, hashes) & above(rows, since, or_at=True)))
-                events = [event._replace(counted=False) for event in to_events(rows, self.ordinals)]
+                events = [event._replace(counted=False).of_keys(asked) for event in to_events(rows, self.ordinals)]
                 found += [event for event in events if is_owned(claims, event.sequence) and self._counts(event)]
         if any(event.partial for event in found):
             raise NotParted
