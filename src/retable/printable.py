@@ -6,7 +6,7 @@ import re
 _OBEYED = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """What JSON leaves as it is, and a terminal obeys: DEL and C1, the ends of lines, changes of direction."""
 
-_PASSWORD = re.compile(r"(?<=[^\s'\",]):(?!//)[^\s'\",]*@")
+_PASSWORD = re.compile(r"(://[^\s'\",:@]*|(?<=[^\s'\",])(?=:(?!//))):[^\s'\",]*@")
 
 
 def printable(text: str) -> str:
@@ -26,4 +26,4 @@ def toml_string(text: str) -> str:
 
 def without_passwords(text: str) -> str:
     """Leave out what stands where an address has its password: between a colon and the last @ of a word."""
-    return _PASSWORD.sub(":…@", text)
+    return _PASSWORD.sub(r"\1:…@", text)

@@ -65,7 +65,10 @@ def test_the_address_of_a_database_is_refused_without_its_password(address: str)
 
 @given(st.from_regex(r"[^\s'\",:@]{1,20}", fullmatch=True), st.from_regex(r"[^\s'\",]{1,30}", fullmatch=True))
 def test_a_password_never_shows_and_words_without_one_stay(user: str, password: str) -> None:
-    shown = without_passwords(f"see s3a://{user}:{password}@bucket, and u:{password}@host:9092")
+    shown = without_passwords(f"see s3a://{user}:{password}@bucket")
     assert f":{password}@" not in shown or password == "…"
+    # Without a scheme, `u://x@host` is an address of the scheme u.
+    shown = without_passwords(f"and u:{password}@host:9092")
+    assert f":{password}@" not in shown or password == "…" or password.startswith("//")
     plain = "at 12:30 the file /a/b:c is damaged: https://host:80/x is away; erp/20260301T0500Z/decode/t/0@7"
     assert without_passwords(plain) == plain
