@@ -24,7 +24,7 @@ from retable.replay.batch.row_batch import (
     sequences_of,
     stretches_of,
 )
-from retable.replay.batch.row_kinds import is_plain, leaves_partly
+from retable.replay.batch.row_kinds import is_plain, leave_partly
 from retable.replay.batch.silver_rows import HALVES, ROW_COLUMNS, SKETCH_COLUMNS, with_all_columns
 
 Positions = tuple[Sequence, ...]
@@ -43,7 +43,9 @@ class Profile:
     moved: int
     is_hashed: bool
     has_halves: bool
-    is_simple: bool
+    has_partial_halves: bool
+    is_partial: bool
+    links_keys: bool
     counts: dict[tuple[str, str | None], PartCount]
 
     @classmethod
@@ -57,7 +59,9 @@ class Profile:
             moved=0,
             is_hashed=True,
             has_halves=False,
-            is_simple=True,
+            has_partial_halves=False,
+            is_partial=False,
+            links_keys=False,
             counts={},
         )
 
@@ -66,7 +70,7 @@ class Profile:
         plain, order = is_plain(rows), order_of_arrival(rows)
         moved = pc.is_valid(rows["old_key_hash"])
         is_half = pc.is_in(rows["image"], pa.array(HALVES))
-        is_partial_half = pc.and_(is_half, pc.fill_null(rows["partial_after"], False))
+        is_partial = pc.fill_null(rows["partial_after"], False)
         return cls(
             sample=rows.take(pa.array(sample_of(rows, plain, order))).combine_chunks(),
             is_plain=plain,
@@ -75,7 +79,9 @@ class Profile:
             moved=pc.sum(moved).as_py() or 0,
             is_hashed=rows["key_hash"].null_count == 0,
             has_halves=pc.any(is_half).as_py() or False,
-            is_simple=not (pc.any(is_partial_half).as_py() or leaves_partly(rows)),
+            has_partial_halves=pc.any(pc.and_(is_half, is_partial)).as_py() or False,
+            is_partial=pc.any(is_partial).as_py() or False,
+            links_keys=bool(leave_partly(rows).any()),
             counts=_counts(rows, order),
         )
 
@@ -155,7 +161,9 @@ def _batch(stretch: Stretch, profiles: Seq[Profile], ordinals: Mapping[str, int]
         moved=sum(profile.moved for profile in profiles),
         is_hashed=all(profile.is_hashed for profile in profiles),
         has_halves=any(profile.has_halves for profile in profiles),
-        is_simple=all(profile.is_simple for profile in profiles),
+        has_partial_halves=any(profile.has_partial_halves for profile in profiles),
+        is_partial=any(profile.is_partial for profile in profiles),
+        links_keys=any(profile.links_keys for profile in profiles),
         counts=counts,
     )
     return RowBatch(rows, batch.sample, batch.is_plain and all(profile.is_plain for profile in profiles))

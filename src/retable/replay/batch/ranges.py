@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Sequence as Seq
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from retable.fold.images import TableReader
 from retable.model.sequence import Sequence
-from retable.replay.batch.row_batch import Stretch, read_stretches, up_to
+from retable.replay.batch.row_batch import EACH_FILE, Stretch, in_pieces, read_stretches, up_to
 from retable.replay.batch.row_kinds import Flags, Hashes, Places
 from retable.replay.batch.vectorized import VectorizedRows, all_keys, fold_vectorized, hashes_of, join_vectorized
 
@@ -25,11 +25,16 @@ _ROUNDED = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class KeyRanges:
-    """Neighbours among `count` equal ranges of key hashes: those from `first` up to `end`, which is none of them."""
+    """Neighbours among `count` equal ranges of key hashes: those from `first` up to `end`, which is none of them.
+
+    Keys of `linked` hashes belong to no range, but all to the one that `takes_linked`, and no others do.
+    """
 
     first: int
     end: int
     count: int
+    linked: tuple[int, ...] = ()
+    takes_linked: bool = False
 
     @property
     def part(self) -> int:
@@ -42,11 +47,17 @@ class KeyRanges:
         return self.count // (self.end - self.first)
 
     def owns(self, hashes: Hashes) -> Flags:
+        are_linked = np.isin(hashes, np.array(self.linked, np.int64))
+        if self.takes_linked:
+            return are_linked
         numbers = range_numbers(hashes, self.count)
-        return np.asarray((numbers >= self.first) & (numbers < self.end))
+        return np.asarray((numbers >= self.first) & (numbers < self.end) & ~are_linked)
 
     def each(self) -> "Iterator[KeyRanges]":
-        return (KeyRanges(at, at + 1, self.count) for at in range(self.first, self.end))
+        """Ranges that are folded by themselves."""
+        if self.takes_linked:
+            return iter([self])
+        return (replace(self, first=at, end=at + 1) for at in range(self.first, self.end))
 
     def speak_of(self, rows: pa.Table) -> Flags:
         """Which rows have a key of these ranges, or left one."""
@@ -55,6 +66,10 @@ class KeyRanges:
 
     def read(self, stretches: Seq[Stretch], without: Collection[str] = ()) -> pa.Table:
         """The rows of stretches of one window that speak of these ranges, and perhaps some more."""
+        if self.takes_linked:
+            # They may be anywhere: no more than a few files are in memory at once.
+            pieces = (read_stretches(piece, None, without) for piece in in_pieces(stretches, EACH_FILE))
+            return pa.concat_tables([rows.filter(pa.array(self.speak_of(rows))) for rows in pieces])
         all_of_them = 1 << 64
         ends = [at * all_of_them // self.count - all_of_them // 2 for at in (self.first, self.end)]
         bounds = max(ends[0] - _ROUNDED, -all_of_them // 2), min(ends[1] + _ROUNDED, all_of_them // 2 - 1)

@@ -26,6 +26,8 @@ _NAME = ["database", "schema", "table"]
 _SEQUENCE = ("epoch", "hi", "lo")
 _PLACE = ["sequence", "part"]
 _ARRIVAL = ("window", "topic", "partition", "offset", "row_index")
+EACH_FILE = 1_000_000
+"""More pieces than a table has files: each is one of them."""
 _FEW_RUNS = 10_000
 _FEW_ROWS = 1_000
 """So few rows become events at once: of more, a sample stands for all."""
@@ -66,8 +68,8 @@ class RemoteRows:
     """Rows that stay where silver has them, until somebody asks for them here: `num_rows`, of so many bytes in memory.
 
     `counts` are of each partition in each window, which is told by its ordinal. `moved` rows changed their key.
-    `is_hashed`: all have a key hash. `has_halves`: some are halves of updates. `is_simple`: of those that changed their
-    key, and of halves, each tells the whole row.
+    `is_hashed`: all have a key hash. `has_halves`: some are halves of updates. `is_partial`: some tell only some
+    columns of their row; `has_partial_halves`: some of these are halves; `links_keys`: some change their key.
     """
 
     stretches: tuple[Stretch, ...]
@@ -76,7 +78,9 @@ class RemoteRows:
     moved: int
     is_hashed: bool
     has_halves: bool
-    is_simple: bool
+    has_partial_halves: bool
+    is_partial: bool
+    links_keys: bool
     counts: Mapping[tuple[int, str | None], "PartCount"]
 
     @cached_property
@@ -98,6 +102,12 @@ def read_stretches(
             rows, of = rows.filter(pa.array(of >= 0)), of[of >= 0]
         found.append(rows.append_column(STRETCH, pa.array(of, pa.int32())) if len(stretches) > 1 else rows)
     return pa.concat_tables(found)
+
+
+def in_pieces(stretches: Seq[Stretch], count: int) -> list[tuple[Stretch, ...]]:
+    """The same rows in about so many pieces, or in more."""
+    window = stretches[0].window
+    return [tuple(replace(each, window=piece) for each in stretches) for piece in window.pieces(count)]
 
 
 @dataclass(frozen=True, slots=True)

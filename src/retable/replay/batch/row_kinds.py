@@ -146,10 +146,10 @@ def is_plain(rows: pa.Table) -> bool:
     )
 
 
-def leaves_partly(rows: pa.Table) -> bool:
-    """Whether a row that leaves its key tells only some of its columns."""
+def leave_partly(rows: pa.Table) -> Flags:
+    """Which rows leave their key, and tell only some of their columns."""
     moved, partial = pc.is_valid(rows["old_key_hash"]), pc.fill_null(rows["partial_after"], False)
-    return bool(pc.any(pc.and_(moved, partial)).as_py())
+    return np.asarray(pc.and_(moved, partial))
 
 
 def _are_untyped_alike(rows: pa.Table) -> bool:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from retable.errors import TableError
 from retable.fold.fold import Bounds, Folded
@@ -165,7 +164,7 @@ class FoldTask:
 
     def _more(self, rows: pa.Table, late: Flags, joined: list[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
         """The events of other windows that late rows of a range, and updates in common with these, need."""
-        if self.others is None or pc.any(rows["partial_after"]).as_py():
+        if self.others is None:
             raise NotParted
         here = {event.arrival for event in self._events(rows.filter(pa.array(late)))} if joined else set()
         others = self.others.of(rows.filter(pa.array(late)), joined, ranges)

@@ -12,9 +12,9 @@ from retable.fold.images import TableReader
 from retable.gold.evolve import RewriteNeeded
 from retable.gold.store import Exchange, RowStore
 from retable.model.row_event import RowEvent
-from retable.model.sequence import Sequence, parse_sequence
+from retable.model.sequence import LOWEST, Sequence, parse_sequence
 from retable.replay.batch.ranges import BYTES_AT_ONCE, KeyRanges, ranges_of
-from retable.replay.batch.row_batch import RemoteRows, Stretch
+from retable.replay.batch.row_batch import RemoteRows, Stretch, in_pieces
 from retable.replay.events.related import late_events, other_halves
 from retable.replay.events.shares import EVENTS_AT_ONCE, NotParted, SpelledTwice, are_hashed
 from retable.replay.table.folding import Outcome, Round
@@ -26,8 +26,9 @@ from retable.replay.table.table_replay import Change, LeftRows, TableReplay
 from retable.replay.tasks.doubts import have_twice
 from retable.replay.tasks.fold_task import FoldTask, TaskOutcome
 from retable.replay.tasks.halves import Met, meet
+from retable.replay.tasks.links import with_links
 from retable.replay.tasks.others import AreKeyedSo, Others
-from retable.replay.tasks.spread import SpreadTask, in_pieces
+from retable.replay.tasks.spread import SpreadTask
 from retable.replay.tasks.task_rows import InSilver, Plain, RangeRows, ReaderFacts, Spread
 from retable.schema_history.policies import casts_of
 
@@ -38,11 +39,10 @@ ROWS_A_TASK = 400_000
 def check_in_tasks(work: TableReplay, reader: TableReader, window: str) -> None:
     """NotParted unless tasks can decide: where rows need no more of others than those of their keys."""
     rows = _sources(work)
-    if len(rows) < len(work.batches) or not all(each.is_simple for each in rows):
+    if len(rows) < len(work.batches) or any(each.has_partial_halves for each in rows):
         raise NotParted
     _check_apart(work, reader)
-    is_told_whole = not any(event.partial for event in work.events)
-    if not is_told_whole and (not reader.keys or _since(work, window) is not None):
+    if any(each.is_partial for each in rows) and (not reader.keys or any(each.has_halves for each in rows)):
         raise NotParted
     if not reader.keys and any(event.keys for event in work.events):
         raise NotParted
@@ -87,7 +87,10 @@ def _others(
     since = min((each for each in (_since(work, window), *(e.sequence for e in joined)) if each), default=None)
     if work.state is None or since is None:
         return None
-    if _is_changed_from(reader, since):
+    of_parts, floor = any(each.is_partial for each in _sources(work)), retention_floor(work.state, reader.history)
+    if of_parts:
+        since = LOWEST
+    if _is_changed_from(reader, since) or (of_parts and floor is not None):
         raise NotParted
     until = work.windows[work.horizon]
     windows = [name for name in work.ordinals if name <= until and name not in work.applied]
@@ -102,7 +105,8 @@ def _others(
         ordinals={name: work.ordinals[name] for name in windows},
         marks=work.state.high_water,
         again=window in work.state.applied,
-        floor=retention_floor(work.state, reader.history),
+        of_parts=of_parts,
+        floor=floor,
     )
 
 
@@ -216,13 +220,21 @@ class _Folding:
                 owed=None if of.work.lifts_hold else self.evolved.debts,
                 since=lifted_from(of.work),
             )
-            for ranges in self.ranges
+            for ranges in self._with_links(others)
         ]
         found = of.rows.run(tasks)
         self.left.update(name for each in found for name in each.names())
         if any(isinstance(each.failure, SpelledTwice) for each in found):
             raise SpelledTwice
         return self._joined(found)
+
+    def _with_links(self, others: Others | None) -> Seq[KeyRanges]:
+        """The ranges of the tasks, and what is folded beside them, as rows link its keys."""
+        sources = _sources(self.of.work)
+        windows = [self.stretches] if any(source.links_keys for source in sources) else []
+        if others is not None and others.of_parts:
+            windows += [(Stretch(others.window, name),) for name in others.claims]
+        return with_links(self.of.rows, self.ranges, windows) if windows else self.ranges
 
     def _joined(self, found: Seq[TaskOutcome]) -> Outcome:
         of = self.of

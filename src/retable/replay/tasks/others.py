@@ -11,9 +11,9 @@ from retable.gold.state import RetentionFloor
 from retable.gold.store import WindowRows
 from retable.model.event import TableName
 from retable.model.row_event import RowEvent
-from retable.model.sequence import Sequence
+from retable.model.sequence import LOWEST, Sequence
 from retable.replay.batch.ranges import KeyRanges
-from retable.replay.batch.row_batch import above, ends_of, to_events, up_to
+from retable.replay.batch.row_batch import EACH_FILE, above, ends_of, to_events, up_to
 from retable.replay.batch.row_kinds import Flags, Hashes, have_keys
 from retable.replay.batch.silver_rows import ROW_COLUMNS, sequence_of
 from retable.replay.events.shares import NotParted, speak_of
@@ -21,8 +21,6 @@ from retable.schema_history.history import NameSpan
 
 Claims = Mapping[TableName, Seq[tuple[NameSpan, bool]]]
 _HASHES = ("key_hash", "old_key_hash")
-_EACH_FILE = 1_000_000
-"""More pieces than a table has files: each is one of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +28,7 @@ class Others:
     """Other windows of a table, and which rows of its big window need them: those up to `marks`, or all of them again.
 
     `marks` are the highest sequences that gold has, by partition. Events up to the `floor` count no more, as gold has
-    what they came to.
+    what they came to. `of_parts`: some tell only some columns of their row, so it takes all events of a key.
     """
 
     window: WindowRows
@@ -38,6 +36,7 @@ class Others:
     ordinals: Mapping[str, int]
     marks: Mapping[str, Sequence]
     again: bool
+    of_parts: bool
     floor: RetentionFloor | None
 
     def late(self, rows: pa.Table) -> Flags:
@@ -53,7 +52,7 @@ class Others:
         hashes = _spoken_of(rows.filter(pa.array(late)), ranges)
         there = [np.zeros(0, np.int64)]
         for table in self.claims:
-            for piece in self.window.pieces(_EACH_FILE):
+            for piece in self.window.pieces(EACH_FILE):
                 near = piece.read(table, (int(hashes[0]), int(hashes[-1])), without={*ROW_COLUMNS} - {*_HASHES})
                 there.append(np.intersect1d(hashes, _spoken_of(near, ranges)))
         return late & speak_of(rows, np.concatenate(there))
@@ -61,21 +60,33 @@ class Others:
     def of(self, late: pa.Table, joined: Seq[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
         """The events that speak of the keys of late rows, and of `joined` ones, and are not below the lowest of these.
 
-        NotParted where some of them tell only some columns: then it takes more.
+        Where they are `of_parts`, they are all events of these keys, and of those that such a row had before, or has
+        since. NotParted where some of them tell only some columns, and that was not known.
         """
         of_joined = event_hashes(joined)
         hashes = np.union1d(_spoken_of(late, ranges), of_joined[ranges.owns(of_joined)])
         lowest = [sequence_of(late.take([ends_of(late)[0]]).to_pylist()[0])] if late.num_rows else []
-        since = min([*lowest, *(event.sequence for event in joined)])
+        since = LOWEST if self.of_parts else min([*lowest, *(event.sequence for event in joined)])
+        while True:
+            found = self._of_hashes(hashes, since)
+            partial = [event for event in found if event.partial]
+            if partial and not self.of_parts:
+                raise NotParted
+            spoken = (h for event in partial for h in (event.key_hash, event.old_key_hash))
+            more = np.array([h for h in spoken if h is not None], np.int64)
+            if np.isin(more, hashes).all():
+                return found
+            hashes = np.union1d(hashes, more)
+
+    def _of_hashes(self, hashes: Hashes, since: Sequence) -> list[RowEvent]:
+        """The events of a sequence, or behind it, that speak of the keys of these hashes."""
         found, asked = [], frozenset(hashes.tolist())
         for table, claims in self.claims.items():
-            for piece in self.window.pieces(_EACH_FILE):
+            for piece in self.window.pieces(EACH_FILE):
                 rows = piece.read(table, (int(hashes[0]), int(hashes[-1])))
                 rows = rows.filter(pa.array(speak_of(rows, hashes) & above(rows, since, or_at=True)))
                 events = [event._replace(counted=False).of_keys(asked) for event in to_events(rows, self.ordinals)]
                 found += [event for event in events if is_owned(claims, event.sequence) and self._counts(event)]
-        if any(event.partial for event in found):
-            raise NotParted
         return found
 
     def _counts(self, event: RowEvent) -> bool:

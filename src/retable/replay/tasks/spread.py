@@ -5,8 +5,7 @@ where the settings name other columns than silver's hash is of, that hash does n
 """
 
 from collections.abc import Mapping
-from collections.abc import Sequence as Seq
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,7 @@ from retable.gold.rows import to_keys
 from retable.gold.store import Exchange
 from retable.replay.batch.ranges import KeyRanges
 from retable.replay.batch.row_batch import Stretch, read_stretches, to_events
-from retable.replay.batch.row_kinds import Hashes, leaves_partly
+from retable.replay.batch.row_kinds import Hashes, leave_partly
 from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import hashes_of, read_keys
 from retable.replay.events.shares import key_of
@@ -48,7 +47,7 @@ class SpreadTask:
             some = rows.slice(start, _ROWS_AT_ONCE)
             hashed.append(_with_hashes(some, *self._hashes(some, reader)))
         rows = pa.concat_tables(hashed)
-        if leaves_partly(rows):
+        if leave_partly(rows).any():
             return None
         return self.exchange.put(*(rows.filter(pa.array(each.speak_of(rows))) for each in self.ranges))
 
@@ -104,9 +103,3 @@ def _with_hashes(rows: pa.Table, new: Hashes, old: pa.Array) -> pa.Table:
     for name, hashes in (("key_hash", pa.array(new)), ("old_key_hash", old)):
         rows = rows.set_column(rows.column_names.index(name), rows.schema.field(name), hashes)
     return rows
-
-
-def in_pieces(stretches: Seq[Stretch], count: int) -> list[tuple[Stretch, ...]]:
-    """The same rows in about so many pieces, or in more."""
-    window = stretches[0].window
-    return [tuple(replace(each, window=piece) for each in stretches) for piece in window.pieces(count)]

@@ -1,0 +1,45 @@
+"""Keys that are folded together: of a row that changes its key and tells some columns, the old key has the others."""
+
+from collections.abc import Iterable
+from collections.abc import Sequence as Seq
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from retable.gold.store import RowStore
+from retable.replay.batch.ranges import KeyRanges
+from retable.replay.batch.row_batch import Stretch, in_pieces, read_stretches
+from retable.replay.batch.row_kinds import Hashes, leave_partly
+from retable.replay.batch.silver_rows import ROW_COLUMNS
+from retable.replay.batch.vectorized import hashes_of
+from retable.replay.events.shares import NotParted
+
+_LOOKS_AT = {"key_hash", "old_key_hash", "partial_after", "sequence"}
+_MOST = 100_000
+"""More keys than this are not folded by one task."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """Gives the hashes of the keys that rows of stretches link."""
+
+    stretches: tuple[Stretch, ...]
+
+    def __call__(self) -> Hashes:
+        rows = read_stretches(self.stretches, without=[name for name in ROW_COLUMNS if name not in _LOOKS_AT])
+        rows = rows.filter(pa.array(leave_partly(rows)))
+        return np.union1d(hashes_of(rows), hashes_of(rows, "old_key_hash"))
+
+
+def with_links(store: RowStore, ranges: Seq[KeyRanges], windows: Iterable[tuple[Stretch, ...]]) -> list[KeyRanges]:
+    """The ranges without the keys that rows of windows link, and these as one more; NotParted where they are many."""
+    pieces = [piece for stretches in windows for piece in in_pieces(stretches, store.slots())]
+    found = store.run([_Look(piece) for piece in pieces])
+    linked = np.unique(np.concatenate([np.zeros(0, np.int64), *found]))
+    if not linked.size:
+        return [*ranges]
+    if linked.size > _MOST:
+        raise NotParted
+    apart = [replace(each, linked=tuple(linked.tolist())) for each in ranges]
+    return [*apart, replace(apart[0], takes_linked=True)]
