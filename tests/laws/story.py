@@ -39,6 +39,7 @@ from retable.simulate.delivery import Record, Windows
 from retable.simulate.truth import shown as shown_value
 
 SUPPORTED = (*ROW_KINDS, *DDL_KINDS)
+_NAMED = {(*SUPPORTED, *HELD_KINDS): "(*SUPPORTED, *HELD_KINDS)", tuple(ROW_KINDS): "ROW_KINDS"}
 HIDDEN = ("_rds_row_id", "rowid")
 KEPT = re.compile(r"__until_[0-9]+\Z")
 FORMATS = tuple(SIMULATED)
@@ -163,7 +164,7 @@ def tell(
     history = known.as_source(simulate(chance, changes, kinds=told, loaded=known.loaded))
     own = options is not None and _OPTIONS.get(source_format) is type(options)
     stream = known.write(history, options) if own else known.write(history)
-    of_kinds = "" if tuple(kinds) == SUPPORTED else f", kinds={tuple(kinds)}"
+    of_kinds = "" if tuple(kinds) == SUPPORTED else f", kinds={_NAMED.get(tuple(kinds), tuple(kinds))}"
     recipe = f"tell({seed}, {source_format!r}, {delivery}, {changes}{of_kinds}, options={options})"
     return Story(source_format, history, deliver(stream, chance, delivery), recipe)
 

@@ -70,7 +70,7 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
     in_order = st.just(list(range(len(story.world().names))))
     order = data.draw(st.one_of(orders(story), in_order))
     found = []
-    rows, ranges_a_task = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 3))
+    rows, ranges_a_task = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 3))
     is_vectorized, rebuilds, releases, is_spread = (data.draw(st.booleans()) for _ in range(4))
     for by_tasks in (False, True):
         with pytest.MonkeyPatch.context() as patch:

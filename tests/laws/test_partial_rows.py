@@ -23,7 +23,7 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
     delivery = Delivery(windows=data.draw(st.integers(1, 5)), late=data.draw(shares), repeated=data.draw(shares))
     story = tell(data.draw(seeds), "shareplex_json", delivery, data.draw(sizes), ROW_KINDS)
     order = data.draw(st.permutations(range(len(story.windows))))
-    rows, found = data.draw(st.integers(1, 4)), []
+    rows, found = data.draw(st.integers(1, 8)), []
     for by_tasks in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             if by_tasks:

@@ -29,7 +29,7 @@ from retable.simulate import HELD_KINDS, Delivery
 STORIES = (
     (tell(1, "streamx_json", Delivery(2, "any", 3, 0.2, 0.2, True), 40), [0, 1, 2]),
     (tell(3, "canal_json", Delivery(windows=3), 60, (*SUPPORTED, *HELD_KINDS)), [2, 1, 0]),
-    (tell(5, "shareplex_json", Delivery(windows=2), 60), [0, 1]),
+    (tell(5, "shareplex_json", Delivery(windows=3, repeated=0.3), 60), [0, 1, 2]),
 )
 
 
