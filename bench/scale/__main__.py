@@ -39,7 +39,7 @@ from retable.ledger.windows.recording import read_windows, record_windows
 from retable.replay.batch.ranges import BYTES_AT_ONCE
 from retable.replay.spark import rebuild, replay
 from retable.replay.tasks.folding import ROWS_A_TASK
-from retable.replay.tasks.lake_rows import ROWS_HERE
+from retable.replay.tasks.lake_rows import ROWS_HERE, ROWS_NEAR
 from retable.session import build_session
 from retable.settings.load import load_settings
 
@@ -149,14 +149,14 @@ def measure(folder: Path, of: str, rows: int) -> Cost:
 
 def driver_mb(rows: int) -> float:
     """What a driver's Python needs for a window of so many rows, besides what it had before."""
-    here = rows if rows <= ROWS_HERE else 0
+    here = min(rows, ROWS_HERE) if rows <= ROWS_NEAR else 0
     return 100 + here * 750 * COLUMNS / 1e6
 
 
 def worker_mb(rows: int) -> float:
     """What a worker needs for a window of so many rows: a task has a part of them in memory."""
     row = 200 + 50 * COLUMNS
-    return 250 + 2.5 * min(rows * row, ROWS_A_TASK * row, BYTES_AT_ONCE) / 1e6
+    return 350 + 2.5 * min(rows * row, ROWS_A_TASK * row, BYTES_AT_ONCE) / 1e6
 
 
 def check_memory(cost: Cost, rows: int) -> None:

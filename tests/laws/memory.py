@@ -307,7 +307,7 @@ class MemoryRows:
         found = [mine for name, mine in by_table(rows) if name in names]
         return MemoryWindow(pa.concat_tables([rows.slice(0, 0), *found]))
 
-    def run(self, tasks: Seq[Callable[[], R]]) -> list[R]:
+    def run(self, tasks: Seq[Callable[[], R]], are_long: bool = False) -> list[R]:
         """Tasks and results are sent, as to other processes."""
         sent: list[Callable[[], R]] = pickle.loads(pickle.dumps(tasks))
         return [pickle.loads(pickle.dumps(task())) for task in sent]

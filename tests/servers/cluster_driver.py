@@ -31,7 +31,7 @@ def run(stage: str, settings: str, window: str, run: str, now: str, rows_a_task:
     With a number of `rows_a_task` every window is a big one.
     """
     if rows_a_task:
-        lake_rows.ROWS_HERE = scope.EVENTS_AT_ONCE = 0
+        lake_rows.ROWS_HERE = lake_rows.ROWS_NEAR = scope.EVENTS_AT_ONCE = 0
         folding.EVENTS_AT_ONCE = folding.ROWS_A_TASK = int(rows_a_task)
     try:
         told = load_settings(settings)

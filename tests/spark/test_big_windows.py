@@ -37,6 +37,7 @@ STORIES = (
 def by_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """All windows are big, and a task has few rows."""
     monkeypatch.setattr(lake_rows, "ROWS_HERE", 0)
+    monkeypatch.setattr(lake_rows, "ROWS_NEAR", 0)
     monkeypatch.setattr(scope, "EVENTS_AT_ONCE", 1)
     monkeypatch.setattr(folding, "EVENTS_AT_ONCE", 4)
     monkeypatch.setattr(folding, "ROWS_A_TASK", 8)

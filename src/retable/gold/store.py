@@ -186,8 +186,8 @@ class RowStore(Protocol):
         Events of a lower sequence than `since` may be missing.
         """
 
-    def run(self, tasks: Seq[Callable[[], R]]) -> list[R]:
-        """Run tasks side by side, in other processes; give what each returns."""
+    def run(self, tasks: Seq[Callable[[], R]], are_long: bool = False) -> list[R]:
+        """Run tasks, side by side in other processes where there is much to do; give what each returns."""
 
     def slots(self) -> int:
         """How many tasks run side by side."""

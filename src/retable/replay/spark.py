@@ -32,12 +32,14 @@ from retable.model.sequence import Sequence
 from retable.replay.replayed import Replayed
 from retable.replay.report import RunRecord
 from retable.replay.run import Run
-from retable.replay.tasks.lake_rows import LakeRows
+from retable.replay.tasks.lake_rows import LakeRows, WindowSize
 from retable.schema_history.shards.parts import join_part
 from retable.session import build_session, ready_worker
 from retable.settings.load import CATALOG
 from retable.settings.sources import SourceSettings
 
+_TASKS_HERE = 16
+"""More tasks than this are done by executors: each looks into files of gold."""
 _KEY = "_retable_key_"
 
 
@@ -160,8 +162,9 @@ def _record(
 
 def slots(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[SessionSlot]]:
     """Give slots as they are asked for: the given session's first, then of others, which live as long as it does."""
+    size = WindowSize()
     own, others = (
-        SessionSlot(SparkRows(spark, lake, source), IcebergCatalog(spark, lake)),
+        SessionSlot(SparkRows(spark, lake, source, size), IcebergCatalog(spark, lake)),
         _BESIDE.setdefault(spark, []),
     )
 
@@ -169,7 +172,8 @@ def slots(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[
         while len(others) + 1 < count:
             session = build_session(lake.settings, "retable")
             others.append((session, IcebergCatalog(session, lake)))
-        return [own, *(SessionSlot(SparkRows(session, lake, source), catalog) for session, catalog in others)][:count]
+        beside = (SessionSlot(SparkRows(session, lake, source, size), catalog) for session, catalog in others)
+        return [own, *beside][:count]
 
     return take
 
@@ -180,14 +184,17 @@ _BESIDE: WeakKeyDictionary[SparkSession, list[tuple[SparkSession, IcebergCatalog
 class SparkRows(LakeRows):
     """The same, with what needs a Spark session: tasks, and the rows of gold."""
 
-    def __init__(self, spark: SparkSession, lake: Lake, source: str) -> None:
-        super().__init__(lake, source)
+    def __init__(self, spark: SparkSession, lake: Lake, source: str, size: WindowSize | None = None) -> None:
+        super().__init__(lake, source, size)
         self.spark = spark
 
     # --- tasks ---------------------------------------------------------------------------------------------------
-    def run(self, tasks: Seq[Callable[[], R]]) -> list[R]:
+    def run(self, tasks: Seq[Callable[[], R]], are_long: bool = False) -> list[R]:
         if not tasks:
             return []
+        if self.slots_here() and len(tasks) <= _TASKS_HERE and not are_long:
+            # Side by side they would take as long: most of what they do is Python's.
+            return [task() for task in tasks]
 
         def run_one(task: Callable[[], R]) -> R:
             ready_worker()
@@ -197,7 +204,7 @@ class SparkRows(LakeRows):
         return self.spark.sparkContext.parallelize(tasks, len(tasks)).map(run_one).collect()
 
     def slots(self) -> int:
-        return self.spark.sparkContext.defaultParallelism
+        return self.slots_here() or self.spark.sparkContext.defaultParallelism
 
     # --- gold ----------------------------------------------------------------------------------------------------
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[CurrentRow]:

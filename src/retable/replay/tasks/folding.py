@@ -177,7 +177,7 @@ class _Folding:
             )
             for piece in in_pieces(self.stretches, len(self.ranges))
         ]
-        found = store.run(tasks)
+        found = store.run(tasks, are_long=self.plain is None)
         names = [name for name in found if name is not None]
         self.left.update(names)
         if len(names) < len(found):
@@ -222,7 +222,7 @@ class _Folding:
             )
             for ranges in self._with_links(others)
         ]
-        found = of.rows.run(tasks)
+        found = of.rows.run(tasks, are_long=self.plain is None)
         self.left.update(name for each in found for name in each.names())
         if any(isinstance(each.failure, SpelledTwice) for each in found):
             raise SpelledTwice

@@ -1,6 +1,7 @@
 """What a replay reads of silver and gold without a job of Spark: here or in tasks."""
 
 from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from decimal import Decimal
 
 import pyarrow as pa
@@ -22,7 +23,10 @@ from retable.replay.tasks.row_choice import OfKeys, OtherTables
 from retable.replay.tasks.silver_files import SilverFiles
 
 ROWS_HERE = 100_000
-"""So many rows of a window one process looks at sooner than tasks do, which have to be started."""
+"""So many rows of a window are looked at all at once, and not by tasks."""
+ROWS_NEAR = 400_000
+"""Tasks for a window of no more rows run in this process: workers would take longer to start than the tasks take."""
+_ROWS_A_TASK_HERE = 100_000
 
 
 def _from(since: Sequence | None) -> BooleanExpression:
@@ -34,12 +38,20 @@ def _from(since: Sequence | None) -> BooleanExpression:
     return Or(later, GreaterThanOrEqual(term=hi, value=literal(Decimal(since.hi))))
 
 
+@dataclass(slots=True)
+class WindowSize:
+    """How many rows the window has that is replayed; None: it is not known, or there are several windows."""
+
+    rows: int | None = None
+
+
 class LakeRows:
     """The rows of silver and gold as their files have them."""
 
-    def __init__(self, lake: Lake, source: str) -> None:
+    def __init__(self, lake: Lake, source: str, size: WindowSize | None = None) -> None:
         self._lake = lake
         self._source = source
+        self.size = size or WindowSize()
 
     def statements(self, until: str) -> list[RowDict]:
         return read_statements(self._lake, self._source, until)
@@ -53,9 +65,13 @@ class LakeRows:
 
     def big_window(self, window: str) -> WindowRows | None:
         files = self._window(window)
-        if files is None or sum(task.file.record_count for task in files.files) <= ROWS_HERE:
-            return None
-        return files
+        self.size.rows = 0 if files is None else sum(task.file.record_count for task in files.files)
+        return None if self.size.rows <= ROWS_HERE else files
+
+    def slots_here(self) -> int:
+        """Into how many tasks a window is parted that run in this process; 0 where they do not."""
+        rows = self.size.rows
+        return 0 if rows is None or rows > ROWS_NEAR else -(-rows // _ROWS_A_TASK_HERE)
 
     def _window(self, window: str) -> SilverFiles | None:
         table = self._lake.find(f"silver.{self._source}")
