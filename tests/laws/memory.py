@@ -312,7 +312,7 @@ class MemoryRows:
         sent: list[Callable[[], R]] = pickle.loads(pickle.dumps(tasks))
         return [pickle.loads(pickle.dumps(task())) for task in sent]
 
-    def slots(self) -> int:
+    def slots(self, are_long: bool = False) -> int:
         return 2
 
     def exchange(self, gold: str) -> MemoryExchange:

@@ -189,8 +189,8 @@ class RowStore(Protocol):
     def run(self, tasks: Seq[Callable[[], R]], are_long: bool = False) -> list[R]:
         """Run tasks, side by side in other processes where there is much to do; give what each returns."""
 
-    def slots(self) -> int:
-        """How many tasks run side by side."""
+    def slots(self, are_long: bool = False) -> int:
+        """Into how many tasks, or a multiple of them, work is parted."""
 
     def exchange(self, gold: str) -> Exchange:
         """Where tasks that change a gold table leave rows for one another."""

@@ -203,8 +203,8 @@ class SparkRows(LakeRows):
         # A job over a frame compiles a plan first, and has results of Arrow in the JVM.
         return self.spark.sparkContext.parallelize(tasks, len(tasks)).map(run_one).collect()
 
-    def slots(self) -> int:
-        return self.slots_here() or self.spark.sparkContext.defaultParallelism
+    def slots(self, are_long: bool = False) -> int:
+        return (0 if are_long else self.slots_here()) or self.spark.sparkContext.defaultParallelism
 
     # --- gold ----------------------------------------------------------------------------------------------------
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[CurrentRow]:

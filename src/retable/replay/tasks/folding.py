@@ -151,7 +151,7 @@ class _Folding:
 
     @cached_property
     def ranges(self) -> tuple[KeyRanges, ...]:
-        return tuple(_ranges(_sources(self.of.work), self.of.rows.slots()))
+        return tuple(_ranges(_sources(self.of.work), self.of.rows.slots(are_long=self.plain is None)))
 
     @cached_property
     def facts(self) -> ReaderFacts:
