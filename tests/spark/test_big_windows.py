@@ -80,6 +80,16 @@ def test_gold_by_tasks_is_gold_in_memory(
     assert left_files(world) == []
 
 
+def test_tasks_that_run_in_this_process_come_to_the_same(
+    by_tasks: None, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lake_rows, "ROWS_NEAR", 1_000)
+    story, order = STORIES[0]
+    world, pure = replay_as_in_memory(story, order, tmp_path / "lake")
+    assert world.gold() == pure.gold()
+    assert left_files(world) == []
+
+
 @pytest.mark.parametrize("partition", ["", 'partition = ["bucket(3, id)"]\n'])
 def test_rows_of_every_age_of_a_table_are_found_and_replaced(
     partition: str, by_tasks_alone: None, spark: SparkSession, tmp_path: Path
