@@ -130,27 +130,26 @@ def test_keys_of_rows_that_are_alike_shift_and_lose_no_row(
 
 
 @pytest.mark.parametrize("is_in_tasks", [False, True])
-def test_a_row_that_comes_again_does_not_bring_back_the_key_that_it_had_between(
-    is_in_tasks: bool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("second", "third", "wanted"),
+    [
+        ([update(20, id="4", old_id="2", v="10")], moves((3, 2), (2, 5), v={3: 30, 2: 30}), {4: 10, 5: 30}),
+        ([update(20, id="2", old_id="3", v="30")], moves((2, 4), v={2: 10}), {2: 30, 4: 10}),
+    ],
+    ids=["it was left since", "it is another row's since"],
+)
+def test_a_row_that_comes_again_says_nothing_of_the_key_that_it_moved_to(
+    second: list[RawMessage],
+    third: list[RawMessage],
+    wanted: dict[int, int],
+    is_in_tasks: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if is_in_tasks:
         in_tasks(monkeypatch, 1)
     first = [ddl(1, CREATE), ONE, THREE, *moves((1, 2), v={1: 10})]
-    second = [update(20, id="4", old_id="2", v="10")]
-    third = [ONE, update(30, id="2", old_id="3", v="30"), update(31, id="5", old_id="2", v="30")]
-    assert numbers(run([first, second, third])) == {4: 10, 5: 30}
-
-
-@pytest.mark.parametrize("is_in_tasks", [False, True])
-def test_a_row_that_comes_again_does_not_hide_that_its_other_key_is_another_row_s(
-    is_in_tasks: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if is_in_tasks:
-        in_tasks(monkeypatch, 1)
-    first = [ddl(1, CREATE), ONE, THREE, *moves((1, 2), v={1: 10})]
-    second = [update(20, id="2", old_id="3", v="30")]
-    third = [ONE, update(30, id="4", old_id="2", v="10")]
-    assert numbers(run([first, second, third])) == {2: 30, 4: 10}
+    later = [msgspec.structs.replace(message, offset=message.offset + 20) for message in third]
+    assert numbers(run([first, second, [ONE, *later]])) == wanted
 
 
 # --- what gold has of rows that are others now -------------------------------------------------------------------

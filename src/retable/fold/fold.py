@@ -51,8 +51,8 @@ class Winner:
     Columns that are ABSENT have the values of gold's row of the key `base`, which no event tells anew. `leaving_row`
     gives the row that a tombstone took away to another key, if that is the first that was folded of its key. `moved`:
     the row came from another key, and `over_another`: onto one that lived, as rows of one statement may for a moment.
-    `may_be_over`: nothing before that was folded of its key, so gold tells whether one lived there; on a tombstone it
-    tells so of the row that left.
+    `may_be_over`: the row came to a key of which nothing had been folded, so only gold knows whether another row lived
+    there. The tombstone of such a row has it, too.
     """
 
     sequence: Sequence

@@ -98,7 +98,9 @@ def late_events(work: TableReplay, window: str, joined: Set[Pair] = frozenset())
 def _whole_stories(
     work: TableReplay, hashes: frozenset[int], keys: tuple[str, ...]
 ) -> tuple[list[RowEvent], frozenset[int]]:
-    """All events of keys of which some tell only a part of the row, and of the keys that such a row had before; these.
+    """All events of some keys, and of those that their rows had before or since, and the hashes of all these keys.
+
+    Some of the events tell only a part of their row.
 
     Each round knows more of the table's keys than the one before it.
     """

@@ -222,7 +222,8 @@ class _Folding:
             )
             for ranges in self._with_links(others)
         ]
-        found = of.rows.run(tasks, are_long=self.plain is None)
+        # Late rows may be folded one by one, too.
+        found = of.rows.run(tasks, are_long=self.plain is None or others is not None)
         self.left.update(name for each in found for name in each.names())
         if any(isinstance(each.failure, SpelledTwice) for each in found):
             raise SpelledTwice

@@ -40,7 +40,10 @@ def _from(since: Sequence | None) -> BooleanExpression:
 
 @dataclass(slots=True)
 class WindowSize:
-    """How many rows the window has that is replayed; None: it is not known, or there are several windows."""
+    """How many rows the window has that is replayed; None: it is not known, or there are several windows.
+
+    `LakeRows.big_window` finds it out, for all sessions of a replay.
+    """
 
     rows: int | None = None
 

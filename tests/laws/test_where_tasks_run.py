@@ -1,0 +1,83 @@
+"""Tasks run in the driver's process where the window is not very big and its rows are plain, else on executors."""
+
+from typing import Any, cast
+
+import pytest
+
+from laws.memory import MemoryRows
+from laws.test_bulk import in_tasks
+from laws.test_replays_found import CREATE, ddl, insert, update
+from laws.world import World, make_settings
+from retable.model.message import RawMessage
+from retable.replay.spark import SparkRows
+from retable.replay.tasks.fold_task import FoldTask
+from retable.replay.tasks.lake_rows import WindowSize
+
+FIRST = [ddl(1, CREATE), *(insert(2 + n, id=str(n), v="1") for n in range(4))]
+PLAIN = [update(10 + n, id=str(n), v="2") for n in range(4)]
+
+
+class Executors:
+    """What Spark is asked to run."""
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+        self.sparkContext = self
+        self.defaultParallelism = 2
+
+    def parallelize(self, tasks: list[object], slices: int) -> "Executors":
+        self.asked.append(slices)
+        return self
+
+    def map(self, _: object) -> "Executors":
+        return self
+
+    def collect(self) -> list[str]:
+        return ["executor"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "tasks", "are_long", "where"),
+    [
+        (400_000, 1, False, "driver"),
+        (400_001, 1, False, "executor"),
+        (None, 1, False, "executor"),
+        (400_000, 17, False, "executor"),
+        (400_000, 1, True, "executor"),
+    ],
+)
+def test_tasks_run_where_they_are_done_soonest(rows: int | None, tasks: int, are_long: bool, where: str) -> None:
+    spark = Executors()
+    found = SparkRows(cast(Any, spark), cast(Any, None), "shop", WindowSize(rows))
+    assert set(found.run([lambda: "driver"] * tasks, are_long)) == {where}
+    assert spark.asked == ([] if where == "driver" else [tasks])
+
+
+@pytest.mark.parametrize(
+    ("windows", "are_long"),
+    [
+        ([FIRST, PLAIN], False),
+        # Two rows of a key, of which one comes late.
+        ([FIRST, [update(30, id="1", v="3")], PLAIN], True),
+        # One row has another column, so not all are of one kind.
+        ([FIRST, [*PLAIN, update(30, id="1", v="3", z="a")]], True),
+    ],
+    ids=["plain", "late", "of several kinds"],
+)
+def test_rows_that_are_folded_one_by_one_take_long(
+    windows: list[list[RawMessage]], are_long: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[bool] = []
+    real = MemoryRows.run
+
+    def run(rows: MemoryRows, tasks: Any, are_long: bool = False) -> Any:
+        told.extend(are_long for task in tasks if isinstance(task, FoldTask))
+        return real(rows, tasks, are_long)
+
+    in_tasks(monkeypatch, 1)
+    monkeypatch.setattr(MemoryRows, "run", run)
+    world = World(make_settings("canal_json"))
+    for window in windows:
+        told.clear()
+        world.replay(world.deliver(window))
+    assert set(told) == {are_long}
