@@ -26,6 +26,7 @@ from bench.scale.rows import COLUMNS, Changes, Keys, Table
 _START = 1_000_000
 _LATE_WINDOWS, _LATE = 24, 0.01
 _LOAD_WINDOWS = 6
+_SHARDS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +154,7 @@ def _late(rows: int) -> Made:
 
     def told(window: int) -> Iterator[Message]:
         mine = np.flatnonzero(arrives == window)
-        part = Changes(changes.ids[mine], changes.before[mine], changes.moved_to[mine], changes.after[mine])
-        return map(Message, dataworks(part, _START + mine, whole))
+        return map(Message, dataworks(changes.at(mine), _START + mine, whole))
 
     windows = [partial(told, window) for window in range(_LATE_WINDOWS)]
     return Made([_text(statement(create(), 1)), *windows], table)
@@ -190,6 +190,20 @@ def _partial(rows: int) -> Made:
     return Made([partial(told, first, _START), partial(told, changes, _START + 1)], table, fixed=CHANGED)
 
 
+def _shards(rows: int) -> Made:
+    """Each row is of one of several tables of the source, by its key."""
+    table = Table()
+    changes = _all(table, rows)
+    names = [f"{TABLE}_{number}" for number in range(_SHARDS)]
+
+    def told() -> Iterator[Message]:
+        for number, called in enumerate(names):
+            mine = np.flatnonzero(changes.ids % _SHARDS == number)
+            yield from map(Message, dataworks(changes.at(mine), _START + mine, whole, table=called))
+
+    return Made([_text(*(statement(create(table=each), 1 + at, each) for at, each in enumerate(names))), told], table)
+
+
 def _told_as_tuples(part: Changes, start: int, is_load: bool = False) -> Iterator[Message]:
     return map(Message, tuples(part, _positions(len(part), start), is_load))
 
@@ -221,6 +235,7 @@ _AS_TUPLES = (
     f'database = "shop"\ntuple_schema = {{ {", ".join(f"{a} = {b!r}" for a, b in TUPLE_SCHEMA.items())} }}\n'
     + _KEYS.format("shop.t")
 )
+_AS_ONE = f'[tables."shop.{TABLE}_*"]\nto = "shop.{TABLE}"\n'
 _AS_SHAREPLEX = 'database = "shop"\n' + _KEYS.format("shop.SHOP.t")
 
 CLASSES: dict[str, Class] = {
@@ -242,5 +257,6 @@ CLASSES: dict[str, Class] = {
     ),
     "halves": Class("an update is two messages", _halves, "datahub_tuple", _AS_TUPLES),
     "full_load": Class("a full load over six windows, while changes stream", _full_load, "datahub_tuple", _AS_TUPLES),
+    "shards": Class("eight tables of the source that go into one", _shards, options=_AS_ONE),
     "rebuild": Class("all of them again, by a rebuild", _plain, act="rebuild"),
 }

@@ -68,9 +68,9 @@ def _quoted(text: str, quoted: bool) -> str:
     return f'"{text}"' if quoted else text
 
 
-def statement(text: str, position: int) -> str:
+def statement(text: str, position: int, table: str = TABLE) -> str:
     """A statement as DataWorks writes it."""
-    source = {"dbType": "MySQL", "dbName": "shop", "tableName": TABLE}
+    source = {"dbType": "MySQL", "dbName": "shop", "tableName": table}
     ddl = {"text": text, "ddlMeta": ""}
     payload = {"before": None, "after": None, "sequenceId": str(position), "timestamp": msgspec.Raw(_STAMP.encode())}
     message = {
@@ -81,18 +81,24 @@ def statement(text: str, position: int) -> str:
     return msgspec.json.encode(message).decode()
 
 
-def create(key_type: str = "BIGINT", has_key: bool = True, columns: int = COLUMNS) -> str:
+def create(key_type: str = "BIGINT", has_key: bool = True, columns: int = COLUMNS, table: str = TABLE) -> str:
     cells = [f"`{name(column)}` {_SQL[kind(column)]}" for column in range(1, columns)]
     key = ", PRIMARY KEY (`id`)" if has_key else ""
-    return f"CREATE TABLE `{TABLE}` (`id` {key_type} NOT NULL, {', '.join(cells)}{key})"
+    return f"CREATE TABLE `{table}` (`id` {key_type} NOT NULL, {', '.join(cells)}{key})"
 
 
 def dataworks(
-    changes: Changes, positions: Keys, spell: Spell, columns: int = COLUMNS, has_key: bool = True, wire: str = "LONG"
+    changes: Changes,
+    positions: Keys,
+    spell: Spell,
+    columns: int = COLUMNS,
+    has_key: bool = True,
+    wire: str = "LONG",
+    table: str = TABLE,
 ) -> Iterator[str]:
     """Changes as DataWorks writes them, an update in one message; a row that goes has its key in the other spelling."""
     types = [{"name": name(at), "type": _WIRE[kind(at)] if at else wire} for at in range(columns)]
-    source = {"dbType": "MySQL", "dbName": "shop", "tableName": TABLE}
+    source = {"dbType": "MySQL", "dbName": "shop", "tableName": table}
     keys = ["id"] if has_key else []
     schema = msgspec.json.encode({"dataColumn": types, "primaryKey": keys, "source": source}).decode()
     goes = np.where(changes.after == GONE, changes.before + 1, changes.before)

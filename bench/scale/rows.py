@@ -63,7 +63,10 @@ class Changes:
 
     def part(self, at: int, parts: int) -> "Changes":
         """One of so many parts of about the same length, in order."""
-        where = slice(at * len(self) // parts, (at + 1) * len(self) // parts)
+        return self.at(slice(at * len(self) // parts, (at + 1) * len(self) // parts))
+
+    def at(self, where: slice | Keys) -> "Changes":
+        """Those at these places."""
         return Changes(self.ids[where], self.before[where], self.moved_to[where], self.after[where])
 
 

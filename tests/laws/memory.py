@@ -129,7 +129,7 @@ class LoadedTable:
     def replace(self, change: RowChange | RemoteChange, run: RunTasks[Any], run_id: str, window: str) -> bool:
         if not self.has_defaults():
             return False
-        here = change if isinstance(change, RowChange) else change.here()
+        here = _here(change)
         self.branch(run_id)
         delete_keys(self._table, run_id, here.gone)
         if here.comes:
@@ -142,7 +142,7 @@ class LoadedTable:
         return run_id
 
     def append(self, change: RowChange | RemoteChange, run: RunTasks[Any], run_id: str, window: str) -> None:
-        rows = (change if isinstance(change, RowChange) else change.here()).rows
+        rows = _here(change).rows
         table, branch = self._table, self._branch
         assert branch is not None, "rows are written to a branch"
         names = [name for name in rows.column_names if name != SEQUENCE_COLUMN]
@@ -185,6 +185,12 @@ class LoadedTable:
         foreign = {key: value for key, value in table.properties.items() if not key.startswith(PREFIX)}
         table.properties = {**foreign, **properties}
         on_progress(f"{self._name}: published")
+
+
+def _here(change: RowChange | RemoteChange) -> RowChange:
+    if isinstance(change, RowChange):
+        return change
+    return RowChange(change.keys, change.rows_of(change.rows) if change.rows else pa.table({}))
 
 
 class MemoryCatalog:
@@ -236,9 +242,9 @@ class MemoryWindow:
         near = [_between(rows[name], hashes) for name in _HASHES]
         return rows.filter(pc.or_kleene(*near))
 
-    def read_others(self, tables: Collection[TableName]) -> pa.Table:
+    def read_others(self, tables: Collection[TableName], without: Collection[str] = ()) -> pa.Table:
         found = [mine for name, mine in by_table(self.rows) if name not in tables]
-        return pa.concat_tables([self.rows.slice(0, 0), *found])
+        return pa.concat_tables([self.rows.slice(0, 0), *found]).drop_columns([*without])
 
 
 _HASHES = ("key_hash", "old_key_hash")

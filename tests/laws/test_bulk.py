@@ -14,7 +14,7 @@ from laws.test_laws import LAW, orders, stories
 from laws.world import World, make_settings
 from retable.model.message import RawMessage
 from retable.model.sequence import Sequence
-from retable.replay.batch import ranges, row_batch
+from retable.replay.batch import profile, ranges, row_batch
 from retable.replay.events import shares
 from retable.replay.inputs import scope
 from retable.replay.table.deciding import Deciding
@@ -71,11 +71,11 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
     order = data.draw(st.one_of(orders(story), in_order))
     found = []
     rows, ranges_a_task = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 3))
-    is_vectorized, rebuilds, releases, is_spread = (data.draw(st.booleans()) for _ in range(4))
+    is_vectorized, rebuilds, releases, is_spread, others_wait = (data.draw(st.booleans()) for _ in range(5))
     for by_tasks in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             if by_tasks:
-                in_tasks(patch, rows, ranges_a_task)
+                in_tasks(patch, rows, ranges_a_task, others_wait)
             if is_spread:
                 patch.setattr(folding, "are_by_key", lambda *_: False)
             if not is_vectorized:
@@ -203,8 +203,11 @@ def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Wo
     return world
 
 
-def in_tasks(patch: pytest.MonkeyPatch, rows: int, ranges_a_task: int = 1) -> None:
-    """Let tables with so many rows in a window be folded by tasks, of several ranges each."""
+def in_tasks(patch: pytest.MonkeyPatch, rows: int, ranges_a_task: int = 1, others_wait: bool = False) -> None:
+    """Let tables with so many rows in a window be folded by tasks, of several ranges each; the rows of others wait."""
+    if others_wait:
+        patch.setattr(scope, "ROWS_OF_SMALL_TABLES", 0)
+        patch.setattr(profile, "_FEW_TABLES", 0)
     patch.setattr(MemoryRows, "big", 0)
     patch.setattr(scope, "EVENTS_AT_ONCE", rows - 1)
     patch.setattr(folding, "EVENTS_AT_ONCE", rows)
@@ -257,7 +260,7 @@ def test_a_load_behind_a_truncation_is_vectorized_in_tasks(monkeypatch: pytest.M
     create = canal(1, isDdl=True, type="CREATE", data=None, sql="create table t (id decimal(9,2) primary key, v int)")
     world.replay(world.deliver([create, told(2, "INSERT", "1", "1"), told(3, "INSERT", "2", "2")]))
     by_tasks_alone(monkeypatch, 1)
-    monkeypatch.setattr(task_rows, "to_events", lambda rows, _: at_once() if rows.num_rows else [])
+    monkeypatch.setattr(task_rows, "to_events", lambda rows, *_: at_once() if rows.num_rows else [])
     emptied = canal(4, isDdl=True, type="TRUNCATE", data=None, sql="truncate table t")
     world.replay(world.deliver([emptied, *(told(5 + at, "INSERT", f"{2 + at}", "9") for at in range(3))]))
     assert [tuple(json.loads(text).values()) for text in world.gold()["gold_shop.t"].rows] == [

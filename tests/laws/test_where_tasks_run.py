@@ -6,10 +6,14 @@ import pytest
 
 from laws.memory import MemoryRows
 from laws.test_bulk import in_tasks
-from laws.test_replays_found import CREATE, ddl, insert, update
+from laws.test_replays_found import CREATE, ddl, insert, row, update
 from laws.world import World, make_settings
+from retable.gold.store import GoldTable
 from retable.model.message import RawMessage
+from retable.replay.batch import row_batch
 from retable.replay.spark import SparkRows
+from retable.replay.table.deciding import Deciding
+from retable.replay.table.table_replay import TableReplay
 from retable.replay.tasks.fold_task import FoldTask
 from retable.replay.tasks.lake_rows import WindowSize
 
@@ -81,3 +85,32 @@ def test_rows_that_are_folded_one_by_one_take_long(
         told.clear()
         world.replay(world.deliver(window))
     assert set(told) == {are_long}
+
+
+def test_many_rows_of_small_tables_are_read_when_it_is_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ("a", "b", "c")
+    columns = {"id": "int", "v": "int"}
+    made = [ddl(1 + at, f"create table {name} (id int primary key, v int)", name) for at, name in enumerate(names)]
+    rows = [
+        row(10 + 3 * at + n, "INSERT", columns, table=name, id=str(n), v="1")
+        for at, name in enumerate(names)
+        for n in (1, 2)
+    ]
+    turns: list[tuple[str, str]] = []
+    read, decide = row_batch.read_stretches, Deciding.decide
+
+    def reading(stretches: Any, *more: Any, **options: Any) -> Any:
+        turns.append(("read", stretches[0].table.table))
+        return read(stretches, *more, **options)
+
+    def deciding(self: Deciding, work: TableReplay, table: GoldTable) -> Any:
+        turns.append(("decide", work.history.name.table))
+        return decide(self, work, table)
+
+    in_tasks(monkeypatch, 100, others_wait=True)
+    monkeypatch.setattr(row_batch, "read_stretches", reading)
+    monkeypatch.setattr(Deciding, "decide", deciding)
+    world = World(make_settings("canal_json"))
+    world.replay(world.deliver([*made, *rows]))
+    assert turns == [(what, name) for name in names for what in ("decide", "read")]
+    assert {name: len(gold.rows) for name, gold in world.gold().items()} == {f"gold_shop.{name}": 2 for name in names}

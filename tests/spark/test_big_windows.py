@@ -14,6 +14,9 @@ from pyspark.sql import SparkSession
 from laws.spark_world import SparkWorld, open_lake_in, replay_as_in_memory
 from laws.story import SUPPORTED, Story, tell
 from laws.test_policies import TABLE, ddl, row
+from laws.test_shards import KEYED, RULES, alter, create, insert, update, world_of
+from laws.test_shards import TABLE as WHOLE
+from laws.test_shards import ddl as of_orders
 from laws.world import World, make_settings
 from retable.fold.fold import Values
 from retable.gold.rows import to_keys
@@ -162,6 +165,31 @@ def test_rows_of_several_partitions_are_folded_by_tasks(
     hold = world.gold()[TABLE].hold
     assert hold is not None
     assert hold.code == "ORDER_UNDEFINED"
+
+
+@pytest.mark.parametrize("rules", [RULES, KEYED], ids=["hidden", "shown"])
+def test_rows_of_several_tables_that_go_into_one_are_folded_by_tasks(
+    rules: dict[str, object], by_tasks_alone: None, spark: SparkSession, tmp_path: Path
+) -> None:
+    """One of them gets a column, one is emptied, and one has late rows."""
+    shown = "".join(f"{name} = {json.dumps(value)}\n" for name, value in rules.items())
+    world = open_lake_in(tmp_path / "lake", "canal_json", f'[tables."shop.orders_*"]\n{shown}')
+    pure = world_of(rules)
+    created = [create(1 + shard, shard) for shard in range(3)]
+    loaded = [insert(10 + 3 * at + shard, shard, id=str(at), v="1") for at in range(4) for shard in range(3)]
+    emptied, added = of_orders(30, "truncate table orders_0", "orders_0"), alter(31, 1, "add column w int default 7")
+    changed = [update(40 + at, at % 3, id=str(at), old_id=str(at), v="2") for at in range(4)]
+    late = [update(25 + shard, shard, id="0", v="9") for shard in (1, 2)]
+    windows = [created + loaded, [emptied, added, *changed, insert(50, 1, id="8", v="3", w="4")], late]
+    for window in windows:
+        world.replay(world.deliver(window))
+        pure.replay(pure.deliver(window))
+        assert world.gold() == pure.gold()
+    assert world.gold()[WHOLE].hold is None
+    assert world.states()[WHOLE].clashes == pure.states()[WHOLE].clashes == (0 if "shard_in_key" in rules else 4)
+    world.rebuild(WHOLE)
+    assert world.gold() == pure.gold()
+    assert left_files(world) == []
 
 
 def test_a_truncation_in_a_big_window_empties_gold_before_its_rows_come(

@@ -67,8 +67,8 @@ class WindowRows(Protocol):
         a row without a key hash lies nowhere.
         """
 
-    def read_others(self, tables: Collection[TableName]) -> pa.Table:
-        """The rows of all tables but these."""
+    def read_others(self, tables: Collection[TableName], without: Collection[str] = ()) -> pa.Table:
+        """The rows of all tables but these, and but for some columns."""
 
 
 class Exchange(Protocol):
@@ -120,6 +120,11 @@ class RowChange:
         """The keys whose rows go."""
         return self.gone
 
+    @property
+    def coming(self) -> pa.Table:
+        """The keys of the rows that come."""
+        return self.rows.select(self.gone.column_names)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteChange:
@@ -145,6 +150,11 @@ class RemoteChange:
     def keys(self) -> pa.Table:
         return self.keys_of(self.gone) if self.gone else self.edges.slice(0, 0)
 
+    @property
+    def coming(self) -> pa.Table:
+        found = (self.exchange.get(name).rename_columns(list(self.columns)).select(self.on) for name in self.rows)
+        return pa.concat_tables([self.keys.slice(0, 0), *found])
+
     def keys_of(self, names: Iterable[str]) -> pa.Table:
         """Keys whose rows go, as tasks left them under these names."""
         return pa.concat_tables([self.exchange.get(name) for name in names]).rename_columns(list(self.on))
@@ -153,10 +163,6 @@ class RemoteChange:
         """Rows that come, as tasks left them under these names, with all columns of the table."""
         rows = pa.concat_tables([self.exchange.get(name) for name in names]).rename_columns(list(self.columns))
         return with_nulls(rows, self.nulls)
-
-    def here(self) -> RowChange:
-        """The same with the rows in this process."""
-        return RowChange(self.keys, self.rows_of(self.rows) if self.rows else pa.table({}))
 
 
 def with_nulls(rows: pa.Table, nulls: pa.Schema) -> pa.Table:

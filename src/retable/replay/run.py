@@ -91,7 +91,7 @@ class Run:
         tables = self._scope_reader.tables()
         identity, name = self._scope_reader.find(tables, gold)
         state = self._locator.find(identity, gold).state
-        is_big = not is_sharded(identity) and self._scope_reader.has_many(gold)
+        is_big = self._scope_reader.has_many(gold)
         scope = self._scope_reader.table(tables, identity, name, remembered(state) if resumes else (), is_big=is_big)
         if not scope.tables.has(identity):
             raise NotFound(f"nothing goes into {gold} any more, and its rows are in other tables: drop it", table=gold)

@@ -99,6 +99,19 @@ class NameSpan:
         return (self.start is None or sequence >= self.start) and (self.end is None or sequence < self.end)
 
 
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Of whom the rows are that a span covers: of a table of gold (`is_own`) or of another one, and of which shard."""
+
+    span: NameSpan
+    is_own: bool
+    shard: str | None
+
+    def of(self, shard: str | None) -> "Claim":
+        """The same, said of one of the tables that go into it alone."""
+        return replace(self, is_own=self.is_own and self.shard == shard)
+
+
 _OF_VALUES = frozenset({"BAD_VALUE", "INEXACT_CAST", "ROW_MISSING", "ZERO_DATE"})
 """Codes whose reasons show a value, or a key, of a row."""
 

@@ -1,7 +1,7 @@
 """What a window has of big tables, looked at by tasks: a piece of its files each, of which only a sample comes back."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 
@@ -18,16 +18,18 @@ from retable.replay.batch.row_batch import (
     RowBatch,
     Stretch,
     batch_of,
+    by_table,
     ends_of,
     order_of_arrival,
     sample_of,
     sequences_of,
     stretches_of,
 )
-from retable.replay.batch.row_kinds import is_plain, leave_partly
+from retable.replay.batch.row_kinds import is_plain
 from retable.replay.batch.silver_rows import HALVES, ROW_COLUMNS, SKETCH_COLUMNS, with_all_columns
 
 Positions = tuple[Sequence, ...]
+_FEW_TABLES = 10
 _SMALL_PIECES = 4
 """So many pieces a task slot: those that take longer than others are not the last ones."""
 
@@ -45,7 +47,6 @@ class Profile:
     has_halves: bool
     has_partial_halves: bool
     is_partial: bool
-    links_keys: bool
     counts: dict[tuple[str, str | None], PartCount]
 
     @classmethod
@@ -61,7 +62,6 @@ class Profile:
             has_halves=False,
             has_partial_halves=False,
             is_partial=False,
-            links_keys=False,
             counts={},
         )
 
@@ -81,7 +81,6 @@ class Profile:
             has_halves=pc.any(is_half).as_py() or False,
             has_partial_halves=pc.any(pc.and_(is_half, is_partial)).as_py() or False,
             is_partial=pc.any(is_partial).as_py() or False,
-            links_keys=bool(leave_partly(rows).any()),
             counts=_counts(rows, order),
         )
 
@@ -111,18 +110,22 @@ class _Look:
 
     def __call__(self) -> list[tuple[TableName, int, Profile]]:
         found = []
-        for table, positions in self.tables.items():
-            rows = self._read(table)
+        for table, rows in self._rows():
+            positions = self.tables[table]
             stretches = stretches_of(rows, positions)
             for number in np.unique(stretches).tolist():
                 mine = rows.filter(pa.array(stretches == number)) if positions else rows
                 found.append((table, number, Profile.sketched(mine) if self.sketched else Profile.of(mine)))
         return found
 
-    def _read(self, table: TableName) -> pa.Table:
-        if self.sketched:
-            return with_all_columns(self.piece.read(table, without={*ROW_COLUMNS} - {*SKETCH_COLUMNS}))
-        return self.piece.read(table)
+    def _rows(self) -> Iterator[tuple[TableName, pa.Table]]:
+        """The rows of each table; where they are of many tables, the piece is read but once."""
+        without = {*ROW_COLUMNS} - {*SKETCH_COLUMNS} if self.sketched else ()
+        if len(self.tables) > _FEW_TABLES:
+            found = by_table(self.piece.read_others((), without))
+        else:
+            found = ((table, self.piece.read(table, without=without)) for table in self.tables)
+        return ((table, with_all_columns(rows)) for table, rows in found if table in self.tables)
 
 
 def profiled(
@@ -163,7 +166,6 @@ def _batch(stretch: Stretch, profiles: Seq[Profile], ordinals: Mapping[str, int]
         has_halves=any(profile.has_halves for profile in profiles),
         has_partial_halves=any(profile.has_partial_halves for profile in profiles),
         is_partial=any(profile.is_partial for profile in profiles),
-        links_keys=any(profile.links_keys for profile in profiles),
         counts=counts,
     )
     return RowBatch(rows, batch.sample, batch.is_plain and all(profile.is_plain for profile in profiles))

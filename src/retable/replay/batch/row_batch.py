@@ -69,7 +69,8 @@ class RemoteRows:
 
     `counts` are of each partition in each window, which is told by its ordinal. `moved` rows changed their key.
     `is_hashed`: all have a key hash. `has_halves`: some are halves of updates. `is_partial`: some tell only some
-    columns of their row; `has_partial_halves`: some of these are halves; `links_keys`: some change their key.
+    columns of their row; `has_partial_halves`: some of these are halves.
+    `waits`: they are few, and are read here when it is their table's turn.
     """
 
     stretches: tuple[Stretch, ...]
@@ -80,8 +81,8 @@ class RemoteRows:
     has_halves: bool
     has_partial_halves: bool
     is_partial: bool
-    links_keys: bool
     counts: Mapping[tuple[int, str | None], "PartCount"]
+    waits: bool = False
 
     @cached_property
     def table(self) -> pa.Table:
@@ -164,16 +165,21 @@ class RowBatch:
 
     def events_of(self, rows: pa.Table, ordinals: Mapping[str, int]) -> list[RowEvent]:
         """Some rows of the batch as events."""
-        return self.labelled(to_events(rows, ordinals))
+        return to_events(rows, ordinals, self.shard)
 
-    def labelled(self, events: list[RowEvent]) -> list[RowEvent]:
-        """Events as those of the batch's table."""
-        return events if self.shard is None else [of_shard(event, self.shard) for event in events]
+    def waiting(self) -> "RowBatch":
+        """The same, read here only when it is its table's turn."""
+        return replace(self, source=replace(self.source, waits=True)) if isinstance(self.source, RemoteRows) else self
+
+    def read(self) -> "RowBatch":
+        """The same with its rows here, if they waited for that."""
+        if not (isinstance(self.source, RemoteRows) and self.source.waits):
+            return self
+        return replace(self, source=read_stretches(self.source.stretches))
 
     def of(self, shard: str | None) -> "RowBatch":
         """The same rows as those of one of several tables."""
-        batch = replace(self, shard=shard)
-        return replace(batch, sample=batch.labelled(self.sample))
+        return replace(self, sample=_labelled(self.sample, shard), shard=shard)
 
 
 def events_of_all(batches: Iterable[RowBatch], ordinals: Mapping[str, int]) -> list[RowEvent]:
@@ -226,9 +232,13 @@ def _runs(rows: pa.Table) -> list[int]:
     return sorted({end for each in ends for end in each.to_pylist()})
 
 
-def to_events(rows: pa.Table, ordinals: Mapping[str, int]) -> list[RowEvent]:
-    """Rows of silver as events that count."""
-    return [to_event(record, ordinals, counted=True) for record in rows.to_pylist()]
+def to_events(rows: pa.Table, ordinals: Mapping[str, int], shard: str | None = None) -> list[RowEvent]:
+    """Rows of silver as events that count, those of a `shard` as its own."""
+    return _labelled([to_event(record, ordinals, counted=True) for record in rows.to_pylist()], shard)
+
+
+def _labelled(events: list[RowEvent], shard: str | None) -> list[RowEvent]:
+    return events if shard is None else [of_shard(event, shard) for event in events]
 
 
 def sequences_of(rows: pa.Table) -> pa.Table:

@@ -169,16 +169,18 @@ def _stretches(silver: pa.Table, wires: Wires) -> Places:
     return np.asarray(silver[STRETCH]).astype(np.int64)
 
 
-def read_keys(silver: pa.Table, reader: TableReader, wires: Wires) -> tuple[pa.Table, Places, pa.Table]:
+def read_keys(
+    silver: pa.Table, reader: TableReader, wires: Wires, shard: str | None = None
+) -> tuple[pa.Table, Places, pa.Table]:
     """The keys of whole rows, the places of those that left one, and these; null where a column refuses a value."""
     deletes, stretches = _goes(silver), _stretches(silver, wires)
     images = pc.if_else(pa.array(deletes), silver["before"], silver["after"])
     moved = np.asarray(pc.is_valid(silver["old_key_hash"]))
     names = [str(at) for at in reader.key_columns]
-    keys, _ = typed_columns(images, stretches, reader, wires, None, reader.key_columns, deletes)
+    keys, _ = typed_columns(images, stretches, reader, wires, shard, reader.key_columns, deletes)
     before = silver["before"].filter(pa.array(moved))
     no_deletes = np.zeros(len(before), bool)
-    left, _ = typed_columns(before, stretches[moved], reader, wires, None, reader.key_columns, no_deletes)
+    left, _ = typed_columns(before, stretches[moved], reader, wires, shard, reader.key_columns, no_deletes)
     return pa.table(keys, names=names), np.flatnonzero(moved), pa.table(left, names=names)
 
 

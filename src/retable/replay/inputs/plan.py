@@ -15,7 +15,7 @@ from retable.model.schema_change import SchemaChange, StartTable
 from retable.model.sequence import Sequence
 from retable.replay.inputs.baselines import start_statements
 from retable.replay.inputs.rules import SourceRules
-from retable.schema_history.history import ChangeStatus, Hold, NameSpan, TableHistory
+from retable.schema_history.history import ChangeStatus, Claim, Hold, NameSpan, TableHistory
 from retable.schema_history.references import ForeignKeyReference, trace_references
 from retable.schema_history.shards.joined import is_sharded, join, of_shard, of_shards
 from retable.schema_history.shards.parts import source_part
@@ -151,11 +151,11 @@ class Tables:
                 owned[history.identity].append(event if label is None else of_shard(event, label))
         return dict(owned)
 
-    def claims(self, history: TableHistory) -> dict[TableName, list[tuple[NameSpan, bool]]]:
-        """Who owns rows of each name of a table: the first span that covers one says it; whether that is the table."""
+    def claims(self, history: TableHistory) -> dict[TableName, list[Claim]]:
+        """Who owns rows of each name of a table: the first span that covers one says it."""
         found = {name: reversed(self._spans(name)) for name in history.names}
         return {
-            name: [(span, owner.identity == history.identity) for span, owner, _ in spans]
+            name: [Claim(span, owner.identity == history.identity, label) for span, owner, label in spans]
             for name, spans in found.items()
         }
 

@@ -33,6 +33,9 @@ from retable.schema_history.traced import InferredColumn
 from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 
+ROWS_OF_SMALL_TABLES = 1_000_000
+"""So many rows of tables that are not big by themselves are read at once; of more, each table's when it is its turn."""
+
 RowsByName = dict[TableName, list[RowEvent]]
 Batches = dict[TableName, list[RowBatch]]
 Owned = dict[str, list[RowEvent]]
@@ -168,16 +171,27 @@ class ScopeReader:
             batches = parted
 
     def _batches(self, name: str, sketched: bool) -> Batches:
-        """The rows of a window by table; those of big tables stay where they are."""
-        found: Batches = {}
+        """The rows of a window by table; those of big tables stay where they are, and all where they are many."""
+        ordinals = self._recorded.ordinals
         if (window := self._rows.big_window(name)) is None:
             rows = self._rows.window_rows(name, SKETCH_COLUMNS if sketched else ROW_COLUMNS)
-        else:
-            big = {table: () for table, count in window.counts().items() if count > EVENTS_AT_ONCE}
-            found |= profiled(self._rows, window, big, self._recorded.ordinals, sketched) if big else {}
-            rows = window.read_others(big)
-        others = read_batches(rows, self._recorded.ordinals, sketched)
+            return {table: [batch] for table, batch in read_batches(rows, ordinals, sketched).items()}
+        counts = window.counts()
+        big = dict.fromkeys(self._big_among(counts), ())
+        if sum(count for table, count in counts.items() if table not in big) > ROWS_OF_SMALL_TABLES:
+            found = profiled(self._rows, window, dict.fromkeys(counts, ()), ordinals, sketched)
+            return {table: mine if table in big else [mine[0].waiting()] for table, mine in found.items()}
+        found = profiled(self._rows, window, big, ordinals, sketched) if big else {}
+        others = read_batches(window.read_others(big), ordinals, sketched)
         return found | {table: [batch] for table, batch in others.items()}
+
+    def _big_among(self, counts: Mapping[TableName, int]) -> list[TableName]:
+        """The tables with many rows, by themselves or with those that go into one with them."""
+        goes_to = {name: self._settings.target(name) or name for name in counts}
+        together: Counter[TableName] = Counter()
+        for name, count in counts.items():
+            together[goes_to[name]] += count
+        return [name for name in counts if together[goes_to[name]] > EVENTS_AT_ONCE]
 
     def _cut(self, tables: Tables, table: TableName, batches: list[RowBatch], sketched: bool) -> list[RowBatch]:
         """The batches of a table, parted by the statements between their rows."""
@@ -185,7 +199,8 @@ class ScopeReader:
         if isinstance(remote := batches[0].source, RemoteRows) and any(places):
             stretch = remote.stretches[0]
             positions = tuple(sorted({*stretch.positions}.union(*places)))
-            return profiled(self._rows, stretch.window, {table: positions}, self._recorded.ordinals, sketched)[table]
+            parts = profiled(self._rows, stretch.window, {table: positions}, self._recorded.ordinals, sketched)[table]
+            return [part.waiting() for part in parts] if remote.waits else parts
         found = []
         for batch, mine in zip(batches, places, strict=True):
             found += cut_at(batch, mine, self._recorded.ordinals, sketched) if mine else [batch]

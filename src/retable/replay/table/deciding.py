@@ -83,6 +83,7 @@ class Deciding:
 
     def decide(self, work: TableReplay, table: GoldTable) -> tuple[TableReplay, ReplayPlan]:
         """Decide from batches, else from rows one by one, else from all rows of the table; gives the work with them."""
+        work = replace(work, batches=tuple(batch.read() for batch in work.batches))
         try:
             if (plan := self._decide_in_tasks(work, table)) is not None:
                 return work, plan
@@ -265,7 +266,8 @@ class Deciding:
             return of.fold()
         self._exchange = self._exchange or self._rows.exchange(of.work.gold)
         self._on_progress(f"{of.work.gold}: {sum(b.source.num_rows for b in of.work.batches):,} rows, folded by tasks")
-        return fold_in_tasks(of, self._plain(of), self._window, self._exchange, self._left)
+        parts = [(each, self._plain(each)) for each in of.of_shards()]
+        return fold_in_tasks(of, parts, self._window, self._exchange, self._left)
 
     def _plain(self, of: Round) -> Plain | None:
         """How the rows of a round are vectorized; None: they are not plain."""
@@ -275,6 +277,8 @@ class Deciding:
         if (found := self._as_plain(of.work, of.table, batches)) is None:
             return None
         wires, parted = found[2], not are_of_one_part(of.work, batches)
+        if parted and of.work.history.shards:
+            return None
         if not are_of_one_kind(batches) or any(wire != wires[0] for wire in wires):
             return Plain(wires, None, parted)
         return Plain(wires[:1], Alike(first.keys or (), first.types), parted)

@@ -82,6 +82,11 @@ class Round:
     found: Gathered
     complete: bool
 
+    def of_shards(self) -> "list[Round]":
+        """The same for the rows of each of the tables that go into one, or, of one table, for all."""
+        labels = dict.fromkeys(batch.shard for batch in self.work.batches)
+        return [replace(self, work=self.work.of_shard(label)) for label in labels]
+
     def fold(self) -> Outcome:
         """Fold the shares, and compare each with gold unless the rows of one stop the table."""
         outcome = Outcome(folded=Folded())

@@ -87,10 +87,12 @@ def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bo
 
 
 def are_of_one_part(work: TableReplay, batches: Iterable[RowBatch]) -> bool:
-    """Whether all rows of a table, of each of its shards, come from one partition: those of gold, and these."""
-    known = {} if work.state is None or work.replaces_all else work.state.high_water
-    parts = {event.part or "" for batch in batches for event in batch.sample} | known.keys()
-    return len(parts) == len({shard_of(part) for part in parts})
+    """Whether all rows of a table, of each of these shards, come from one partition: those of gold, and these."""
+    parts = {event.part or "" for batch in batches for event in batch.sample}
+    shards = {shard_of(part) for part in parts}
+    if work.state is not None and not work.replaces_all:
+        parts |= {part for part in work.state.high_water if shard_of(part) in shards}
+    return len(parts) == len(shards)
 
 
 def is_all_late(work: TableReplay, batch: RowBatch) -> bool:

@@ -11,10 +11,11 @@ from retable.gold.evolve import Evolution
 from retable.gold.state import GoldColumn, GoldState, RetentionFloor, ShardState
 from retable.gold.store import GoldTable
 from retable.model.sequence import Sequence, parse_sequence
-from retable.replay.batch.row_batch import above, ends_of
+from retable.replay.batch.row_batch import RowBatch, above, ends_of
 from retable.replay.batch.silver_rows import sequence_of
 from retable.replay.table.table_replay import ReplayPlan, TableReplay, Truncations
 from retable.schema_history.history import Hold, TableHistory
+from retable.schema_history.shards.parts import source_part
 
 DROP_TAG = "retable_dropped_"
 
@@ -144,13 +145,25 @@ def _not_held(work: TableReplay, hold: Hold | None) -> list[tuple[str | None, Se
         return [(event.part, event.sequence) for event in work.events if bounds.verdict(event) is None]
     if hold.position is None:
         return []
-    rows = pa.concat_tables([batch.places() for batch in work.batches])
-    below = rows.filter(pa.array(~above(rows, hold.position, or_at=True)))
-    found = []
-    for part in below["part"].unique():
-        mine = below.filter(pc.is_in(below["part"], pa.array([part.as_py()], pa.string())))
-        found.append((part.as_py(), sequence_of(mine.take([ends_of(mine)[-1]]).to_pylist()[0])))
+    bounds, found = Bounds(None, hold), list[tuple[str | None, Sequence]]()
+    for batch in work.batches:
+        # The sample has the highest row of each partition, and the lowest one.
+        for part in {event.part for event in batch.sample}:
+            mine = [event for event in batch.sample if event.part == part]
+            free = [event for event in mine if bounds.verdict(event) is None]
+            if 0 < len(free) < len(mine):
+                found.append((part, _highest_below(batch, part, hold.position)))
+            found += ((part, event.sequence) for event in free)
     return found
+
+
+def _highest_below(batch: RowBatch, part: str | None, position: Sequence) -> Sequence:
+    """The highest sequence below a position among the rows of a partition, of which some are there."""
+    rows = batch.places()
+    own = part if batch.shard is None else source_part(part)
+    mine = pc.is_in(rows["part"], pa.array([own], pa.string()))
+    below = rows.filter(pc.and_(mine, pa.array(~above(rows, position, or_at=True))))
+    return sequence_of(below.take([ends_of(below)[-1]]).to_pylist()[0])
 
 
 def _floor_below(floor: RetentionFloor | None, work: TableReplay) -> RetentionFloor | None:

@@ -139,8 +139,7 @@ class TableReplayer:
             branch = self._write_branch(work, table, change.truncations, rows, is_empty)
             clashes = self._rows.clashes(work.gold, branch, key) if key else 0
         elif key:
-            here = rows.here() if isinstance(rows, RemoteChange) else rows
-            clashes = self._clashes_after(work, table, here, key)
+            clashes = self._clashes_after(work, table, rows.keys, rows.coming, key)
         self._on_progress(f"{work.gold}: written")
         return clashes
 
@@ -164,8 +163,10 @@ class TableReplayer:
             rows = pa.concat_tables([rows, change.vectorized.rows.rename_columns(rows.column_names)])
         return RowChange(gone, with_nulls(rows, nulls))
 
-    def _clashes_after(self, work: TableReplay, table: GoldTable, change: RowChange, key: list[str]) -> int:
-        gone, rows = change.gone, change.rows
+    def _clashes_after(
+        self, work: TableReplay, table: GoldTable, gone: pa.Table, rows: pa.Table, key: list[str]
+    ) -> int:
+        """The clashes that gold has once the rows of these keys are gone, and those of others have come."""
         if table.is_empty:
             return count_clashes(rows, key)
         before = self._clashes_before(work, table, key)

@@ -22,7 +22,8 @@ from retable.model.sequence import Sequence
 from retable.replay.batch.row_batch import RemoteRows, RowBatch, events_of_all
 from retable.replay.batch.vectorized import VectorizedRows
 from retable.replay.table.replace import Replacement
-from retable.schema_history.history import Epoch, Hold, NameSpan, TableHistory
+from retable.schema_history.history import Claim, Epoch, Hold, NameSpan, TableHistory
+from retable.schema_history.shards.parts import join_part
 from retable.schema_history.traced import InferredColumn
 
 Truncations = Seq[tuple[str | None, Sequence]]
@@ -76,7 +77,7 @@ class TableReplay:
     older: Callable[[LateKeys | Halves | None], list[RowEvent]]
     """Fetch events of the same table in other windows: the other halves of updates, those of late keys, or all; the
     fold needs them where an event is not newer than what gold holds."""
-    claims: Mapping[TableName, Seq[tuple[NameSpan, bool]]]
+    claims: Mapping[TableName, Seq[Claim]]
     """Which rows of its names are its own: those of which the first span that covers them says it."""
     windows: Mapping[int, str]
     """Windows by ordinal."""
@@ -111,6 +112,16 @@ class TableReplay:
     def is_relabelled(self) -> bool:
         """Whether tables that go into it have other names than when their rows were written."""
         return self.state is not None and not self.state.has_shards_of(self.history)
+
+    def of_shard(self, shard: str | None) -> "TableReplay":
+        """The same for the rows of one of the tables that go into it."""
+        mine = {name: [each.of(shard) for each in claims] for name, claims in self.claims.items()}
+        return replace(
+            self,
+            events=[event for event in self.events if event.shard == shard],
+            batches=tuple(batch for batch in self.batches if batch.shard == shard),
+            claims={name: claims for name, claims in mine.items() if any(each.is_own for each in claims)},
+        )
 
     def one_by_one(self) -> "TableReplay":
         """The same with every row as an event of its own."""
@@ -213,10 +224,11 @@ def counted_of(work: TableReplay) -> dict[int, WindowCounts]:
         if event.counted:
             found.setdefault(event.ordinal, WindowCounts()).add(event.part, event.sequence)
     for batch in work.batches:
-        if isinstance(batch.source, RemoteRows) and batch.shard is None:
+        if isinstance(batch.source, RemoteRows):
             for (ordinal, part), count in batch.source.counts.items():
                 counts = found.setdefault(ordinal, WindowCounts())
-                counts.add(part, count.lowest, count.highest, rows=count.rows)
+                mine = part if batch.shard is None else join_part(batch.shard, part)
+                counts.add(mine, count.lowest, count.highest, rows=count.rows)
             continue
         counts = found.setdefault(batch.sample[0].ordinal, WindowCounts())
         counts.rows += batch.source.num_rows

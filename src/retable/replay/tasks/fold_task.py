@@ -149,7 +149,14 @@ class FoldTask:
         else:
             late |= speak_of(rows, parted)
             vectorized = fold_vectorized(
-                rows, reader, self.plain.wires, self.with_part, late=late, since=self.since, owns=ranges.owns
+                rows,
+                reader.of(self.facts.shard),
+                self.plain.wires,
+                self.with_part,
+                shard=self.facts.shard,
+                late=late,
+                since=self.since,
+                owns=ranges.owns,
             )
             outcome.folded.verdicts += vectorized.counted(self.ordinals)
             touched += [keys for keys in (vectorized.keys, vectorized.unchanged) if keys is not None]
@@ -167,12 +174,12 @@ class FoldTask:
         if self.others is None:
             raise NotParted
         here = {event.arrival for event in self._events(rows.filter(pa.array(late)))} if joined else set()
-        others = self.others.of(rows.filter(pa.array(late)), joined, ranges)
+        others = self.others.of(rows, late, joined, ranges)
         found = {event.arrival: event for event in [*others, *joined]}
         return [event for arrival, event in found.items() if arrival not in here]
 
     def _events(self, rows: pa.Table) -> list[RowEvent]:
-        return events_of(rows, self.plain, self.ordinals)
+        return events_of(rows, self.plain, self.ordinals, self.facts.shard)
 
     def _compared(
         self, mine: KeyShare, reader: TableReader, outcome: TaskOutcome, touched: list[pa.Table]

@@ -1,8 +1,10 @@
 """One round of deciding about a big window in tasks: each folds some ranges of keys, and leaves what comes of them."""
 
+from collections.abc import Mapping
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, islice
 
 import pyarrow as pa
 
@@ -31,6 +33,7 @@ from retable.replay.tasks.others import AreKeyedSo, Others
 from retable.replay.tasks.spread import SpreadTask
 from retable.replay.tasks.task_rows import InSilver, Plain, RangeRows, ReaderFacts, Spread
 from retable.schema_history.policies import casts_of
+from retable.schema_history.shards.parts import shard_of, source_part
 
 ROWS_A_TASK = 400_000
 """More rows than this are two tasks: a task has those of silver in memory as columns, twice this where keys move."""
@@ -51,11 +54,11 @@ def check_in_tasks(work: TableReplay, reader: TableReader, window: str) -> None:
 def _check_apart(work: TableReplay, reader: TableReader) -> None:
     """NotParted where more than the events of a key, and gold's row, tell what becomes of it."""
     first = min(event.sequence for event in work.events)
-    if reader.history.shards or work.mode == "rewrite" or _is_changed_from(reader, first):
+    if work.mode == "rewrite" or _is_changed_from(reader, first):
         raise NotParted
     if (floor := retention_floor(work.state, reader.history)) is None or work.state is None:
         return
-    if work.has_all or any(floor.covers(event.part, event.sequence) for event in work.events):
+    if reader.history.shards or work.has_all or any(floor.covers(event.part, event.sequence) for event in work.events):
         raise NotParted
     try:
         check_key(work.state, reader)
@@ -65,9 +68,10 @@ def _check_apart(work: TableReplay, reader: TableReader) -> None:
 
 def _is_changed_from(reader: TableReader, position: Sequence) -> bool:
     """Whether a key, or a type whose values have to be looked at, changes at a position or behind it."""
-    columns = [column for epoch in reader.history.epochs for column in epoch.columns]
-    changed = [*reader.history.rekeyed, *(at for at, _ in casts_of(columns))]
-    return any(position <= at for at in changed)
+    histories = [reader.history, *(history for _, history in reader.history.parts())]
+    columns = [column for history in histories for epoch in history.epochs for column in epoch.columns]
+    rekeyed = (at for history in histories for at in history.rekeyed)
+    return any(position <= at for at in (*rekeyed, *(at for at, _ in casts_of(columns))))
 
 
 def _sources(work: TableReplay) -> list[RemoteRows]:
@@ -81,7 +85,7 @@ def _since(work: TableReplay, window: str) -> Sequence | None:
 
 
 def _others(
-    work: TableReplay, reader: TableReader, store: RowStore, window: str, joined: Seq[RowEvent]
+    work: TableReplay, reader: TableReader, store: RowStore, window: str, joined: Seq[RowEvent], shard: str | None
 ) -> Others | None:
     """The other windows of a table, where rows are late, or `joined` by others. NotParted where the key differs."""
     since = min((each for each in (_since(work, window), *(e.sequence for e in joined)) if each), default=None)
@@ -103,29 +107,60 @@ def _others(
         window=rows,
         claims=work.claims,
         ordinals={name: work.ordinals[name] for name in windows},
-        marks=work.state.high_water,
+        marks=work.state.high_water if shard is None else _marks_of(work.state.high_water, shard),
         again=window in work.state.applied,
         of_parts=of_parts,
         floor=floor,
+        shard=shard,
     )
 
 
-def fold_in_tasks(of: Round, plain: Plain | None, window: str, exchange: Exchange, left: set[str]) -> Outcome:
+def _marks_of(high_water: Mapping[str, Sequence], shard: str) -> dict[str, Sequence]:
+    """The marks of one of several tables, by its partitions as the source calls them."""
+    return {source_part(part) or "": mark for part, mark in high_water.items() if shard_of(part) == shard}
+
+
+def fold_in_tasks(
+    of: Round, parts: Seq[tuple[Round, Plain | None]], window: str, exchange: Exchange, left: set[str]
+) -> Outcome:
     """Fold the rows of a round where they are; the names of what tasks left in the exchange are added to `left`.
 
+    `parts` are the rounds of the tables that go into this one, each with how its rows are read where they are plain.
     NotParted where the rows have to come here.
     """
     try:
         evolved = of.evolve()
     except (RewriteNeeded, EventsMissed, TableError) as failure:
         raise NotParted from failure
-    folding = _Folding(of=of, evolved=evolved, plain=plain, window=window, exchange=exchange, left=left)
-    if are_by_key(of.work, of.reader):
-        try:
-            return folding.fold(InSilver(folding.stretches))
-        except SpelledTwice:
-            pass
-    return folding.fold(folding.spread())
+    foldings = [
+        _Folding(of=part, evolved=evolved, plain=plain, window=window, exchange=exchange, left=left)
+        for part, plain in parts
+    ]
+    try:
+        found = _fold(of, foldings, [folding.by_key() for folding in foldings])
+    except SpelledTwice:
+        found = _fold(of, foldings, [folding.spread() for folding in foldings])
+    return _joined(of, evolved, exchange, found)
+
+
+def _fold(of: Round, foldings: "Seq[_Folding]", rows: Seq[RangeRows]) -> list[TaskOutcome]:
+    """Let tasks fold rows; SpelledTwice where a key is written in two ways, and so two tasks have it."""
+    tasks = [folding.tasks(mine) for folding, mine in zip(foldings, rows, strict=True)]
+    # Late rows may be folded one by one, too.
+    are_long = any(task.plain is None or task.others is not None for mine in tasks for task in mine)
+    found = of.rows.run([*chain.from_iterable(tasks)], are_long=are_long)
+    foldings[0].left.update(name for each in found for name in each.names())
+    if any(isinstance(each.failure, SpelledTwice) for each in found):
+        raise SpelledTwice
+    rest = iter(found)
+    of_each = [(folding, [*islice(rest, len(mine))]) for folding, mine in zip(foldings, tasks, strict=True)]
+    if any(folding.have_twice(mine, "keys") for folding, mine in of_each):
+        raise SpelledTwice
+    if any(each.failure is not None or each.folded.hold is not None for each in found):
+        return found
+    if any(folding.have_twice(mine, "places") for folding, mine in of_each):
+        raise NotParted
+    return found
 
 
 def are_by_key(work: TableReplay, reader: TableReader) -> bool:
@@ -156,12 +191,22 @@ class _Folding:
     @cached_property
     def facts(self) -> ReaderFacts:
         reader = self.of.reader
-        return ReaderFacts(reader.history, reader.keys, reader.source_format, reader.rules)
+        # How a history is cut cannot be sent, and no task asks for it.
+        history = replace(reader.history, cut=None)
+        return ReaderFacts(history, reader.keys, reader.source_format, reader.rules, self.shard)
+
+    @property
+    def shard(self) -> str | None:
+        return self.of.work.batches[0].shard
 
     @cached_property
     def ordinals(self) -> dict[str, int]:
         counted = (ordinal for source in _sources(self.of.work) for ordinal, _ in source.counts)
         return {self.of.work.windows[ordinal]: ordinal for ordinal in counted}
+
+    def by_key(self) -> RangeRows:
+        """The rows of a key together, as silver has them, or else as tasks bring them together."""
+        return InSilver(self.stretches) if are_by_key(self.of.work, self.of.reader) else self.spread()
 
     def spread(self) -> Spread:
         """Let tasks bring the rows of a key together."""
@@ -188,22 +233,22 @@ class _Folding:
         """Let the halves of updates find each other."""
         of, met = self.of, Met(exchange=self.exchange)
         if any(source.has_halves for source in _sources(of.work)):
-            met = meet(of.rows, self.exchange, rows, self.ranges, self.plain, self.ordinals, self.left)
+            met = meet(of.rows, self.exchange, rows, self.ranges, self.plain, self.ordinals, self.shard, self.left)
         if of.work.state is None or of.work.replaces_all:
             return met
         joined = [] if of.work.lifts_hold else other_halves(of.work, {event.pair for event in met.alone})
         waiting = (parse_sequence(text)[:2] for text in of.work.state.pending)
         return replace(met, joined=tuple(joined), waiting=frozenset(waiting))
 
-    def fold(self, rows: RangeRows) -> Outcome:
-        """Fold rows; SpelledTwice where a key is written in two ways, and so two tasks have it."""
+    def tasks(self, rows: RangeRows) -> list[FoldTask]:
+        """The tasks that fold rows."""
         of, table, met = self.of, self.of.table, self.meet(rows)
-        others = _others(of.work, of.reader, of.rows, self.window, met.joined)
+        others = _others(of.work, of.reader, of.rows, self.window, met.joined, self.shard)
         if others is not None and not isinstance(rows, InSilver):
             raise NotParted
         starts_empty = table.is_empty or of.work.replaces_all or is_emptied(of.work, of.reader.history)
         finder = None if starts_empty else of.rows.key_finder(of.work.gold)
-        tasks = [
+        return [
             FoldTask(
                 rows=rows,
                 ranges=ranges,
@@ -222,45 +267,37 @@ class _Folding:
             )
             for ranges in self._with_links(others)
         ]
-        # Late rows may be folded one by one, too.
-        found = of.rows.run(tasks, are_long=self.plain is None or others is not None)
-        self.left.update(name for each in found for name in each.names())
-        if any(isinstance(each.failure, SpelledTwice) for each in found):
-            raise SpelledTwice
-        return self._joined(found)
 
     def _with_links(self, others: Others | None) -> Seq[KeyRanges]:
         """The ranges of the tasks, and what is folded beside them, as rows link its keys."""
         sources = _sources(self.of.work)
-        windows = [self.stretches] if any(source.links_keys for source in sources) else []
+        links = any(source.is_partial for source in sources) and any(source.moved for source in sources)
+        windows = [self.stretches] if links else []
         if others is not None and others.of_parts:
             windows += [(Stretch(others.window, name),) for name in others.claims]
         return with_links(self.of.rows, self.ranges, windows) if windows else self.ranges
 
-    def _joined(self, found: Seq[TaskOutcome]) -> Outcome:
-        of = self.of
-        outcome = Outcome(folded=Folded(), evolved=self.evolved)
-        if ordering_hold_at(of.work, of.reader.history, {place for each in found for place in each.places}) is not None:
-            raise NotParted
-        for each in found:
-            if each.folded.hold is not None:
-                outcome.stop(each.folded, [])
-            outcome.failure = outcome.failure or each.failure
-            outcome.folded.add(each.folded)
-        if self._have_twice(found, "keys"):
-            raise SpelledTwice
-        if outcome.hold is None and outcome.failure is None:
-            if self._have_twice(found, "places"):
-                raise NotParted
-            outcome.left = _left_rows(self.exchange, found)
-            if self.evolved.debts is not None:
-                debts = self.evolved.debts + sum(each.debts for each in found)
-                outcome.evolved = replace(self.evolved, debts=debts)
-        return outcome
-
-    def _have_twice(self, found: Seq[TaskOutcome], what: str) -> bool:
+    def have_twice(self, found: Seq[TaskOutcome], what: str) -> bool:
+        """Whether several of the tasks left the same doubt."""
         names = [each.doubts[what] for each in found if what in each.doubts]
         return have_twice(self.of.rows, self.exchange, names, len(self.ranges))
+
+
+def _joined(of: Round, evolved: Change, exchange: Exchange, found: Seq[TaskOutcome]) -> Outcome:
+    """What tasks found, as one."""
+    outcome = Outcome(folded=Folded(), evolved=evolved)
+    if ordering_hold_at(of.work, of.reader.history, {place for each in found for place in each.places}) is not None:
+        raise NotParted
+    for each in found:
+        if each.folded.hold is not None:
+            outcome.stop(each.folded, [])
+        outcome.failure = outcome.failure or each.failure
+        outcome.folded.add(each.folded)
+    if outcome.hold is None and outcome.failure is None:
+        outcome.left = _left_rows(exchange, found)
+        if evolved.debts is not None:
+            outcome.evolved = replace(evolved, debts=evolved.debts + sum(each.debts for each in found))
+    return outcome
 
 
 def _ranges(sources: Seq[RemoteRows], slots: int) -> list[KeyRanges]:

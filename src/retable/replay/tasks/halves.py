@@ -96,6 +96,7 @@ def meet(
     ranges: tuple[KeyRanges, ...],
     plain: Plain | None,
     ordinals: Mapping[str, int],
+    shard: str | None,
     left: set[str],
 ) -> Met:
     """Let tasks bring halves together; the names of what they left are added to `left`."""
@@ -111,4 +112,4 @@ def meet(
     alone = pa.concat_tables([rows for _, rows in found])
     if alone.num_rows > _FEW_ALONE:
         raise NotParted
-    return Met(exchange=exchange, names=tuple(met), alone=tuple(events_of(alone, plain, ordinals)))
+    return Met(exchange=exchange, names=tuple(met), alone=tuple(events_of(alone, plain, ordinals, shard)))

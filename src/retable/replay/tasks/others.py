@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from retable.gold.state import RetentionFloor
 from retable.gold.store import WindowRows
@@ -17,9 +18,8 @@ from retable.replay.batch.row_batch import EACH_FILE, above, ends_of, to_events,
 from retable.replay.batch.row_kinds import Flags, Hashes, have_keys
 from retable.replay.batch.silver_rows import ROW_COLUMNS, sequence_of
 from retable.replay.events.shares import NotParted, speak_of
-from retable.schema_history.history import NameSpan
+from retable.schema_history.history import Claim
 
-Claims = Mapping[TableName, Seq[tuple[NameSpan, bool]]]
 _HASHES = ("key_hash", "old_key_hash")
 
 
@@ -29,15 +29,17 @@ class Others:
 
     `marks` are the highest sequences that gold has, by partition. Events up to the `floor` count no more, as gold has
     what they came to. `of_parts`: some tell only some columns of their row, so it takes all events of a key.
+    Where several tables go into one, they are those of one `shard`.
     """
 
     window: WindowRows
-    claims: Claims
+    claims: Mapping[TableName, Seq[Claim]]
     ordinals: Mapping[str, int]
     marks: Mapping[str, Sequence]
     again: bool
     of_parts: bool
     floor: RetentionFloor | None
+    shard: str | None
 
     def late(self, rows: pa.Table) -> Flags:
         """Which rows gold may be ahead of."""
@@ -57,23 +59,29 @@ class Others:
                 there.append(np.intersect1d(hashes, _spoken_of(near, ranges)))
         return late & speak_of(rows, np.concatenate(there))
 
-    def of(self, late: pa.Table, joined: Seq[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
+    def of(self, rows: pa.Table, late: Flags, joined: Seq[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
         """The events that speak of the keys of late rows, and of `joined` ones, and are not below the lowest of these.
 
-        Where they are `of_parts`, they are all events of these keys, and of those that such a row had before, or has
-        since. NotParted where some of them tell only some columns, and that was not known.
+        Where they are `of_parts`, they are all events of these keys, and of those that their rows had before, or have
+        since, as these events tell it, or `rows`. NotParted where some of them tell only some columns, and that was
+        not known.
         """
+        moves = rows.filter(pc.is_valid(rows["old_key_hash"])).select(_HASHES)
+        own = rows.filter(pa.array(late))
         of_joined = event_hashes(joined)
-        hashes = np.union1d(_spoken_of(late, ranges), of_joined[ranges.owns(of_joined)])
-        lowest = [sequence_of(late.take([ends_of(late)[0]]).to_pylist()[0])] if late.num_rows else []
+        hashes = np.union1d(_spoken_of(own, ranges), of_joined[ranges.owns(of_joined)])
+        lowest = [sequence_of(own.take([ends_of(own)[0]]).to_pylist()[0])] if own.num_rows else []
         since = LOWEST if self.of_parts else min([*lowest, *(event.sequence for event in joined)])
         while True:
             found = self._of_hashes(hashes, since)
-            partial = [event for event in found if event.partial]
-            if partial and not self.of_parts:
-                raise NotParted
-            spoken = (h for event in partial for h in (event.key_hash, event.old_key_hash))
-            more = np.array([h for h in spoken if h is not None], np.int64)
+            if not self.of_parts:
+                if any(event.partial for event in found):
+                    raise NotParted
+                return found
+            told = (h for event in found for h in (event.key_hash, event.old_key_hash))
+            more = np.array([h for h in told if h is not None], np.int64)
+            mine = moves.filter(pa.array(speak_of(moves, hashes)))
+            more = np.concatenate([more, *(np.asarray(mine[name].drop_null()) for name in _HASHES)])
             if np.isin(more, hashes).all():
                 return found
             hashes = np.union1d(hashes, more)
@@ -85,7 +93,9 @@ class Others:
             for piece in self.window.pieces(EACH_FILE):
                 rows = piece.read(table, (int(hashes[0]), int(hashes[-1])))
                 rows = rows.filter(pa.array(speak_of(rows, hashes) & above(rows, since, or_at=True)))
-                events = [event._replace(counted=False).of_keys(asked) for event in to_events(rows, self.ordinals)]
+                events = [
+                    event._replace(counted=False).of_keys(asked) for event in to_events(rows, self.ordinals, self.shard)
+                ]
                 found += [event for event in events if is_owned(claims, event.sequence) and self._counts(event)]
         return found
 
@@ -104,9 +114,9 @@ def event_hashes(events: Seq[RowEvent]) -> Hashes:
     return np.array([event.key_hash or 0 for event in events], np.int64)
 
 
-def is_owned(claims: Seq[tuple[NameSpan, bool]], sequence: Sequence) -> bool:
+def is_owned(claims: Seq[Claim], sequence: Sequence) -> bool:
     """Whether a row of a name is the table's."""
-    return next((is_own for span, is_own in claims if span.covers(sequence)), False)
+    return next((claim.is_own for claim in claims if claim.span.covers(sequence)), False)
 
 
 @dataclass(frozen=True, slots=True)

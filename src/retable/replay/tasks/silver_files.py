@@ -52,8 +52,8 @@ class SilverFiles:
     def read(self, table: TableName, hashes: tuple[int, int] | None = None, without: Collection[str] = ()) -> pa.Table:
         return self.chosen(OfTable(table, hashes), [name for name in ROW_COLUMNS if name not in without])
 
-    def read_others(self, tables: Collection[TableName]) -> pa.Table:
-        return self.chosen(OtherTables(frozenset(tables)), ROW_COLUMNS)
+    def read_others(self, tables: Collection[TableName], without: Collection[str] = ()) -> pa.Table:
+        return self.chosen(OtherTables(frozenset(tables)), [name for name in ROW_COLUMNS if name not in without])
 
     def chosen(self, choice: RowChoice, columns: Collection[str]) -> pa.Table:
         """These columns of the rows that a choice takes."""

@@ -5,6 +5,7 @@ where the settings name other columns than silver's hash is of, that hash does n
 """
 
 from collections.abc import Mapping
+from collections.abc import Sequence as Seq
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from retable.errors import MessageError, TableError
 from retable.fold.images import TableReader
 from retable.gold.rows import to_keys
 from retable.gold.store import Exchange
+from retable.model.row_event import RowEvent
 from retable.replay.batch.ranges import KeyRanges
 from retable.replay.batch.row_batch import Stretch, read_stretches, to_events
 from retable.replay.batch.row_kinds import Hashes, leave_partly
@@ -57,8 +59,9 @@ class SpreadTask:
         Those of a row that cannot be read stay: nothing becomes of a key by it.
         """
         if self.plain is not None:
-            return _of_columns(rows, *read_keys(rows, reader, self.plain.wires))
-        return _of_events(rows, reader, self.ordinals)
+            shard = self.facts.shard
+            return _of_columns(rows, *read_keys(rows, reader.of(shard), self.plain.wires, shard))
+        return _of_events(rows, reader, to_events(rows, self.ordinals, self.facts.shard))
 
 
 def _of_columns(rows: pa.Table, keys: pa.Table, moved: Hashes, left: pa.Table) -> tuple[Hashes, pa.Array]:
@@ -79,11 +82,11 @@ def _all_there(keys: pa.Table) -> np.ndarray:
     return found
 
 
-def _of_events(rows: pa.Table, reader: TableReader, ordinals: Mapping[str, int]) -> tuple[Hashes, pa.Array]:
+def _of_events(rows: pa.Table, reader: TableReader, events: Seq[RowEvent]) -> tuple[Hashes, pa.Array]:
     new, old = hashes_of(rows).copy(), hashes_of(rows, "old_key_hash").copy()
     has_left = np.asarray(pc.is_valid(rows["old_key_hash"])).copy()
     keys, left = dict[int, tuple[object, ...]](), dict[int, tuple[object, ...]]()
-    for at, event in enumerate(to_events(rows, ordinals)):
+    for at, event in enumerate(events):
         try:
             action = reader.read(event)
         except (MessageError, TableError):

@@ -48,9 +48,11 @@ class Plain:
     parted: bool
 
 
-def events_of(rows: pa.Table, plain: Plain | None, ordinals: Mapping[str, int]) -> list[RowEvent]:
+def events_of(
+    rows: pa.Table, plain: Plain | None, ordinals: Mapping[str, int], shard: str | None = None
+) -> list[RowEvent]:
     """Rows of a task, which may lack the columns that are the same in all, as events that count."""
-    return to_events(rows if plain is None or plain.alike is None else plain.alike.of(rows), ordinals)
+    return to_events(rows if plain is None or plain.alike is None else plain.alike.of(rows), ordinals, shard)
 
 
 def left_in_parts(exchange: Exchange, rows: pa.Table, hashes: Hashes, parts: int) -> str:
@@ -66,12 +68,16 @@ def not_read(plain: Plain | None) -> Collection[str]:
 
 @dataclass(frozen=True, slots=True)
 class ReaderFacts:
-    """What a `TableReader` is made of, as it is sent to a task."""
+    """What a `TableReader` is made of, as it is sent to a task.
+
+    Where several tables go into one, `shard` is the label of the one that the rows of the task are of.
+    """
 
     history: TableHistory
     keys: tuple[str, ...]
     source_format: str
     rules: ValueRules
+    shard: str | None
 
     def reader(self) -> TableReader:
         return TableReader(history=self.history, keys=self.keys, source_format=self.source_format, rules=self.rules)
