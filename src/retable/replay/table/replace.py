@@ -2,12 +2,16 @@
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from typing import TypeVar
 
-from retable.errors import OrderUndefined, RowMissing
+from retable.errors import OrderUndefined, RowMissing, TableError
 from retable.fold.fold import Folded, Key, Values, Winner
 from retable.gold.store import CurrentRow
+from retable.model.sequence import LOWEST, Sequence
 from retable.schema_history.history import TableHistory
 from retable.schema_history.shards.parts import follows, shard_of
+
+F = TypeVar("F", bound=Exception)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,31 +46,55 @@ def replace_keys(
     """Replace the touched keys whose last state is not what gold holds.
 
     OrderUndefined where gold's row of a key was written by another partition: their sequences do not compare.
-    EventsMissed, unless the fold had all events of the table (`complete`), where gold has another row than they tell.
+    RowMissing where gold lacks a row of which only some columns are told. EventsMissed, unless the fold had all events
+    of the table (`complete`), where gold has another row than they tell. Of several failures `first_failure` is raised.
     """
     present: dict[Key, list[CurrentRow]] = defaultdict(list)
     for row in standing:
         present[tuple(row.values[index] for index in key_columns)].append(row)
     deletes: list[Key] = []
     rows: list[tuple[Values, Winner]] = []
+    failure: EventsMissed | TableError | None = None
     for key in folded.touched:
         winner, old = folded.winners.get(key), present.get(key, [])
         if winner is None:
             continue
-        if winner.base is not None:
-            winner = winner.over(_base(winner, winner.base, present))
-        for row in old:
-            if not follows(winner.part, winner.sequence, row.part, row.sequence):
-                raise OrderUndefined(f"partitions {row.part} and {winner.part} both write one key")
-        if not complete and any(row.sequence > winner.sequence or winner.took_another(row.values) for row in old):
-            raise EventsMissed
+        try:
+            if winner.base is not None:
+                winner = winner.over(_base(winner, winner.base, present))
+            _check_order(winner, old, complete)
+        except (EventsMissed, TableError) as found:
+            failure = first_failure(failure, found)
+            continue
         if winner.row is not None and [(row.values, row.sequence) for row in old] == [(winner.row, winner.sequence)]:
             continue
         if old:
             deletes.append(key)
         if winner.row is not None:
             rows.append((winner.row, winner))
+    if failure is not None:
+        raise failure
     return Replacement(deletes, rows)
+
+
+def _check_order(winner: Winner, old: list[CurrentRow], complete: bool) -> None:
+    """Raise unless gold's rows of a key are those that its last state replaces."""
+    for row in old:
+        if not follows(winner.part, winner.sequence, row.part, row.sequence):
+            raise OrderUndefined(f"partitions {row.part} and {winner.part} both write one key")
+    if not complete and any(row.sequence > winner.sequence or winner.took_another(row.values) for row in old):
+        raise EventsMissed
+
+
+def first_failure(one: F | None, other: F) -> F:
+    """Which of two failures counts: what more events may settle, or else a hold; of two holds always the same one."""
+    return other if one is None else min(one, other, key=_rank)
+
+
+def _rank(failure: Exception) -> tuple[bool, bool, Sequence, str]:
+    at = failure.facts.get("at") if isinstance(failure, TableError) else None
+    is_missing = isinstance(failure, RowMissing)
+    return isinstance(failure, TableError), is_missing, at if isinstance(at, Sequence) else LOWEST, str(failure)
 
 
 def _base(winner: Winner, key: Key, present: dict[Key, list[CurrentRow]]) -> Values:

@@ -31,7 +31,7 @@ from retable.replay.events.shares import (
 )
 from retable.replay.table.folding import of_other_parts, standing_rows
 from retable.replay.table.hold_rules import touched_from
-from retable.replay.table.replace import EventsMissed, is_below, replace_bag, replace_keys
+from retable.replay.table.replace import EventsMissed, first_failure, is_below, replace_bag, replace_keys
 from retable.replay.tasks.doubts import may_be_spelled_otherwise, rows_by_place
 from retable.replay.tasks.halves import Met
 from retable.replay.tasks.others import Others, event_hashes
@@ -107,7 +107,7 @@ class FoldTask:
             try:
                 made += self._folded(mine, joined, parted, ranges, reader, outcome, touched)
             except (NotParted, NotHere, EventsMissed, TableError) as failure:
-                outcome.failure = outcome.failure or failure
+                outcome.failure = first_failure(outcome.failure, failure)
         if outcome.folded.hold is None and outcome.failure is None and made:
             self._leave(outcome, join_vectorized(made))
         if touched:

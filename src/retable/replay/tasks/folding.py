@@ -23,7 +23,7 @@ from retable.replay.table.folding import Outcome, Round
 from retable.replay.table.hold_rules import lifted_from, ordering_hold_at
 from retable.replay.table.horizon import check_key, retention_floor
 from retable.replay.table.next_state import is_emptied
-from retable.replay.table.replace import EventsMissed
+from retable.replay.table.replace import EventsMissed, first_failure
 from retable.replay.table.table_replay import Change, LeftRows, TableReplay
 from retable.replay.tasks.doubts import have_twice
 from retable.replay.tasks.fold_task import FoldTask, TaskOutcome
@@ -291,7 +291,8 @@ def _joined(of: Round, evolved: Change, exchange: Exchange, found: Seq[TaskOutco
     for each in found:
         if each.folded.hold is not None:
             outcome.stop(each.folded, [])
-        outcome.failure = outcome.failure or each.failure
+        if each.failure is not None:
+            outcome.failure = first_failure(outcome.failure, each.failure)
         outcome.folded.add(each.folded)
     if outcome.hold is None and outcome.failure is None:
         outcome.left = _left_rows(exchange, found)
