@@ -86,24 +86,3 @@ def test_a_key_that_a_row_had_in_another_window_is_told_anew_too(monkeypatch: py
     world.replay(world.deliver([told(5, "upd", {"id": 1}, b=15), told(30, "upd", {"id": 9}, a=93)]))
     (gold,) = world.gold().values()
     assert {tuple(json.loads(row).values()) for row in gold.rows} == {(3, 11, 15), (9, 93, 92)}
-
-
-def test_a_key_that_a_row_of_the_window_links_to_a_late_one_is_told_anew_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Key 5 is of a window that was not replayed yet; its row comes to key 1, of which another row is late."""
-    first = [told(1, "ins", id=1, a=11, b=12), told(2, "ins", id=2, a=21, b=22)]
-    between = [told(3, "ins", id=5, a=51, b=52)]
-    window = [first[0], told(10, "upd", {"id": 1}, id=6), told(11, "upd", {"id": 5}, id=1, b=15)]
-    found = []
-    for by_tasks in (False, True):
-        tables = {"shop.SHOP.t": {"keys": ["id"], "types": dict.fromkeys(("id", "a", "b"), "int")}}
-        world = World(make_settings("shareplex_json", tables, database="shop", binary_encoding="hex"))
-        world.replay(world.deliver(first))
-        waiting = world.deliver(between)
-        if by_tasks:
-            in_tasks(monkeypatch, 1)
-        world.replay(world.deliver(window))
-        world.replay(waiting)
-        found.append((world.gold(), world.counts))
-    assert found[0] == found[1]
-    (gold,) = found[1][0].values()
-    assert {tuple(json.loads(row).values()) for row in gold.rows} == {(1, 51, 15), (2, 21, 22), (6, 11, 12)}

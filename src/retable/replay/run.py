@@ -135,6 +135,7 @@ class Run:
         endless = next((undecided(scope.endless[each]) for each in history.identities & scope.endless.keys()), None)
         hold = damaged or moved or self._blocked.get(identity) or scope.tables.gold_names()[identity][1] or endless
         keys: tuple[str, ...] = ()
+        others = {*self._recorded.replayed, *(state.applied if state is not None else ())} - silver.keys()
         standing = None if mode == "rebuild" else state
         stopped = None if standing is None or mode == "resume" else standing.hold
 
@@ -158,9 +159,8 @@ class Run:
             inferred=tuple(column for column in scope.inferred if column.identity in history.identities),
             typing=self._settings.typing(self._source.name, history.name),
             events=events,
-            older=lambda needed: self._scope_reader.older(
-                scope.tables, history, scope.visible[-1], set(silver), needed
-            ),
+            others=others,
+            older=lambda needed: self._scope_reader.older(scope.tables, history, scope.visible[-1], others, needed),
             claims=scope.tables.claims(history),
             windows=self._recorded.windows,
             ordinals=self._recorded.ordinals,
@@ -230,12 +230,12 @@ class Run:
 
     def _all_of(self, scope: ReplayScope, history: TableHistory, silver: Mapping[str, str]) -> list[RowEvent]:
         """All rows of a table that goes on, those of the windows that were replayed as well."""
-        older = self._scope_reader.older(scope.tables, history, scope.visible[-1], set(silver), None)
-        names, done = self._recorded.windows, self._recorded.replayed
+        others = self._recorded.replayed.keys() - silver.keys()
+        older = self._scope_reader.older(scope.tables, history, scope.visible[-1], others, None)
         batches = scope.batches.get(history.identity)
         return [
             *(events_of_all(batches, self._recorded.ordinals) if batches else scope.owned.get(history.identity, [])),
-            *(event._replace(counted=True) for event in older if names[event.ordinal] in done),
+            *(event._replace(counted=True) for event in older),
         ]
 
     def _identities(self, history: TableHistory, silver: Mapping[str, str]) -> dict[str, str]:

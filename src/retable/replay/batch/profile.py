@@ -25,7 +25,7 @@ from retable.replay.batch.row_batch import (
     sequences_of,
     stretches_of,
 )
-from retable.replay.batch.row_kinds import is_plain
+from retable.replay.batch.row_kinds import is_plain, leave_partly
 from retable.replay.batch.silver_rows import HALVES, ROW_COLUMNS, SKETCH_COLUMNS, with_all_columns
 
 Positions = tuple[Sequence, ...]
@@ -47,6 +47,7 @@ class Profile:
     has_halves: bool
     has_partial_halves: bool
     is_partial: bool
+    links_keys: bool
     counts: dict[tuple[str, str | None], PartCount]
 
     @classmethod
@@ -62,6 +63,7 @@ class Profile:
             has_halves=False,
             has_partial_halves=False,
             is_partial=False,
+            links_keys=False,
             counts={},
         )
 
@@ -81,6 +83,7 @@ class Profile:
             has_halves=pc.any(is_half).as_py() or False,
             has_partial_halves=pc.any(pc.and_(is_half, is_partial)).as_py() or False,
             is_partial=pc.any(is_partial).as_py() or False,
+            links_keys=bool(leave_partly(rows).any()),
             counts=_counts(rows, order),
         )
 
@@ -166,6 +169,7 @@ def _batch(stretch: Stretch, profiles: Seq[Profile], ordinals: Mapping[str, int]
         has_halves=any(profile.has_halves for profile in profiles),
         has_partial_halves=any(profile.has_partial_halves for profile in profiles),
         is_partial=any(profile.is_partial for profile in profiles),
+        links_keys=any(profile.links_keys for profile in profiles),
         counts=counts,
     )
     return RowBatch(rows, batch.sample, batch.is_plain and all(profile.is_plain for profile in profiles))

@@ -69,7 +69,7 @@ class RemoteRows:
 
     `counts` are of each partition in each window, which is told by its ordinal. `moved` rows changed their key.
     `is_hashed`: all have a key hash. `has_halves`: some are halves of updates. `is_partial`: some tell only some
-    columns of their row; `has_partial_halves`: some of these are halves.
+    columns of their row; `has_partial_halves`: some of these are halves; `links_keys`: some change their key.
     `waits`: they are few, and are read here when it is their table's turn.
     """
 
@@ -81,6 +81,7 @@ class RemoteRows:
     has_halves: bool
     has_partial_halves: bool
     is_partial: bool
+    links_keys: bool
     counts: Mapping[tuple[int, str | None], "PartCount"]
     waits: bool = False
 

@@ -151,12 +151,11 @@ class ScopeReader:
         return Tables.trace([*statements], self.rules, [], self._known(), self._holder)
 
     def older(
-        self, tables: Tables, history: TableHistory, until: str, own: Set[str], needed: LateKeys | Halves | None
+        self, tables: Tables, history: TableHistory, until: str, windows: Set[str], needed: LateKeys | Halves | None
     ) -> list[RowEvent]:
-        """The table's events in windows not its `own`; what those call by its name may be another table."""
+        """The table's events in some windows; what those call by its name may be another table."""
         found = self._rows.table_rows(until, history.names, needed)
-        known = self._recorded.ordinals.keys() - own
-        events = self._events([record for record in found if record["window"] in known], counted=False)
+        events = self._events([record for record in found if record["window"] in windows], counted=False)
         return tables.split(events).get(history.identity, [])
 
     def _parted(
@@ -293,7 +292,8 @@ class ScopeReader:
             for identity in fresh & states.keys() | late:
                 state = states.get(identity)
                 if state is None or identity in late | anew or self.rules.are_typed_otherwise(state):
-                    older[identity] = self.older(tables, tables.history(identity), visible[-1], own, None)
+                    others = self._recorded.ordinals.keys() - own
+                    older[identity] = self.older(tables, tables.history(identity), visible[-1], others, None)
                 else:
                     more += state.inferred
             rows = {i: [*owned.get(i, []), *older.get(i, [])] for i in owned.keys() | older.keys()}

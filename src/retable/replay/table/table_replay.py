@@ -1,7 +1,7 @@
 """What a run has to do for one table, what it decides, and what comes of it."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Set
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -74,9 +74,12 @@ class TableReplay:
     events: list[RowEvent]
     batches: tuple[RowBatch, ...] = ()
     """The rows of the window, where `events` are only a sample that stands for them (`RowBatch`)."""
+    others: Set[str]
+    """The other windows that gold has. One that waits for its turn is not among them, whatever silver has of it: gold
+    would have its rows already when it is its turn."""
     older: Callable[[LateKeys | Halves | None], list[RowEvent]]
-    """Fetch events of the same table in other windows: the other halves of updates, those of late keys, or all; the
-    fold needs them where an event is not newer than what gold holds."""
+    """Fetch events of the same table in these: the other halves of updates, those of late keys, or all; the fold needs
+    them where an event is not newer than what gold holds."""
     claims: Mapping[TableName, Seq[Claim]]
     """Which rows of its names are its own: those of which the first span that covers them says it."""
     windows: Mapping[int, str]

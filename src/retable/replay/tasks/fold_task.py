@@ -174,7 +174,7 @@ class FoldTask:
         if self.others is None:
             raise NotParted
         here = {event.arrival for event in self._events(rows.filter(pa.array(late)))} if joined else set()
-        others = self.others.of(rows, late, joined, ranges)
+        others = self.others.of(rows.filter(pa.array(late)), joined, ranges)
         found = {event.arrival: event for event in [*others, *joined]}
         return [event for arrival, event in found.items() if arrival not in here]
 

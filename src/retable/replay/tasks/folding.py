@@ -97,7 +97,7 @@ def _others(
     if _is_changed_from(reader, since) or (of_parts and floor is not None):
         raise NotParted
     until = work.windows[work.horizon]
-    windows = [name for name in work.ordinals if name <= until and name not in work.applied]
+    windows = [name for name in work.others if name <= until]
     rows = store.big_table(windows, work.claims.keys(), since)
     keys = work.events[0].keys or ()
     asked = [AreKeyedSo(piece, tuple(work.claims), keys, since) for piece in rows.pieces(store.slots())]
@@ -271,8 +271,7 @@ class _Folding:
     def _with_links(self, others: Others | None) -> Seq[KeyRanges]:
         """The ranges of the tasks, and what is folded beside them, as rows link its keys."""
         sources = _sources(self.of.work)
-        links = any(source.is_partial for source in sources) and any(source.moved for source in sources)
-        windows = [self.stretches] if links else []
+        windows = [self.stretches] if any(source.links_keys for source in sources) else []
         if others is not None and others.of_parts:
             windows += [(Stretch(others.window, name),) for name in others.claims]
         return with_links(self.of.rows, self.ranges, windows) if windows else self.ranges

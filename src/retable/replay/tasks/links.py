@@ -1,21 +1,21 @@
-"""Keys that are folded together, where rows tell only some columns: the others are those that the old key had."""
+"""Keys that are folded together: of a row that changes its key and tells some columns, the old key has the others."""
 
 from collections.abc import Iterable
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow.compute as pc
+import pyarrow as pa
 
 from retable.gold.store import RowStore
 from retable.replay.batch.ranges import KeyRanges
 from retable.replay.batch.row_batch import Stretch, in_pieces, read_stretches
-from retable.replay.batch.row_kinds import Hashes
+from retable.replay.batch.row_kinds import Hashes, leave_partly
 from retable.replay.batch.silver_rows import ROW_COLUMNS
 from retable.replay.batch.vectorized import hashes_of
 from retable.replay.events.shares import NotParted
 
-_LOOKS_AT = {"key_hash", "old_key_hash", "sequence"}
+_LOOKS_AT = {"key_hash", "old_key_hash", "partial_after", "sequence"}
 _MOST = 100_000
 """More keys than this are not folded by one task."""
 
@@ -28,7 +28,7 @@ class _Look:
 
     def __call__(self) -> Hashes:
         rows = read_stretches(self.stretches, without=[name for name in ROW_COLUMNS if name not in _LOOKS_AT])
-        rows = rows.filter(pc.is_valid(rows["old_key_hash"]))
+        rows = rows.filter(pa.array(leave_partly(rows)))
         return np.union1d(hashes_of(rows), hashes_of(rows, "old_key_hash"))
 
 

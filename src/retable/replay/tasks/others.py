@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from retable.gold.state import RetentionFloor
 from retable.gold.store import WindowRows
@@ -59,29 +58,23 @@ class Others:
                 there.append(np.intersect1d(hashes, _spoken_of(near, ranges)))
         return late & speak_of(rows, np.concatenate(there))
 
-    def of(self, rows: pa.Table, late: Flags, joined: Seq[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
+    def of(self, late: pa.Table, joined: Seq[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
         """The events that speak of the keys of late rows, and of `joined` ones, and are not below the lowest of these.
 
-        Where they are `of_parts`, they are all events of these keys, and of those that their rows had before, or have
-        since, as these events tell it, or `rows`. NotParted where some of them tell only some columns, and that was
-        not known.
+        Where they are `of_parts`, they are all events of these keys, and of those that such a row had before, or has
+        since. NotParted where some of them tell only some columns, and that was not known.
         """
-        moves = rows.filter(pc.is_valid(rows["old_key_hash"])).select(_HASHES)
-        own = rows.filter(pa.array(late))
         of_joined = event_hashes(joined)
-        hashes = np.union1d(_spoken_of(own, ranges), of_joined[ranges.owns(of_joined)])
-        lowest = [sequence_of(own.take([ends_of(own)[0]]).to_pylist()[0])] if own.num_rows else []
+        hashes = np.union1d(_spoken_of(late, ranges), of_joined[ranges.owns(of_joined)])
+        lowest = [sequence_of(late.take([ends_of(late)[0]]).to_pylist()[0])] if late.num_rows else []
         since = LOWEST if self.of_parts else min([*lowest, *(event.sequence for event in joined)])
         while True:
             found = self._of_hashes(hashes, since)
-            if not self.of_parts:
-                if any(event.partial for event in found):
-                    raise NotParted
-                return found
-            told = (h for event in found for h in (event.key_hash, event.old_key_hash))
-            more = np.array([h for h in told if h is not None], np.int64)
-            mine = moves.filter(pa.array(speak_of(moves, hashes)))
-            more = np.concatenate([more, *(np.asarray(mine[name].drop_null()) for name in _HASHES)])
+            partial = [event for event in found if event.partial]
+            if partial and not self.of_parts:
+                raise NotParted
+            spoken = (h for event in partial for h in (event.key_hash, event.old_key_hash))
+            more = np.array([h for h in spoken if h is not None], np.int64)
             if np.isin(more, hashes).all():
                 return found
             hashes = np.union1d(hashes, more)
