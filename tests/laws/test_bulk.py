@@ -71,11 +71,12 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
     order = data.draw(st.one_of(orders(story), in_order))
     found = []
     rows, ranges_a_task = data.draw(st.integers(1, 8)), data.draw(st.integers(1, 3))
-    is_vectorized, rebuilds, releases, is_spread, others_wait = (data.draw(st.booleans()) for _ in range(5))
+    is_vectorized, rebuilds, releases, is_spread = (data.draw(st.booleans()) for _ in range(4))
+    which = data.draw(st.sampled_from(["big", "wait", "mixed"]))
     for by_tasks in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             if by_tasks:
-                in_tasks(patch, rows, ranges_a_task, others_wait)
+                in_tasks(patch, rows, ranges_a_task, which)
             if is_spread:
                 patch.setattr(folding, "are_by_key", lambda *_: False)
             if not is_vectorized:
@@ -203,13 +204,19 @@ def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Wo
     return world
 
 
-def in_tasks(patch: pytest.MonkeyPatch, rows: int, ranges_a_task: int = 1, others_wait: bool = False) -> None:
-    """Let tables with so many rows in a window be folded by tasks, of several ranges each; the rows of others wait."""
-    if others_wait:
+def in_tasks(patch: pytest.MonkeyPatch, rows: int, ranges_a_task: int = 1, which: str = "big") -> None:
+    """Let tables with so many rows in a window be folded by tasks, of several ranges each.
+
+    Those are `big` ones, or big ones beside others that `wait`, or only those whose rows are `mixed`.
+    """
+    if which == "wait":
         patch.setattr(scope, "ROWS_OF_SMALL_TABLES", 0)
         patch.setattr(profile, "_FEW_TABLES", 0)
-    patch.setattr(MemoryRows, "big", 0)
-    patch.setattr(scope, "EVENTS_AT_ONCE", rows - 1)
+    if which == "mixed":
+        patch.setattr(row_batch, "ROWS_ONE_BY_ONE", rows - 1)
+    else:
+        patch.setattr(MemoryRows, "big", 0)
+        patch.setattr(scope, "EVENTS_AT_ONCE", rows - 1)
     patch.setattr(folding, "EVENTS_AT_ONCE", rows)
     patch.setattr(folding, "ROWS_A_TASK", rows * ranges_a_task)
 

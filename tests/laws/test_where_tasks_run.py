@@ -2,6 +2,7 @@
 
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from laws.memory import MemoryRows
@@ -47,7 +48,8 @@ class Executors:
         (400_001, 1, False, "executor"),
         (None, 1, False, "executor"),
         (400_000, 17, False, "executor"),
-        (400_000, 1, True, "executor"),
+        (100_001, 1, True, "executor"),
+        (100_000, 1, True, "driver"),
     ],
 )
 def test_tasks_run_where_they_are_done_soonest(rows: int | None, tasks: int, are_long: bool, where: str) -> None:
@@ -107,10 +109,37 @@ def test_many_rows_of_small_tables_are_read_when_it_is_their_turn(monkeypatch: p
         turns.append(("decide", work.history.name.table))
         return decide(self, work, table)
 
-    in_tasks(monkeypatch, 100, others_wait=True)
+    in_tasks(monkeypatch, 100, which="wait")
     monkeypatch.setattr(row_batch, "read_stretches", reading)
     monkeypatch.setattr(Deciding, "decide", deciding)
     world = World(make_settings("canal_json"))
     world.replay(world.deliver([*made, *rows]))
     assert turns == [(what, name) for name in names for what in ("decide", "read")]
     assert {name: len(gold.rows) for name, gold in world.gold().items()} == {f"gold_shop.{name}": 2 for name in names}
+
+
+@pytest.mark.parametrize(
+    ("rows", "are_for_tasks"),
+    [
+        (PLAIN, False),
+        ([PLAIN[0], ddl(11, "alter table t add column w int"), update(12, id="2", v="2", w="3")], True),
+        ([PLAIN[0], msgspec.structs.replace(PLAIN[1], partition=1)], False),
+    ],
+    ids=["plain", "a column between them", "two partitions"],
+)
+def test_mixed_rows_of_a_small_window_are_vectorized_by_tasks(
+    rows: list[RawMessage], are_for_tasks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks: list[object] = []
+    real = MemoryRows.run
+
+    def run(store: MemoryRows, mine: Any, are_long: bool = False) -> Any:
+        tasks.extend(task for task in mine if isinstance(task, FoldTask) and task.plain is not None)
+        return real(store, mine, are_long)
+
+    world = World(make_settings("canal_json"))
+    world.replay(world.deliver(FIRST))
+    in_tasks(monkeypatch, 1, which="mixed")
+    monkeypatch.setattr(MemoryRows, "run", run)
+    world.replay(world.deliver(rows))
+    assert bool(tasks) == are_for_tasks

@@ -192,7 +192,7 @@ class SparkRows(LakeRows):
     def run(self, tasks: Seq[Callable[[], R]], are_long: bool = False) -> list[R]:
         if not tasks:
             return []
-        if self.slots_here() and len(tasks) <= _TASKS_HERE and not are_long:
+        if self.slots_here(are_long) and len(tasks) <= _TASKS_HERE:
             # Side by side they would take as long: most of what they do is Python's.
             return [task() for task in tasks]
 
@@ -204,7 +204,7 @@ class SparkRows(LakeRows):
         return self.spark.sparkContext.parallelize(tasks, len(tasks)).map(run_one).collect()
 
     def slots(self, are_long: bool = False) -> int:
-        return (0 if are_long else self.slots_here()) or self.spark.sparkContext.defaultParallelism
+        return self.slots_here(are_long) or self.spark.sparkContext.defaultParallelism
 
     # --- gold ----------------------------------------------------------------------------------------------------
     def matching(self, gold: str, columns: Columns, on: list[int], keys: list[Values]) -> list[CurrentRow]:

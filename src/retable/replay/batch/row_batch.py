@@ -28,6 +28,8 @@ _PLACE = ["sequence", "part"]
 _ARRIVAL = ("window", "topic", "partition", "offset", "row_index")
 EACH_FILE = 1_000_000
 """More pieces than a table has files: each is one of them."""
+ROWS_ONE_BY_ONE = 5_000
+"""So many rows of a table in a window are folded one by one where they are of several kinds; more are left to tasks."""
 _FEW_RUNS = 10_000
 _FEW_ROWS = 1_000
 """So few rows become events at once: of more, a sample stands for all."""
@@ -186,6 +188,11 @@ class RowBatch:
 def events_of_all(batches: Iterable[RowBatch], ordinals: Mapping[str, int]) -> list[RowEvent]:
     """The rows of several batches as events, in their order."""
     return [event for batch in batches for event in batch.events(ordinals)]
+
+
+def is_mixed(batch: RowBatch) -> bool:
+    """Whether many rows are not all of one kind: tasks vectorize those that stand between two statements."""
+    return not batch.is_plain and batch.source.num_rows > ROWS_ONE_BY_ONE
 
 
 def merged(batches: Iterable[RowBatch]) -> list[RowBatch]:

@@ -15,7 +15,7 @@ from retable.model.event import TableName
 from retable.model.row_event import RowEvent
 from retable.model.sequence import Sequence
 from retable.replay.batch.profile import profiled
-from retable.replay.batch.row_batch import RemoteRows, RowBatch, cut_at, read_batches
+from retable.replay.batch.row_batch import RemoteRows, RowBatch, cut_at, is_mixed, read_batches
 from retable.replay.batch.silver_rows import ROW_COLUMNS, SKETCH_COLUMNS, by_name, to_event
 from retable.replay.events.shares import EVENTS_AT_ONCE
 from retable.replay.inputs.known import known_tables
@@ -174,15 +174,21 @@ class ScopeReader:
         ordinals = self._recorded.ordinals
         if (window := self._rows.big_window(name)) is None:
             rows = self._rows.window_rows(name, SKETCH_COLUMNS if sketched else ROW_COLUMNS)
-            return {table: [batch] for table, batch in read_batches(rows, ordinals, sketched).items()}
+            return self._with_tasks(name, read_batches(rows, ordinals, sketched))
         counts = window.counts()
         big = dict.fromkeys(self._big_among(counts), ())
         if sum(count for table, count in counts.items() if table not in big) > ROWS_OF_SMALL_TABLES:
             found = profiled(self._rows, window, dict.fromkeys(counts, ()), ordinals, sketched)
             return {table: mine if table in big else [mine[0].waiting()] for table, mine in found.items()}
         found = profiled(self._rows, window, big, ordinals, sketched) if big else {}
-        others = read_batches(window.read_others(big), ordinals, sketched)
-        return found | {table: [batch] for table, batch in others.items()}
+        return found | self._with_tasks(name, read_batches(window.read_others(big), ordinals, sketched))
+
+    def _with_tasks(self, name: str, read: Mapping[TableName, RowBatch]) -> Batches:
+        """The batches of a window; those of mixed rows are read again by tasks, which can vectorize them."""
+        apart = [table for table, batch in read.items() if is_mixed(batch) and not self._settings.target(table)]
+        window = self._rows.big_table({name}, apart) if apart else None
+        found = profiled(self._rows, window, dict.fromkeys(apart, ()), self._recorded.ordinals) if window else {}
+        return {table: [batch] for table, batch in read.items()} | found
 
     def _big_among(self, counts: Mapping[TableName, int]) -> list[TableName]:
         """The tables with many rows, by themselves or with those that go into one with them."""

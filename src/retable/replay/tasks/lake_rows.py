@@ -25,7 +25,10 @@ from retable.replay.tasks.silver_files import SilverFiles
 ROWS_HERE = 100_000
 """So many rows of a window are looked at all at once, and not by tasks."""
 ROWS_NEAR = 400_000
-"""Tasks for a window of no more rows run in this process: workers would take longer to start than the tasks take."""
+"""Tasks for a window of no more rows run in this process: workers would take longer to start than the tasks take.
+
+Where rows may be folded one by one, that goes for windows of `ROWS_HERE`.
+"""
 _ROWS_A_TASK_HERE = 100_000
 
 
@@ -71,10 +74,10 @@ class LakeRows:
         self.size.rows = 0 if files is None else sum(task.file.record_count for task in files.files)
         return None if self.size.rows <= ROWS_HERE else files
 
-    def slots_here(self) -> int:
+    def slots_here(self, are_long: bool) -> int:
         """Into how many tasks a window is parted that run in this process; 0 where they do not."""
-        rows = self.size.rows
-        return 0 if rows is None or rows > ROWS_NEAR else -(-rows // _ROWS_A_TASK_HERE)
+        rows, most = self.size.rows, ROWS_HERE if are_long else ROWS_NEAR
+        return 0 if rows is None or rows > most else -(-rows // _ROWS_A_TASK_HERE)
 
     def _window(self, window: str) -> SilverFiles | None:
         table = self._lake.find(f"silver.{self._source}")
