@@ -224,12 +224,15 @@ def test_every_event_survives_silver(source_format: str, data: st.DataObject) ->
 @LAW
 @given(st.data())
 def test_updates_that_tell_only_what_changed_fold_in_any_order(data: st.DataObject) -> None:
-    """One that comes before the row that it continues holds its table; when all are there, a rebuild settles it."""
+    """One that comes before the row that it continues holds its table; when all are there, a rebuild settles it.
+
+    Where gold has later rows already, the table is held as a whole (LATE_CHANGE).
+    """
     story = tell(data.draw(seeds), "shareplex_json", Delivery(windows=data.draw(st.integers(1, 4))), data.draw(sizes))
     world = replay_all(story, data.draw(st.permutations(range(len(story.windows)))))
     for name, state in world.states().items():
         if state.hold is not None:
-            assert state.hold.code in ("ROW_MISSING", "KEY_UNKNOWN")
+            assert state.hold.code in ("ROW_MISSING", "KEY_UNKNOWN", "LATE_CHANGE")
             world.rebuild(name)
     assert differences(story, world.gold()) == []
     assert [name for name, state in world.states().items() if state.hold] == []

@@ -191,8 +191,9 @@ def events_of_all(batches: Iterable[RowBatch], ordinals: Mapping[str, int]) -> l
 
 
 def is_mixed(batch: RowBatch) -> bool:
-    """Whether many rows are not all of one kind: tasks vectorize those that stand between two statements."""
-    return not batch.is_plain and batch.source.num_rows > ROWS_ONE_BY_ONE
+    """Whether many rows of a table with a key are not all of one kind: tasks vectorize those between two statements."""
+    has_key = all(event.keys for event in batch.sample)
+    return has_key and not batch.is_plain and batch.source.num_rows > ROWS_ONE_BY_ONE
 
 
 def merged(batches: Iterable[RowBatch]) -> list[RowBatch]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Set
 
-from retable.errors import BehindHorizon, LateChange, PartitionUnfit, TableError
+from retable.errors import BehindHorizon, LateChange, PartitionUnfit, RowMissing, TableError
 from retable.fold.exactness import cast_hold
 from retable.fold.fold import REMEDY_REBUILD, Folded
 from retable.fold.images import TableReader, ordering_clash
@@ -24,6 +24,7 @@ MOVED = "MOVED"
 """The code of what stops a table whose rows the settings, or a RENAME, take from it or give to it."""
 ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
 LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
+LATE_ROW = "a row arrived that is older than rows already replayed, and the windows replayed so far lack what it needs"
 
 
 def standing_hold(work: TableReplay) -> Hold | None:
@@ -144,7 +145,8 @@ def is_behind(work: TableReplay, hold: Hold) -> bool:
 
 def late_hold(hold: Hold) -> Hold:
     """A hold below rows that gold has: the table stops as it is."""
-    return Hold("LATE_CHANGE", f"{LATE_REASON} ({hold.reason})", None, hold.part, hold.statement, REMEDY_LATE)
+    what = LATE_ROW if hold.code == RowMissing.code else LATE_REASON
+    return Hold("LATE_CHANGE", f"{what} ({hold.reason})", None, hold.part, hold.statement, REMEDY_LATE)
 
 
 def ordering_hold(work: TableReplay, history: TableHistory, events: list[RowEvent]) -> Hold | None:
