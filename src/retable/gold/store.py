@@ -153,7 +153,7 @@ class RemoteChange:
     @property
     def coming(self) -> pa.Table:
         found = (self.exchange.get(name).rename_columns(list(self.columns)).select(self.on) for name in self.rows)
-        return pa.concat_tables([self.keys.slice(0, 0), *found])
+        return pa.concat_tables([self.edges.slice(0, 0), *found])
 
     def keys_of(self, names: Iterable[str]) -> pa.Table:
         """Keys whose rows go, as tasks left them under these names."""

@@ -135,7 +135,7 @@ class Run:
         endless = next((undecided(scope.endless[each]) for each in history.identities & scope.endless.keys()), None)
         hold = damaged or moved or self._blocked.get(identity) or scope.tables.gold_names()[identity][1] or endless
         keys: tuple[str, ...] = ()
-        others = {*self._recorded.replayed, *(state.applied if state is not None else ())} - silver.keys()
+        others = self._recorded.in_gold(state) - silver.keys()
         standing = None if mode == "rebuild" else state
         stopped = None if standing is None or mode == "resume" else standing.hold
 

@@ -30,6 +30,7 @@ from retable.replay.batch.silver_rows import HALVES, ROW_COLUMNS, SKETCH_COLUMNS
 
 Positions = tuple[Sequence, ...]
 _FEW_TABLES = 10
+"""So many tables are read one after the other; of more, all rows of a piece are read at once."""
 _SMALL_PIECES = 4
 """So many pieces a task slot: those that take longer than others are not the last ones."""
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from retable.gold.state import RetentionFloor
+from retable.gold.state import GoldState, RetentionFloor
 from retable.ledger.baselines import NO_BASELINES, Baselines
 from retable.ledger.counts import LedgerRows
 from retable.ledger.rows import TableRow
@@ -84,6 +84,10 @@ class RecordedState:
                     last = parse_sequence(text)
                     dropped[part] = max(last, dropped.get(part, last))
         return RetentionFloor(dropped, -1, partial=True).above(truncated_at)
+
+    def in_gold(self, state: GoldState | None) -> set[str]:
+        """The windows that a table of this state has: those that were replayed, or that it has itself, if a run died."""
+        return ({*self.replayed} | ({*state.applied} if state is not None else set())) & self.ordinals.keys()
 
     def visible(self, window: str) -> list[str]:
         """The decoded windows up to this one, or to the highest that was ever replayed: what gold may know of."""
