@@ -86,7 +86,7 @@ class RecordedState:
         return RetentionFloor(dropped, -1, partial=True).above(truncated_at)
 
     def in_gold(self, state: GoldState | None) -> set[str]:
-        """The windows that a table of this state has: those that were replayed, or that it has itself, if a run died."""
+        """The windows that a table of this state has: those that were replayed, and those that it names itself."""
         return ({*self.replayed} | ({*state.applied} if state is not None else set())) & self.ordinals.keys()
 
     def visible(self, window: str) -> list[str]:
