@@ -139,13 +139,11 @@ def _rows_of_table(lake: Lake, state: GoldState) -> list[dict[str, object]]:
 
 
 def _gaps(decoded: DecodedBronze, ledger: list[LedgerRow], state: GoldState) -> list[str]:
-    """What to know where later windows are replayed already: a late row is folded over all that is decoded."""
+    """What to know where later windows are replayed already: of those that wait gold has nothing."""
     missing = sorted(decoded.counts.keys() - _replayed(ledger, state))
     if not missing:
         return []
-    return [
-        f"{len(missing)} windows from {missing[0]} on wait to be replayed: a row that came late may hold their events"
-    ]
+    return [f"{len(missing)} windows from {missing[0]} on wait to be replayed: gold has nothing of them yet"]
 
 
 def _held_windows(lake: Lake, source: str, state: GoldState) -> set[str]:
