@@ -103,7 +103,7 @@ def parts(kafka: Broker, postgres: Postgres, tmp_path_factory: pytest.TempPathFa
 def driver(parts: Parts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
     """One application for all streams, which keeps both workers."""
     folder = tmp_path_factory.mktemp("driver")
-    (folder / "retable.toml").write_text(lake_text(parts.place("unused")), encoding="utf-8")
+    (folder / "retable.toml").write_text(lake_text(parts.place(folder.name)), encoding="utf-8")
     with parts.cluster.driver(load_settings(folder / "retable.toml"), folder / "driver.log") as started:
         yield started
 
