@@ -86,3 +86,20 @@ def test_a_key_that_a_row_had_in_another_window_is_told_anew_too(monkeypatch: py
     world.replay(world.deliver([told(5, "upd", {"id": 1}, b=15), told(30, "upd", {"id": 9}, a=93)]))
     (gold,) = world.gold().values()
     assert {tuple(json.loads(row).values()) for row in gold.rows} == {(3, 11, 15), (9, 93, 92)}
+
+
+@pytest.mark.parametrize("in_one", [True, False], ids=["one process", "tasks"])
+def test_gold_is_marked_up_to_the_row_below_one_that_holds(in_one: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That row is neither the first nor the last one of its kind, which stand for the others in a big window."""
+    tables = {"shop.SHOP.t": {"keys": ["id"], "types": dict.fromkeys(("id", "a", "b"), "int")}}
+    world = World(make_settings("shareplex_json", tables, database="shop", binary_encoding="hex"))
+    world.replay(world.deliver([told(1, "ins", id=1, a=11, b=12), told(2, "ins", id=2, a=21, b=22)]))
+    if not in_one:
+        by_tasks_alone(monkeypatch, 1)
+    rows = {scn: told(scn, "upd", {"id": 2 if scn == 13 else 1}, b=scn) for scn in (10, 12, 13, 14)}
+    world.replay(world.deliver([*rows.values(), told(11, "del", id=2, a=21, b=22)]))
+    (state,) = world.states().values()
+    assert state.hold is not None
+    assert state.hold.position is not None
+    assert (state.hold.code, state.hold.position.hi) == ("ROW_MISSING", 13)
+    assert {part: mark.hi for part, mark in state.high_water.items()} == {"": 12}

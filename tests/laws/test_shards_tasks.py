@@ -32,7 +32,7 @@ def test_tasks_come_to_what_one_process_comes_to(data: st.DataObject) -> None:
     parts = data.draw(windows())
     order = data.draw(st.one_of(st.just(list(range(len(parts)))), st.permutations(range(len(parts)))))
     rules, size = data.draw(st.sampled_from([RULES, KEYED])), data.draw(st.integers(1, 8))
-    rebuilds, which, found = data.draw(st.booleans()), data.draw(st.sampled_from(["big", "wait"])), []
+    rebuilds, which, found = data.draw(st.booleans()), data.draw(st.sampled_from(["big", "wait", "mixed"])), []
     for by_tasks in (False, True):
         with pytest.MonkeyPatch.context() as patch:
             if by_tasks:

@@ -185,18 +185,22 @@ class ScopeReader:
 
     def _with_tasks(self, name: str, read: Mapping[TableName, RowBatch]) -> Batches:
         """The batches of a window; those of mixed rows are read again by tasks, which can vectorize them."""
-        apart = [table for table, batch in read.items() if is_mixed(batch) and not self._settings.target(table)]
+        mixed = {self._goes_to(table) for table, batch in read.items() if is_mixed(batch)}
+        apart = [table for table in read if self._goes_to(table) in mixed]
         window = self._rows.big_table({name}, apart) if apart else None
         found = profiled(self._rows, window, dict.fromkeys(apart, ()), self._recorded.ordinals) if window else {}
         return {table: [batch] for table, batch in read.items()} | found
 
     def _big_among(self, counts: Mapping[TableName, int]) -> list[TableName]:
         """The tables with many rows, by themselves or with those that go into one with them."""
-        goes_to = {name: self._settings.target(name) or name for name in counts}
         together: Counter[TableName] = Counter()
         for name, count in counts.items():
-            together[goes_to[name]] += count
-        return [name for name in counts if together[goes_to[name]] > EVENTS_AT_ONCE]
+            together[self._goes_to(name)] += count
+        return [name for name in counts if together[self._goes_to(name)] > EVENTS_AT_ONCE]
+
+    def _goes_to(self, name: TableName) -> TableName:
+        """The name that rows of a table go by in gold: that of the one that several go into, or their own."""
+        return self._settings.target(name) or name
 
     def _cut(self, tables: Tables, table: TableName, batches: list[RowBatch], sketched: bool) -> list[RowBatch]:
         """The batches of a table, parted by the statements between their rows."""

@@ -137,19 +137,23 @@ def fold_in_tasks(
         for part, plain in parts
     ]
     try:
-        found = _fold(of, foldings, [folding.by_key() for folding in foldings])
+        found = _fold(of, foldings, [folding.by_key() for folding in foldings], left)
     except SpelledTwice:
-        found = _fold(of, foldings, [folding.spread() for folding in foldings])
+        found = _fold(of, foldings, [folding.spread() for folding in foldings], left)
     return _joined(of, evolved, exchange, found)
 
 
-def _fold(of: Round, foldings: "Seq[_Folding]", rows: Seq[RangeRows]) -> list[TaskOutcome]:
-    """Let tasks fold rows; SpelledTwice where a key is written in two ways, and so two tasks have it."""
+def _fold(of: Round, foldings: "Seq[_Folding]", rows: Seq[RangeRows], left: set[str]) -> list[TaskOutcome]:
+    """Let tasks fold the rows of each part; what they leave is added to `left`.
+
+    SpelledTwice where a key is written in two ways, and so two tasks have it, NotParted where different rows of a table
+    without a key stand at one place.
+    """
     tasks = [folding.tasks(mine) for folding, mine in zip(foldings, rows, strict=True)]
     # Late rows may be folded one by one, too.
     are_long = any(task.plain is None or task.others is not None for mine in tasks for task in mine)
     found = of.rows.run([*chain.from_iterable(tasks)], are_long=are_long)
-    foldings[0].left.update(name for each in found for name in each.names())
+    left.update(name for each in found for name in each.names())
     if any(isinstance(each.failure, SpelledTwice) for each in found):
         raise SpelledTwice
     rest = iter(found)
