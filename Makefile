@@ -1,6 +1,6 @@
 # Everything a developer or a newcomer runs. Each target sets up what it needs.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow test-faults test-long test-mutants test-airflow test-servers servers bench up down lint audit clean
+.PHONY: help setup demo docs test test-slow test-faults test-long test-mutants test-airflow test-servers servers bench up down lint audit clean
 
 BIN := .venv/bin
 
@@ -12,6 +12,10 @@ setup: ## make .venv: pinned packages, Retable, Spark's jars
 
 demo: setup ## replay a real MariaDB change log and a simulated shop through Airflow, and compare with the truth
 	@$(BIN)/python infra/demo.py
+
+docs: setup ## make the reference pages from the code, and the site in var/site
+	@PYTHONPATH=infra:plugins $(BIN)/python -m reference
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet && echo "written: var/site/index.html"
 
 test: lint ## every test that needs no server and no root
 	@$(BIN)/pytest -n auto --dist worksteal -m "not slow" --ignore=tests/faults --ignore=tests/airflow_running --ignore=tests/servers

@@ -160,7 +160,7 @@ def worker_mb(rows: int) -> float:
 
 
 def check_memory(cost: Cost, rows: int) -> None:
-    """RuntimeError where a replay needed more than docs/performance.md says for the `rows` of its largest window."""
+    """RuntimeError where a replay needed more memory for its largest window than docs/internals/performance.md has."""
     for who, used, said in (
         ("the driver", cost.python_mb, driver_mb(rows)),
         ("a worker", cost.worker_mb, worker_mb(rows)),

@@ -1,44 +1,14 @@
-"""Every error that Retable raises; the class is the remedy.
+"""Every error that Retable raises. The class of an error says what happens next.
 
     RetableError
-    ├─ MessageError        QUARANTINE  one message cannot be decoded, or one row cannot be applied
-    │  ├─ Malformed            not the declared format: truncated, not UTF-8, a required field missing
-    │  ├─ UnknownOperation     an operation that the format does not list
-    │  ├─ BadValue             a value that is not what its type says
-    │  ├─ TooLarge             over the cap on size, depth or digits
-    │  └─ Blocked              decoded, but a blocking problem of docs/formats.md stands on it
-    ├─ TableError          HOLD        one table stops at a position; the others go on
-    │  ├─ UnsupportedChange    a schema change that Retable does not replay
-    │  ├─ InexactCast          a value that the new type of its column does not hold as it was
-    │  ├─ LateChange           a schema change older than one already applied
-    │  ├─ OrderUndefined       two changes whose order nothing tells
-    │  ├─ ZeroDate             a zero or partial date, which no date can hold
-    │  ├─ NameClash            two source names that become one gold name
-    │  ├─ KeyUnknown           a row without its whole key
-    │  ├─ PartitionUnfit       files that cannot be parted as the settings say
-    │  ├─ RowMissing           a change of some columns of a row that is not there
-    │  └─ BehindHorizon        a change that needs what retention has dropped from silver
-    ├─ ConflictError       RETRY       somebody else committed first, or the catalog is busy
-    │  ├─ Fenced               gold moved under this run: another run is the writer now
-    │  │  └─ Compacted             only its files moved: what was decided stands, and is written again
-    │  ├─ Leased               another run is at this table
-    │  ├─ Unavailable          the catalog or the storage does not answer
-    │  ├─ SparkDied            Spark's process is gone, or ran out of memory
-    │  └─ Late                 a table is not complete through the time that was asked for
-    ├─ SettingsError       STOP        nothing was written; a person must change something
-    │  ├─ UnknownSetting       a name that no setting has, with the nearest one
-    │  ├─ InvalidSetting       a value that a setting cannot take
-    │  ├─ NotFound             a file, source, table or window that is not there
-    │  ├─ PositionsLost        a recorded range that the source no longer has
-    │  ├─ NotReady             an earlier stage has not run for this window
-    │  ├─ QuarantineFull       more messages of a window cannot be decoded than quarantine takes
-    │  ├─ NotKept              messages or rows that retention has dropped
-    │  ├─ CatalogMismatch      the catalog and the warehouse do not belong together, or one is older than the other
-    │  ├─ EnvironmentFault     Java, a jar or the disk: what is missing and how to get it
-    │  └─ DamagedFile          a data file of the lake that is missing, cut short or changed
-    └─ Unbalanced          BUG         the ledger's equations do not hold: a bug of ours
+    ├─ MessageError    QUARANTINE   one message, or one row, waits in quarantine; the others go on
+    ├─ TableError      HOLD         one table stops at a position; the others go on
+    ├─ ConflictError   RETRY        nothing is wrong with the data; the same command works later
+    ├─ SettingsError   STOP         nothing was written; a person must change something
+    └─ Unbalanced      BUG          Retable counted wrongly
 
-A message says what, where, and what to do next. `code` is stored in tables, so it never changes.
+The docstring of an error says what happened, and `helps` what a person can do: docs/reference/errors.md is made from
+them. `code` is stored in tables, so it never changes.
 """
 
 from typing import ClassVar
@@ -49,6 +19,7 @@ class RetableError(Exception):
 
     code: ClassVar[str] = "ERROR"
     remedy: ClassVar[str] = "STOP"
+    helps: ClassVar[str]
 
     def __init__(self, message: str, **facts: object) -> None:
         super().__init__(message)
@@ -63,179 +34,264 @@ def _rebuild(kind: type[RetableError], message: str, facts: dict[str, object]) -
     return kind(message, **facts)
 
 
+# --- one message or row ------------------------------------------------------------------------------------------
 class MessageError(RetableError):
-    """One message or row: it goes to quarantine with this code and reason, the others go on."""
+    """A message cannot be decoded, or a row cannot be applied."""
 
     code = "MESSAGE"
     remedy = "QUARANTINE"
+    helps = (
+        "`retable quarantine list` shows it with its reason. Correct the settings or install a version that reads "
+        "it, then `retable quarantine redecode`. Or accept the loss: `retable quarantine accept`."
+    )
 
 
 class Malformed(MessageError):
+    """The message is not in the format that the settings name: it is cut off, not UTF-8, or lacks a required field."""
+
     code = "MALFORMED"
+    helps = "Compare it with `retable show-message`. If all messages fail, correct `format` in the settings."
 
 
 class UnknownOperation(MessageError):
+    """The message names an operation that its format does not have."""
+
     code = "OP_UNKNOWN"
+    helps = "Ask who writes the messages what it means. A newer version of Retable may read it."
 
 
 class BadValue(MessageError):
+    """A value does not fit its type, for example a text in a column of numbers."""
+
     code = "BAD_VALUE"
+    helps = "Set `types` for the column, then redecode."
 
 
 class TooLarge(MessageError):
+    """The message exceeds a limit: its size, its depth, the number of its fields, or the digits of a number."""
+
     code = "TOO_LARGE"
+    helps = "For the size, raise `max_message` of the source, then land the window again."
 
 
 class Blocked(MessageError):
-    """The message is decoded, but one of its events has a blocking problem; facts name it."""
+    """The message was decoded, but one of its events must not be applied. The fact `problem` names the reason."""
 
     code = "BLOCKED"
+    helps = "docs/formats.md lists the problems of each format."
 
 
+# --- one table ---------------------------------------------------------------------------------------------------
 class TableError(RetableError):
-    """One table stops at a position with this code and reason, the others go on."""
+    """A change cannot be applied to its table. The table is held at the position of the change."""
 
     code = "TABLE"
     remedy = "HOLD"
+    helps = "`retable hold list` shows the reason and the command that helps."
 
 
 class UnsupportedChange(TableError):
+    """Retable does not replay this statement, does not understand it, or the settings forbid it."""
+
     code = "UNSUPPORTED_CHANGE"
+    helps = 'Write what it means: `retable hold release TABLE --as "ALTER …"`. Or leave it out: `--skip`.'
 
 
 class InexactCast(TableError):
-    """A value that the new type of its column does not hold as it was; the fact `at` is where the type changed."""
+    """The type of a column changed, and the new type does not hold a value as it was. The fact `at` is the position."""
 
     code = "INEXACT_CAST"
+    helps = 'Write what the source made of the value with `--as`, or set `on.type_change = "string"`, then `--retry`.'
 
 
 class LateChange(TableError):
+    """A schema change arrived that is older than rows which were already replayed."""
+
     code = "LATE_CHANGE"
+    helps = "`retable rebuild TABLE` replays all of its rows in their order."
 
 
 class OrderUndefined(TableError):
+    """Two changes of one key came in two partitions, and neither position is known to be the later one."""
+
     code = "ORDER_UNDEFINED"
+    helps = "Let the producer write each key to one partition, then `retable rebuild TABLE`."
 
 
 class ZeroDate(TableError):
+    """A date is `0000-00-00` or has a zero in it. No date of Iceberg can hold it."""
+
     code = "ZERO_DATE"
+    helps = 'Set `zero_date` of the table to `"null"`, then `--retry`; or to `"string"`, then `--rebuild`.'
 
 
 class NameClash(TableError):
+    """Two names of the source become one name in gold."""
+
     code = "NAME_CLASH"
+    helps = 'Rename or exclude one of them, or set `case = "source"`, then `retable rebuild TABLE`.'
 
 
 class KeyUnknown(TableError):
+    """The messages name different keys for the table, or another key than its statements."""
+
     code = "KEY_UNKNOWN"
+    helps = "Set `keys` for the table, then `retable rebuild TABLE`."
 
 
 class PartitionUnfit(TableError):
-    """The files of a table cannot be parted as the settings say, or one of its columns cannot go as it parts them."""
+    """The setting `partition` names a column that the table does not have, or one that is about to go."""
 
     code = "PARTITION_UNFIT"
+    helps = "Correct `partition`, then `--retry`."
 
 
 class RowMissing(TableError):
-    """A change tells only some columns of a row that is not there."""
+    """A change has only some columns of a row, and the row is not in gold."""
 
     code = "ROW_MISSING"
+    helps = "Find the lost message, or start the table from a copy: `retable baseline` or `retable resync`."
 
 
 class BehindHorizon(TableError):
-    """A change that nothing but rows could decide which retention has dropped from silver."""
+    """A change needs rows of silver that retention has dropped."""
 
     code = "BEHIND_HORIZON"
+    helps = "Leave the change out with `--skip`, or start the table from a copy: `retable baseline`."
 
 
+# --- try again ---------------------------------------------------------------------------------------------------
 class ConflictError(RetableError):
-    """Nothing is wrong: try again."""
+    """Another process was faster, or a server did not answer. Nothing is wrong with the data."""
 
     code = "CONFLICT"
     remedy = "RETRY"
+    helps = "Run the same command again."
 
 
 class Fenced(ConflictError):
+    """Another run committed to the gold table first. This run wrote nothing to it."""
+
     code = "FENCED"
+    helps = "Run the window again."
 
 
 class Compacted(Fenced):
-    """Upkeep wrote the same rows into other files meanwhile: the decision stands, and only its write is repeated."""
+    """Upkeep compacted the files of the table at the same time. The run repeats its write by itself."""
 
     code = "COMPACTED"
+    helps = "Run the window again if the error remains."
 
 
 class Leased(ConflictError):
+    """Another run works on this table. The message names it and says until when at the latest."""
+
     code = "LEASED"
+    helps = "Wait for that run, then run the command again."
 
 
 class Unavailable(ConflictError):
+    """The catalog, the brokers or the storage do not answer."""
+
     code = "UNAVAILABLE"
+    helps = "Check that the server runs and can be reached, then run the command again."
 
 
 class SparkDied(ConflictError):
+    """The process of Spark ended, or it ran out of memory."""
+
     code = "SPARK_DIED"
+    helps = "Run the command again. If it happens again, give Spark more memory: docs/internals/performance.md."
 
 
 class Late(ConflictError):
+    """`retable fresh`: the table is not complete through the time that was asked for."""
+
     code = "LATE"
+    helps = "`retable why TABLE` names the cause and the next step."
 
 
+# --- a person must change something ------------------------------------------------------------------------------
 class SettingsError(RetableError):
-    """A person must change something; nothing was written."""
+    """The command cannot run as things are. Nothing was written."""
 
     code = "SETTINGS"
+    helps = "Change what the message names, then run the command again."
 
 
 class UnknownSetting(SettingsError):
+    """The settings have a name that no setting has. The message names the nearest setting."""
+
     code = "UNKNOWN_SETTING"
+    helps = "Correct the name: docs/reference/settings.md."
 
 
 class InvalidSetting(SettingsError):
+    """A setting, or an argument of a command, has a value that it cannot have."""
+
     code = "INVALID_SETTING"
+    helps = "Correct the value as the message says."
 
 
 class NotFound(SettingsError):
+    """A file, a source, a table or a window does not exist."""
+
     code = "NOT_FOUND"
+    helps = "Check the name. The message names those that exist."
 
 
 class PositionsLost(SettingsError):
+    """The source no longer has positions that a recorded window covers. Their messages were not landed."""
+
     code = "POSITIONS_LOST"
+    helps = 'docs/operations.md has the steps, under "Positions are lost".'
 
 
 class NotReady(SettingsError):
+    """An earlier stage has not run for this window."""
+
     code = "NOT_READY"
+    helps = "Run the command that the message names."
 
 
 class NotKept(SettingsError):
-    """What retention has dropped: it was landed, decoded and replayed, and cannot be read again."""
+    """Retention has dropped the messages or the rows. They were replayed, and cannot be read again."""
 
     code = "NOT_KEPT"
+    helps = "Begin at the window that the message names."
 
 
 class QuarantineFull(SettingsError):
-    """So many messages of a window cannot be decoded that it is held whole: silver stays as it was."""
+    """More messages of a window cannot be decoded than `quarantine_limit` allows. Silver was not changed."""
 
     code = "QUARANTINE_FULL"
+    helps = "Correct the cause, which is often the setting `format`, or raise `quarantine_limit`."
 
 
 class CatalogMismatch(SettingsError):
-    """The catalog is lost, restored from an old copy, or another lake's; or the warehouse was copied or moved."""
+    """The catalog and the warehouse do not belong together: one is lost, is an old copy, or was moved."""
 
     code = "CATALOG_MISMATCH"
+    helps = "Often `retable recover` repairs it: docs/operations.md."
 
 
 class EnvironmentFault(SettingsError):
+    """The machine lacks something: Java, a jar, a Python package, an environment variable, or space on a disk."""
+
     code = "ENVIRONMENT"
+    helps = "Install or set what the message names."
 
 
 class DamagedFile(SettingsError):
-    """A data file of the lake that is missing, cut short or not what was written; the fact `path` names it."""
+    """A data file of the lake is missing, is cut off, or was changed. The fact `path` names it."""
 
     code = "DAMAGED_FILE"
+    helps = 'docs/operations.md has the steps for each kind of file, under "A file is damaged".'
 
 
 class Unbalanced(RetableError):
-    """Nothing that a person did: Retable itself counted wrongly."""
+    """The counts of a stage do not add up. This is a bug of Retable."""
 
     code = "UNBALANCED"
     remedy = "BUG"
+    helps = "Report it with the counts of the message."

@@ -1,8 +1,4 @@
-"""How a process of Retable ends: the exit codes that the command line and the jobs share.
-
-0 done · 1 the user's to solve · 2 done, but something is held or quarantined (the command line's own) ·
-3 try again · 4 verify found differences (its own) · 70 a bug of ours.
-"""
+"""The exit codes that the command line and the jobs share."""
 
 import sys
 import traceback
@@ -11,6 +7,16 @@ from contextlib import contextmanager
 
 from retable.errors import RetableError
 from retable.printable import printable, without_passwords
+
+EXIT_CODES = {
+    0: "Done.",
+    1: "Not done: a person must change something. The error says what.",
+    2: "Done, but something is held, quarantined or late. Only the command line ends with it, no job does.",
+    3: "Not done: try again. Another run was faster, or a server did not answer.",
+    4: "`retable verify` found differences.",
+    70: "A bug of Retable. Please report it.",
+}
+"""What each exit code means."""
 
 _CODES = {"RETRY": 3, "BUG": 70}
 

@@ -76,7 +76,7 @@ def test_a_tuple_names_no_database_so_the_settings_ask_for_it(retable: Retable, 
     source = load_settings(tmp_path / "retable.toml").source("canal_dump")
     assert (source.format, source.options.database, source.options.table) == ("datahub_tuple", "unnamed", "unnamed")
     text = (tmp_path / "retable.toml").read_text()
-    assert "# - The database of the records, which name none." in text
+    assert "# - The database of the records. Records do not name it." in text
     assert '# [tables."unnamed.unnamed"]\n# keys = ["id"]' in text
 
 
@@ -118,7 +118,7 @@ def test_shareplex_names_no_database_and_no_key_so_the_settings_ask_for_them(
     source = load_settings(tmp_path / "retable.toml").source("canal_dump")
     assert (source.format, source.options.database, source.options.table) == ("shareplex_json", "unnamed", table)
     text = (tmp_path / "retable.toml").read_text()
-    assert "# - The database of the messages, which name none." in text
+    assert "# - The database of the messages. Messages do not name it." in text
     assert "No key came with unnamed." in text
 
 

@@ -1,4 +1,4 @@
-"""Jobs under users of their own, with the rights of docs/rights.md: each does its part, and cannot do another's."""
+"""Jobs under users of their own, with the rights of docs/how-to/rights.md: each does its own part only."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`retable …`: every command of docs/flow.md's picture, for a person at a terminal or a script."""
+"""`retable …`: every command of docs/concepts/flow.md's picture, for a person at a terminal or a script."""
 
 import io
 import sys

@@ -81,7 +81,7 @@ class TableTally:
 
 
 def tally_messages(tally: Tally, landed: int) -> dict[str, int]:
-    """Count messages and events by the ledger's equations (docs/flow.md)."""
+    """Count messages and events by the ledger's equations (docs/concepts/flow.md)."""
     counts = Counter({"landed": landed, "decoded": 0, "quarantined": 0, "erased": 0, "events": 0, "rows": 0})
     for key, count in tally.items():
         match key.outcome:

@@ -62,10 +62,10 @@ _Long = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class LindormOptions(FormatOptions, frozen=True):
-    """Options of `lindorm_debezium`."""
+    """Settings that only `lindorm_debezium` reads."""
 
     model: Literal["sql", "hbase"] = "sql"
-    """The interface of the tables: `sql`, or `hbase`, which has the key `ROW` and base64 in every column."""
+    """The interface of the tables. `sql`: columns with types. `hbase`: the key is `ROW`, and every column is base64."""
 
 
 class _Source(msgspec.Struct, gc=False):

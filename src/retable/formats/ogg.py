@@ -43,12 +43,13 @@ _Row = dict[str, Raw]
 
 
 class OggOptions(FormatOptions, frozen=True):
-    """Options of `ogg_json`."""
+    """Settings that only `ogg_json` reads."""
 
     database: NonEmptyStr | None = None
-    """The database of messages whose `table` is owner and table, as of Oracle; without it the first part is it."""
+    """The database, if `table` in the messages is owner and table, as for Oracle. Not set: the first part of `table`
+    is the database."""
     op_ts_zone: Zone | None = None
-    """The zone of `op_ts`, which no message tells: UTC, or that of the database."""
+    """The zone of `op_ts`. Messages do not tell it: it is UTC, or the zone of the database."""
 
 
 class _Message(msgspec.Struct, gc=False):

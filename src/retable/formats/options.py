@@ -39,11 +39,11 @@ def _printable(value: str) -> str:
 
 
 NonEmptyStr = Annotated[str, Field(min_length=1), AfterValidator(_printable)]
-"""Text of a setting: some, and all of it can be seen."""
+"""text that is not empty and has only printable characters"""
 
 
 Zone = Annotated[str, AfterValidator(_zone)]
-"""The name of a time zone."""
+"""the name of a time zone: `UTC`, `Asia/Shanghai`"""
 
 
 class FormatOptions(BaseModel, frozen=True, extra="forbid"):

@@ -65,12 +65,12 @@ _Row = dict[str, Raw]
 
 
 class SharePlexOptions(FormatOptions, frozen=True):
-    """Options of `shareplex_json`."""
+    """Settings that only `shareplex_json` reads."""
 
     database: NonEmptyStr | None = None
-    """The database of the messages, which name none."""
+    """The database of the messages. Messages do not name it."""
     table: NonEmptyStr | None = None
-    """The table of messages that name none, with its owner, as `HR.EMP`."""
+    """The table of messages that do not name one, with its owner, as `HR.EMP`."""
 
 
 class _Meta(msgspec.Struct, gc=False):

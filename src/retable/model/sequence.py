@@ -8,7 +8,7 @@ class Sequence(NamedTuple):
 
     `epoch` is the source epoch of the settings, `hi` and `lo` are the format's own two numbers (docs/formats.md).
     Two sequences of different `part` do not compare where the scope is the partition: whoever compares them
-    must hold the table instead (docs/flow.md, order across partitions).
+    must hold the table instead (docs/concepts/flow.md, order across partitions).
     """
 
     epoch: int

@@ -6,22 +6,23 @@ from pydantic import BaseModel, Field, model_validator
 
 from retable.formats.options import NonEmptyStr
 
-_ID = Annotated[str, Field(pattern=r"^[^\s:][^:]*(:[^:]+)?$")]
+UserID = Annotated[str, Field(pattern=r"^[^\s:][^:]*(:[^:]+)?$")]
+"""an ID of a user, `ID` or `ID:name`"""
 
 
 class AirflowSettings(BaseModel, frozen=True, extra="forbid"):
-    """Roles are those of Airflow's auth manager; without any, its own rights are all that counts."""
+    """Who may do what in Airflow. Roles are those of the auth manager. Without roles, Airflow's own rights decide."""
 
     may_read: tuple[NonEmptyStr, ...] = ()
-    """The roles that see the DAGs, their runs and logs."""
+    """The roles that see the DAGs, their runs and their logs."""
     may_run: tuple[NonEmptyStr, ...] = ()
-    """The roles that also trigger, clear and pause them, and answer their questions."""
-    may_decide: tuple[_ID, ...] = ()
-    """The users who answer the questions of `decide_hold` and `replay_window`, by the ID that Airflow knows them by,
-    with a name where the ID is a number, as `7:ada`; none: whoever may edit the DAG."""
+    """The roles that may also trigger, clear and pause the DAGs, and answer their questions."""
+    may_decide: tuple[UserID, ...] = ()
+    """The users who answer the questions of `decide_hold` and `replay_window`, by their ID in Airflow. If the ID is
+    a number, a name may follow, as `7:ada`. Not set: everybody who may edit the DAG."""
     second_person: bool = False
-    """Whether what one person asked for or answered needs another person's word before a shadow is promoted, or a held
-    change is approved or left out."""
+    """Whether a second person must agree before a shadow is promoted, or before a held change is approved or left
+    out."""
 
     @model_validator(mode="after")
     def _check_enough(self) -> Self:

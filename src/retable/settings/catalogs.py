@@ -184,3 +184,4 @@ def _options(parts: SplitResult, known: tuple[str, ...]) -> tuple[tuple[str, str
 
 
 CatalogAddress = Annotated[CatalogSettings, PlainValidator(_parse)]
+"""an address of a catalog: [catalogs and storage](docs/how-to/catalogs.md)"""

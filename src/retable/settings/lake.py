@@ -19,32 +19,33 @@ REQUEST_SECONDS = 60
 
 
 class LakeSettings(BaseModel, frozen=True, extra="forbid"):
-    """Where the tables are: `[lake]`."""
+    """Where the catalog and the files of all tables are."""
 
     catalog: CatalogAddress
     """The catalog of all tables: `sqlite:///var/lake/catalog.db`, `postgresql://user@host/database`,
     `rest+https://host/path` or `glue://region`."""
     catalog_password_env: VariableName | None = None
-    """PostgreSQL: the environment variable that holds the password."""
+    """For PostgreSQL: the environment variable that holds the password."""
     catalog_token_env: VariableName | None = None
-    """REST: the environment variable that holds a bearer token."""
+    """For REST: the environment variable that holds a bearer token."""
     catalog_credential_env: VariableName | None = None
-    """REST: the environment variable that holds `client:secret`, for which OAuth gives tokens."""
+    """For REST: the environment variable that holds `client:secret`. OAuth exchanges it for tokens."""
     warehouse: WarehousePlace
-    """The folder, or the `s3://bucket/prefix`, under which all tables keep their files."""
+    """The folder, or `s3://bucket/prefix`, that holds the files of all tables."""
     s3: S3Settings = S3Settings()
     """How object storage is reached."""
     gold: GoldNamespace = "gold_{database}"
-    """The namespace of a gold table; `__<schema>` follows where the source has schemas."""
+    """The namespace of gold tables. If the source has schemas, `__<schema>` follows."""
     case: Literal["lower", "source"] = "lower"
-    """Whether gold spells tables and columns in lower case, which every engine can read, or as the source does."""
+    """How gold spells tables and columns: `lower`, which every engine can read, or `source`, as the source does."""
     keep_cuts: Annotated[int, Field(strict=True, ge=1)] = 72
-    """Of so many windows upkeep keeps the snapshots that their cuts name, however old they are."""
+    """The number of windows whose consistent cuts are kept. Upkeep does not expire the snapshots that these cuts
+    name."""
     keep_ops: Age = timedelta(days=396)
-    """How long `ops` keeps what only tells of the past, as `90d` or `1y`: evidence, promises, what upkeep did."""
+    """How long `ops` keeps evidence, watermarks and the record of upkeep, as `90d` or `1y`."""
 
     allow_link_local: bool = False
-    """Whether addresses may be link-local ones, where clouds hand out a machine's keys."""
+    """Whether addresses may be link-local. Clouds hand out the keys of a machine at such addresses."""
 
     @model_validator(mode="after")
     def _check_together(self) -> Self:

@@ -40,68 +40,73 @@ def _refusal(place: str, kind: LiteralString, text: str, value: object) -> Valid
 
 
 class Retention(BaseModel, frozen=True, extra="forbid"):
-    """How long a window stays after its end, where nothing needs it for longer: `retention` (docs/upkeep.md)."""
+    """How long rows are kept after the end of their window: `retention` (docs/how-to/upkeep.md)."""
 
     bronze: Age = None
-    """Messages, as `90d` or `1y`; not set: for ever. A window without them cannot be decoded again."""
+    """How long messages are kept, as `90d` or `1y`. Not set: for ever. A window without them cannot be decoded
+    again."""
     silver: Age = None
-    """Row changes, as `1y`; not set: for ever. Behind its oldest whole window gold is all that is known."""
+    """How long row changes are kept, as `1y`. Not set: for ever. Older changes are then known from gold alone."""
     quarantine: Age = None
-    """What was taken as lost in quarantine, as `1y`; not set: for ever."""
+    """How long messages are kept that a person accepted as lost, as `1y`. Not set: for ever."""
 
 
 class SourceSettings(BaseModel, frozen=True, extra="forbid"):
-    """A source of change messages, wherever they are held: what `[sources.<name>]` has for every `kind`."""
+    """A source of change messages. These settings are the same for every `kind` of source."""
 
     name: Name
-    """Small letters, digits and `_`, a letter first; it stands in the brackets."""
+    """The name of the source: small letters, digits and `_`, a letter first. It stands in the brackets."""
     format: str
     """The format of the messages: a name of docs/formats.md."""
     every: Interval = timedelta(hours=1)
-    """The length of a window, as `1h`; fixed with the source's first window."""
+    """The length of a window, as `1h`. It cannot change after the first window of the source."""
     start: LogStart = None
-    """Where to begin: `earliest`, or a time with its zone; what came before the window of that time is left out."""
+    """Where to begin: `earliest`, or a time with its zone. Windows before that time are not recorded."""
     time_zone: Zone = "UTC"
-    """The zone of wall-clock values that come without one."""
+    """The zone of times that messages write without a zone."""
     timestamp_zone: Zone = ""
-    """The zone in which the format writes zoned timestamps as text; `time_zone` where it is not set."""
+    """The zone in which the format writes timestamps with a zone as text. Not set: `time_zone`."""
     include: tuple[str, ...] = ("*",)
-    """Tables to take, as globs over `database.[schema.]table`, case-sensitive."""
+    """The tables to take, as globs over `database.[schema.]table`. Upper and lower case differ."""
     exclude: tuple[str, ...] = ()
-    """Tables to leave out of what `include` takes; their changes are counted, not stored."""
+    """The tables to leave out of those that `include` takes. Their changes are counted, but not stored."""
     paused: NonEmptyStr | None = None
-    """Why no new window is recorded for now, as `"it moves to another region"`; what is recorded may still be run."""
+    """Why the source is paused, as `"it moves to another region"`. While it is set, no new window is recorded;
+    recorded windows can still run."""
     source_system: str | None = None
-    """The database behind the source, as `mysql`, where the messages do not say it."""
+    """The database system of the source, as `mysql`, if the messages do not name it."""
     source_epoch: Annotated[int, Field(strict=True, ge=0)] = 0
-    """Raise it when a topic is made anew or its producer starts anew: it comes first in every sequence."""
+    """The first number of every sequence. Raise it when a topic is made again, or when the positions of the source
+    start again."""
     max_message: Annotated[int, Field(strict=True, ge=1024, le=1 << 30)] = 32 * 1024 * 1024
-    """The longest message, or line of an object, that is landed whole, in bytes."""
+    """The longest message, or line of an object, in bytes. A longer one goes to quarantine."""
     canary: str | None = None
-    """A small table that the source updates every minute, as `ops.retable_canary`: its rows prove how far the source
-    is read, and it is not published."""
+    """A small table that the source updates every minute, as `ops.retable_canary`. Its rows prove how far the source
+    is read. It does not become a gold table."""
     binary_encoding: Literal["utf-8", "base64", "hex"] = "utf-8"
-    """How text spells bytes in a column that `types` makes binary."""
+    """How messages write bytes as text, for columns that `types` makes binary."""
     quarantine_budget: Budget = QuarantineBudget()
-    """How much a table may have in quarantine and still count as complete: `0`, `10/window` or `0.01%` of a window."""
+    """How many messages of a window may be in quarantine while a table still counts as complete: `0`, `10/window` or
+    `0.01%`."""
     quarantine_limit: Annotated[int, Field(strict=True, ge=1)] = 100_000
-    """The most messages of a window that go to quarantine; with more, the window is not decoded."""
+    """The most messages of a window that go to quarantine. If there are more, the window is not decoded."""
     retention: Retention = Retention()
-    """How long bronze, silver and quarantine are kept, as `{ bronze = "90d", silver = "1y" }`; not set: for ever."""
+    """How long bronze, silver and quarantine are kept, as `{ bronze = "90d", silver = "1y" }`. Not set: for ever."""
     applications: Literal["stage", "window"] = "stage"
-    """In Airflow: one Spark application for each stage, or one for a whole window, which starts a single JVM."""
+    """In Airflow: `stage` runs each stage as a Spark application of its own; `window` runs all three in one, which
+    starts a single JVM."""
     spark_door: CallablePath = "retable_airflow.doors:spark_submit"
-    """In Airflow: the callable that makes of a Spark job the operator that runs it."""
+    """In Airflow: the callable that makes the operator which runs a Spark job."""
     sla: Span | None = None
-    """How long after a window's end all of it must be complete, as `20m`; else an alert says so."""
+    """How long after the end of a window the window must be complete, as `20m`. If it is not, an alert is sent."""
     sla_grade: Grade = "row"
-    """The lowest kind of evidence that counts for `sla`: `heartbeat`, `canary`, `row` or `drained`."""
+    """The lowest grade of evidence that counts for `sla`: `heartbeat`, `canary`, `row` or `drained`."""
     owner: NonEmptyStr | None = None
-    """Whom an alert names, as `orders-team`."""
+    """Whom alerts name, as `orders-team`."""
     severity: Literal["info", "warning", "error", "critical"] = "warning"
-    """What an alert says of its weight."""
+    """The severity that alerts name."""
     notify: tuple[Notify, ...] = ()
-    """Airflow notifiers that alerts go to; none: they stand in the log of `watch_tables` alone."""
+    """The Airflow notifiers that send alerts. Not set: alerts are only in the log of the DAG `watch_tables`."""
 
     _options: FormatOptions = PrivateAttr(default=NO_OPTIONS)
 
@@ -157,50 +162,52 @@ class SourceSettings(BaseModel, frozen=True, extra="forbid"):
 
 
 class FilesSource(SourceSettings, frozen=True):
-    """A source whose messages are lines of the objects of a folder that grows."""
+    """A source whose messages are lines of objects in a folder or a bucket that grows."""
 
     kind: Literal["files"]
-    """What holds the messages."""
+    """Where the messages are: in files."""
     path: StorageLocation
-    """The folder, or the `s3://bucket/prefix`; folders inside it are read too."""
+    """The folder, or `s3://bucket/prefix`. Folders inside it are read too."""
     s3: S3Settings = S3Settings()
-    """How object storage is reached; as in `[lake.s3]` where it is not set."""
+    """How object storage is reached. Not set: as `[lake.s3]` says."""
     layout: Literal["kafka_dump", "lines"]
-    """What a line of an object is: a dumped Kafka record with its address, or the message itself."""
+    """What a line of an object is: `kafka_dump`, a record of Kafka with its address; `lines`, the message itself."""
     hour: HourPattern | None = None
-    """A regular expression (RE2) whose first group is the UTC hour in an object's name; else its modification time."""
+    """A regular expression (RE2) whose first group is the UTC hour in an object's name. Not set: the modification
+    time counts."""
     max_unpacked: Annotated[int, Field(strict=True, ge=1 << 20)] = 16 << 30
-    """The most bytes that a packed object (gzip, zstd) may unpack to; what comes behind is quarantined."""
+    """The most bytes to which a compressed object (gzip, zstd) may unpack. What follows goes to quarantine."""
     max_ratio: Annotated[int, Field(strict=True, ge=10)] = 1000
-    """So many times its own size a packed object may unpack to, once it is beyond a GiB."""
+    """How many times its own size a compressed object may unpack to. It counts beyond one GiB."""
     max_lines: Annotated[int, Field(strict=True, ge=1000)] = 50_000_000
-    """The most lines of an object; a packed one has at most ten for each byte, once it is beyond 100,000."""
+    """The most lines of an object. A compressed object may also have at most ten lines for each of its bytes, beyond
+    100,000."""
     start: Start = None
-    """Where to begin: `earliest`, or a time with its zone; objects before the window of that time are left out."""
+    """Where to begin: `earliest`, or a time with its zone. Objects of earlier windows are left out."""
 
 
 class KafkaAccess(BaseModel, frozen=True, extra="forbid"):
-    """How to be let in by the brokers: `kafka` of a source. What is secret stands in the environment, here its name."""
+    """How to authenticate to the brokers. A secret is in the environment; the setting names the variable."""
 
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
-    """With or without TLS, with or without a user."""
+    """How to connect: with or without TLS, with or without a user."""
     mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "PLAIN"
-    """How a user proves itself, where the protocol is one of SASL."""
+    """How the user authenticates, with a protocol of SASL."""
     username_env: VariableName | None = None
     """The environment variable that holds the user's name."""
     password_env: VariableName | None = None
     """The environment variable that holds the user's password."""
     ca_file: File | None = None
-    """The certificates (PEM) that sign the brokers' own; none: those that this machine trusts."""
+    """The certificates (PEM) that sign those of the brokers. Not set: the ones that this machine trusts."""
     certificate_file: File | None = None
-    """The client's certificate (PEM), where the brokers ask for one."""
+    """The client's certificate (PEM), if the brokers ask for one."""
     key_file: File | None = None
     """The key (PEM) of the client's certificate."""
     key_password_env: VariableName | None = None
-    """The environment variable that holds the password of `key_file`, where it has one."""
+    """The environment variable that holds the password of `key_file`, if it has one."""
     group: NonEmptyStr = "retable"
-    """The consumer group that brokers are told, where they let in none but one that was made there; nothing is ever
-    committed to it."""
+    """The consumer group that is named to the brokers. Some brokers let in only groups that were made there. Retable
+    never commits offsets to it."""
 
     @model_validator(mode="after")
     def _check_whole(self) -> Self:
@@ -221,20 +228,21 @@ _FILES = ("ca_file", "certificate_file", "key_file", "key_password_env")
 
 
 class KafkaSource(SourceSettings, frozen=True):
-    """A source whose messages are those of topics of Kafka, or of what speaks its protocol (docs/kafka.md)."""
+    """A source whose messages are in topics of Kafka, or of a server with its protocol (docs/how-to/kafka.md)."""
 
     kind: Literal["kafka"]
-    """What holds the messages."""
+    """Where the messages are: in topics of Kafka."""
     bootstrap: BrokerList
-    """Brokers to ask first, as `kafka-1:9092,kafka-2:9092`."""
+    """The brokers to ask first, as `kafka-1:9092,kafka-2:9092`."""
     topics: Annotated[tuple[NonEmptyStr, ...], Field(min_length=1)]
-    """The topics, as shell globs, case-sensitive; one that matches later is read from its earliest position."""
+    """The topics, as globs. Upper and lower case differ. A topic that appears later is read from its beginning."""
     start: LogStart = None
-    """Where to begin: `earliest`, `latest`, or a time with its zone; messages before the window of it are left out."""
+    """Where to begin: `earliest`, `latest`, or a time with its zone. Messages of earlier windows are left out."""
     delay: Delay = timedelta(minutes=2)
-    """How long after its end a window's positions are fixed, as `2m`: what proves the end shall lie inside."""
+    """How long after its end a window's positions are fixed, as `2m`. The messages that prove the end should arrive
+    in this time."""
     kafka: KafkaAccess = KafkaAccess()
-    """How to be let in by the brokers, where they ask."""
+    """How to authenticate to the brokers, if they ask for it."""
 
     def reads(self, topic: str) -> bool:
         """Say whether a topic is one of this source."""

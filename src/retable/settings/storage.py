@@ -120,25 +120,28 @@ def bucket(text: str) -> Bucket:
 
 
 StorageLocation = Annotated[Path | Bucket, PlainValidator(_place)]
+"""a folder, or `s3://bucket/prefix`"""
 WarehousePlace = Annotated[Path | Bucket, PlainValidator(_place), AfterValidator(check_path)]
+"""a folder, or `s3://bucket/prefix`"""
 WebAddress = Annotated[str, AfterValidator(web_address)]
+"""an address of http or https"""
 
 
 class S3Settings(BaseModel, frozen=True, extra="forbid"):
-    """How object storage is reached: `[lake.s3]`, or `[sources.<name>.s3]` where a source's is another one."""
+    """How object storage is reached. A source may have settings of its own, if its bucket is in another store."""
 
     endpoint: WebAddress | None = None
-    """The address of a store other than AWS's, as `https://minio.example:9000`."""
+    """The address of a store that is not AWS, as `https://minio.example:9000`."""
     region: str | None = None
-    """The region of the bucket; not set: what AWS's own settings say."""
+    """The region of the bucket. Not set: AWS's own settings decide."""
     path_style: bool | None = None
-    """Whether a bucket stands in an address's path, not in its host name; not set: with an `endpoint`."""
+    """Whether the bucket is in the path of an address, and not in its host name. Not set: true if `endpoint` is set."""
     access_key_env: VariableName | None = None
-    """The environment variable that holds the access key; not set: keys come by AWS's own ways."""
+    """The environment variable that holds the access key. Not set: AWS's own settings decide."""
     secret_key_env: VariableName | None = None
     """The environment variable that holds the secret key."""
     session_token_env: VariableName | None = None
-    """The environment variable that holds the session token of keys that expire."""
+    """The environment variable that holds the session token of temporary keys."""
 
     @model_validator(mode="after")
     def _check_keys(self) -> Self:

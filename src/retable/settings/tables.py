@@ -11,41 +11,44 @@ from retable.settings.types import ChangeRules, ColumnType, Notify, PartitionSet
 
 
 class TableRules(BaseModel, frozen=True, extra="forbid"):
-    """What the settings say of a source table: `[tables."<glob>"]`."""
+    """Settings of the source tables whose names match the glob. If several globs match, the most specific one holds."""
 
     to: TargetTable | None = None
-    """The table as which these go to gold, as `shop.orders`: all of them into one (docs/shards.md)."""
+    """The gold table for these tables, as `shop.orders`: all of them go into one (docs/how-to/shards.md)."""
     shard_in_key: bool = False
-    """With `to`: readers see of which table a row is, in the column `source_table`; else `_retable_source_table` tells
-    it. It is part of the key either way."""
+    """With `to`: whether the column `source_table` shows readers from which table a row comes. If not,
+    `_retable_source_table` does. It is part of the key in both cases."""
     keys: tuple[str, ...] = ()
-    """The columns of the primary key, as the source spells them; empty: what the messages say."""
+    """The columns of the primary key, as the source spells them. Not set: what the messages say."""
     types: dict[str, ColumnType] = Field(default_factory=dict)
-    """The gold type of a column, as `price = "decimal(18,4)"`; it wins over every other origin of a type. Where
-    messages have no types, `time(6)`, `bit(8)` and `point` say what the source has, so that values are read as such."""
+    """The gold type of a column, as `price = "decimal(18,4)"`. It takes precedence over every other source of a
+    type. If messages have no types, `time(6)`, `bit(8)` and `point` name the type of the source."""
     zero_date: Literal["hold", "null", "string"] = "hold"
-    """What a date such as 0000-00-00 does: hold its table, become null (counted), or make its column a string."""
+    """What a date such as 0000-00-00 does: `hold` its table, become `null` (and be counted), or make its column a
+    `string`."""
     far_date: OnFarDate = "reject"
-    """What a date or timestamp before the year 1, or an infinite one of PostgreSQL, does: reject its row, become null,
-    or make its column a string."""
+    """What a date before the year 1, or an infinite date of PostgreSQL, does: `reject` its row, become `null`, or
+    make its column a `string`."""
     on: ChangeRules = ChangeRules()
-    """What changes of the source do, as `{ type_change = "string", drop_table = "keep" }`: see docs/statements.md."""
+    """What changes of the source do, as `{ type_change = "string", drop_table = "keep" }`: docs/statements.md."""
     columns: Annotated[OnColumns, Field(alias="schema")] = "follow"
-    """`schema`: follow the source's columns; `additive`, which takes none away; or `frozen`, where a change holds."""
+    """`follow`: gold has the columns of the source. `additive`: no column is dropped. `frozen`: a change of the
+    columns holds the table."""
     approve: tuple[Destructive, ...] = ()
     """Changes that hold the table until a person approves them: `drop_table`, `truncate`, `drop_column`."""
     format_version: Literal[2, 3] = 3
-    """The version of Iceberg's format in which the gold table is made; 2 for engines that cannot read 3."""
+    """The version of the Iceberg format of the gold table. Use 2 for engines that cannot read 3."""
     partition: tuple[PartitionSetting, ...] | None = None
-    """By what the gold table's files are parted, as `["days(created_at)", "bucket(16, id)"]`: see docs/reading.md."""
+    """How the files of the gold table are partitioned, as `["days(created_at)", "bucket(16, id)"]`:
+    docs/how-to/reading.md."""
     sla: Span | None = None
-    """How long after a window's end the table must be complete, as `20m`; else its source's."""
+    """How long after the end of a window the table must be complete, as `20m`. Not set: `sla` of the source."""
     owner: NonEmptyStr | None = None
-    """Whom an alert about the table names; else its source's owner."""
+    """Whom alerts about the table name. Not set: `owner` of the source."""
     severity: Literal["info", "warning", "error", "critical"] | None = None
-    """What an alert about the table says of its weight; else its source's."""
+    """The severity that alerts about the table name. Not set: `severity` of the source."""
     notify: tuple[Notify, ...] = ()
-    """Airflow notifiers that alerts about the table go to; none: its source's."""
+    """The Airflow notifiers that send alerts about the table. Not set: `notify` of the source."""
 
     @field_validator("partition")
     @classmethod

@@ -192,6 +192,7 @@ def _budget(value: object) -> object:
 
 
 GoldNamespace = Annotated[str, AfterValidator(_gold_namespace)]
+"""a namespace with `{database}` in it"""
 
 
 def _named(value: object) -> object:
@@ -202,31 +203,47 @@ def _named(value: object) -> object:
 
 
 TargetTable = Annotated[TableName, BeforeValidator(_named)]
-
-
+"""a table, `database.table` or `database.schema.table`"""
 Name = Annotated[str, AfterValidator(_source_name)]
+"""small letters, digits and `_`, a letter first"""
 HourPattern = Annotated[str, AfterValidator(_hour_pattern)]
+"""a regular expression of RE2 with a group"""
 Interval = Annotated[timedelta, BeforeValidator(_interval)]
+"""a length of time that divides a day: `15m`, `1h`, `1d`"""
 Span = Annotated[timedelta, BeforeValidator(_span)]
+"""a length of time: `20m`, `2h`, `1d`"""
 Age = Annotated[timedelta | None, BeforeValidator(_age)]
+"""an age: `90d`, `1y`"""
 CallablePath = Annotated[str, AfterValidator(_callable_path)]
+"""a Python callable, `module:callable`"""
 ClassPath = Annotated[str, AfterValidator(_class_path)]
+"""a Python class, `module.Class`"""
 Start = Annotated[datetime | None, BeforeValidator(_start)]
+"""`earliest`, or a time with its zone"""
 LogStart = Annotated[datetime | Literal["latest"] | None, BeforeValidator(_log_start)]
+"""`earliest`, `latest`, or a time with its zone"""
 Delay = Annotated[timedelta, BeforeValidator(_delay)]
+"""a length of time of at most an hour: `0`, `2m`"""
 File = Annotated[Path, BeforeValidator(_file)]
+"""a file of this machine"""
 VariableName = Annotated[str, AfterValidator(_variable_name)]
+"""the name of an environment variable"""
 BrokerList = Annotated[str, AfterValidator(_brokers)]
+"""`host:port`, several with commas between them"""
 Budget = Annotated[QuarantineBudget, BeforeValidator(_budget)]
+"""`0`, a number for each window (`10/window`), or a part of a window (`0.01%`)"""
 ColumnType = Annotated[GoldType, BeforeValidator(_gold_type)]
+"""a type of gold or of the source: `decimal(18,4)`, `long`, `time(6)`"""
 PartitionSetting = Annotated[PartitionField, BeforeValidator(_partition)]
+"""a column or a transform of one: `region`, `days(created_at)`, `bucket(16, id)`"""
 
 
 class Notify(BaseModel, frozen=True, extra="allow"):
-    """Whom an alert reaches: an entry of `notify`; what stands beside `notifier` are the notifier's own arguments."""
+    """A notifier for alerts: an entry of `notify`. The other keys of the entry are arguments of the notifier."""
 
     notifier: ClassPath
-    """The class of an Airflow notifier, as `retable_airflow.notify.WebhookNotifier`; secrets are its connection's."""
+    """The class of an Airflow notifier, as `retable_airflow.notify.WebhookNotifier`. Its secrets are in an Airflow
+    connection."""
 
     @property
     def arguments(self) -> dict[str, object]:
@@ -234,16 +251,20 @@ class Notify(BaseModel, frozen=True, extra="allow"):
 
 
 class ChangeRules(BaseModel, frozen=True, extra="forbid"):
-    """What a change of the source does to a gold table: `on` of `[tables."<glob>"]`."""
+    """What a change of the source does to its gold table: docs/statements.md."""
 
     type_change: OnTypeChange = "side_column"
-    """A type that may cut values: keep the old column beside a new one, make the column text, or hold the table."""
+    """The source changes a type so that values may be lost. `side_column`: gold keeps the old column beside a new
+    one. `string`: the column becomes text. `hold`: the table is held."""
     drop_table: OnDropTable = "empty"
-    """A table that is dropped: empty gold's, keep its rows, or drop it from the catalog."""
+    """The source drops the table. `empty`: gold becomes empty. `keep`: gold keeps its rows. `drop`: the gold table
+    is dropped from the catalog."""
     rename_table: OnRenameTable = "follow"
-    """A table that is renamed: gold's is renamed too, keeps its name, or is held."""
+    """The source renames the table. `follow`: gold is renamed too. `keep_name`: gold keeps its name. `hold`: the
+    table is held."""
     drop_partition: OnDropPartition = "hold"
-    """Partitions that go, or come, without an event for each row: hold the table, or keep the rows that gold has."""
+    """The source drops or exchanges partitions without an event for each row. `hold`: the table is held.
+    `keep_rows`: gold keeps its rows."""
     cascade: OnCascade = "suspect"
-    """Rows that a foreign key of MySQL or MariaDB deletes or changes, of which its log tells nothing: the table is
-    suspect, and late, until a person or later messages settle it; or ignore them."""
+    """A foreign key of MySQL or MariaDB deletes or changes rows, and the log has no event for them. `suspect`: the
+    table is late until a person or later messages settle it. `ignore`: nothing happens."""

@@ -54,7 +54,7 @@ WindowOption = Annotated[str | None, typer.Option("--window", metavar="W", help=
 Id = Annotated[str, typer.Argument(metavar="ID", help="As `quarantine list` prints it.")]
 
 _VERDICTS = ("applied", "superseded", "duplicate", "voided", "held", "pending", "rejected", "excluded")
-"""What may become of a row, in the order of the ledger's equation (docs/flow.md)."""
+"""What may become of a row, in the order of the ledger's equation (docs/concepts/flow.md)."""
 
 
 @app.command("list")

@@ -8,22 +8,23 @@ from retable.formats.options import FormatOptions
 
 
 class CanalDialect(BaseModel, frozen=True, extra="forbid"):
-    """Where rows stand in messages of DTS from an offset on: an entry of `canal_dialect`."""
+    """From which offset on messages of DTS have which layout: an entry of `canal_dialect`."""
 
     from_offset: Annotated[int, Field(strict=True, ge=0)]
-    """The offset of the first message of the dialect."""
+    """The offset of the first message of this layout."""
     dialect: Literal["community", "dts_pre_20220320"]
-    """`dts_pre_20220320` is what instances of DTS write that nobody restarted since that day."""
+    """`community`: the layout of Canal. `dts_pre_20220320`: that of DTS instances that were not restarted since
+    2022-03-20."""
     partition: Annotated[int, Field(strict=True, ge=0)] | None = None
-    """The partition whose offset this is; none: every partition for which no entry is."""
+    """The partition of the offset. Not set: all partitions that no other entry names."""
 
 
 class CanalOptions(FormatOptions, frozen=True):
-    """Options of `canal_json`."""
+    """Settings that only `canal_json` reads."""
 
     canal_dialect: tuple[CanalDialect, ...] = ()
-    """Where rows stand in messages of DTS, as `[{from_offset = 0, dialect = "dts_pre_20220320"}]`; not set: as in
-    Canal."""
+    """The layout of messages from DTS, as `[{from_offset = 0, dialect = "dts_pre_20220320"}]`. Not set: the layout
+    of Canal."""
 
     @model_validator(mode="after")
     def _check_dialects(self) -> Self:

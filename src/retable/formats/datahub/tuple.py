@@ -69,14 +69,14 @@ TupleType = Literal[
 
 
 class DataHubTupleOptions(FormatOptions, frozen=True):
-    """Options of `datahub_tuple`."""
+    """Settings that only `datahub_tuple` reads."""
 
     database: NonEmptyStr | None = None
-    """The database of the records, which name none."""
+    """The database of the records. Records do not name it."""
     table: NonEmptyStr | None = None
-    """The table of records that name none."""
+    """The table of records that do not name one."""
     tuple_schema: dict[str, TupleType] = Field(default_factory=dict)
-    """The columns and types of the topic, as `id = "BIGINT"`, where no header `tuple_schema` tells them."""
+    """The columns and types of the topic, as `id = "BIGINT"`, if messages have no header `tuple_schema`."""
 
     def __hash__(self) -> int:
         return hash((self.database, self.table, tuple(self.tuple_schema.items())))

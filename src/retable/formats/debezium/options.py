@@ -12,22 +12,23 @@ TimeMode = Literal["adaptive", "adaptive_time_microseconds", "connect", "isostri
 
 
 class DebeziumOptions(FormatOptions, frozen=True):
-    """Options of `debezium_json`."""
+    """Settings that only `debezium_json` reads. Most repeat the configuration of the connector."""
 
     KEEPS_GOLD: ClassVar[frozenset[str]] = frozenset({"snapshot_tables"})
     KEEPS_TYPES: ClassVar[frozenset[str]] = frozenset({"order", "snapshot_tables"})
 
     decimal_mode: DecimalMode = "precise"
-    """The connector's decimal.handling.mode, which messages without schemas do not tell."""
+    """`decimal.handling.mode` of the connector. Messages without a schema do not tell it."""
     time_mode: TimeMode = "adaptive"
-    """The connector's time.precision.mode, which messages without schemas do not tell."""
+    """`time.precision.mode` of the connector. Messages without a schema do not tell it."""
     unavailable_value: NonEmptyStr = "__debezium_unavailable_value"
-    """The connector's unavailable.value.placeholder: what stands for a value that the source did not log."""
+    """`unavailable.value.placeholder` of the connector: the text in place of a value that the source did not log."""
     snapshot_tables: Literal["with_rows", "all"] = "with_rows"
-    """Of the tables that only a snapshot declares, which gold has; a connector declares also tables that it does not
-    capture."""
+    """A snapshot declares all tables of the server, also those that the connector does not capture. `with_rows`:
+    gold has those that get a row. `all`: gold has all of them."""
     order: Literal["log", "offset"] = "log"
-    """What orders changes. `offset`, inside a partition, for messages that have no place in a log."""
+    """`log`: positions in the log order the changes. `offset`: offsets do, inside a partition, for messages without
+    a position in a log."""
     database: NonEmptyStr | None = None
     """The database of an Oracle connector whose messages name only schema and table."""
 

@@ -1,7 +1,7 @@
 """Rows of gold as data files, which nothing points at until they are appended.
 
 Through Spark each row would go into the plan of a job and back out of it: that took longer than all else of an append
-(docs/performance.md).
+(docs/internals/performance.md).
 """
 
 import uuid

@@ -1,7 +1,8 @@
 """Rows that go and rows that come as one change of a table: deletion vectors and data files, written beside it.
 
-Iceberg's own writer, in the JVM, makes the vectors; which rows they name is found by Arrow in this process. A `MERGE`
-found them by a job over the keys of the whole table: that took half of the time of a replay (docs/performance.md).
+Iceberg's own writer, in the JVM, makes the vectors. Arrow, in this process, finds the rows that they name. A `MERGE`
+finds them by a job over the keys of the whole table, which took half of the time of a replay
+(docs/internals/performance.md).
 """
 
 import os

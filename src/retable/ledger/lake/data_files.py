@@ -1,7 +1,7 @@
 """Rows of a system table as data files: read and written where they are worked on, then committed together.
 
 Through Spark's own reader and writer each row would go into the JVM, and back: that costs several times what decoding
-does (docs/performance.md).
+does (docs/internals/performance.md).
 """
 
 import hashlib

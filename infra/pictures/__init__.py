@@ -1,0 +1,1 @@
+"""Draws the pictures of docs/concepts as SVG. `make docs` calls it, and a test compares them."""
