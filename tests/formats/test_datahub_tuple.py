@@ -287,7 +287,7 @@ def test_the_settings_of_a_source_reach_its_records() -> None:
 @pytest.mark.parametrize(
     ("source_format", "options", "words"),
     [
-        ("datahub_tuple", "", "sources.shop.database is missing. The database of the records, which name none."),
+        ("datahub_tuple", "", "sources.shop.database is missing. The database of the records. Records do not name it."),
         (
             "datahub_tuple",
             'database = "shop"\nmodel = "sql"',

@@ -15,4 +15,4 @@ def test_every_option_says_what_it_decides(name: str, option: str) -> None:
 
 
 def test_the_words_of_an_option_are_those_below_it() -> None:
-    assert docstring_of(SharePlexOptions, "database") == "The database of the messages, which name none."
+    assert docstring_of(SharePlexOptions, "database") == "The database of the messages. Messages do not name it."

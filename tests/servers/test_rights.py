@@ -22,7 +22,7 @@ from retable.ledger.lake.warehouse import LAYERS
 from servers.lake_shop import FIRST, LakeShop, Place, shop_at
 from servers.stores import KEY, PASSWORD, REGION, SECRET, USER, Postgres, client, moto_server
 
-DOC = (Path(__file__).resolve().parents[2] / "docs" / "rights.md").read_text(encoding="utf-8")
+DOC = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "rights.md").read_text(encoding="utf-8")
 WRITES = {
     "land": ["bronze", "ops"],
     "decode": ["silver", "statements", "quarantine", "ops"],
