@@ -16,14 +16,14 @@ EXIT_CODES = {
     4: "`retable verify` found differences.",
     70: "A bug of Retable. Please report it.",
 }
-"""What each exit code means."""
+"""The meaning of each exit code."""
 
 _CODES = {"RETRY": 3, "BUG": 70}
 
 
 @contextmanager
 def exiting() -> Iterator[None]:
-    """Turn an error into its words on stderr and its exit code; only a bug of ours shows a traceback."""
+    """Print an error's message to stderr and exit with its code; only a bug of Retable shows a traceback."""
     try:
         yield
     except RetableError as error:

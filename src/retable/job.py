@@ -1,4 +1,4 @@
-"""What every job does around its stages: arguments in, Spark up, one JSON line out, an exit code."""
+"""The common frame of every job: arguments in, Spark up, one JSON line out, an exit code."""
 
 import argparse
 import json
@@ -23,13 +23,13 @@ from retable.session import build_session
 from retable.settings.load import load_settings
 
 LIFELINE = "RETABLE_LIFELINE"
-"""The environment variable that names the processes, as `123,45`, without which a job on one machine must not go on."""
+"""The environment variable with the processes, as `123,45`, without which a job on one machine must stop."""
 
 _LOOK_SECONDS = 1.0
 
 
 def run_stage(name: str, stage: Callable[..., StageReport]) -> None:
-    """Run one stage of one window as spark-submit asks for it, and print its report as one line of JSON.
+    """Run one stage of one window as spark-submit requests it, and print its report as one line of JSON.
 
     A held table is no failure: the report and the ledger name it, and the exit code is 0.
     """
@@ -37,7 +37,7 @@ def run_stage(name: str, stage: Callable[..., StageReport]) -> None:
 
 
 def run_stages(name: str, stages: Sequence[Callable[..., StageReport]]) -> None:
-    """Run these stages of one window, one after the other, in one Spark application: a line of JSON for each."""
+    """Run these stages of one window one after the other in one Spark application, with one line of JSON for each."""
     parser = argparse.ArgumentParser(description=f"The stage {name} of one window of a source.")
     for option in ("--settings", "--source", "--window", "--run-id"):
         parser.add_argument(option, required=True)
@@ -60,8 +60,8 @@ def run_stages(name: str, stages: Sequence[Callable[..., StageReport]]) -> None:
 def hold_lifeline() -> None:
     """End this process and its JVM as soon as a process of $RETABLE_LIFELINE, or the JVM, is gone.
 
-    A task runner that was killed cannot end what it started, and a driver whose JVM was killed notices only when it
-    next asks Spark: neither may go on beside the retry.
+    A killed task runner cannot end what it started, and a driver whose JVM was killed notices it only at its next call
+    to Spark. Neither may run at the same time as the retry.
     """
     others = [int(pid) for pid in os.environ.get(LIFELINE, "").split(",") if pid]
     if others:
@@ -78,7 +78,7 @@ def _watch(others: Sequence[int], jvm: int) -> None:
 
 
 def _lives(pid: int) -> bool:
-    """Whether a process is there and more than an entry that nobody has collected."""
+    """Whether a process exists and is not a zombie."""
     try:
         return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.AccessDenied:

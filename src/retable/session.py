@@ -30,20 +30,20 @@ _ICEBERG = "org.apache.iceberg.spark"
 _CATALOG = f"spark.sql.catalog.{CATALOG}"
 _ALWAYS = "iceberg-spark-runtime"
 CLASS_ARCHIVE = "classes.jsa"
-"""Beside Spark's jars: the classes that a window needs, as a JVM that replayed one had them."""
+"""An archive next to Spark's jars: the classes that a JVM had loaded after it replayed a window."""
 
 _CONNECTION_WAS_CLOSED = "08003"
 _OWNER = "retable.session.owner"
 _starting = Lock()
 _folders: list[str] = []
-"""Where the JVM that this process started keeps what it would remove at its end."""
+"""The folders that the JVM of this process would remove at its end."""
 
 
 def build_session(settings: Settings, app_name: str) -> SparkSession:
-    """Give a session of its own, whose catalog `lake` is the lake of these settings.
+    """Give a separate session, whose catalog `lake` is the lake of these settings.
 
-    The first call of a process starts Spark. Every later one, from any thread, shares its JVM but not its
-    catalog, so two sessions may stand on two lakes. Whoever builds a session ends it with `stop_session`.
+    The first call of a process starts Spark. Every later call, from any thread, shares its JVM but not its catalog, so
+    two sessions may use two lakes. The caller ends the session with `stop_session`.
     """
     with _starting:
         running = SparkContext._active_spark_context
@@ -57,9 +57,9 @@ def build_session(settings: Settings, app_name: str) -> SparkSession:
 
 
 def stop_session(session: SparkSession) -> None:
-    """Stop Spark if building this session started it; one that only joined leaves the others running.
+    """Stop Spark if building this session started it; a session that only joined leaves Spark running.
 
-    Of a Spark that died only its folders are left, and they go.
+    If Spark died, remove the folders that it left.
     """
     if is_gone():
         _sweep()
@@ -68,10 +68,10 @@ def stop_session(session: SparkSession) -> None:
 
 
 def ready_worker() -> None:
-    """Make a worker ready for a task, and spare it what it would do after each one.
+    """Prepare a worker for a task, and avoid work that it would repeat after each task.
 
-    It would list what archives on the path hold, and look for cycles among all objects of all modules. The allocator
-    that Arrow takes by itself reserves arenas, and a worker pays for their pages.
+    It would list the archives on the path, and search all objects of all modules for cycles. Arrow's default allocator
+    reserves arenas, and a worker pays for their pages.
     """
     pa.set_memory_pool(pa.system_memory_pool())
     gc.freeze()
@@ -81,7 +81,7 @@ def ready_worker() -> None:
 
 
 def is_gone(patience: float = 0) -> bool:
-    """Whether the JVM that this process started has ended, or does so within so many seconds."""
+    """Whether the JVM that this process started has ended, or ends within `patience` seconds."""
     jvm = _jvm()
     if jvm is None:
         return False
@@ -91,7 +91,7 @@ def is_gone(patience: float = 0) -> bool:
 
 
 def kill() -> None:
-    """End the JVM that this process started at once: whoever waits for its answer, in any thread, waits no longer."""
+    """Kill the JVM that this process started, so that no thread waits for its answer any longer."""
     if (jvm := _jvm()) is not None:
         jvm.kill()
         jvm.wait()
@@ -115,7 +115,7 @@ def _find_folders(context: SparkContext) -> list[str]:
 
 
 def submit_conf(settings: Settings) -> dict[str, str]:
-    """Tell what Spark must know before its JVM starts: no session can add it afterwards."""
+    """Give the settings that Spark needs before its JVM starts; no session can add them afterwards."""
     return {
         "spark.driver.memory": "2g",
         "spark.driver.extraJavaOptions": " ".join(
@@ -125,9 +125,9 @@ def submit_conf(settings: Settings) -> dict[str, str]:
         "spark.sql.extensions": f"{_ICEBERG}.extensions.IcebergSparkSessionExtensions",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # Hadoop would let everybody read what it writes, whatever this process may.
+        # By default Hadoop lets all users read what it writes, whatever the umask of this process is.
         "spark.hadoop.fs.permissions.umask-mode": f"{_umask():03o}",
-        # Nothing is ever in it, but Spark makes this folder, by default wherever a program was started.
+        # Spark creates this folder, by default in the current directory, although it is never used.
         "spark.sql.warehouse.dir": (Path(tempfile.gettempdir()) / "retable-spark-warehouse").as_uri(),
     }
 
@@ -140,9 +140,9 @@ def _umask() -> int:
 
 
 def archived_classes() -> list[str]:
-    """What gives the JVM its classes ready to use, as `make setup` left them: a third less time to a first result.
+    """JVM options for the class archive of `make setup`, which saves a third of the time to a first result.
 
-    An archive of another Java or of other jars is passed over, in silence.
+    The JVM ignores an archive of another Java or of other jars, without a message.
     """
     archive = jars_folder() / CLASS_ARCHIVE
     return [f'"-XX:SharedArchiveFile={archive}"', "-Xlog:cds=off", "-Xlog:cds+dynamic=off"] if archive.exists() else []
@@ -160,9 +160,9 @@ def _session_conf(settings: Settings, local: bool) -> dict[str, str]:
 
 
 def _open_catalog(session: SparkSession, lake: LakeSettings) -> None:
-    """Open the catalog with what proves this lake's right to it, and let the session forget that at once.
+    """Open the catalog with this lake's secrets, and remove them from the session at once.
 
-    A session's conf goes into the event log with every job, and `SET` shows it; a catalog is told once, and keeps it.
+    A session's conf goes into the event log with every job, and `SET` shows it; a catalog reads it once and keeps it.
     """
     secrets = {f"{_CATALOG}.{name}": value for name, value in lake.spark_secrets(read_variable).items()}
     if not secrets and not isinstance(lake.catalog, PostgresCatalog):
@@ -183,10 +183,10 @@ def _open_catalog(session: SparkSession, lake: LakeSettings) -> None:
 
 
 def _commit_once(catalog: Any) -> None:
-    """Keep Iceberg from sending a commit again whose answer was lost on the way.
+    """Keep Iceberg from repeating a commit whose answer was lost.
 
-    It would find the table changed, by itself, take its commit for refused, and delete files that the table needs
-    (docs/decisions). Only what was never sent, because the connection was closed before, is sent again.
+    It would find the table changed by its own commit, treat the commit as refused, and delete files that the table
+    needs (docs/decisions). Only a commit that was never sent, because the connection was closed before, is repeated.
     """
     pool = _field(catalog, "connections")
     codes = _field(pool, "retryableStatusCodes")
@@ -201,7 +201,7 @@ def _field(of: Any, name: str) -> Any:
 
 
 def _start(app_name: str, settings: Settings) -> SparkContext:
-    """Start Spark, or join the JVM of spark-submit, whose master and conf stand above ours."""
+    """Start Spark, or join the JVM of spark-submit, whose master and conf take precedence over ours."""
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         SparkContext._ensure_initialized()
     else:
@@ -210,7 +210,7 @@ def _start(app_name: str, settings: Settings) -> SparkContext:
     conf = SparkConf().setIfMissing("spark.master", "local[*]").setIfMissing("spark.app.name", app_name)
     if _is_local(conf):
         conf.setIfMissing("spark.driver.host", "127.0.0.1").setIfMissing("spark.driver.bindAddress", "127.0.0.1")
-        # Other users of this machine reach loopback too: Spark makes a secret of its own, which they do not have.
+        # Other users of this machine can reach loopback too, but they do not have the secret that Spark generates.
         conf.setIfMissing("spark.authenticate", "true")
     context = SparkContext(conf=conf)
     context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
@@ -220,7 +220,7 @@ def _start(app_name: str, settings: Settings) -> SparkContext:
 
 
 def _silence_py4j() -> None:
-    """Leave it to whoever asked a JVM that is gone to say so: Py4J would log it too, partly as the root logger."""
+    """Suppress Py4J's log lines about a JVM that is gone, also those of the root logger; the caller reports it."""
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_is_not_py4j)
 
@@ -232,7 +232,7 @@ def _is_not_py4j(record: logging.LogRecord) -> bool:
 def _launch(conf: SparkConf) -> None:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    # What Spark keeps on disk are rows; this folder is open to this user alone.
+    # Spark keeps rows on disk; only this user can open this folder.
     own = tempfile.mkdtemp(prefix="retable-spark-")
     atexit.register(shutil.rmtree, own, ignore_errors=True)
     os.environ.setdefault("SPARK_LOCAL_DIRS", own)

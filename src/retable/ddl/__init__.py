@@ -1,1 +1,1 @@
-"""Statements to schema changes: the source's DDL text is read, and never executed."""
+"""Convert DDL statements to schema changes. The statement's text is read and never executed."""

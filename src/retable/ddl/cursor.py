@@ -1,6 +1,6 @@
-"""The words of one statement, and a place among them.
+"""A cursor over the words of one statement.
 
-The tokenizer of the dialect cuts the text; the rooms' readers then ask for words. Nothing here recurses.
+The dialect's tokenizer cuts the text, and the dialect's readers then ask for words. Nothing here recurses.
 """
 
 from collections.abc import Collection
@@ -30,11 +30,11 @@ _LITERALS = frozenset(
 
 
 class Cursor:
-    """Reads a statement from left to right; UnsupportedChange where it is not what was asked for.
+    """Read a statement from left to right. UnsupportedChange if it does not contain what was asked for.
 
-    Words are compared without case, and a quoted name never equals a word. A semicolon and a closing
-    parenthesis that nobody opened end every skip. A dialect tells its name in words, its tokenizer, and how a name
-    that no quotes enclose is spelled.
+    Words are compared without case, and a quoted name never equals a word. A semicolon, and a closing parenthesis
+    without an opening one, end every skip. A dialect defines its name for messages, its tokenizer, and the spelling of
+    unquoted names.
     """
 
     PARSERS: ClassVar[str]
@@ -53,14 +53,14 @@ class Cursor:
 
     @property
     def word(self) -> str:
-        """The next word or sign in upper case; empty before a quoted name, a literal and the end."""
+        """The next word or sign in upper case. It is empty before a quoted name, before a literal and at the end."""
         return self._word(self._at)
 
     def sees(self, *words: str) -> bool:
         return all(self._word(self._at + ahead) == word for ahead, word in enumerate(words))
 
     def take(self, *words: str) -> bool:
-        """Step over these words if they come next."""
+        """Step over these words if they come next, and say whether they did."""
         if not self.sees(*words):
             return False
         self._at += len(words)
@@ -80,7 +80,7 @@ class Cursor:
         return self._tokens[self._at - 1]
 
     def name(self, after_dot: bool = False) -> str:
-        """A name, quoted or not."""
+        """Read a name, quoted or not."""
         token = self.next()
         if not (token.text and self._is_name(token, after_dot)):
             self._at -= 1
@@ -88,14 +88,14 @@ class Cursor:
         return token.text if token.token_type == TokenType.IDENTIFIER else self._spelled(token.text)
 
     def names(self) -> list[str]:
-        """The parts of a name with dots between them."""
+        """Read the parts of a name with dots between them."""
         parts = [self.name()]
         while self.take("."):
             parts.append(self.name(after_dot=True))
         return parts
 
     def string(self) -> str | None:
-        """A string literal with its escapes resolved, if one comes next."""
+        """Read a string literal with its escapes resolved, if one comes next."""
         if self.ended or self._tokens[self._at].token_type not in (TokenType.STRING, TokenType.NATIONAL_STRING):
             return None
         return self.next().text
@@ -107,7 +107,7 @@ class Cursor:
         return text
 
     def unquoted(self) -> str:
-        """A word as it is written, which no quotes make a name."""
+        """Read a word as it is written, without quotes."""
         if self.ended or self._tokens[self._at].token_type != TokenType.VAR:
             raise self.unknown()
         return self.next().text
@@ -119,11 +119,11 @@ class Cursor:
 
     @property
     def at_name(self) -> bool:
-        """Say whether a name in quotes comes next."""
+        """Say whether a quoted name comes next."""
         return not self.ended and self._tokens[self._at].token_type == TokenType.IDENTIFIER
 
     def number(self) -> str | None:
-        """A number with its sign, if one comes next; `.5` is 0.5."""
+        """Read a number with its sign, if one comes next. `.5` is 0.5."""
         start = self._at
         sign = "-" if self.take("-") else ""
         if not sign:
@@ -160,11 +160,11 @@ class Cursor:
             self.skip()
 
     def skip_all(self) -> None:
-        """Step to the end of the text, over semicolons and all."""
+        """Step to the end of the text, past semicolons too."""
         self._at = len(self._tokens)
 
     def begin_clause(self) -> None:
-        """Errors from here on name the clause that begins here."""
+        """Begin a clause, which errors from here on name."""
         self._clause = self._clause if self.ended else self._at
 
     def rewind(self, mark: int) -> None:
@@ -175,7 +175,7 @@ class Cursor:
         return self._at
 
     def finish(self) -> bool:
-        """Step over the semicolons that end a statement; say whether the text ends, too."""
+        """Step over the semicolons that end a statement. Say whether the text also ends."""
         ended = self.take(";")
         while self.take(";"):
             pass
@@ -184,7 +184,7 @@ class Cursor:
         return self.ended
 
     def unknown(self) -> UnsupportedChange:
-        """The error that names the clause and the place in it that is not understood."""
+        """Give the error that names the clause and the location in it that is not understood."""
         place = f" at {self._excerpt(self._at)!r}" if self._at > self._clause else ""
         if self.ended:
             place = " at its end"
@@ -194,7 +194,7 @@ class Cursor:
         return token.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
 
     def _spelled(self, name: str) -> str:
-        """How the database spells a name that no quotes enclose."""
+        """The database's spelling of an unquoted name."""
         return name
 
     def _word(self, at: int) -> str:
@@ -212,7 +212,7 @@ class Cursor:
     def _cut(cls, text: str) -> list[Token]:
         """Cut a text without comments into tokens.
 
-        sqlglot takes every blank of Unicode for a blank; to a database those outside ASCII are letters of a name.
+        sqlglot accepts every Unicode blank as a blank. To a database, blanks outside ASCII are letters of a name.
         """
         try:
             tokens = cls.TOKENIZER(dialect=cls.DIALECT).tokenize(text)

@@ -1,4 +1,4 @@
-"""What DEFAULT says of a column, in the dialects whose rows do not show every constant as it is written."""
+"""The meaning of a column's DEFAULT, for dialects whose rows do not show every constant as it is written."""
 
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
@@ -10,8 +10,9 @@ _WIDEST_NUMBER = 130
 
 @dataclass(frozen=True, slots=True)
 class Default:
-    """A default: `is_known` with the text that rows show, null included; `is_computed`, an expression; or else a
-    constant of which the statement does not tell how the database reads it, such as text for a date."""
+    """A default: `is_known` with the `text` that rows show (None: null), or an expression (`is_computed`). Otherwise it
+    is a constant that the database reads in an unknown way, such as text for a date.
+    """
 
     text: str | None = None
     is_known: bool = False
@@ -23,7 +24,7 @@ NULL = Default(None, is_known=True)
 
 
 def shown_as(text: str | None) -> Default:
-    """A constant that rows show as this text; None: nobody can tell how."""
+    """Give the default for a constant that rows show as this text. None: it is unknown how they show it."""
     return Default(text, is_known=text is not None)
 
 
@@ -33,16 +34,16 @@ def column_spec(name: str, source_type: str, not_null: bool, default: Default | 
 
 
 def for_no_rows(spec: ColumnSpec) -> ColumnSpec:
-    """An added column as a table without rows gets it: only there can it be NOT NULL without a default.
+    """Give an added column as a table without rows gets it. Only there can it be NOT NULL without a default.
 
-    MySQL alone has a default of its own for such a column.
+    Only MySQL has its own default for such a column.
     """
     bare = spec.not_null and not (spec.has_default or spec.computed)
     return replace(spec, has_default=True) if bare else spec
 
 
 def plain_number(text: str) -> str | None:
-    """A number without an exponent, and without zeros that say nothing; None where it is none that a column holds."""
+    """Give a number without exponent and without redundant zeros. None if no column can hold it."""
     try:
         number = Decimal(text.strip())
     except InvalidOperation:
@@ -53,5 +54,5 @@ def plain_number(text: str) -> str | None:
 
 
 def filled(text: str, length: int, in_characters: bool) -> str | None:
-    """Text as a CHAR of this length shows it; None where the length counts bytes and nothing tells how many it has."""
+    """Pad text as a CHAR of this length shows it. None if the length counts bytes and the text's bytes are unknown."""
     return text.ljust(length) if in_characters or text.isascii() else None

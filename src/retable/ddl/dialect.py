@@ -1,4 +1,4 @@
-"""What tells one database's DDL from another's: one record, in the dialect's own folder."""
+"""The record that describes one database's DDL. Each dialect has it in its own folder."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,36 +13,36 @@ Parse = Callable[[str, Context], tuple[SchemaChange, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnCasts:
-    """What a database makes of values when their column takes another type, as far as its manual tells."""
+    """What a database does to values when their column's type changes, as far as its manual says."""
 
     rounds_half_away: bool = False
     """Whether exact numbers are rounded half away from zero, in every mode."""
     not_of_text: frozenset[str] = frozenset()
-    """Types that text becomes by another rule than its digits."""
+    """Types to which text is converted by another rule than its digits."""
     plain_text_of: frozenset[str] | None = None
-    """Types of which text is made without a style of its own, beside text itself; None: of all."""
+    """Types that are converted to text without a special style, in addition to text itself; None: all types."""
     double_digits: int | None = None
-    """Digits up to which a decimal takes a double as it is shown; None: any."""
+    """Up to how many digits a decimal takes a double as it is shown; None: any."""
     ticks: frozenset[str] = frozenset()
-    """Types of times that count 1/300 s."""
+    """Types of times that count in 1/300 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Dialect:
-    """The DDL of a database: what its statements and its types mean."""
+    """The DDL of a database: the meaning of its statements and types."""
 
     name: str
-    """The name by which messages and `source_system` tell it."""
+    """The database's name in messages and in `source_system`."""
     parse: Parse | None = None
-    """Read one statement; None for a database whose statements are not read."""
+    """Read one statement. None if the database's statements are not read."""
     gold_type: Callable[[str, bool], GoldType | None] = lambda _type, _lengths_told: None
-    """The type in gold of a column type; None for an unknown one."""
+    """Give the gold type of a column type; None: an unknown type."""
     keeps_values: Callable[[str, str], bool] = lambda old, new: old.strip().lower() == new.strip().lower()
-    """Whether every stored value stays as it is when its column goes from one type to the other."""
+    """Say whether each stored value stays as it is when its column changes from one type to the other."""
     storer: Callable[[str], Store] = lambda _: refuse
-    """How values are stored in a column of a type; ValueError for one that is cut, rounded or refused."""
+    """Say how values are stored in a column of a type. ValueError for a value that is cut, rounded or refused."""
     casts: ColumnCasts = ColumnCasts()
     same_text_types: frozenset[str] = frozenset()
-    """Types whose values every writer spells as a full copy does, beside those that all databases have."""
+    """Types whose values each writer spells as a full copy does, in addition to the types common to all databases."""
     cascades_silently: bool = False
-    """Whether foreign keys change rows of which the log tells nothing."""
+    """Whether foreign keys change rows without a log record."""

@@ -1,4 +1,4 @@
-"""What statements mean as text: written when a statement is read, so that no later run has to read it again."""
+"""The meaning of statements as JSON. It is written once, so that later runs do not have to read the statement."""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -18,10 +18,10 @@ _CLASSES = {kind: change for change, kind in KINDS.items()}
 
 @cache
 def reader_version() -> str:
-    """Digest what reads statements: a meaning that another one wrote may be another."""
+    """Digest the code that reads statements. Another version may give another meaning."""
     digest = hashlib.sha256(version("sqlglot").encode())
     package = files("retable")
-    # Read as resources, as a cluster has the package in an archive.
+    # Read the files as resources, because a cluster has the package in an archive.
     for text in [*_sources(package / "ddl"), package / "model" / "schema.py", package / "model" / "schema_change.py"]:
         digest.update(text.read_bytes())
     return digest.hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""The tables that a statement names, and where those are that it does not qualify."""
+"""Table names in a statement, and the database or schema of unqualified ones."""
 
 from abc import ABC, abstractmethod
 from typing import NamedTuple
@@ -9,19 +9,19 @@ from retable.model.event import TableName
 
 
 class Written(NamedTuple):
-    """A name as the statement writes it: the `home` (a database or schema) that it tells, if any, and the table."""
+    """A name as the statement writes it: its `home` (a database or schema), if it has one, and the table."""
 
     home: str | None
     table: str
 
 
 class Names(ABC):
-    """Reads table names under the database and schema that the message tells.
+    """Read table names, with the message's database and schema as the defaults.
 
-    The message's home is that of the table which the message is about (for a rename the new name, of several the
-    first). It is the session's home, too, where the statement leaves that table unqualified; where the statement
-    qualifies it and another name is bare, nobody knows the home of the bare one. A home is what a bare name lacks:
-    MySQL's database, the schema elsewhere.
+    A home is the part that a bare name lacks: MySQL's database, or the schema in other databases. The message's home
+    belongs to the message's table (for a rename the new name, for several tables the first). It is also the session's
+    home if the statement leaves that table unqualified. If the statement qualifies it and another name is bare, the
+    home of the bare name is unknown.
     """
 
     HOME: str
@@ -40,14 +40,14 @@ class Names(ABC):
 
     @abstractmethod
     def qualify(self, parts: list[str]) -> tuple[TableName, str | None]:
-        """The table that the parts of a written name mean, and the home among them."""
+        """Give the table that the parts of a written name mean, and the home among them."""
 
     def read(self, cursor: Cursor, changes: bool = True) -> TableName:
         """Read a table's name. A table that the statement `changes` is held if the rest is not understood."""
         return self.take(cursor.names(), changes)
 
     def take(self, parts: list[str], changes: bool = True) -> TableName:
-        """Give the table of a name that was read already."""
+        """Give the table of a name that was already read."""
         name, home = self.qualify(parts)
         self._read.append(Written(home, parts[-1]))
         if changes:
@@ -60,7 +60,7 @@ class Names(ABC):
         return tuple(self._held)
 
     def check_home(self, about: int) -> None:
-        """Refuse a bare name beside a qualified one that the message's home may have come from."""
+        """Refuse a bare name if the message's home may come from a qualified name of the statement."""
         bare = [written.table for written in self._read if written.home is None]
         if bare and self.home is not None and self._read[min(about, len(self._read) - 1)].home == self.home:
             self._held.clear()

@@ -1,9 +1,9 @@
-"""The actions of one ALTER TABLE in an order in which they can be applied one by one.
+"""Order the actions of one ALTER TABLE so that they can be applied one by one.
 
-MySQL takes them all at once: old names are those before the statement, and `AFTER` means names after it. So the key
-that goes comes first where columns go too, which may be its own, then drops, then changes that stay at their place,
-then what is placed or added, as written, then the key, then foreign keys, and last the table's new name. What other
-databases let one statement do fits into the same order.
+MySQL applies all actions at once: old names are those before the statement, and `AFTER` refers to names after it. The
+order is: drop the key (if columns are dropped too, which may be its own), drop columns, change columns that keep their
+position, place or add columns as written, set the key, change foreign keys, rename the table. Statements of other
+databases fit this order.
 """
 
 from collections.abc import Collection
@@ -26,9 +26,9 @@ ColumnChange = AddColumn | ChangeColumn | DropColumn
 
 
 def in_order(changes: list[SchemaChange]) -> tuple[SchemaChange, ...]:
-    """Order the actions of one statement; one NoChange says what they are if none changes the table.
+    """Order the actions of one statement. If none changes the table, a NoChange names them.
 
-    Whether a column, or a key, is there that is added IF NOT EXISTS, is asked before all of them.
+    IF NOT EXISTS of a column or a key refers to the table before the statement.
     """
     there = {change.name.lower() for change in changes if isinstance(change, ChangeColumn | DropColumn)}
     actions = [change for change in changes if isinstance(change, ColumnChange)]
@@ -50,9 +50,9 @@ def in_order(changes: list[SchemaChange]) -> tuple[SchemaChange, ...]:
 
 
 def _for_good(change: ColumnChange, added: Collection[str]) -> ColumnChange:
-    """Where a column is added under the name of one that is dropped or renamed, the key may have that one from then on.
+    """Mark a dropped or renamed column whose name an added column takes: the added one may then be in the key.
 
-    MariaDB finds the columns of a key by their names.
+    MariaDB finds the columns of a key by name.
     """
     match change:
         case DropColumn() if change.name.lower() in added:
@@ -76,9 +76,9 @@ def _rank(change: ColumnChange) -> int:
 
 
 def _without_collisions(changes: list[ColumnChange]) -> list[ColumnChange]:
-    """Set columns aside whose old name another takes before they leave it, as in `CHANGE a b …, CHANGE b a …`.
+    """Give a column a temporary name if another takes its old name before, as in `CHANGE a b …, CHANGE b a …`.
 
-    The name aside ends in a blank, which no name of MySQL's can.
+    The temporary name ends in a blank, which no name in MySQL can.
     """
     drops = [change for change in changes if isinstance(change, DropColumn)]
     temporary: list[ColumnChange] = []

@@ -1,4 +1,4 @@
-"""The dialects, one line each, and what their statements and types mean."""
+"""The list of dialects, and the functions that read statements and types in them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -48,7 +48,7 @@ DIALECTS = {
 PARSERS = {name: known.parse for name, known in DIALECTS.items() if known.parse is not None}
 """The dialects whose statements are read."""
 DEFAULT = MYSQL.name
-"""What a source speaks of which nothing tells the database."""
+"""The dialect of a source if nothing names its database."""
 
 _UNKNOWN = Dialect(name="")
 
@@ -76,35 +76,35 @@ KINDS: dict[type[SchemaChange], str] = {
 
 
 def find_dialect(system: str) -> Dialect:
-    """Give a database's dialect; of one that nobody knows neither statements nor types are understood."""
+    """Give a database's dialect. For an unknown database no statement and no type is understood."""
     return DIALECTS.get(system.lower(), _UNKNOWN)
 
 
 def gold_type(system: str, source_type: str, *, has_lengths: bool = True) -> GoldType | None:
-    """Find the gold type of a column type, as DDL writes it or as a message names it; None: an unknown type.
+    """Find the gold type of a column type, as DDL or a message writes it; None: an unknown type.
 
-    `has_lengths` False is for messages that never print lengths (Canal JSON of DTS): there a bare `decimal` may
-    hold any digits and becomes a string, and a bare `bit` a long; in DDL they are `decimal(10,0)` and `bit(1)`.
-    Source: docs/formats.md, types in gold.
+    `has_lengths` False is for messages that never contain lengths (Canal JSON of DTS): there a bare `decimal` may hold
+    any digits and becomes a string, and a bare `bit` a long; in DDL they are `decimal(10,0)` and `bit(1)`. Source:
+    docs/formats.md, types in gold.
     """
     return find_dialect(system).gold_type(source_type, has_lengths)
 
 
 def keeps_values(system: str, old: str | None, new: str) -> bool:
-    """Say whether a database keeps every stored value when a column goes from type `old` to `new`.
+    """Say whether a database keeps every stored value when a column changes from type `old` to `new`.
 
-    Rows that stood before such a change are converted at the source without any event, so a change that can cut
-    digits, fractions of a second or labels must not be replayed as if nothing happened. An unknown `old` is believed.
-    Where nobody knows the database, only a type that stays as it is keeps values.
+    The source converts existing rows at such a change without an event. So a change that can cut digits, fractions of a
+    second or labels must not be replayed as if nothing happened. With an unknown `old` the answer is yes. For an
+    unknown database only an unchanged type keeps values.
     """
     return old is None or find_dialect(system).keeps_values(old, new)
 
 
 def storer(system: str, source_type: str) -> Store:
-    """Find how values of the gold type that stands for `source_type` are stored in a column of it.
+    """Find how values of the gold type for `source_type` are stored in a column of it.
 
-    A fixed length is filled as the database fills it. ValueError for a value that it would cut, round or refuse, and
-    for every value where nobody knows the database or the type.
+    A value of fixed length is padded as the database pads it. ValueError for a value that the database would cut, round
+    or refuse, and for every value if the database or the type is unknown.
     """
     return find_dialect(system).storer(source_type)
 
@@ -112,13 +112,12 @@ def storer(system: str, source_type: str) -> Store:
 def parse_statement(
     dialect: str, statement: str, database: str | None, schema: str | None, table: str | None
 ) -> tuple[SchemaChange, ...]:
-    """Read what a DDL statement means, in the order in which its changes apply; at least one change comes back.
+    """Read what a DDL statement means. Return at least one change, in the order in which they apply.
 
-    Names that the statement does not qualify are of `database`. The statement's own text decides which tables
-    change: `table` (a rename's message carries the new name, several tables' only the first) is held where the
-    text cannot be understood. No text raises: what is not understood is Unsupported, the whole statement at once.
-    InvalidSetting for a dialect that is not in PARSERS. Every replay reads all statements of its source: one text is
-    parsed once a process.
+    Unqualified names are in `database`. The statement's text decides which tables change. `table` (the new name of a
+    rename, the first of several tables) is held if the text cannot be understood. No text raises: a statement that is
+    not fully understood is Unsupported as a whole. InvalidSetting for a dialect that is not in PARSERS. Every replay
+    reads all statements of its source, so a process parses each text once.
     """
     parse = _parse if len(statement) > _LONG_TEXT else _remembered
     return parse(dialect, statement, database, schema, table)
@@ -141,6 +140,6 @@ _remembered = lru_cache(maxsize=8192)(_parse)
 def describe(change: SchemaChange) -> Mapping[str, object]:
     """Show a schema change as JSON can hold it: `kind`, then its fields under their own names.
 
-    A change that every replay traces anew is shown once a process.
+    Every replay describes the same changes, so a process does it once for each.
     """
     return {"kind": KINDS[type(change)], **asdict(change)}

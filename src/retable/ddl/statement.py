@@ -1,4 +1,4 @@
-"""One statement under a dialect: all of it understood, or all of it Unsupported for the tables that it names."""
+"""Read one statement in a dialect. If a part is not understood, the whole is Unsupported for the tables in it."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from retable.model.event import TableName
 from retable.model.schema_change import MovePartitions, NoChange, RenameTable, SchemaChange, Unsupported
 
 LONGEST_STATEMENT = 200_000
-"""Characters, read in about a second; a table of MySQL's thousand columns takes half of them."""
+"""Characters, which take about a second to read. A MySQL table with a thousand columns needs half of them."""
 
 C = TypeVar("C", bound=Cursor)
 N = TypeVar("N", bound=Names)
@@ -21,8 +21,7 @@ _BLANKS = " \t\r\n;\0"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the message tells: its database and schema, and the table of its fields, which is held where the
-    statement names none."""
+    """The message's database and schema, and the table in its fields, which is held if the statement names none."""
 
     database: str | None
     schema: str | None
@@ -33,8 +32,8 @@ class Context:
 class Grammar(Generic[C, N]):
     """How a dialect reads a statement.
 
-    `readings` gives the texts without comments that a server may have executed: one, or several where its version
-    decides. `read` reads one statement of such a text.
+    `readings` gives the texts without comments that a server may have executed: one, or several if its version decides.
+    `read` reads one statement of such a text.
     """
 
     readings: Callable[[str], Collection[str]]
@@ -43,7 +42,7 @@ class Grammar(Generic[C, N]):
     read: Callable[[C, N], tuple[SchemaChange, ...]]
 
     def parse(self, statement: str, context: Context) -> tuple[SchemaChange, ...]:
-        """Read one statement of a log; what is not understood is Unsupported for the tables that it names."""
+        """Read one statement of a log. If it is not understood, it is Unsupported for the tables that it names."""
         held = context.held
         statement = statement.rstrip("\0")
         if not statement.strip(_BLANKS):
@@ -76,7 +75,7 @@ class Grammar(Generic[C, N]):
         return changes
 
     def _read_only_statement(self, cursor: C, names: N) -> tuple[SchemaChange, ...]:
-        """Read a text that holds one statement; of several, every one is read for the tables to hold."""
+        """Read a text that must have one statement. If it has several, read all of them to find the tables to hold."""
         changes = self.read(cursor, names)
         several = False
         while not cursor.finish():

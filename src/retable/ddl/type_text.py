@@ -1,4 +1,4 @@
-"""The text of a type, cut into its name, its lengths and what follows."""
+"""Cut the text of a type into its name, its lengths and the rest."""
 
 from typing import NamedTuple
 
@@ -9,9 +9,9 @@ STRING = GoldType("string")
 
 
 class TypeText(NamedTuple):
-    """`NUMBER(10, -2)` is the name `number` and the lengths 10 and -2; None where something else stands there.
+    """`NUMBER(10, -2)` has the name `number` and the lengths 10 and -2. None: the parentheses contain something else.
 
-    The name has small letters and single blanks; what stands behind the lengths belongs to it.
+    The name has small letters and single blanks, and includes the text after the lengths.
     """
 
     name: str
@@ -26,7 +26,7 @@ def read_type_text(source_type: str) -> TypeText:
 
 
 def numbers(arguments: str) -> list[int] | None:
-    """The numbers between a type's parentheses; None where something else stands there."""
+    """Give the numbers in a type's parentheses. None if they contain something else."""
     parts = [part.strip() for part in arguments.split(",")] if arguments.strip() else []
     if not all(part.removeprefix("-").isdecimal() and len(part) < 9 for part in parts):
         return None
@@ -34,5 +34,5 @@ def numbers(arguments: str) -> list[int] | None:
 
 
 def decimal(precision: int, scale: int) -> GoldType:
-    """A decimal of these digits; a string with every digit where none holds them."""
+    """Give a decimal of these digits, or a string with every digit if a decimal cannot hold them."""
     return GoldType("decimal", precision, scale) if 0 < precision <= LARGEST_DECIMAL else STRING

@@ -1,4 +1,4 @@
-"""Checks that a value fits its column whole; a ValueError says why not."""
+"""Checks that a value fits its column whole. The ValueError says why it does not."""
 
 from collections.abc import Callable
 from typing import Any
@@ -33,7 +33,7 @@ def no_longer_than(most: int, what: str, measure: Callable[[Any], int] = len) ->
 
 
 def fraction_of(digits: int) -> Store:
-    """Take times, in microseconds, of at most so many digits behind the second."""
+    """Accept times, in microseconds, with at most this many fractional digits of the second."""
 
     def store(micros: int) -> int:
         if digits < 6 and micros % 10 ** (6 - digits):
@@ -44,7 +44,7 @@ def fraction_of(digits: int) -> Store:
 
 
 def span_of(digits: int) -> Store:
-    """Take times as text, of at most so many digits behind the second."""
+    """Accept times as text, with at most this many fractional digits of the second."""
 
     def store(text: str) -> str:
         if len(text.partition(".")[2].rstrip("0")) > digits:
@@ -55,7 +55,7 @@ def span_of(digits: int) -> Store:
 
 
 def padded(length: int, filler: str = " ") -> Store:
-    """Fill text up to its column's length; where its characters may count as several, its length is not known."""
+    """Pad text to its column's length. Refuse text outside ASCII, because the width of its characters is unknown."""
 
     def store(text: str) -> str:
         if not text.isascii():
@@ -68,7 +68,7 @@ def padded(length: int, filler: str = " ") -> Store:
 
 
 def only_ascii(store: Store) -> Store:
-    """Take text that every character set spells alike."""
+    """Accept only text that every character set encodes alike."""
 
     def checked(text: str) -> Any:
         if not text.isascii():

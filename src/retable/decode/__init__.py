@@ -1,1 +1,1 @@
-"""The second stage: a landed window becomes change events in silver, or goes to quarantine."""
+"""The second stage: decode a landed window to change events in silver. Messages that fail go to quarantine."""

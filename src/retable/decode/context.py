@@ -1,4 +1,4 @@
-"""What the settings of a source say to its decoder."""
+"""What the decoder gets from the settings of a source."""
 
 from collections.abc import Callable
 
@@ -10,7 +10,7 @@ from retable.settings.sources import SourceSettings
 def context_of(
     source: SourceSettings, keys_of: Callable[[TableName], tuple[str, ...]] = no_keys, recorded_ms: int | None = None
 ) -> DecodeContext:
-    """Give what the settings say of a source."""
+    """Give the decode context of a source from its settings."""
     return DecodeContext(
         source_format=source.format,
         source_epoch=source.source_epoch,

@@ -1,4 +1,4 @@
-"""What the messages of a window prove: up to which source time each partition of the queue was read."""
+"""The evidence of a window's messages: up to which source time each partition of the queue was read."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,9 +12,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def grade_of(event: ChangeEvent, broker_ms: int | None, context: DecodeContext) -> str | None:
-    """Say what an event's stamp proves: its grade, AHEAD where it lies ahead of the clock, None where there is none.
+    """Give the grade of an event's stamp. AHEAD: it is ahead of the clock; None: it has no stamp.
 
-    A row proves how far its partition was read, whether its table is one that the source takes or not.
+    A row is evidence for its partition even if the source does not take its table.
     """
     stamp = event.event_time_ms
     if stamp is None or stamp <= 0 or (event.op != "HEARTBEAT" and event.op not in ROW_OPS):
@@ -29,10 +29,10 @@ def grade_of(event: ChangeEvent, broker_ms: int | None, context: DecodeContext) 
 def evidence_rows(
     source: str, window: str, epoch: int, tally: Tally, now: datetime, *, topic_a_table: bool = False
 ) -> list[EvidenceRow]:
-    """Give what is recorded of a decoded window: every partition that it has a message of, and its latest stamps.
+    """Give the evidence of a decoded window: each partition with a message, and its latest stamps.
 
-    A line that is no record of its container has no partition (-1), so it says nothing of any. With a topic for each
-    table, one without a row is of statements or heartbeats: no row ever comes there, and nobody waits for one.
+    A line of a file that is not a record has no partition (-1), so it is no evidence. With a topic for each table, a
+    topic without rows has statements or heartbeats. No row ever comes there, so no watermark waits for it.
     """
     found: dict[tuple[str, int], dict[str | None, Count]] = {}
     for key, count in tally.items():

@@ -1,4 +1,4 @@
-"""What a worker makes of its share of a window: data files of silver and quarantine, and its counts."""
+"""Write a worker's share of a window: data files of silver and quarantine, and their counts."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -17,7 +17,7 @@ from retable.ledger.lake.data_files import PartitionWriter
 from retable.ledger.lake.tables import QUARANTINE
 
 _ORDER = [(name, "ascending") for name in ("database", "schema", "table", "key_hash")]
-"""A reader of some keys of one table passes over most of a file; rows of one key keep the order of bronze."""
+"""A reader of some keys of one table can skip most of a file. Rows of one key keep the order of bronze."""
 
 _WHEN = "quarantined_at"
 _BYTES = 64 << 20
@@ -27,10 +27,10 @@ _DIGEST_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class TaskOutput:
-    """Where the rows of a window go, and what the run that makes them adds to those of quarantine.
+    """Where the rows of a window are written, and what the run adds to the rows of quarantine.
 
-    `digests` says whether they are digested: only where rows stand already that they can be compared with. `limit` is
-    the most rows of quarantine that are written; those beyond are counted alone.
+    `digests`: digest the rows. This is needed only if older rows exist to compare with. `limit` is the maximum number
+    of quarantine rows to write; more rows are only counted.
     """
 
     window: str
@@ -60,7 +60,7 @@ class LayerFiles:
 
 @dataclass(slots=True)
 class TaskResult:
-    """What came of a share of a window, or of all of them together."""
+    """The result of a share of a window, or of all shares together."""
 
     silver: LayerFiles = field(default_factory=LayerFiles)
     quarantine: LayerFiles = field(default_factory=LayerFiles)
@@ -73,7 +73,7 @@ class TaskResult:
 
 
 def store(decoded: Iterable[Decoded], output: TaskOutput) -> TaskResult:
-    """Write what was decoded as files of bounded size, which nothing points at yet."""
+    """Write decoded events and failures as files of bounded size. No table refers to them yet."""
     result = TaskResult()
     batches: list[pa.RecordBatch] = []
     faults: list[DecodeFailure] = []
@@ -114,7 +114,7 @@ def _record(fault: DecodeFailure) -> dict[str, object]:
 
 
 def digest_rows(rows: pa.Table | pa.RecordBatch) -> int:
-    """Digest rows in no order; when one was quarantined does not count."""
+    """Digest rows without regard to their order and to the time of quarantine."""
     digests = (
         int.from_bytes(blake2b(msgspec.msgpack.encode(row), digest_size=_DIGEST_BYTES).digest())
         for row in rows.drop_columns([name for name in rows.column_names if name == _WHEN]).to_pylist()
@@ -123,5 +123,5 @@ def digest_rows(rows: pa.Table | pa.RecordBatch) -> int:
 
 
 def join_digests(digests: Iterable[int]) -> int:
-    """The digest of rows whose digests these are."""
+    """Combine the digests of rows into the digest of all of them."""
     return sum(digests) % (1 << (8 * _DIGEST_BYTES))

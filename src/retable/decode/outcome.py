@@ -1,4 +1,4 @@
-"""What becomes of each message of bronze: its events, or the reason why there are none."""
+"""Decode messages of bronze: each gives events, or a failure with its reason."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ _Likeness = tuple[str, str | None, str | None, str | None, str | None, str, int,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeFailure:
-    """Why a message has no events, and what is known of its table and of the keys that it touches."""
+    """Why a message has no events, with its table and keys as far as they are known."""
 
     topic: str
     partition: int
@@ -38,7 +38,7 @@ class DecodeFailure:
 
 @dataclass(slots=True)
 class Decoded:
-    """What became of some messages: the events and faults that are kept, and how many there were of what."""
+    """The result of some messages: the stored events, the quarantined failures, and the counts."""
 
     stored: list[ChangeEvent] = field(default_factory=list)
     faults: list[DecodeFailure] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Decoded:
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Events that are counted together, and whether they are wanted."""
+    """Events that are counted together, and whether they are stored."""
 
     wanted: bool
     key: CountKey
@@ -57,9 +57,9 @@ class _Group:
 def decode_batches(
     batches: Iterable[pa.RecordBatch], context: DecodeContext, takes: Callable[[TableName], bool]
 ) -> Iterator[Decoded]:
-    """Decode batches of bronze; `takes` says of a table whether its row changes are wanted.
+    """Decode batches of bronze. `takes` says whether the row changes of a table are wanted.
 
-    Schema events are always kept: a statement can touch more tables than the one that its message names.
+    Schema events are always kept: a statement can touch more tables than its message names.
     """
     for batch in batches:
         for messages in _bounded(_messages(batch)):
@@ -67,7 +67,7 @@ def decode_batches(
 
 
 def _bounded(messages: Iterable[RawMessage]) -> Iterator[list[RawMessage]]:
-    """Cut messages into lists that are bounded in bytes: an event carries up to two images of its row."""
+    """Cut messages into lists of bounded bytes, because an event has up to two images of its row."""
     held: list[RawMessage] = []
     size = 0
     for message in messages:
@@ -115,7 +115,7 @@ def _decode(messages: list[RawMessage], context: DecodeContext, takes: Callable[
 
 
 def _group(event: ChangeEvent, grade: str | None, takes: Callable[[TableName], bool]) -> _Group:
-    """What is the same of all events that are alike, of which this is the first."""
+    """Give the group of an event, for all events that are counted with it."""
     table, address = event.table_name, event.address
     wanted = event.kind != "row" or table is None or takes(table)
     outcome = STORED if wanted else EXCLUDED
@@ -124,7 +124,7 @@ def _group(event: ChangeEvent, grade: str | None, takes: Callable[[TableName], b
 
 
 def _refuse(message: RawMessage, error: MessageError, takes: Callable[[TableName], bool], decoded: Decoded) -> None:
-    """A message that names its table is not quarantined where nobody wants that table."""
+    """Count a failed message. Quarantine it, unless it names a table that is not wanted."""
     table = error.facts.get("table")
     named = table if isinstance(table, TableName) else None
     ignored = named is not None and not takes(named)

@@ -1,4 +1,4 @@
-"""What the tables' own metadata say of a window, and the ledger's rows of a decoded one."""
+"""Record a decoded window: its evidence, and its rows of the ledger."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from retable.ledger.write import append_rows
 
 
 def record_evidence(lake: Lake, rows: list[EvidenceRow]) -> None:
-    """Append what the window proves, in one commit, unless it is recorded so already."""
+    """Append the evidence of a window in one commit, unless it is already recorded."""
     known = {} if not rows else {_place(row): row for row in read_evidence(lake, rows[0].source, rows[0].window)}
     if any(_proves(row) != _proves(known.get(_place(row))) for row in rows):
         append_rows(lake, rows)
@@ -37,9 +37,9 @@ def record_decode(
     seconds: float,
     now: datetime,
 ) -> None:
-    """Append to the ledger, in one commit, unless it says all this already; a table that is gone counts nothing.
+    """Append to the ledger in one commit, unless it is already there. A table that has no events now gets no counts.
 
-    `decoder` is the version of the format's decoder, also where an older one gave the same.
+    `decoder` is the version of the format's decoder, even if an older one gave the same result.
     """
     snapshot = _snapshot(lake, landed.source, landed.window)
     known = {row.table: row for row in recorded if row.stage == "decode"}
@@ -72,7 +72,7 @@ def _facts(row: LedgerRow | None) -> tuple[object, ...] | None:
 
 
 def _snapshot(lake: Lake, source: str, window: str) -> int | None:
-    """The snapshot of silver that wrote this window last; None where it never held anything."""
+    """The last snapshot of silver that wrote this window. None: no snapshot did."""
     for snapshot in reversed(lake.load(f"silver.{source}").snapshots()):
         if snapshot.summary and snapshot.summary.additional_properties.get("retable.window") == window:
             return snapshot.snapshot_id

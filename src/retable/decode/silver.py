@@ -1,4 +1,4 @@
-"""Change events as rows of silver, and back: nothing of an event is lost on the way."""
+"""Convert change events to rows of silver and back, without loss."""
 
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
@@ -28,7 +28,7 @@ _Hashes = tuple[int | None, int | None]
 
 
 def events_to_batch(window: str, events: Sequence[ChangeEvent]) -> pa.RecordBatch:
-    """Give the events of a window as rows of silver."""
+    """Convert the events of a window to rows of silver."""
     values = _columns(_EVENT, map(astuple, events))
     values |= _columns(_ADDRESS, map(astuple, values["address"]))
     values |= {"kind": [event.kind for event in events], "part": [event.part for event in events]}
@@ -44,15 +44,15 @@ def events_to_batch(window: str, events: Sequence[ChangeEvent]) -> pa.RecordBatc
 
 
 def rows_to_events(rows: pa.Table) -> list[ChangeEvent]:
-    """Read rows of silver back to the events that they were."""
+    """Convert rows of silver back to their events."""
     return [_event(row) for row in rows.to_pylist()]
 
 
 def hash_keys(events: Sequence[ChangeEvent]) -> list[_Hashes]:
-    """Hash the key of each row change, and the key before it where an UPDATE changed it; 8 bytes of BLAKE2b, signed.
+    """Hash the key of each row change, and the old key if an UPDATE changed it; 8 bytes of BLAKE2b, signed.
 
-    The key is the JSON array of its columns' raw values, and the whole row, by column name, where the table has no key.
-    A key column that is absent in one image of an UPDATE is taken from the other one. Other events have none.
+    The key is the JSON array of its columns' raw values. Without a key it is the whole row by column name. If a key
+    column is absent in one image of an UPDATE, it is taken from the other image. Other events have no hash.
     """
     hashes: list[_Hashes] = [(None, None)] * len(events)
     places: dict[tuple[str, ...] | None, list[int]] = {}
@@ -70,7 +70,7 @@ def hash_keys(events: Sequence[ChangeEvent]) -> list[_Hashes]:
 
 
 def _identities(events: list[ChangeEvent], keys: tuple[str, ...]) -> list[tuple[_Identity, _Identity]]:
-    """What each row is known by before the change, and after it."""
+    """The identity of each row before the change, and after it."""
     before, after = [event.before for event in events], [event.after for event in events]
     known = list(zip(_read_identities(before, keys), _read_identities(after, keys), strict=True))
     for place, event in enumerate(events):
@@ -98,7 +98,7 @@ def _hash(identity: _Identity) -> int | None:
 
 
 def _columns(names: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> dict[str, list[Any]]:
-    """Turn rows to columns, so many at a time as a processor keeps near: a batch at once takes four times as long."""
+    """Convert rows to columns in blocks that fit the processor's cache. A batch at once takes four times as long."""
     columns: list[list[Any]] = [[] for _ in names]
     rows = iter(rows)
     while some := list(islice(rows, _NEAR)):
@@ -116,7 +116,7 @@ def _sequences(sequences: Sequence[order.Sequence | None]) -> pa.Array:
 
 
 def _whole_numbers(values: Sequence[int | None], kind: pa.DataType) -> pa.Array:
-    """Give integers of any length; by way of Python's own decimals it takes four times as long."""
+    """Convert integers of any length. Conversion through Python's decimals takes four times as long."""
     try:
         return pa.array(values, pa.int64()).cast(kind)
     except OverflowError:
@@ -124,7 +124,7 @@ def _whole_numbers(values: Sequence[int | None], kind: pa.DataType) -> pa.Array:
 
 
 def _column_types(types: Sequence[dict[str, str] | None]) -> pa.Array:
-    """Neighbours share one map, so each is written once and pointed at."""
+    """Neighbouring events share one map, so write each map once and refer to it."""
     places: dict[int, int] = {}
     distinct: list[dict[str, str] | None] = []
     indices = []

@@ -1,4 +1,4 @@
-"""Decode a window: its partition of bronze into its partitions of silver and quarantine."""
+"""Decode a window: from its partition of bronze to its partitions of silver and quarantine."""
 
 import gc
 import pickle
@@ -48,12 +48,12 @@ from retable.settings.load import CATALOG
 from retable.settings.sources import SourceSettings
 
 _TABLES = 4096
-"""Of so many tables a worker remembers what the settings say."""
+"""The number of tables for which a worker caches the settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Which window is decoded, by which run, when, and with which decoder."""
+    """The window, run, time and decoder of a decode run."""
 
     source: str
     window: str
@@ -64,7 +64,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """The window's partition of a system table as it stands before the run."""
+    """The window's partition of a system table before the run."""
 
     table: Table
     values: dict[str, str]
@@ -82,10 +82,10 @@ _DIGEST = pa.schema({"digest": pa.string()})
 def decode(
     spark: SparkSession, lake: Lake, source: SourceSettings, window: str, run_id: str, now: datetime
 ) -> StageReport:
-    """Decode a landed window whole; where silver and quarantine hold the same already, they are left as they are.
+    """Decode a whole landed window. If silver and quarantine already have the same rows, do not write.
 
-    NotReady says that the window is not landed, NotKept that retention dropped it. A message that cannot be decoded is
-    quarantined, the others go on; QuarantineFull says that it is more of them than `quarantine_limit`.
+    NotReady: the window is not landed. NotKept: retention dropped it. A message that cannot be decoded is quarantined,
+    and the others continue. QuarantineFull: there are more such messages than `quarantine_limit`.
     """
     started = perf_counter()
     found = find_window(lake, source.name, window)
@@ -140,7 +140,7 @@ def decode(
 
 
 def _layers(lake: Lake, run: _Run) -> tuple[_Standing, _Standing]:
-    """The window's partitions of silver and of quarantine, as they stand."""
+    """The window's current partitions of silver and of quarantine."""
     silver, quarantine = {"window": run.window}, {"stage": "decode", "window": run.window}
     return _standing(lake, f"silver.{run.source}", silver), _standing(lake, f"quarantine.{run.source}", quarantine)
 
@@ -156,7 +156,7 @@ def _output(run: _Run, layers: tuple[_Standing, _Standing], limit: int) -> TaskO
 
 
 def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Window, output: TaskOutput) -> TaskResult:
-    """Decode a window's files of bronze in the workers, which write files too: only the counts come here."""
+    """Decode a window's files of bronze in the workers. They write the files too; only counts return to the driver."""
     settings, recorded_ms = lake.settings, int(window.recorded_at.timestamp() * 1000)
     bronze = lake.load(f"bronze.{source.name}")
     files = standing_files(lake, bronze, {"window": window.name})
@@ -168,7 +168,7 @@ def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Wi
         context = context_of(source, keys_of, recorded_ms)
         mine = (files[number] for batch in numbers for number in batch.column(0).to_pylist())
         batches = chain.from_iterable(map(reader.read, mine))
-        # A batch makes a million objects that hold no cycle; by default Python looks through them again and again.
+        # A batch creates a million objects without a cycle. By default Python would scan them again and again.
         gc.set_threshold(100_000, 50, 100)
         ready_worker()
         task_result = store(decode_batches(batches, context, lru_cache(_TABLES)(source.takes)), output)
@@ -183,7 +183,7 @@ def _decoded(spark: SparkSession, lake: Lake, source: SourceSettings, window: Wi
 
 
 def _replace(spark: SparkSession, lake: Lake, standing: _Standing, made: LayerFiles, run: _Run) -> bool:
-    """Put the files that were made in place of the partition, atomically; equal rows write nothing."""
+    """Replace the partition by the new files, atomically. If the rows are equal, write nothing."""
     if standing.rows == made.rows == 0:
         return False
     if standing.rows == made.rows and _digest(spark, lake, standing) == made.digest:
@@ -203,7 +203,7 @@ def _put_back(
     *,
     with_sample: bool,
 ) -> None:
-    """Remove what was made of a window, but for a sample of its quarantine."""
+    """Remove the new files of a window, except a sample of its quarantine."""
     silver, quarantine = layers
     sample = task_result.quarantine.files[:1] if with_sample else []
     remove_files(silver.table.io, task_result.silver.files)
@@ -224,7 +224,7 @@ def _too_many(source: SourceSettings, window: str, counts: dict[str, int]) -> Qu
 
 
 def _digest(spark: SparkSession, lake: Lake, standing: _Standing) -> int | None:
-    """Digest the rows that stand; None where a file of them is damaged: whatever comes in its place is different."""
+    """Digest the existing rows. None if one of their files is damaged, so that the new rows differ."""
 
     def digest(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

@@ -1,8 +1,8 @@
-"""The statements of a source in a table of their own, `statements.<source>`, with what each of them means.
+"""Keep the statements of a source in a separate table, `statements.<source>`, with the meaning of each.
 
-Silver decides which statements there are. The table's property `retable.silver` names the snapshot of silver that it
-was made from; of windows that silver got since then, silver itself is read. So no statement is lost or seen twice where
-a run died between its two commits.
+Silver decides which statements exist. The table's property `retable.silver` names the snapshot of silver from which it
+was made. Windows that silver got later are read from silver itself. So no statement is lost or read twice if a run died
+between its two commits.
 """
 
 from collections.abc import Collection, Mapping
@@ -32,34 +32,34 @@ STATEMENT_COLUMNS = (
     *("database", "schema", "table", "window", "offset"),
     *("source_format", "source_system", "op", "op_raw", "ddl_text", "sequence", "part", "event_time_ms", "tx_id"),
 )
-"""What a replay reads of a schema event."""
+"""The columns of a schema event that a replay reads."""
 
 SILVER, READER = "retable.silver", "retable.reader"
-"""The properties that say from which snapshot of silver, and by which reader of statements, the table was made."""
+"""The properties with the snapshot of silver, and the version of the statement reader, that made the table."""
 
 _ATTEMPTS = 20
 _BEHIND = 16
-"""So many snapshots of silver without a statement may come before the table names the newest one."""
+"""How many snapshots of silver without a statement may pass before the table names the newest one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Behind:
-    """How far the table is behind silver: by so many snapshots, with changes of these windows. None: nobody knows."""
+    """How far the table is behind silver: by how many snapshots, and which windows they changed (None: unknown)."""
 
     snapshots: int
     windows: frozenset[str] | None
 
 
 def read_statements(lake: Lake, source: str, until: str | None = None) -> list[SchemaEvent]:
-    """Read the schema events of the windows up to `until`, or of all; those that the table has with what they mean.
+    """Read the schema events of the windows up to `until`, or of all windows, with their meaning if the table has it.
 
-    Where a file of the table is damaged silver is read.
+    If a file of the table is damaged, read silver.
     """
     condition: BooleanExpression = AlwaysTrue()
     if until is not None:
         condition = LessThanOrEqual(term=Reference("window"), value=literal(until))
     with suppress(DamagedFile):
-        # The table comes first: it is then never ahead of silver.
+        # Load the table first, so that it is never newer than silver.
         kept, silver = lake.find(f"statements.{source}"), lake.find(f"silver.{source}")
         if kept is not None and silver is not None and (windows := _behind(kept, silver).windows) is not None:
             newer = _in(windows)
@@ -71,9 +71,9 @@ def read_statements(lake: Lake, source: str, until: str | None = None) -> list[S
 
 
 def keep_statements(lake: Lake, source: str, system: str | None, *, wholly: bool = False) -> int:
-    """Bring the table of a source's statements up to silver; give how many came or were read anew.
+    """Bring the table of a source's statements up to silver. Return how many statements were read.
 
-    `system` is the database where messages name none. `wholly`: also where only the snapshot that it names is older.
+    `system` is the database if messages name none. `wholly`: update the table even if only the snapshot in it is older.
     """
     if lake.find(f"silver.{source}") is None:
         return 0
@@ -98,13 +98,13 @@ def keep_statements(lake: Lake, source: str, system: str | None, *, wholly: bool
 
 
 def has_statements(lake: Lake, source: str) -> bool:
-    """Whether the table of a source's statements stands, and names a snapshot of silver that it is of."""
+    """Say whether the table of a source's statements exists and names its snapshot of silver."""
     kept = lake.find(f"statements.{source}")
     return kept is not None and SILVER in kept.properties
 
 
 def dialect_of(record: Mapping[str, Any], default_system: str | None) -> str | None:
-    """The dialect of a schema event's text: that of the database which its message names, else of the default.
+    """Give the dialect of a schema event's text: of the database that its message names, else of the default.
 
     None: its statements are not read.
     """
@@ -113,12 +113,12 @@ def dialect_of(record: Mapping[str, Any], default_system: str | None) -> str | N
 
 
 def is_known(system: str | None) -> bool:
-    """Whether the statements of a database are read."""
+    """Say whether the statements of a database are read."""
     return system is not None and system.lower() in PARSERS
 
 
 def _has_some(lake: Lake, kept: Table, windows: Collection[str] | None) -> bool | None:
-    """Whether the table has rows of these windows, or of any; None where a file of it is damaged."""
+    """Whether the table has rows of these windows, or any rows. None if one of its files is damaged."""
     if windows is None:
         with explained(lake.settings.lake):
             return any(True for _ in kept.scan().plan_files())
@@ -130,7 +130,7 @@ def _has_some(lake: Lake, kept: Table, windows: Collection[str] | None) -> bool 
 
 
 def _replace(lake: Lake, table: Table, where: BooleanExpression | None, rows: list[SchemaEvent], silver: Table) -> bool:
-    """Put rows in place of others, and name the snapshot of silver that they are of; False where another run wrote."""
+    """Replace rows, and name their snapshot of silver. False if another run wrote first."""
     content = pa.Table.from_pylist(rows, schema=STATEMENTS.columns)
     current = silver.metadata.current_snapshot_id
     with explained(lake.settings.lake):

@@ -1,4 +1,4 @@
-"""The counts of a decoded window: of its messages, of its events, and of each source table."""
+"""Count a decoded window: its messages, its events, and the events of each source table."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ STORED, EXCLUDED, IGNORED, QUARANTINED = "stored", "excluded", "ignored", "quara
 
 
 class CountKey(NamedTuple):
-    """What events that are counted together have in common; of a message without events, what is known of it.
+    """What events that are counted together have in common. For a message without events: what is known of it.
 
-    `part` is "" where sequences compare across the stream; `grade` is what the stamps prove (evidence.py).
+    `part` is "" if sequences compare across the stream. `grade` is the grade of the stamps (evidence.py).
     """
 
     outcome: str
@@ -28,7 +28,7 @@ class CountKey(NamedTuple):
 
 @dataclass(slots=True)
 class Count:
-    """How many events, how many messages begin with one of them, from where to where, and the latest stamp."""
+    """The number of events, of messages that begin with one of them, their range of sequences, and the latest stamp."""
 
     rows: int = 0
     messages: int = 0
@@ -37,7 +37,7 @@ class Count:
     latest_ms: int | None = None
 
     def add(self, first: bool, sequence: Sequence | None, stamp_ms: int | None) -> None:
-        """Count one event more; `first` says whether its message begins with it."""
+        """Count one event. `first`: it is the first event of its message."""
         self.rows += 1
         self.messages += first
         self._reach(sequence, sequence, stamp_ms)
@@ -60,14 +60,14 @@ Tally = Mapping[CountKey, Count]
 
 
 def join_tallies(whole: dict[CountKey, Count], more: Tally) -> None:
-    """Add counts to those of a whole."""
+    """Add counts to a total."""
     for key, count in more.items():
         whole.setdefault(key, Count()).join(count)
 
 
 @dataclass(frozen=True, slots=True)
 class TableTally:
-    """What a window holds of one table; `lowest` and `highest` by part, "" where sequences compare everywhere."""
+    """The counts of one table in a window. `lowest` and `highest` are by part; "" if sequences compare everywhere."""
 
     counts: Counter[str] = field(default_factory=Counter)
     lowest: dict[str, Sequence] = field(default_factory=dict)
@@ -96,7 +96,7 @@ def tally_messages(tally: Tally, landed: int) -> dict[str, int]:
 
 
 def tally_tables(tally: Tally) -> dict[str, TableTally]:
-    """Count the events of each table, by its source's name."""
+    """Count the events of each table, by its name in the source."""
     tables: dict[str, TableTally] = defaultdict(TableTally)
     for key, count in tally.items():
         if key.op is not None and key.table is not None:

@@ -1,1 +1,1 @@
-"""Change events folded to the last state of every key: pure."""
+"""Fold change events into the last state of each key. The code here does no I/O."""

@@ -1,8 +1,8 @@
-"""Values of a column whose type was changed: carried where every one is a value of the new type, else cast and checked.
+"""Convert the values of a column whose type was changed.
 
-A cast gives what the source made of a value where that is known: the value itself where it fits, or the number that
-MySQL rounds it to. Elsewhere Inexact stands in its place, so that the table is held where such a row stood at the
-change, and not where it was gone before (exactness.py).
+If the new type holds every old value, carry the values over. Otherwise cast and check them. A cast gives the source's
+own result if it is known: the value if it fits, or the number to which MySQL rounds it. Otherwise it gives Inexact, and
+the table is held if such a row existed at the change. A row that was deleted before it does not count (exactness.py).
 """
 
 import re
@@ -31,17 +31,17 @@ _LABELLED = frozenset({"enum", "set"})
 _NUMBERS = ("int", "long", "decimal", "float", "double", "boolean")
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?\Z")
 _TICK_MICROS = 10_000
-"""SQL Server's DATETIME counts 1/300 s, of which every multiple of this is one in any other type too."""
+"""SQL Server's DATETIME counts in 1/300 s. A multiple of this tick has an exact value in every other type too."""
 _MOST_DIGITS = 80
 _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e15
-"""Between these MySQL writes a double without an exponent."""
+"""MySQL writes a double between these limits without an exponent."""
 
 Conversion = Callable[[Any], Value]
 
 
 @dataclass(frozen=True, slots=True)
 class Inexact:
-    """Stands for a value of which nothing tells what its source made when the column's type changed."""
+    """Mark a value whose result is unknown: nothing says what the source made of it when the column's type changed."""
 
     at: Sequence
     column: str
@@ -56,16 +56,16 @@ Cast = Callable[[Any], object]
 
 
 def is_carried(old: Column, new: Column) -> bool:
-    """Say whether a value is read as the type that its column had, and then made one of the type that it has now.
+    """Say whether a value is read in the column's old type and then converted to the new one.
 
-    A encoding may fit the old one only, as `true` does of a TINYINT(1) that is a BIGINT by now.
+    Some encodings are valid for the old type only, such as `true` of a TINYINT(1) that is now a BIGINT.
     """
     became_text = new.text_since is not None and old.text_since is None
     return became_text or old.type.rewrites_to(new.type) or (old.type.kind, new.type.kind) == ("int", "long")
 
 
 def carrier(old: GoldType, new: GoldType) -> Cast:
-    """Make values of a type those of one that holds them all; what is no value stays as it is."""
+    """Convert values of a type to a type that holds them all. None and Inexact stay as they are."""
     if not old.rewrites_to(new):
         return unchanged
     match new.kind:
@@ -83,7 +83,7 @@ def carrier(old: GoldType, new: GoldType) -> Cast:
 
 
 def texter(column: Column, at: Sequence) -> Cast:
-    """Give the values of a column as text, exactly; of bytes only those that are UTF-8."""
+    """Convert the values of a column to their exact text. Bytes that are not UTF-8 become Inexact."""
 
     def as_text(value: object) -> object:
         if value is None or isinstance(value, Inexact):
@@ -97,9 +97,9 @@ def texter(column: Column, at: Sequence) -> Cast:
 
 
 def caster(fill: Fill, rules: ValueRules) -> Cast:
-    """Cast the values of a column to the type that took its place, as the source does.
+    """Cast the values of a column to the type of its replacement, as the source does.
 
-    Where nothing tells what the source makes of a value, it is Inexact.
+    If it is unknown what the source makes of a value, the result is Inexact.
     """
     convert = _converter(fill, rules)
     store = storer(rules.system, fill.source_type or "")
@@ -117,12 +117,12 @@ def caster(fill: Fill, rules: ValueRules) -> Cast:
 
 
 def filler(fill: Fill, rules: ValueRules) -> Cast:
-    """Make the values of a column those of the one that took its place."""
+    """Convert the values of a column to those of the column that replaced it."""
     return carrier(fill.of.type, fill.type) if fill.keeps else caster(fill, rules)
 
 
 def changer(old: Column, new: Column) -> Cast:
-    """Make the values of a column, as it was at one time, those of the same column at a later one."""
+    """Convert the values of an earlier version of a column to those of a later version."""
     if new.text_since is None or old.text_since is not None:
         return carrier(old.type, new.type)
     if old.type.rewrites_to(new.type):
@@ -131,7 +131,7 @@ def changer(old: Column, new: Column) -> Cast:
 
 
 def unchanged(value: Any) -> Value:
-    """Leave values as they are."""
+    """Return values as they are."""
     return value  # type: ignore[no-any-return]  # a value of gold, whatever its type
 
 
@@ -175,7 +175,7 @@ def _converter(fill: Fill, rules: ValueRules) -> Conversion:
 
 
 def _to_text(of: Column, was: str, becomes: str, casts: ColumnCasts) -> Conversion:
-    """What a text of the source shows; of numbers and times only what all servers write alike."""
+    """Give the text that the source shows. For numbers and times only if all servers write them alike."""
     if becomes not in _TEXTS and not (becomes in _LABELLED and was in _TEXTS | _LABELLED) and becomes != was:
         return _refuse
     if was == "bit" or "zerofill" in (of.source_type or "").lower():
@@ -271,7 +271,7 @@ def _plain(number: float) -> float:
 
 
 def _six_digits(number: float) -> float:
-    """Take what MySQL writes whole: of a FLOAT it writes six digits."""
+    """Accept a FLOAT only if the six digits that MySQL writes are its whole value."""
     if as_float(float(f"{_plain(number):.6g}")) != number:
         raise ValueError("the source writes fewer digits than it has")
     return number
@@ -303,7 +303,7 @@ def _text(value: Any, column: Column) -> str:
 
 
 def _clock(micros: int, source_type: str | None) -> str:
-    """A wall clock with as many digits of the second as its column shows; a type that tells none shows all."""
+    """Give a wall clock time with the column's number of fractional digits; without a declared number, all digits."""
     digits = read_type_text(source_type or "").lengths
     second = clock_text(micros - micros % 1_000_000)
     fraction = f"{micros % 1_000_000:06}"

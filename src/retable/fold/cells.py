@@ -1,4 +1,4 @@
-"""How one column of the rows to come is read from an image of any epoch."""
+"""Read one column of the result rows from an image of any epoch."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ Wire = Mapping[str, tuple[str, str | None]]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """How a column is read: from `name` of the image, or, where the image does not have it, the `default`.
+    """How a column is read: from `name` of the image, or the `default` if the image does not have the column.
 
-    A row may be older than the column also where it comes behind the statement, as it was delivered again. A value
-    that is a number of JSON is read by `number`, if there is one.
+    A row can lack the column even if it comes after the statement, because it can be a redelivery. `number`, if set,
+    reads a value that is a JSON number.
     """
 
     name: str | None
@@ -27,7 +27,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Compiles cells for images of one epoch: `then` are its columns, `wire` is name and type in the image."""
+    """Compile cells for images of one epoch. `then` are the epoch's columns, `wire` the name and type in the image."""
 
     source_format: str
     rules: ValueRules
@@ -35,7 +35,7 @@ class Cells:
     wire: Wire
 
     def cell(self, column: Column) -> Cell:
-        """The cell of a column; where the epoch is older than it, that of the column whose place it took."""
+        """Give the cell of a column. If the epoch is older than the column, read the column that it replaced."""
         was = self.then.get(column.id)
         if was is None and column.fill is not None:
             return self._filled(self.cell(column.fill.of), column)
@@ -69,14 +69,14 @@ def _then(change: Callable[[object], object], read: Callable[[str | None], objec
 
 
 def filled(column: Column) -> Column:
-    """A column as it was where it took the place of another."""
+    """Give a column as it was when it replaced another column."""
     fill = column.fill
     assert fill is not None, "only a column that took another's place is filled"
     return Column(id=column.id, name=column.name, source_type=fill.source_type, type=fill.type)
 
 
 def default_of(column: Column, rules: ValueRules) -> Value:
-    """What rows older than the column show; InexactCast where its type was changed and does not hold that."""
+    """Give the value that rows older than the column show. InexactCast if its later type cannot hold that value."""
     value = default_value(column, rules)
     if isinstance(value, Inexact):
         raise InexactCast(f"the default, {value}", at=value.at)
@@ -84,7 +84,7 @@ def default_of(column: Column, rules: ValueRules) -> Value:
 
 
 def default_value(column: Column, rules: ValueRules) -> object:
-    """What rows older than the column show; UnsupportedChange or ZeroDate where the column cannot hold that."""
+    """Give what rows older than the column show. UnsupportedChange or ZeroDate if the column cannot hold that."""
     if column.fill is not None:
         return changer(filled(column), column)(filler(column.fill, rules)(default_value(column.fill.of, rules)))
     if column.default is None:

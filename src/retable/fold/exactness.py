@@ -1,4 +1,4 @@
-"""Whether every row that stood at a change of type has a value that the new type holds exactly."""
+"""Check at each change of type that the new type holds every existing row's value exactly."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -21,10 +21,10 @@ REMEDY_INEXACT = (
 def cast_hold(
     history: TableHistory, reader: TableReader, key_changes: list[KeyChange], events: Iterable[RowEvent]
 ) -> Hold | None:
-    """The hold at the first change of type that a key forbids, or after which a row would have another value.
+    """Give the hold at the first change of type that a key forbids, or that would give a row another value.
 
-    What became of such a row later is of no account, so that the same events always come to the same hold. `reader`
-    and `key_changes` are those under which all events are folded.
+    Later changes of such a row do not count, so the same events always give the same hold. `reader` and `key_changes`
+    are those that fold all events.
     """
     events = list(events)
     lived = [key_change for key_change in key_changes if any(event.sequence <= key_change.end for event in events)]
@@ -51,7 +51,7 @@ def _first_inexact(
 def _standing_at(
     at: Sequence, history: TableHistory, reader: TableReader, key_changes: list[KeyChange], older: list[RowEvent]
 ) -> Folded:
-    """The rows that stood where a statement came, in the columns that it left."""
+    """The rows that existed at a statement, in the columns after it."""
     there = replace(
         history,
         epochs=tuple(epoch for epoch in history.epochs if epoch.start is None or epoch.start <= at),
@@ -69,7 +69,7 @@ def _standing_at(
 
 
 def _key_at(keyed: TableReader, epoch: Epoch) -> tuple[str, ...]:
-    """The key's columns by the names that they had; where one was not there yet, rows stand for themselves."""
+    """The key's columns by their names in the epoch. If one did not exist yet, whole rows are the key."""
     names = {column.id: column.name for column in epoch.columns}
     key = [names.get(keyed.columns[at].id) for at in keyed.key_columns]
     return tuple(name for name in key if name is not None) if None not in key else ()

@@ -1,7 +1,7 @@
-"""Row events of one table to the last state of every key.
+"""Fold the row events of one table into the last state of each key.
 
-A key's state is decided by the highest sequence among its events, so neither the order of arrival nor repetition
-matters. A row that cannot be read falls out before the comparison: the state before it stands.
+The event with the highest sequence decides a key's state, so the order of arrival and repeated events do not matter. A
+row that cannot be read is dropped before the comparison, so the state before it stays.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ REMEDY_REBUILD = "correct the settings or the source, then: retable rebuild TABL
 
 
 class Absent(Enum):
-    """The value of a column that a partial image leaves out: unchanged, which is not null."""
+    """The value of a column that a partial image leaves out: it is unchanged, not null."""
 
     ABSENT = "absent"
 
@@ -33,9 +33,9 @@ ABSENT = Absent.ABSENT
 
 
 class RowAction(NamedTuple):
-    """What one event does: the key (or, without a key, the image) that goes and the row that comes.
+    """What one event does: the key (without a key, the image) that leaves and the row that arrives.
 
-    `leaving_row` gives the row that goes, as far as its image tells it, where another key comes.
+    `leaving_row` gives the columns of the leaving row that its image has, if the key changes.
     """
 
     gone: Key | None
@@ -48,11 +48,11 @@ class RowAction(NamedTuple):
 class Winner:
     """The last state of a key: its row, or None for a tombstone.
 
-    Columns that are ABSENT have the values of gold's row of the key `base`, which no event tells anew. `leaving_row`
-    gives the row that a tombstone took away to another key, if that is the first that was folded of its key. `moved`:
-    the row came from another key, and `over_another`: onto one that lived, as rows of one statement may for a moment.
-    `may_be_over`: the row came to a key of which nothing had been folded, so only gold knows whether another row lived
-    there. The tombstone of such a row has it, too.
+    ABSENT columns have the values of gold's row of the key `base`, as no event has them. `leaving_row` gives the row
+    that moved from this key to another one, if the key had no folded state before. `moved`: the row came from another
+    key. `over_another`: it replaced a living row, as can happen within one statement. `may_be_over`: no event of its
+    new key was folded before, so only gold knows whether it replaced a row. The tombstone of such a row has this flag
+    too.
     """
 
     sequence: Sequence
@@ -65,11 +65,11 @@ class Winner:
     may_be_over: bool = False
 
     def took_another(self, row: Values) -> bool:
-        """Whether this is the tombstone of another row than gold's `row`, which stands before all that was folded."""
+        """Say whether this is the tombstone of a row other than gold's `row`, which is older than all folded events."""
         return self.row is None and (self.may_be_over or _is_another(self.leaving_row, row))
 
     def over(self, standing: Values) -> "Winner":
-        """The state with the absent columns taken from a row."""
+        """Give the state with its absent columns taken from a row."""
         if self.row is None:
             return self
         return replace(self, row=_merged(self.row, standing), base=None)
@@ -77,7 +77,7 @@ class Winner:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A row that cannot be applied, with why; it goes to quarantine."""
+    """A row that cannot be applied, with the reason. It goes to quarantine."""
 
     event: RowEvent
     code: str
@@ -86,11 +86,10 @@ class Reject:
 
 @dataclass(slots=True, kw_only=True)
 class Folded:
-    """The outcome of a fold. `verdicts` counts, per window ordinal, the counted events: each has exactly one.
+    """The outcome of a fold. `verdicts` counts, per window ordinal, the counted events; each event has one.
 
-    `touched` are the keys (or, without a key, the rows) that counted events, or the other halves of such, speak of;
-    `pending` are the halves whose other half is not there, `settled` the pairs of which both are. The `hold` is that of
-    the row `stopped_by`, or of a statement.
+    `touched` are the keys (without a key, the rows) of counted events and their other halves. `pending` are halves
+    without the other half, `settled` the complete pairs. `hold` is that of the row `stopped_by`, or of a statement.
     """
 
     winners: dict[Key, Winner] = field(default_factory=dict)
@@ -105,14 +104,14 @@ class Folded:
     stopped_by: RowEvent | None = None
 
     def take(self, other: "Folded") -> None:
-        """Take in what became of other keys."""
+        """Add the outcome of other keys."""
         self.add(other)
         self.winners |= other.winners
         self.touched |= other.touched
         self.hold = self.hold or other.hold
 
     def add(self, other: "Folded") -> None:
-        """Take in what became of the events of other keys; the states of these are left where they are."""
+        """Add the outcome of the events of other keys, without the states of these keys."""
         self.verdicts += other.verdicts
         self.rejects += other.rejects
         self.pending += other.pending
@@ -121,9 +120,9 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where a table's rows count: not below `truncated_at`, not from the position of `hold` on, not where `skipped`.
+    """Which rows of a table count: not below `truncated_at`, not from the position of `hold` on, not if `skipped`.
 
-    Rows of a shard do not count below its own among `shard_truncations`.
+    Rows of a shard do not count below the shard's own entry in `shard_truncations`.
     """
 
     truncated_at: Sequence | None
@@ -141,7 +140,7 @@ class Bounds:
 
     @staticmethod
     def _is_held(event: RowEvent, hold: Hold) -> bool:
-        """Whether a row waits; where nothing orders it and the hold of another shard, it does not."""
+        """Say whether a row waits. It does not if the hold is another shard's and nothing orders the two."""
         if hold.position is None:
             return True
         is_apart = event.shard is not None and hold.part is not None
@@ -150,9 +149,9 @@ class Bounds:
         return event.sequence >= hold.position
 
     def _is_skipped(self, event: RowEvent) -> bool:
-        """Whether a person left the row out; of an update in two halves, both.
+        """Say whether a person left the row out. For an update in two halves, both halves.
 
-        All rows of a full load may have one sequence, so the row itself tells which of them is meant.
+        All rows of a full load may have one sequence, so the row itself identifies the skipped one.
         """
         if event.half is None:
             return (event.sequence, event.part, row_text(event)) in self.skipped
@@ -162,9 +161,9 @@ class Bounds:
 def fold_keys(
     events: Iterable[RowEvent], read: Callable[[RowEvent], RowAction], bounds: Bounds, over: Folded | None = None
 ) -> Folded:
-    """Reduce events, over what was folded before, to the last state of every key; a deleted key stays as a tombstone.
+    """Reduce events, on top of an earlier fold, to the last state of each key. A deleted key stays as a tombstone.
 
-    What an event makes of its key, in the order of the source:
+    The effect of an event on its key, in the order of the source:
 
     | event | key not seen yet | a row | a tombstone |
     |---|---|---|---|
@@ -172,10 +171,10 @@ def fold_keys(
     | the same with some columns only | its row, over gold's (`base`) | its row, over that one | hold ROW_MISSING |
     | delete, or update that leaves this key | tombstone | tombstone | tombstone |
     | the same sequence and partition again | | duplicate, nothing | duplicate, nothing |
-    | of another partition, where sequences do not compare | | hold ORDER_UNDEFINED | hold ORDER_UNDEFINED |
+    | of another partition, if sequences do not compare | | hold ORDER_UNDEFINED | hold ORDER_UNDEFINED |
 
-    An update that changes its key is one of each, at one sequence. Where one statement swaps keys, a row moves onto a
-    key before that key's own row has left: then what leaves is not the row that is there, which stays.
+    An update that changes its key leaves one key and arrives at another at one sequence. If one statement swaps keys, a
+    row can arrive at a key before that key's own row leaves. The current row is then not the leaving row, and it stays.
     """
     folded = over or Folded()
     owner: dict[Key, RowEvent] = {}
@@ -194,7 +193,7 @@ def fold_keys(
         if action.row is not None and ABSENT in action.row and last is not None:
             found = action.gone if action.gone is not None else last
             whence = halved.get(event.pair) or (found, folded.winners.get(found))
-            # What is told anew of the row before it shows in this one too.
+            # A partial row includes values of the row before it, so it touches gold if that row does.
             touches = touches or whence[0] in folded.touched
             try:
                 coming = _continued(coming, *whence)
@@ -221,7 +220,7 @@ def fold_keys(
             if winner is gone and before is not None and before.may_be_over and action.leaving_row:
                 winner = replace(gone, may_be_over=True)
             if winner is coming and old not in (None, key):
-                # A full load may have the row itself already, as it was later.
+                # A full load can already contain this row in a later state, so its rows do not count as another row.
                 lives = before is not None and before.row is not None and key in owner and owner[key].op != "READ"
                 winner = replace(coming, moved=True, over_another=lives, may_be_over=before is None)
             folded.winners[key] = winner
@@ -240,12 +239,12 @@ def _count_applied(folded: Folded, applied: list[tuple[RowEvent, Key]], owner: M
 
 
 def _gave_way(here: Winner, leaving_row: LeavingRow) -> bool:
-    """Whether the row that leaves a key is not the one that is there, but one onto whose key that one moved before."""
+    """Say whether the leaving row is an earlier row of this key, and the current row moved here before it left."""
     return here.moved and here.row is not None and (here.over_another or _is_another(leaving_row, here.row))
 
 
 def _is_another(leaving_row: LeavingRow | None, row: Values) -> bool:
-    """Whether what is told is another row than this one."""
+    """Say whether a leaving row, as far as it is known, differs from this row."""
     known = None if leaving_row is None else leaving_row()
     return known is not None and any(
         value is not ABSENT and value is not mine and value != mine for value, mine in zip(known, row, strict=True)
@@ -253,7 +252,7 @@ def _is_another(leaving_row: LeavingRow | None, row: Values) -> bool:
 
 
 def _continued(coming: Winner, key: Key, last: Winner | None) -> Winner:
-    """A partial row over the state before it, in the fold or else in gold; RowMissing where the row was deleted."""
+    """Complete a partial row from the state before it, from the fold or gold. RowMissing if the row was deleted."""
     if last is None:
         return replace(coming, base=key)
     if last.row is None or coming.row is None:
@@ -269,9 +268,9 @@ def _merged(row: Values, under: Values) -> Values:
 def fold_bag(
     events: Iterable[RowEvent], read: Callable[[RowEvent], RowAction], bounds: Bounds, over: Folded | None = None
 ) -> Folded:
-    """Count equal rows of a table without a key: inserts minus deletes. A count below zero is a debt, and stays.
+    """Count equal rows of a table without a key: inserts minus deletes. A negative count is kept.
 
-    The same sequence again is a redelivery, but for the rows of a full load, which may all have the same one.
+    The same sequence again is a redelivery, except for rows of a full load, which may all have the same sequence.
     """
     folded = over or Folded()
     last: RowEvent | None = None
@@ -301,7 +300,7 @@ def _is_again(event: RowEvent, standing: Winner | None) -> bool:
 def _whole(
     readable: Iterable[tuple[RowEvent, RowAction]], folded: Folded
 ) -> Iterable[tuple[RowEvent, RowAction, bool]]:
-    """Events that are whole, each with whether it touches gold; a half without its other half gets its verdict here."""
+    """Yield complete events, each with whether it touches gold. A half without its other half gets its verdict here."""
     found = list(readable)
     alone = unpaired(event for event, _ in found)
     counted = {event.pair for event, _ in found if event.half is not None and event.counted}
@@ -319,7 +318,7 @@ def _whole(
 def _readable(
     events: Iterable[RowEvent], read: Callable[[RowEvent], RowAction], bounds: Bounds, folded: Folded
 ) -> Iterable[tuple[RowEvent, RowAction]]:
-    """Events in order that count and can be read; every other one gets its verdict here."""
+    """Yield, in order, the events that count and can be read. All others get their verdict here."""
     for event in sorted(events, key=lambda event: event.arrival):
         verdict = bounds.verdict(event)
         if verdict is not None:
@@ -336,7 +335,7 @@ def _readable(
 
 
 def _stop(folded: Folded, event: RowEvent, code: str, reason: str) -> None:
-    """Remember the lowest position at which the rows themselves stop the table."""
+    """Record the lowest position at which rows stop the table."""
     if folded.hold is None or (folded.hold.position is not None and event.sequence < folded.hold.position):
         row = row_text(event)
         folded.hold = Hold(code, reason, event.sequence, event.part, row, REMEDY_ROW)

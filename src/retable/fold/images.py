@@ -1,4 +1,4 @@
-"""Row images of any epoch to rows of the final schema: by column identity, never by today's name."""
+"""Convert row images of any epoch to rows of the final schema, by column identity and not by the current name."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -25,7 +25,7 @@ _Types = tuple[tuple[str, str | None], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How the columns of one kind of image are read; `has_numbers`: for some a number of JSON is another form."""
+    """How the columns of one kind of image are read. `has_numbers`: some columns read JSON numbers in another way."""
 
     cells: list[Cell]
     has_numbers: bool
@@ -33,11 +33,11 @@ class _Plan:
 
 @dataclass(slots=True, kw_only=True)
 class TableReader:
-    """Reads the row events of one table.
+    """Read the row events of one table.
 
-    `keys` are source column names of the final schema; empty = the table has no key and whole rows stand for it.
-    `columns` are those of the rows that it gives: the final ones, unless others are asked for; then `key_ids` tells
-    the key's by identity.
+    `keys` are source column names of the final schema. Empty: the table has no key, and whole rows stand for it.
+    `columns` are the columns of the result rows, by default the final ones. If other columns are given, `key_ids` gives
+    the identities of the key columns.
     """
 
     history: TableHistory
@@ -72,7 +72,7 @@ class TableReader:
             )
 
     def read(self, event: RowEvent) -> RowAction:
-        """What the event does. MessageError rejects this row, TableError holds the table here."""
+        """Give what the event does. MessageError rejects this row, TableError holds the table here."""
         if self._shards:
             return self._shards[event.shard].read(event)
         self._check_order(event)
@@ -96,22 +96,22 @@ class TableReader:
         return RowAction(old, key, after, partial_of(self._leaving_row, event))
 
     def sides(self, event: RowEvent) -> tuple[Values | None, Values | None]:
-        """The reader's columns before and after an event, ABSENT where an image leaves one out; None: no image."""
+        """Give the reader's columns before and after an event. ABSENT: not in the image; None: no image."""
         before = None if event.before is None else self._row(event, event.before, partial=True)
         goes = event.op == "DELETE" or event.after is None
         return before, None if goes else self._row(event, event.after, event.partial)
 
     def of(self, shard: str | None) -> "TableReader":
-        """The reader of the rows of a shard; of a table that has none, itself."""
+        """Give the reader for the rows of a shard, or this reader if the table has no shards."""
         return self._shards[shard] if self._shards else self
 
     def image_names(
         self, types: Mapping[str, str | None], first: Sequence, last: Sequence
     ) -> dict[str, tuple[str, str | None]] | None:
-        """What images call each column; None where a value of theirs is not what the column shows now.
+        """Give the name and type of each column in images; None if some value differs from the column's value now.
 
-        That is where these rows are of two epochs, or the type of a column was changed since, or it took the place of
-        another one, or the source does not have it any more, or a number means another value than a text.
+        They differ if the rows are of two epochs, if a column changed its type later, replaced another column or was
+        dropped, or if a number and a text mean different values.
         """
         epoch = self.history.epoch_of(first)
         if self.history.epoch_of(last) != epoch:
@@ -132,21 +132,21 @@ class TableReader:
         return wire
 
     def _leaving_row(self, event: RowEvent) -> Values | None:
-        """The row that leaves its key; None where more than its key cannot be read, which counts for nothing."""
+        """The row that leaves its key. None if its other columns cannot be read, which is no error."""
         try:
             return self._row(event, event.before, partial=True)
         except (MessageError, TableError):
             return None
 
     def _read_whole(self, event: RowEvent, after: Values | None) -> RowAction:
-        """What an event does to a table without a key, where whole rows stand for themselves."""
+        """What an event does to a table without a key, whose whole rows are compared."""
         if after is not None and ABSENT in after:
             raise KeyUnknown("a change tells only some columns, and the table has no key by which to find its row")
         comes_alone = event.op in ("INSERT", "READ") or event.half == "after"
         return RowAction(None if comes_alone else self._row(event, event.before), None, after)
 
     def key_of(self, row: Values) -> Key:
-        """The key's values of a row of the final schema."""
+        """Give the key's values of a row of the final schema."""
         return tuple(row[index] for index in self.key_columns)
 
     def _key(self, row: Values) -> Key:
@@ -166,9 +166,9 @@ class TableReader:
             )
 
     def _row(self, event: RowEvent, image: str | None, partial: bool = False, keys_only: bool = False) -> Values:
-        """Read an image; a column that it leaves out is null, or, in a partial one, absent.
+        """Read an image. A column that it leaves out is null, or absent in a partial image.
 
-        Of a row that goes only the key counts (`keys_only`): nothing else of it is read, and shows null.
+        `keys_only`: read only the key of a row that leaves; other columns are null.
         """
         if image is None:
             raise BadValue(f"{event.op} without the row image that it needs")
@@ -203,9 +203,9 @@ class TableReader:
         return _Plan(found, any(cell.number is not None for cell in found))
 
     def wire(self, epoch: Epoch, types: Mapping[str, str | None]) -> dict[str, tuple[str, str | None]]:
-        """What images of an epoch call each column, by identity, and its wire type.
+        """Give the name and type in the message of each column of an epoch, by identity.
 
-        BadValue for an unknown one, NameClash where two names mean one column, as their case alone parts them.
+        BadValue for an unknown column, NameClash if two names differ by case only and mean one column.
         """
         found: dict[str, tuple[str, str | None]] = {}
         for name, kind in types.items():
@@ -223,7 +223,7 @@ def _is_read_alike(was: Column, column: Column) -> bool:
 
 
 def key_columns(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
-    """Where the key's columns stand in the final schema; KeyUnknown when one is not there."""
+    """Give the positions of the key's columns in the final schema. KeyUnknown if one is missing."""
     names = [column.name.lower() for column in history.final.columns]
     missing = [key for key in keys if key.lower() not in names]
     if missing:
@@ -232,18 +232,18 @@ def key_columns(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
 
 
 def ordering_clash(changes: Iterable[AppliedChange], part: str | None, epoch: int) -> AppliedChange | None:
-    """The first change that orders rows but came in another partition of the source epoch: nothing orders the two."""
+    """Give the first change that orders rows but came in another partition of the source epoch: no order is known."""
     return next((c for c in changes if c.orders_rows and c.part != part and c.position.epoch == epoch), None)
 
 
 def undeclared_columns(
     events: Iterable[RowEvent], history: TableHistory, type_of: Callable[[str, str | None], tuple[str | None, GoldType]]
 ) -> list[InferredColumn]:
-    """The columns that images bring though no statement told of them, each once, at the start of its epoch.
+    """Give the undeclared columns of images, each once, at the start of its epoch.
 
-    `type_of` gives the source type, where messages tell one, and the gold type for a column and its wire type. Columns
-    come as the lowest event has them, in whatever order events are given; the type holds the values of all that events
-    tell. A column of which only images tell comes again where they tell a wider type than it has.
+    `type_of` gives the source type (if messages name it) and the gold type for a column name and the type in the
+    message. The result does not depend on the order of `events`: the lowest event decides, and the type holds the
+    values of all events. A column that only images show is given again if they need a wider type.
     """
     images: dict[tuple[Sequence | None, _Types], RowEvent] = {}
     for event in events:
@@ -269,7 +269,7 @@ def undeclared_columns(
 
 
 def _inferred_columns(history: TableHistory) -> dict[str, InferredColumn]:
-    """The columns of which only images told, as each stands in its first epoch, by identity."""
+    """The columns that only images show, each as it is in its first epoch, by identity."""
     found: dict[str, InferredColumn] = {}
     for epoch in history.epochs:
         for each in epoch.columns:
@@ -279,7 +279,7 @@ def _inferred_columns(history: TableHistory) -> dict[str, InferredColumn]:
 
 
 def _both(one: tuple[InferredColumn, bool], other: tuple[InferredColumn, bool]) -> tuple[InferredColumn, bool]:
-    """A column as two images tell it: one that tells a type counts before one that tells none."""
+    """Combine a column from two images. An image that gives a type has priority over one that does not."""
     (column, is_typed), (seen, is_typed_there) = one, other
     if is_typed != is_typed_there:
         return one if is_typed else (replace(column, source_type=seen.source_type, type=seen.type), True)
@@ -290,5 +290,5 @@ def _both(one: tuple[InferredColumn, bool], other: tuple[InferredColumn, bool]) 
 
 
 def _tells(wire: str | None) -> bool:
-    """Whether a wire type tells the type of a column."""
+    """Say whether the type in a message gives the type of a column."""
     return wire is not None and not (is_baseline(wire) and baseline_type(wire) is None)

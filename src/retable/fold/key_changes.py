@@ -1,4 +1,4 @@
-"""Tables whose primary key changed: rows are folded under the key of their time, and keyed anew where it changed."""
+"""Fold tables whose primary key changed: rows use the key of their time, and get the new key at the change."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -14,14 +14,14 @@ from retable.schema_history.history import Column, Hold, TableHistory
 
 
 class FormerKey(NamedTuple):
-    """The key that rows up to `end` have; no columns: whole rows stood for themselves."""
+    """The key of rows up to `end`. No columns: whole rows are the key."""
 
     end: Sequence
     columns: tuple[Column, ...]
 
 
 class KeyChange(NamedTuple):
-    """Rows up to `end`, read under the key of their time."""
+    """Rows up to `end`, read with the key of their time."""
 
     end: Sequence
     reader: TableReader
@@ -29,14 +29,14 @@ class KeyChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Carried:
-    """A row that lives where the key changes; `touched`: counted events speak of it."""
+    """A row that exists at a change of the key. `touched`: counted events refer to it."""
 
     winner: Winner
     touched: bool
 
 
 class _NotKeyed(Exception):
-    """The rows that live have no key, or one twice, under the key to come."""
+    """Under the next key, an existing row has no key value, or two rows have the same key."""
 
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
@@ -45,7 +45,7 @@ class _NotKeyed(Exception):
 
 
 def key_changes_of(former: Iterable[FormerKey], reader: TableReader) -> list[KeyChange]:
-    """The readers of former keys: their rows are those of the final schema, and behind them the keys that went."""
+    """Give the readers of former keys. Their rows have the final columns, followed by the dropped key columns."""
     former = list(former)
     final = reader.history.final.columns
     here = {column.id for column in final}
@@ -67,10 +67,10 @@ def _reader(like: TableReader, key: tuple[Column, ...], columns: tuple[Column, .
 
 
 def fold_key_changes(events: Iterable[RowEvent], former: Seq[KeyChange], reader: TableReader, bounds: Bounds) -> Folded:
-    """Reduce events to the last state of every key of the final schema.
+    """Reduce events to the last state of each key of the final schema.
 
-    Where the key changes, the rows that live get the new one; rows that have none, or one in common, hold the table
-    at the statement that changed it.
+    At a change of the key, the existing rows get the new key. If a row has no value in it, or two rows share it, the
+    table is held at the statement that changed the key.
     """
     if not former:
         return _fold(events, reader, bounds, Folded())
@@ -96,7 +96,7 @@ def _fold(events: Iterable[RowEvent], reader: TableReader, bounds: Bounds, folde
 
 
 def _keyed_anew(folded: Folded, before: TableReader, after: TableReader) -> Folded:
-    """What lives, under the key to come; what was counted stays counted."""
+    """The existing rows under the next key. The counts stay."""
     anew = Folded(verdicts=folded.verdicts, rejects=folded.rejects, pending=folded.pending, settled=folded.settled)
     counts: Counter[tuple[object, ...]] = Counter()
     for carried in _living(folded, before):

@@ -1,1 +1,1 @@
-"""Up to which source time a table is complete, what proves it, and what stands in the way."""
+"""Up to which source time a table is complete, the evidence for it, and what blocks it."""

@@ -1,4 +1,4 @@
-"""What keeps single tables back: holds, suspect rows, halves of updates that wait, quarantine beyond its budget."""
+"""What blocks single tables: holds, suspect rows, pending halves of updates, quarantine over its budget."""
 
 import json
 from collections import Counter, defaultdict
@@ -34,16 +34,16 @@ from retable.schema_history.shards.parts import source_part
 from retable.settings.sources import SourceSettings
 
 ACCEPT_ROWS = "accept-rows"
-"""The action by which a person says that rows of gold are right."""
+"""The action by which a person confirms that rows of gold are right."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Before = Callable[[str], Watermarks]
-"""The watermarks of the source up to the window before the named one."""
+"""Give the watermarks of the source up to the window before the named one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
-    """What is quarantined: how much of each source table (None: nothing names it) in each window."""
+    """The quarantine: the rows of each source table (None: no table is known) in each window."""
 
     counts: Mapping[str, Counter[TableName | None]]
     landed: Mapping[str, int]
@@ -57,9 +57,9 @@ def read_blockers(
     quarantine: Quarantine,
     before: Before,
 ) -> dict[str, list[Blocker]]:
-    """Give what blocks each of these tables of one source, by gold name; no entry is left out.
+    """Give the blockers of these tables of one source, by gold name. Each table has an entry.
 
-    `moved` are rows that other settings send elsewhere than they are.
+    `moved` are rows that the current settings send to another table than the one that has them.
     """
     unfinished = read_unfinished(lake, source.name)
     suspects = open_suspects(lake, source)
@@ -87,7 +87,7 @@ def read_blockers(
 
 # --- baselines ---------------------------------------------------------------------------------------------------
 def _begun(gold: str, state: GoldState, unfinished: Iterable[Unfinished]) -> Iterable[Blocker]:
-    """A baseline whose pieces are not all replayed leaves all of its table in doubt."""
+    """If not all pieces of a baseline are replayed, the whole table is blocked."""
     for each in unfinished:
         if each.landed and each.table in state.names:
             yield Blocker(Cause("BASELINE", each.words, f"{each.command(gold)} goes on with it", table=gold))
@@ -95,7 +95,7 @@ def _begun(gold: str, state: GoldState, unfinished: Iterable[Unfinished]) -> Ite
 
 # --- main --------------------------------------------------------------------------------------------------------
 def _set_back(source: str, gold: str, state: GoldState) -> Iterable[Blocker]:
-    """A table whose main branch was rolled back lacks rows, and nothing tells from when on."""
+    """A table whose main branch was rolled back lacks rows, and it is unknown since when."""
     if state.is_set_back:
         reason = "its main branch was rolled back or put elsewhere: it lacks rows that were written to it"
         step = f"`retable plan {source}` shows a window to run again, which writes all of its rows anew"
@@ -104,7 +104,7 @@ def _set_back(source: str, gold: str, state: GoldState) -> Iterable[Blocker]:
 
 # --- other settings ----------------------------------------------------------------------------------------------
 def _sent(gold: str, moved: Iterable[RowsElsewhere]) -> Iterable[Blocker]:
-    """A table lacks rows that the settings send to it, or has rows that they send elsewhere."""
+    """A table lacks rows that the settings send to it, or has rows that they send to another table."""
     for each in moved:
         if gold in (each.gold, each.to):
             reason = f"the settings send the rows of {each.table} to {each.to}; they are in {each.gold} as yet"
@@ -115,7 +115,7 @@ def _sent(gold: str, moved: Iterable[RowsElsewhere]) -> Iterable[Blocker]:
 
 # --- holds -------------------------------------------------------------------------------------------------------
 def _held(lake: Lake, source: SourceSettings, gold: str, state: GoldState, before: Before) -> Iterable[Blocker]:
-    """A hold stops its table from its position on; one without a position leaves all of the table in doubt."""
+    """A hold blocks its table from its position on. A hold without a position blocks the whole table."""
     hold = state.hold
     if hold is None:
         return
@@ -137,9 +137,9 @@ def _held(lake: Lake, source: SourceSettings, gold: str, state: GoldState, befor
 
 
 def _held_since(lake: Lake, source: str, gold: str, identity: str, hold: Hold) -> str | None:
-    """The first window with a row that the hold keeps back, or with the statement that is held.
+    """The first window with a row that the hold delays, or with the held statement.
 
-    The ledger is read from the run on that recorded the hold first: before, nothing was kept back by it.
+    The ledger is read from the run that first recorded the hold. The hold delayed nothing before that run.
     """
     known = scan(lake, lake.find("ops.tables"), source=source).to_pylist()
     mine = [row for row in known if row["identity"] == identity and row["hold"] is not None]
@@ -159,9 +159,9 @@ def _held_since(lake: Lake, source: str, gold: str, identity: str, hold: Hold) -
 
 
 def _since(rows: Seq[dict[str, Any]], since: Seq[datetime]) -> Seq[dict[str, Any]]:
-    """The rows from the run on that recorded something at the first of these times, in the order of commits.
+    """The rows from the run that recorded something at the first of these times, in the order of commits.
 
-    Where that run has no row here, it died before the ledger: the clocks tell.
+    If that run has no row here, it died before it wrote the ledger. Then the clocks decide.
     """
     if not since:
         return rows
@@ -197,7 +197,7 @@ def _pending(lake: Lake, source: SourceSettings, gold: str, state: GoldState, be
 
 
 def open_halves(lake: Lake, source: str, state: GoldState) -> dict[str, str]:
-    """The halves of updates that wait for the other, by sequence, with their windows; without what was accepted."""
+    """Give the pending halves of updates, by sequence, with their windows. Accepted halves are left out."""
     if not state.pending:
         return {}
     accepted = {action.target for action in read_actions(lake, source) if action.action == ACCEPT_ROWS}
@@ -205,13 +205,13 @@ def open_halves(lake: Lake, source: str, state: GoldState) -> dict[str, str]:
 
 
 def half_of(state: GoldState, sequence: str) -> str:
-    """The half of an update, as an action has it for its target."""
+    """Name the half of an update, as the target of an action."""
     return f"{state.identity} half {sequence}"
 
 
 # --- quarantine --------------------------------------------------------------------------------------------------
 def read_quarantine(lake: Lake, source: SourceSettings) -> Quarantine:
-    """Count what is quarantined and not accepted; for a budget that is a part of a window, what the windows landed."""
+    """Count what is quarantined and not accepted. For a budget by share, also count what the windows landed."""
     rows = read_open(lake, source.name)
     counts: dict[str, Counter[TableName | None]] = defaultdict(Counter)
     for row in rows.group_by(rows.column_names).aggregate([([], "count_all")]).to_pylist():
@@ -226,7 +226,7 @@ def read_quarantine(lake: Lake, source: SourceSettings) -> Quarantine:
 
 
 def beyond_budget(lake: Lake, source: SourceSettings) -> int:
-    """Count what stands in quarantine in windows that have more of it than the budget of some table."""
+    """Count the quarantine of windows that have more of it than the budget of some table allows."""
     quarantine = read_quarantine(lake, source)
     return sum(
         counts.total()
@@ -241,7 +241,7 @@ def beyond_budget(lake: Lake, source: SourceSettings) -> int:
 def _quarantined(
     source: SourceSettings, gold: str, names: set[TableName], quarantine: Quarantine, before: Before
 ) -> Iterable[Blocker]:
-    """The first window with more than the budget of this table's; what names no table may be any table's."""
+    """The first window that exceeds the budget of this table. Rows without a table name count for every table."""
     for window, counts in sorted(quarantine.counts.items()):
         count = counts[None] + sum(counts[name] for name in names)
         if source.quarantine_budget.allows(count, quarantine.landed.get(window, 0)):
@@ -251,9 +251,9 @@ def _quarantined(
 
 
 def read_unpublished(lake: Lake, source: SourceSettings, quarantine: Quarantine, before: Before) -> list[Blocker]:
-    """What blocks a source itself: the first window with more than the budget of a table that gold never had.
+    """Give the blocker of a source itself: the first window that exceeds the budget of a table that gold never had.
 
-    The settings take that table, so the source is not complete without it; its other tables are.
+    The settings take that table, so the source is not complete without it. Its other tables are.
     """
     if not quarantine.counts:
         return []
@@ -284,7 +284,7 @@ def _beyond(source: SourceSettings, what: str, window: str, gold: str | None) ->
 
 
 def names_ever(lake: Lake, source: str) -> dict[str, set[TableName]]:
-    """Every name that the tables of a source were recorded under, by identity."""
+    """Give all names under which the tables of a source were recorded, by identity."""
     names: dict[str, set[TableName]] = defaultdict(set)
     for row in scan(lake, lake.find("ops.tables"), source=source).to_pylist():
         names[row["identity"]].add(TableName(row["database"], row["schema"], row["table"]))
@@ -293,7 +293,7 @@ def names_ever(lake: Lake, source: str) -> dict[str, set[TableName]]:
 
 # --- positions ---------------------------------------------------------------------------------------------------
 def _time_of(lake: Lake, source: str, window: str, positions: Iterable[Sequence], part: str | None) -> datetime | None:
-    """The least source time of the events at these positions of a window; None where one has none."""
+    """The lowest source time of the events at these positions of a window. None if one of them has no time."""
     table = lake.find(f"silver.{source}")
     if table is None:
         return None

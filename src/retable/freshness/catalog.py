@@ -1,4 +1,4 @@
-"""The gate's eyes and memory: facts out of the catalog through pyiceberg, promises into `ops.watermarks`."""
+"""Freshness in the catalog: read facts through pyiceberg, and write watermark records to `ops.watermarks`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -29,8 +29,8 @@ from retable.settings.sources import SourceSettings
 
 
 def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade) -> Verdict:
-    """Judge gold tables by name, or all tables of a source by its name; NotFound where there is neither."""
-    # Progress comes first: what gold says of itself is then never older than the windows that count.
+    """Judge gold tables by name, or all tables of a source by its name. NotFound if a name is neither."""
+    # Read the progress first, so that the state of gold is never older than the windows that count.
     found = [(source, read_progress(lake, source), tables) for source, tables in _asked(lake, names)]
     facts = [
         _facts(lake, source, progress, _states(lake, source, tables), whole=not tables)
@@ -40,12 +40,12 @@ def ask(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade) -> V
 
 
 def read_line(lake: Lake, source: SourceSettings) -> SourceLine:
-    """How far a source is by its evidence; no table is looked at, so it costs less than a verdict."""
+    """Give a source's progress by its evidence. It reads no table, so it costs less than a verdict."""
     return read_progress(lake, source).line
 
 
 def source_of(lake: Lake, name: str) -> SourceSettings:
-    """Give the source that a gold table, or a source's own name, speaks of; NotFound where the settings have it not."""
+    """Give the source of a gold table, or the source of this name. NotFound if the settings do not have it."""
     if "." not in name:
         return lake.settings.source(name)
     source = _fed_by(lake, name)
@@ -59,12 +59,12 @@ def source_of(lake: Lake, name: str) -> SourceSettings:
 
 
 def read_facts(lake: Lake, source: SourceSettings, tables: Mapping[str, GoldState]) -> SourceFacts:
-    """Read all that a verdict on a source and these tables of it needs."""
+    """Read all facts for a verdict on a source and these tables of it."""
     return _facts(lake, source, read_progress(lake, source), tables)
 
 
 def tables_of(lake: Lake, source: str) -> dict[str, GoldState]:
-    """Give what the gold tables of a source say of themselves, by gold name."""
+    """Give the recorded state of the gold tables of a source, by gold name."""
     states: dict[str, GoldState] = {}
     for row in read_tables(lake, source):
         state = _recorded_state(lake, row)
@@ -74,9 +74,9 @@ def tables_of(lake: Lake, source: str) -> dict[str, GoldState]:
 
 
 def record(lake: Lake, source: SourceSettings, now: datetime) -> SourceFacts:
-    """Append the promises that are new since they were last recorded, in one commit; give the facts behind them.
+    """Append new watermark records in one commit, and return the facts behind them.
 
-    A promise that stands is never taken back: a table's row is only written where it goes further. Nothing is promised
+    A watermark record is never taken back: a table gets a new one only if its watermark is later. Nothing is recorded
     while a window waits to be replayed again.
     """
     progress = read_progress(lake, source)
@@ -95,9 +95,9 @@ def record(lake: Lake, source: SourceSettings, now: datetime) -> SourceFacts:
 
 
 def reached_at(lake: Lake, names: Iterable[str], through: datetime, lowest: Grade) -> dict[str, str | None]:
-    """Give, by source, the first window whose cut holds all of these tables that is older than a time.
+    """Give, by source, the first window whose cut has everything older than `through` of all these tables.
 
-    Once that is proven of each of them: up to that window, nothing stood in the way of any. None: it is not proven.
+    None if it is not proven. It is proven for a window if nothing blocked any of these tables up to it.
     """
     return {
         source.name: _reached_at(lake, source, tables or [*_taken(lake, source)], through, lowest)
@@ -107,7 +107,7 @@ def reached_at(lake: Lake, names: Iterable[str], through: datetime, lowest: Grad
 
 # --- reading -----------------------------------------------------------------------------------------------------
 def _asked(lake: Lake, names: Iterable[str]) -> list[tuple[SourceSettings, list[str]]]:
-    """The sources that these names speak of, each with the tables asked for; none stands for all of them."""
+    """The sources of these names, each with the tables asked for. No tables: all tables of the source."""
     tables: dict[str, list[str]] = {}
     for name in names:
         source = source_of(lake, name).name
@@ -117,7 +117,7 @@ def _asked(lake: Lake, names: Iterable[str]) -> list[tuple[SourceSettings, list[
 
 
 def _fed_by(lake: Lake, name: str) -> str:
-    """The source of a gold table; of one whose metadata is lost or cannot be read as ops.tables has it."""
+    """The source of a gold table. If its metadata is lost or damaged, the source that ops.tables has."""
     try:
         return find_known(lake, name).source
     except DamagedFile:
@@ -138,7 +138,7 @@ def _states(lake: Lake, source: SourceSettings, tables: Sequence[str]) -> dict[s
 
 
 def _recorded_state(lake: Lake, row: TableRow) -> GoldState | None:
-    """What a table that is recorded says of itself, and what only its record knows; None where nobody misses it."""
+    """The state of a recorded table, with what only its record has. None if the table is not missing."""
     try:
         table = lake.find(row.gold)
     except DamagedFile as error:
@@ -147,7 +147,7 @@ def _recorded_state(lake: Lake, row: TableRow) -> GoldState | None:
     if state is not None and state.identity == row.identity:
         return with_recorded_hold(state, row)
     lost = state_of_lost(lake, row)
-    # A run that is at work, or died, may have given it another name than the one that is recorded.
+    # A running or dead run may have given it another name than the recorded one.
     is_elsewhere = lost is not None and any(
         (each.source, each.identity) == (row.source, row.identity)
         for each in gold_states(lake, lambda _: None).values()
@@ -156,14 +156,14 @@ def _recorded_state(lake: Lake, row: TableRow) -> GoldState | None:
 
 
 def _taken(lake: Lake, source: SourceSettings) -> dict[str, GoldState]:
-    """The gold tables of a source that the settings take: what was retired keeps nobody back."""
+    """The gold tables of a source that the settings take. Retired tables do not delay the source."""
     return {name: state for name, state in tables_of(lake, source.name).items() if feeds(lake.settings, source, state)}
 
 
 def _facts(
     lake: Lake, source: SourceSettings, progress: SourceProgress, tables: Mapping[str, GoldState], *, whole: bool = True
 ) -> SourceFacts:
-    """The facts; without the source's own blockers where not the `whole` of it was asked for."""
+    """The facts. If the source is not asked for as a `whole`, its own blockers are left out."""
 
     def before(window: str) -> Watermarks:
         return watermarks_before(lake, source, progress, window)
@@ -195,14 +195,14 @@ def _facts(
 
 
 def _moved(lake: Lake, source: SourceSettings) -> list[RowsElsewhere]:
-    """What other settings send elsewhere: only a table of several may have rows that another one is thought to have."""
+    """Rows that the settings now send to another table. Only a table of several can have such rows."""
     if not any(is_sharded(row.identity) for row in read_tables(lake, source.name)):
         return []
     return find_moved(lake.settings, source, tables_of(lake, source.name), open_ledger(lake, source.name).applied)
 
 
 def _retired(lake: Lake, source: SourceSettings, table: str, state: GoldState, progress: SourceProgress) -> Blocker:
-    """A table that the settings leave out is complete as far as it was promised while they took it."""
+    """A table that the settings leave out is complete up to its watermark records from before."""
     promised: Watermarks = progress.tables.watermarks(table)
     if progress.tables.is_free(table):
         promised = {**promised, **progress.lines[0].watermarks}
@@ -251,7 +251,7 @@ def _reached_at(
     ledger = read_ledger(lake, source.name, at_least=least, stage="replay", tables=tables)
 
     def holding(row: LedgerRow) -> str:
-        # A row of an older Retable does not say it: there the clocks do.
+        # A row of an older version has no cut; then the clocks decide.
         return row.cut or next((name for name, at in cuts.items() if at >= row.recorded_at), last)
 
     return first_whole(window, last, [*cuts], [(row.window, holding(row)) for row in ledger])

@@ -1,4 +1,4 @@
-"""Which cut holds all that was replayed up to a window: pure, so that its law can be tried."""
+"""Find the consistent cut that has all replays up to a window. Pure, so that it can be tested as a law."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
@@ -6,11 +6,11 @@ from itertools import accumulate
 
 
 def first_whole(window: str, last: str, cuts: Sequence[str], replays: Iterable[tuple[str, str]]) -> str:
-    """Give the first window from `window` on whose cut holds all that was replayed up to it; else the `last` one.
+    """Give the first window from `window` on whose cut has all replays up to it, else `last`.
 
-    A run writes the cut of the last replayed window, whichever window it is of: what is released, or replayed again, is
-    in no cut from before. `cuts` are the windows that have one, in order, and `replays` say of the rows of a window
-    which is the first cut that holds them; a window without a cut shares the one before it.
+    A run writes the cut of the last replayed window, whatever windows it replays. What was released or replayed again
+    is in no earlier cut. `cuts` are the windows that have a cut, in order. `replays` are pairs of a window and the
+    first cut that has its rows. A window without a cut uses the one before it.
     """
     ordered = sorted(replays)
     windows, holding = [name for name, _ in ordered], [*accumulate((cut for _, cut in ordered), max)]

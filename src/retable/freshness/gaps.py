@@ -1,7 +1,7 @@
-"""What gold never got of a table though every window is replayed: positions that are lost, rows that were left out.
+"""Rows that gold lacks though each window is replayed: lost positions, and rows that the settings left out.
 
-A table that was promised with nothing in its way lacks neither up to the window of that promise: only later ones are
-looked at.
+A watermark record without a blocker proves that its table lacks nothing up to the record's window. So only later
+windows are read.
 """
 
 from collections import defaultdict
@@ -22,14 +22,14 @@ from retable.model.window import PartitionRange, Window, window_start
 from retable.settings.sources import SourceSettings
 
 ACCEPT_LOSS = "accept-loss"
-"""The action by which a person says that a loss touched no row of a table; its target is `Loss.of` the table."""
+"""The action by which a person confirms that a loss touched no row of a table. Its target is `Loss.of` the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """So many positions of the queue that were gone before `window` had them, or before it was landed.
+    """Positions of the queue that were gone before `window` was recorded, or before it was landed.
 
-    A table that started anew in the source epoch `whole`, or in a later one, lacks nothing of them.
+    A table that started again in the source epoch `whole`, or in a later one, lacks none of them.
     """
 
     window: str
@@ -37,7 +37,7 @@ class Loss:
     whole: int
 
     def of(self, state: GoldState) -> str:
-        """Name what of it concerns a table."""
+        """Name the loss for one table."""
         return f"{self.window}/{state.identity}"
 
 
@@ -48,9 +48,9 @@ def read_gaps(
     free_until: Callable[[str], str],
     before: Before,
 ) -> dict[str, list[Blocker]]:
-    """Give what blocks these tables, which the settings take, by gold name.
+    """Give the blockers of these tables, by gold name. The settings must take the tables.
 
-    `free_until` gives the last window with whose promise nothing was in a table's way; "" where there is none.
+    `free_until` gives the window of the last watermark record without a blocker of a table; "" if there is none.
     """
     if not states:
         return {}
@@ -74,15 +74,15 @@ def read_gaps(
 def open_losses(
     lake: Lake, source: SourceSettings, gold: str, state: GoldState, free_until: Callable[[str], str]
 ) -> list[Loss]:
-    """Give the losses that keep a table from being complete, oldest first; `free_until` as of `read_gaps`."""
+    """Give the losses that block a table, oldest first. `free_until` is the one of `read_gaps`."""
     since = {gold: free_until(gold)}
     return _open(lake, source, {gold: state}, since)[gold]
 
 
 def find_losses(windows: Iterable[Window], ledger: Iterable[LedgerRow]) -> list[Loss]:
-    """Give the positions that windows in order, or the log between two of them, had and that were never landed.
+    """Give the positions of windows, or between two windows, that were never landed. `windows` are in order.
 
-    That much was lost by leave of a source epoch that was raised. What a topic held that was made anew nobody can tell.
+    A raised source epoch permits such a loss. What was in a topic that was created again is unknown.
     """
     unlanded = {row.window: row.counts.get("lost", 0) for row in ledger if row.stage == "land" and row.table is None}
     ends: dict[tuple[str, int], PartitionRange] = {}
@@ -110,7 +110,7 @@ def _open(
     states: Mapping[str, GoldState],
     since: Mapping[str, str],
 ) -> dict[str, list[Loss]]:
-    """The losses of each table that nobody accepted; where the source epoch was never raised, nothing is skipped."""
+    """The losses of each table that no person accepted. Positions are skipped only if the source epoch was raised."""
     losses, least = [], min(since.values())
     bounds = {"window": least} if least else None
     ledger = read_ledger(lake, source.name, at_least=bounds, stage="land", of_tables=False)
@@ -131,7 +131,7 @@ def _open(
 
 
 def _counts(row: LedgerRow, state: GoldState) -> bool:
-    """Whether a table that started anew somewhere would take rows of a window."""
+    """Whether a table that started again at a position would take rows of a window."""
     highest: list[Position] = [parse_sequence(text) for text in row.highest.values()]
     return state.truncated_at is None or not highest or any(at >= state.truncated_at for at in highest)
 

@@ -1,4 +1,4 @@
-"""The gate: from facts to a verdict, pure. Is a table complete through T, and if not, what is the one cause?"""
+"""Judge facts, without I/O: is a table complete through a time, and if not, what is the one cause?"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,9 +33,9 @@ _UNDONE: Mapping[Stage, CauseCode] = {"land": "NOT_LANDED", "decode": "NOT_DECOD
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Why something is late: a code that does not change, words, and what to do next.
+    """Why something is late: a stable code, a reason, and the next step.
 
-    `since` is the source time from which on nothing is proven; `window`, `partition` are where it stands, if anywhere.
+    `since` is the source time from which on nothing is proven. `window` and `partition` are those of the cause, if any.
     """
 
     code: CauseCode
@@ -49,10 +49,10 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Blocker:
-    """What keeps a table back though the source is proven further.
+    """What blocks a table though the source is proven further.
 
-    `before` are the source's watermarks up to the window before it: they stand. `until` is the source time of the
-    thing itself, where all of the table that is older is known to be in gold: so far the table is complete too.
+    `before` are the source's watermarks up to the window before the blocker; they stay valid. `until` is the blocker's
+    source time, if gold has all older changes of the table. The table is complete up to it too.
     """
 
     cause: Cause
@@ -62,7 +62,7 @@ class Blocker:
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """The first window that stops the line, and its first stage that is not done."""
+    """The first window with a stage that is not done, and that stage."""
 
     window: str
     stage: Stage
@@ -70,13 +70,13 @@ class Stuck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
-    """All that a verdict on tables of one source needs.
+    """All facts for a verdict on tables of one source.
 
-    `line` is the source where every stage is done; `stuck` the window behind it, if one is recorded. `recorded` is the
-    end of the last recorded window. `ahead` counts, by partition, the stamps of the line's last window that lie ahead
-    of the clock. `blockers` has every table that was asked for, by gold name; `own` blocks the source itself, if
-    all of it was asked for, and none of these. `paused` is why the settings let no new window be recorded.
-    `topic_a_table`: each table has a topic of its own, so that a canary row proves its own only.
+    `line` is the source as far as every stage is done; `stuck` the next window, if one is recorded. `recorded` is the
+    end of the last recorded window. `ahead` counts, by partition, the stamps of the line's last window that are ahead
+    of the clock. `blockers` has every requested table, by gold name. `own` blocks the source itself, and is empty
+    unless the whole source was requested. `paused` is why the settings let no new window be recorded. `topic_a_table`:
+    each table has its own topic, so a canary row proves only its own table.
     """
 
     source: str
@@ -93,7 +93,7 @@ class SourceFacts:
 
 @dataclass(frozen=True, slots=True)
 class FreshnessStanding:
-    """How far something is complete (None: nothing is proven), and the best grade that proves it so far."""
+    """How far something is complete (None: nothing is proven), and the best grade of evidence for it."""
 
     watermark: datetime | None
     grade: Grade | None
@@ -101,7 +101,7 @@ class FreshnessStanding:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether all that was asked for is complete through a time; if not, the one cause, of `name`, which lags most."""
+    """Whether all requested tables are complete through a time. If not, the one cause, of `name`, which lags most."""
 
     name: str
     through: datetime
@@ -114,7 +114,7 @@ class Verdict:
 
     @property
     def words(self) -> str:
-        """The verdict in words; behind the `; ` of a late one stands what to do next."""
+        """The verdict in words. If it is late, the next step follows after `; `."""
         how_far = "nothing of it is proven yet"
         if self.standing.watermark is not None:
             how_far = f"complete through {format_time(self.standing.watermark)} ({self.standing.grade})"
@@ -125,7 +125,7 @@ class Verdict:
 
 
 def judge(facts: Sequence[SourceFacts], through: datetime, lowest: Grade) -> Verdict:
-    """Give the verdict on every table of these facts, and on the sources themselves that have none, or a blocker."""
+    """Give the verdict on all tables of these facts, and on sources that have no table, or a blocker."""
     asked = [(each, table) for each in facts for table in _names(each)]
     assert asked
     standings = [(standing_of(each, table, lowest), each, table) for each, table in asked]
@@ -136,7 +136,7 @@ def judge(facts: Sequence[SourceFacts], through: datetime, lowest: Grade) -> Ver
 
 
 def standing_of(facts: SourceFacts, table: str | None, lowest: Grade) -> FreshnessStanding:
-    """How far a table (None: the source, whatever blocks its tables) is complete by evidence of at least a grade."""
+    """Give how far a table (None: the source, whatever blocks its tables) is complete by a grade or a better one."""
     reached: dict[Grade, datetime] = {}
     for grade in accepted(lowest):
         marks = [facts.line.watermarks.get(grade), *(_stopped(each, grade) for each in _blockers(facts, table))]
@@ -150,7 +150,7 @@ def standing_of(facts: SourceFacts, table: str | None, lowest: Grade) -> Freshne
 
 
 def cause_of(facts: SourceFacts, table: str | None, through: datetime, lowest: Grade) -> Cause:
-    """The one cause why a table, or a source, is not complete through a time: what has to happen first."""
+    """Give the one cause why a table or a source is not complete through a time: what has to happen first."""
     blocking = [each for each in _blockers(facts, table) if _blocks(facts, each, lowest)]
     if blocking:
         return min(blocking, key=lambda each: _order(_stopped(each, lowest))).cause
@@ -172,7 +172,7 @@ def _blockers(facts: SourceFacts, table: str | None) -> Sequence[Blocker]:
 
 
 def _stopped(blocker: Blocker, grade: Grade) -> datetime | None:
-    """How far a table with this blocker is complete, where its source is proven so far."""
+    """The time through which a table with this blocker is complete, if its source is proven so far."""
     return max((at for at in (blocker.before.get(grade), blocker.until) if at is not None), default=None)
 
 
@@ -181,13 +181,13 @@ def _blocks(facts: SourceFacts, blocker: Blocker, lowest: Grade) -> bool:
 
 
 def _order(at: datetime | None) -> tuple[bool, datetime]:
-    """No watermark comes before every watermark."""
+    """No watermark sorts before all watermarks."""
     return at is not None, at or datetime.min.replace(tzinfo=UTC)
 
 
 # --- words -------------------------------------------------------------------------------------------------------
 def format_time(at: datetime | None) -> str:
-    """A time as people and ISO 8601 write it, in UTC."""
+    """Format a time as ISO 8601 in UTC."""
     if at is None:
         return "nothing"
     return at.astimezone(UTC).isoformat(timespec="milliseconds" if at.microsecond else "seconds").replace("+00:00", "Z")

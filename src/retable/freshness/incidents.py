@@ -1,4 +1,4 @@
-"""From what is late to incidents, pure: one for each cause, opened once and closed when nothing of it is late."""
+"""Turn late tables into incidents: one for each cause, closed when none of its tables is late. No I/O."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from retable.ledger.incidents import Incident
 
 Event = Literal["late", "recovered", "unwatched"]
 PATIENCE = timedelta(minutes=10)
-"""After how long what was claimed, and not told, is claimed again: whoever claimed it has died."""
+"""After this time a claim without a notification can be claimed again, because its process has died."""
 
 _BEHIND = ("UNREAD:", "UNDONE:")
 _SEVERITIES = ("info", "warning", "error", "critical")
@@ -19,13 +19,13 @@ _SEVERITIES = ("info", "warning", "error", "critical")
 def judge_incidents(
     known: Sequence[Incident], late: Sequence[LateTable], watched: Mapping[str, Collection[str]], now: datetime
 ) -> list[Incident]:
-    """Give the incidents that are new or changed. Only those whose sources were all looked at can be over.
+    """Give the new and changed incidents. An incident closes only if all its sources were inspected.
 
-    `watched` gives, by source that was looked at, the names of what has an SLA there; of one that is gone, nothing.
-    What is not watched any more is not over: it leaves its incident, and one that has nothing else is unwatched.
+    `watched` gives, by inspected source, the names that have an SLA there. A source that is gone has none. A name that
+    is no longer watched leaves its incident. An incident without any other name is `unwatched`, not closed.
 
-    A source that is behind stays one incident while it catches up, whichever stage it waits for. What is late by
-    another cause than before gets its incident too, and the former one is over only when nothing of it is late.
+    A source that is behind stays one incident while it catches up, for whichever stage it waits. A name that is late by
+    a new cause is added to that cause's incident. The old incident closes only when none of its names is late.
     """
     current = {incident.id: incident for incident in known if incident.state == "open"}
     before = dict(current)
@@ -38,7 +38,7 @@ def judge_incidents(
 
 
 def due_to_tell(incident: Incident, notifiers: Iterable[str], now: datetime) -> list[tuple[Event, str]]:
-    """Give what nobody has told, or just undertook to: that it is late, or, to who knows that, what came of it."""
+    """Give the notifications that were not sent or recently claimed. The end of an incident goes only to who got it."""
     if incident.state == "open":
         wanted: list[tuple[Event, str]] = [("late", notifier) for notifier in notifiers]
     else:
@@ -57,14 +57,14 @@ def claim_key(event: Event, notifier: str) -> str:
 
 
 def sources_of(incident: Incident) -> set[str]:
-    """The sources of what an incident makes late."""
+    """Give the sources of the names of an incident."""
     return {name.partition("/")[0] for name in incident.names}
 
 
 def _judged(
     incident: Incident, late: Collection[str], watched: Mapping[str, Collection[str]], now: datetime
 ) -> Incident:
-    """An open incident as it is now."""
+    """An open incident in its current state."""
     names = {name: due for name, due in incident.names.items() if _may_be_late(name, watched)}
     if not names:
         return replace(incident, state="unwatched", recorded_at=now)
@@ -109,7 +109,7 @@ def _new(late: LateTable, now: datetime) -> Incident:
 
 
 def _joined(incident: Incident, late: LateTable, now: datetime) -> Incident:
-    """Add what is late by the same cause; the heaviest severity counts. What is known already changes nothing."""
+    """Add a table that is late by the same cause. The highest severity counts. A known table changes nothing."""
     if late.name in incident.names:
         return incident
     heaviest = max(incident.severity, late.severity, key=_SEVERITIES.index)

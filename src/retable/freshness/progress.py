@@ -1,4 +1,4 @@
-"""How far a source is, read through pyiceberg: from its newest promise on, so what lies behind that costs nothing."""
+"""Read a source's progress through pyiceberg, from its newest watermark record on: older windows cost nothing."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -23,10 +23,10 @@ _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 
 @dataclass(frozen=True, slots=True)
 class SourceProgress:
-    """How far a source is: the promised line first, then one line for each replayed window behind it.
+    """A source's progress: the line of its last watermark record, then one line for each later replayed window.
 
-    `promised` is when the first was promised, `recorded` the end of the last recorded window; `ahead` counts, by
-    partition, the stamps of the last line's window that lie ahead of the clock. `tables` has what was promised of
+    `promised` is when the first line was recorded, `recorded` the end of the last recorded window. `ahead` counts, by
+    partition, the stamps of the last line's window that are ahead of the clock. `tables` are the watermark records of
     tables.
     """
 
@@ -42,12 +42,12 @@ class SourceProgress:
         return self.lines[-1]
 
     def free_until(self, table: str) -> str:
-        """The last promised window with which nothing was in a table's way; "" where there is none."""
+        """Give the window of a table's last watermark record without a blocker; "" if there is none."""
         return self.tables.free_until(table, self.lines[0].window)
 
 
 def read_progress(lake: Lake, source: SourceSettings) -> SourceProgress:
-    """Continue the newest promise over the windows behind it, as far as every stage of them is done."""
+    """Continue the newest watermark record over the later windows, as far as every stage of them is done."""
     last = last_promised(lake, source.name)
     newest = [] if last is None else read_watermarks(lake, source.name, of_tables=False, window=last)
     tables = TablePromises(read_watermarks(lake, source.name, of_tables=True))
@@ -55,7 +55,7 @@ def read_progress(lake: Lake, source: SourceSettings) -> SourceProgress:
     windows = read_windows(lake, source.name, last)
     behind = [window for window in windows if last is None or window.name > last]
     done = _done(lake, source.name, behind)
-    # Evidence is written before the ledger says that its window is decoded, so it is read after it.
+    # Evidence is written before the ledger has its window as decoded, so it is read after the ledger.
     evidence = read_evidence(lake, source.name, at_least={"window": last} if last else None)
     spoken = find_format(source.format)
     ordered = spoken.partitions_in_order
@@ -78,7 +78,7 @@ def read_progress(lake: Lake, source: SourceSettings) -> SourceProgress:
 
 
 def _of_no_table(lake: Lake, source: str, line: SourceLine) -> set[str]:
-    """The partitions of which no window ever told a row, in any source epoch."""
+    """The partitions that never had a row in any window, in any source epoch."""
     with_rows = {partition_name(row) for row in read_evidence(lake, source) if _tells_of_rows(row)}
     return {name for name, stamps in line.partitions.items() if stamps == Stamps() and name not in with_rows}
 
@@ -88,7 +88,7 @@ def _tells_of_rows(row: EvidenceRow) -> bool:
 
 
 def watermarks_before(lake: Lake, source: SourceSettings, progress: SourceProgress, window: str) -> Watermarks:
-    """Give the watermarks up to the window before: a line at hand, or the promise that was made then."""
+    """Give the watermarks up to the window before, from a line in memory or from its watermark record."""
     name = window_name(window_start(window) - source.every)
     if progress.line.window is None or name >= progress.line.window:
         return progress.line.watermarks
@@ -100,14 +100,14 @@ def watermarks_before(lake: Lake, source: SourceSettings, progress: SourceProgre
 
 
 def decoded_anew(lake: Lake, source: str, progress: SourceProgress) -> str | None:
-    """Give the first window of the line whose content in silver changed and is not replayed since.
+    """Give the first window of the line whose content in silver changed and that was not replayed since then.
 
-    A line is only promised while there is none, so what was written since the last promise tells all of them. Silver
-    itself is asked, whose window changes before anything else is said of it.
+    A line is recorded only while there is no such window, so only windows written since the last record count. Silver
+    is read because it changes before any other record of the window.
     """
     since = None if progress.promised is None else progress.promised - CLOCKS_APART
     last = progress.line.window or ""
-    # The pieces of a baseline are windows of silver, too: until they are replayed only their table waits for them.
+    # The pieces of a baseline are windows of silver too. Until they are replayed, only their table waits for them.
     written = sorted(at for at in _written(lake, source, since) if FIRST_WINDOW <= at <= last)
     if not written:
         return None
@@ -120,7 +120,7 @@ def decoded_anew(lake: Lake, source: str, progress: SourceProgress) -> str | Non
 
 
 def _written(lake: Lake, source: str, since: datetime | None) -> set[str]:
-    """The windows of silver that were written since then, as silver's snapshots tell."""
+    """The windows that were written since a time, from the snapshots of silver."""
     table = lake.find(f"silver.{source}")
     found = set[str]()
     for snapshot in () if table is None else table.snapshots():
@@ -132,7 +132,7 @@ def _written(lake: Lake, source: str, since: datetime | None) -> set[str]:
 
 
 def _done(lake: Lake, source: str, windows: Sequence[Window]) -> dict[str, set[Stage]]:
-    """The stages that are done of each window."""
+    """The completed stages of each window."""
     done: dict[str, set[Stage]] = defaultdict(set)
     if windows:
         for stage, names in read_stages(lake, source, windows[0].name).items():

@@ -1,7 +1,7 @@
-"""What was promised of single tables, as ops.watermarks keeps it: pure.
+"""The watermark records of single tables, as ops.watermarks keeps them. No I/O.
 
-A row of a table stands until the table's next one. Where nothing was in its way (`because` is None), the table is as
-complete as its source, window after window, and has no further row: what many quiet tables cost does not grow.
+A record of a table is valid until the table's next one. If nothing blocked it (`because` is None), the table is as
+complete as its source in each later window and gets no further record. So many quiet tables add no rows.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ from retable.model.evidence import GRADES, Grade
 
 
 class TablePromises:
-    """The promises of the tables of one source. `rows` are all of them; those of the source itself are left out."""
+    """The watermark records of the tables of one source. `rows` are all records; those of the source are ignored."""
 
     def __init__(self, rows: Iterable[WatermarkRow]) -> None:
         self._rows: dict[str, list[WatermarkRow]] = defaultdict(list)
@@ -24,20 +24,20 @@ class TablePromises:
                 self._rows[row.table].append(row)
 
     def is_free(self, table: str) -> bool:
-        """Whether nothing was in the way of a table when it was last promised something."""
+        """Say whether nothing blocked the table in its last watermark record."""
         return table in self._rows and self._rows[table][-1].because is None
 
     def free_until(self, table: str, last: str | None) -> str:
-        """The last window with whose promise nothing was in a table's way; "" where there is none.
+        """Give the last window through which nothing blocked a table; "" if there is none.
 
-        `last` is the window that was last promised of the source.
+        `last` is the window of the source's last watermark record.
         """
         if self.is_free(table):
             return max(last or "", self._rows[table][-1].window)
         return max((row.window for row in self._rows.get(table, ()) if row.because is None), default="")
 
     def watermarks(self, table: str) -> dict[Grade, datetime]:
-        """How far a table was promised, by its own rows: of one that is free its source may be further."""
+        """Give the watermarks of a table's own records. If nothing blocks the table, its source may be further."""
         found: dict[Grade, datetime] = {}
         for row in self._rows.get(table, ()):
             if row.watermark is not None:
@@ -45,9 +45,9 @@ class TablePromises:
         return found
 
     def first_through(self, table: str, through: datetime, grade: Grade, source: Iterable[str]) -> str | None:
-        """The first window whose promise of a table reaches a time by evidence of a grade.
+        """Give the first window in which a table's watermark reaches a time by evidence of a grade.
 
-        `source` are, in order, the windows whose promise of the source does.
+        `source` are, in order, the windows in which the watermark of the source reaches it.
         """
         mine, proven = self._rows.get(table, []), list(source)
         for at, row in enumerate(mine):
@@ -61,9 +61,9 @@ class TablePromises:
         return None
 
     def next_rows(self, facts: SourceFacts, last: SourceLine, now: datetime) -> list[WatermarkRow]:
-        """The rows to record where a source's line goes on from the `last` one that was promised.
+        """Give the records to write when a source's line continues from the `last` recorded one.
 
-        A table that something comes into the way of gets what it had with the last line, and what it has now.
+        A newly blocked table gets one record for the last line, and one for now.
         """
         rows: list[WatermarkRow] = []
         for table, blockers in facts.blockers.items():
@@ -94,7 +94,7 @@ def _rows(
     because: str | None,
     now: datetime,
 ) -> list[WatermarkRow]:
-    """A row for each grade, or one without a watermark where nothing is proven."""
+    """A record for each grade, or one without a watermark if nothing is proven."""
     if line.window is None:
         return []
     kept: Mapping[Grade, datetime | None] = watermarks or {GRADES[-1]: None}

@@ -1,4 +1,4 @@
-"""What is late by its SLA, decided from the watermark as it is now."""
+"""Find what is late by its SLA, from the current watermark."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateTable:
-    """A table, or a source that has none yet or lacks one, that is not complete through a time by which it should be.
+    """A table, or a source that has none yet or lacks one, that is not complete through the time of its SLA.
 
-    `due` is when the first window that it lacks should have been complete. `key` is equal for what has one cause.
+    `due` is when the first missing window should have been complete. `key` is equal for all that have one cause.
     """
 
     source: str
@@ -44,7 +44,7 @@ class LateTable:
 
 @dataclass(frozen=True, slots=True)
 class SlaInspection:
-    """What of a source is late, and the names of all of it that has an SLA."""
+    """The late tables of a source, and all its names that have an SLA."""
 
     late: tuple[LateTable, ...] = ()
     watched: frozenset[str] = frozenset()
@@ -57,12 +57,12 @@ def due_through(now: datetime, sla: timedelta, every: timedelta) -> datetime:
 
 
 def find_late(lake: Lake, source: Source, now: datetime) -> list[LateTable]:
-    """Give what of a source is late; without an SLA nothing is, nor is a table that the settings leave out."""
+    """Give what is late in a source. Without an SLA, or if the settings leave the table out, nothing is late."""
     return [*inspect_sla(lake, source, now).late]
 
 
 def inspect_sla(lake: Lake, source: Source, now: datetime) -> SlaInspection:
-    """Give the same, and what was looked at: the source itself too, where anything of it has an SLA."""
+    """Give what is late, and what was inspected: the source itself too, if anything in it has an SLA."""
     tables = {
         gold: state for gold, state in tables_of(lake, source.name).items() if feeds(lake.settings, source, state)
     }
@@ -85,7 +85,7 @@ def _name(source: str, table: str | None) -> str:
 def _slas(
     source: Source, tables: Mapping[str, GoldState], rules: Mapping[str, TableRules]
 ) -> dict[str | None, timedelta]:
-    """The SLA of each table that has one; of the source itself while it has no table."""
+    """The SLA of each table that has one, or of the source itself while it has no table."""
     slas: dict[str | None, timedelta] = {}
     for gold, state in tables.items():
         sla = rules[gold].sla or source.sla
@@ -124,7 +124,7 @@ def _late(
 
 
 def key_of(source: Source, cause: Cause) -> str:
-    """Name a cause: what has one name is told once, whatever it makes late."""
+    """Name a cause. All items with one name share one notification."""
     match cause.code:
         case "BASELINE" | "HELD" | "SUSPECT" | "PENDING" | "MAIN_MOVED" | "MOVED":
             return f"{cause.code}:{source.name}/{cause.table}"
@@ -141,5 +141,5 @@ def key_of(source: Source, cause: Cause) -> str:
 
 
 def place_of(source: Source) -> str:
-    """Where a source's messages are: sources of one broker fail together."""
+    """Give the location of a source's messages. Sources of one broker fail together."""
     return source.bootstrap if source.kind == "kafka" else str(source.path)

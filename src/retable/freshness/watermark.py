@@ -1,8 +1,8 @@
-"""How far a source is proven, window by window: pure, so that its laws can be tried.
+"""Compute how far a source is proven, window by window. Pure, so that its laws can be tested.
 
-Evidence stamped T says that everything of its partition before T came before it, and windows take positions in order:
-once its window and all before it are replayed, what is older than T is in gold. A watermark is therefore a bound that
-nothing behind it passes: complete for all source times *before* it.
+Evidence with stamp T says that everything of its partition before T came before it, and windows take positions in
+order. If its window and all earlier ones are replayed, gold has everything older than T. A watermark is therefore
+exclusive: gold is complete for all source times *before* it.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from retable.model.evidence import GRADES, Grade, accepted
 from retable.model.window import PartitionRange, Window
 
 Watermarks = Mapping[Grade, datetime]
-"""Watermarks by the lowest grade that they rest on: the weaker the grade, the further they reach."""
+"""Watermarks by the lowest grade that they accept. A weaker grade gives a later watermark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Stamps:
     row: datetime | None = None
 
     def best(self, lowest: Grade) -> datetime | None:
-        """The latest stamp of at least this grade; `drained` is no stamp, so it asks for rows."""
+        """Give the latest stamp of at least this grade. `drained` has no stamp, so it uses rows."""
         stamps = {"heartbeat": self.heartbeat, "canary": self.canary, "row": self.row, "drained": None}
         return max((at for grade in accepted(lowest) if (at := stamps[grade]) is not None), default=None)
 
@@ -36,10 +36,10 @@ class Stamps:
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A source up to one window (None: before the first), of which, and of all before it, every stage is done.
+    """A source up to one window (None: before the first). Every stage of that window and of all before it is done.
 
-    `partitions` are those ever seen, by `topic/partition`, in the newest source epoch, and those seen before that the
-    window which began it still has: they have yet to speak in it. What only an older epoch knew is gone.
+    `partitions` has, by `topic/partition`, each partition seen in the newest source epoch, and each older one that the
+    first window of that epoch still has. An older one has no stamp until it has new evidence. All others are dropped.
     """
 
     window: str | None = None
@@ -48,9 +48,9 @@ class SourceLine:
     watermarks: Watermarks = field(default_factory=dict)
 
     def extended(self, window: Window, evidence: Iterable[EvidenceRow], ordered: bool) -> "SourceLine":
-        """The line up to the next window. `ordered`: one partition's evidence counts for all (docs/formats.md).
+        """Extend the line to the next window. `ordered`: one partition's evidence counts for all (docs/formats.md).
 
-        A watermark never goes back: what was proven stays proven when a partition that is silent, or new, comes to it.
+        A watermark never goes back, even if a new partition is added or one has no new messages.
         """
         rows = list(evidence)
         epoch = max([self.epoch, *(row.epoch for row in rows)])
@@ -66,16 +66,16 @@ class SourceLine:
         return replace(line, watermarks={grade: at for grade, at in marks.items() if at is not None})
 
     def without(self, names: Collection[str]) -> "SourceLine":
-        """The same line, which does not wait for these partitions."""
+        """Give the same line without these partitions, so that it does not wait for them."""
         return replace(self, partitions={name: each for name, each in self.partitions.items() if name not in names})
 
     def _standing(self, window: Window) -> Mapping[str, Stamps]:
-        """The partitions that a window of a new source epoch still has, none of which has spoken in it."""
+        """The old partitions that a window of a new source epoch still has, without stamps."""
         there = {partition_name(each) for each in window.ranges}
         return {name: Stamps() for name in self.partitions if name in there}
 
     def proven(self, lowest: Grade, ordered: bool) -> datetime | None:
-        """What the stamps of the partitions prove together: the latest of all, or else the least of the latest."""
+        """Give what the stamps of the partitions prove together: the latest if they are `ordered`, else the lowest."""
         stamps = [each.best(lowest) for each in self.partitions.values()]
         known = [at for at in stamps if at is not None]
         if ordered:
@@ -83,9 +83,9 @@ class SourceLine:
         return min(known) if known and len(known) == len(stamps) else None
 
     def silent(self, lowest: Grade, through: datetime, ordered: bool) -> list[tuple[str, datetime | None]]:
-        """The partitions whose evidence does not reach `through`, with their last stamp: the least one first.
+        """Give the partitions whose evidence does not reach `through`, with their last stamp, lowest first.
 
-        Of partitions that are ordered, the one that got furthest.
+        If they are `ordered`, only the latest one.
         """
         last = sorted(
             ((name, stamps.best(lowest)) for name, stamps in self.partitions.items()),
@@ -96,7 +96,7 @@ class SourceLine:
 
 
 def drained(window: Window) -> datetime | None:
-    """Up to when a window took everything there was: its end, if it was recorded after it; else nothing is known."""
+    """Give the end of a window that was recorded after it, and so took everything there was. Else None."""
     return window.end if window.recorded_at >= window.end else None
 
 
@@ -105,7 +105,7 @@ def partition_name(of: EvidenceRow | PartitionRange) -> str:
 
 
 def to_rows(source: str, line: SourceLine, now: datetime) -> list[WatermarkRow]:
-    """The rows of ops.watermarks that keep a line, one for each grade."""
+    """Give the rows of ops.watermarks for a line, one for each grade."""
     assert line.window is not None
     return [
         WatermarkRow(
@@ -124,7 +124,7 @@ def to_rows(source: str, line: SourceLine, now: datetime) -> list[WatermarkRow]:
 
 
 def from_rows(rows: Sequence[WatermarkRow]) -> SourceLine:
-    """Read a line back; a stamp of a better grade stands under the weaker ones too, which changes no watermark."""
+    """Read a line back. A stamp of a better grade is also in the weaker ones, which changes no watermark."""
     by_grade = {row.grade: row for row in rows}
     some = rows[0]
     return SourceLine(

@@ -1,1 +1,1 @@
-"""The Iceberg tables of gold: their state, names and columns, and how they are read and written."""
+"""The Iceberg tables of gold: their state, names and columns, and how to read and write them."""

@@ -1,4 +1,4 @@
-"""A gold table that is lost, or of which a file cannot be read: which it is, and the hold that says so."""
+"""Gold tables that are lost or have a file that cannot be read: find the damage and make the hold for it."""
 
 import json
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ REMEDY_DAMAGED = (
     "retable hold release TABLE --retry --reason ..."
 )
 METADATA = "DAMAGED_METADATA"
-"""The code of a hold that stands in ops.tables, as the table itself cannot be written."""
+"""The code of a hold that is in ops.tables, because the table itself cannot be written."""
 REMEDY_METADATA = (
     "retable recover, or put the file back from a copy of the lake; then: retable rebuild TABLE --reason ..."
 )
@@ -33,7 +33,7 @@ LOST = Hold(
     "retable rebuild TABLE --reason ... makes it anew from silver; where its files are still there, "
     "retable recover puts it back, then: retable hold release TABLE --retry --reason ...",
 )
-"""The hold of a table that somebody dropped; it stands in ops.tables, too."""
+"""The hold of a table that a person dropped; it is in ops.tables, too."""
 LACKS_COMMITS = Hold(
     METADATA,
     "its newest metadata was damaged, and the one before it was taken: it lacks its last commits",
@@ -45,19 +45,19 @@ LACKS_COMMITS = Hold(
 
 
 def damaged_hold(error: DamagedFile) -> Hold:
-    """The hold of a table with such a file: it stops as it is."""
+    """The hold of a table with a damaged file: the table stops at its present state."""
     return Hold(DAMAGED, without_remedy(error), None, None, None, REMEDY_DAMAGED)
 
 
 def rows_by_name(rows: Iterable[TableRow]) -> dict[str, TableRow]:
-    """What ops.tables says by gold name: of two tables that had one name, one after the other, the one that lives."""
+    """The rows of ops.tables by gold name; if two tables had one name in turn, the live one counts."""
     return {row.gold: row for row in sorted(rows, key=lambda row: row.state != "dropped")}
 
 
 def unread_state(row: TableRow, error: DamagedFile) -> GoldState:
-    """What is known of a table whose metadata cannot be read: it is held, whatever it said of itself.
+    """What is known of a table whose metadata cannot be read: it is held, whatever its own state was.
 
-    Which of the source's tables go into one of several, only its metadata tells: there the error is raised again.
+    If several source tables go into one, only the metadata names them. Then the error is raised again.
     """
     if is_sharded(row.identity):
         raise error
@@ -66,9 +66,9 @@ def unread_state(row: TableRow, error: DamagedFile) -> GoldState:
 
 
 def lost_state(row: TableRow, *, is_fed: bool) -> GoldState | None:
-    """What is known of a recorded table that the catalog does not have; None where nothing is missed.
+    """The state of a recorded table that the catalog does not have; None if no such table is expected.
 
-    That is one which its source dropped, or which the settings do not feed any more.
+    A table is not expected if its source dropped it, or if the settings no longer feed it.
     """
     if row.state == "dropped" or not is_fed:
         return None
@@ -76,26 +76,26 @@ def lost_state(row: TableRow, *, is_fed: bool) -> GoldState | None:
 
 
 def recorded_hold(row: TableRow | None) -> Hold | None:
-    """The hold that ops.tables has for lost or damaged metadata of a table: what came since may lack in the table."""
+    """The hold in ops.tables for lost or damaged metadata of a table; the table may lack later changes."""
     hold = None if row is None or row.hold is None else parse_hold(json.loads(row.hold))
     return hold if hold is not None and hold.code in (METADATA, LOST.code) else None
 
 
 def with_recorded_hold(state: GoldState, row: TableRow | None) -> GoldState:
-    """What a table says of itself, held where ops.tables says that it lacks something."""
+    """The state of a table; if ops.tables says that the table lacks something, it is held."""
     hold = recorded_hold(row)
     return state if hold is None or state.hold is not None else replace(state, state="held", hold=hold)
 
 
 def is_of_lists(error: DamagedFile) -> bool:
-    """Whether the file is a manifest, or a list of them: then none of the table's rows can be found, or removed."""
+    """Whether the file is a manifest or a manifest list: then no row of the table can be found or removed."""
     return str(error.facts.get("path", "")).endswith(".avro")
 
 
 def find_damage(lake: Lake, name: str, failure: Exception) -> DamagedFile | None:
-    """Find the file of a table for which something failed so; None where it failed for something else.
+    """Find the damaged file of a table that caused a failure; None if the failure has another cause.
 
-    Where the failure names no file, all of the table are read: of Java's errors many tell neither file nor damage.
+    If the failure names no file, read all files of the table: many Java errors name neither file nor damage.
     """
     translated = _translated(lake, failure)
     if isinstance(translated, RetableError) and not isinstance(translated, DamagedFile):
@@ -116,7 +116,7 @@ def find_damage(lake: Lake, name: str, failure: Exception) -> DamagedFile | None
 
 
 def damaged_window(lake: Lake, source: str, error: DamagedFile) -> str | None:
-    """The window of silver of which a damaged file is; None where it is none of silver's."""
+    """The silver window of a damaged file; None if the file is not one of silver's."""
     found = find_damage(lake, name := f"silver.{source}", error)
     if found is None:
         return None
@@ -132,5 +132,5 @@ def _translated(lake: Lake, failure: Exception) -> RetableError | None:
             raise failure
     except RetableError as translated:
         return translated
-    except Exception:  # noqa: BLE001  # it is raised again by whoever asks
+    except Exception:  # noqa: BLE001  # the caller raises it again
         return None

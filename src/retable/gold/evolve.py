@@ -1,4 +1,4 @@
-"""What must happen to gold's columns, decided without Iceberg: expand first, contract in the publishing transaction."""
+"""Plan the changes of gold's columns without Iceberg: expand first, contract in the publishing transaction."""
 
 from dataclasses import dataclass
 
@@ -12,19 +12,19 @@ TEMPORARY = "_retable_new_"
 
 
 class RewriteNeeded(Exception):
-    """A column takes values that Iceberg cannot make of those that it has: all rows are written anew."""
+    """Iceberg cannot make a column's new values from the present ones: all rows must be written again."""
 
 
 class RowsMissing(RewriteNeeded):
-    """The same, where silver is known not to have them all: windows were decoded without the table."""
+    """A rewrite is needed, but silver lacks rows: windows were decoded without the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evolution:
-    """The way from gold's columns to the final ones.
+    """The steps from gold's present columns to the final ones.
 
-    `expand`: columns to add under temporary names, and types to promote; a reader sees at most an extra null column.
-    `contract`: fields to drop, new names by present name, and the final order of present names.
+    Expand: add columns under temporary names, and promote types; a reader sees at most an extra null column. Contract:
+    `drops` are fields to drop, `renames` new names by present name, `order` the final order of present names.
     """
 
     adds: tuple[tuple[str, Column], ...]
@@ -57,11 +57,11 @@ def plan_evolution(
 ) -> Evolution:
     """Plan from the `present` fields (id, name, type, in order) to the `final` columns with their gold `names`.
 
-    `known` says which field is which column. `by_name`: a rebuild writes every row anew, so a field of the same
-    name and type may stand for a column of another identity. `physical` gives, for each final column, the name
-    that it has between expand and contract. Fields that a killed run left behind go first (`leftovers`). LateChange
-    where a column is of another type than gold has, which only a rebuild changes: it takes a new field. RewriteNeeded
-    where that loses no value, and where a new column takes those of one that gold has.
+    `known` maps fields to columns. `by_name`: a rebuild writes every row again, so a field of the same name and type
+    may be used for a column of another identity. `physical` gives, for each final column, its name between expand and
+    contract. `leftovers` are fields that a killed run left; they are dropped first. Raise LateChange if a column has
+    another type than in gold and only a rebuild can change it, with a new field. Raise RewriteNeeded if such a change
+    loses no value, or if a new column takes the values of a column that gold has.
     """
     fields = {field_id: (name, kind) for field_id, name, kind in present}
     field_of = {column.id: column.field_id for column in known if column.field_id in fields}
@@ -107,7 +107,7 @@ def plan_evolution(
 
 
 def _source_in(column: Column, field_of: dict[str, int]) -> Column | None:
-    """The column of gold whose values a new one takes for older rows."""
+    """The column of gold from which a new column takes its values for older rows."""
     while column.fill is not None:
         column = column.fill.of
         if column.id in field_of:

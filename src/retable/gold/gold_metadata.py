@@ -1,4 +1,4 @@
-"""What the metadata of a gold table says of it."""
+"""What the metadata of a gold table contains."""
 
 from dataclasses import replace
 
@@ -11,19 +11,19 @@ from retable.gold.state import HEAD_PROPERTY, PREFIX, SEQUENCE_COLUMN, GoldState
 from retable.model.schema import parse_gold_type
 
 _HAS_DEFAULTS = 3
-"""From this version of its format on Iceberg shows the default of a column in rows that are older than it."""
+"""From this format version on, Iceberg shows the default of a new column in older rows."""
 
 
 def state_of(metadata: TableMetadata) -> GoldState | None:
-    """What a table says of itself, and whether its main branch was set back; None when it is not one of Retable's."""
+    """The state in a table's properties, and whether main was set back; None if it is not one of Retable's tables."""
     state = from_properties(metadata.properties)
     return None if state is None else replace(state, is_set_back=_is_set_back(metadata))
 
 
 def _is_set_back(metadata: TableMetadata) -> bool:
-    """Whether main does not come by the snapshot that rows were written to last: it was rolled back, or replaced.
+    """Whether the last snapshot with written rows is not an ancestor of main: main was rolled back or replaced.
 
-    Where what main came by has expired, nothing tells that it was.
+    If the ancestors of main have expired, this cannot be found out, and the result is False.
     """
     if HEAD_PROPERTY not in metadata.properties:
         return False
@@ -37,7 +37,7 @@ def _is_set_back(metadata: TableMetadata) -> bool:
 
 
 class GoldMetadata:
-    """A table as its metadata has it; whoever loads it anew says so."""
+    """The metadata of a table; it changes only when the table is loaded again."""
 
     def __init__(self, metadata: TableMetadata) -> None:
         self._metadata = metadata
@@ -60,7 +60,7 @@ class GoldMetadata:
 
     @property
     def state(self) -> GoldState | None:
-        """What it says of itself as one of Retable's; None when it is not."""
+        """The state of the table; None if it is not one of Retable's tables."""
         return state_of(self._metadata)
 
     def _own_properties(self) -> dict[str, str]:
@@ -72,7 +72,7 @@ class GoldMetadata:
         return [(field.field_id, field.name, parse_gold_type(str(field.field_type))) for field in fields]
 
     def parting(self) -> set[str]:
-        """The columns by which files are parted, or were once: Spark cannot write a table that lost one."""
+        """The columns by which files are or were partitioned: Spark cannot write a table that lost one of them."""
         schema = self._metadata.schema()
         ids = {field.source_id for spec in self._metadata.partition_specs for field in spec.fields}
         return {field.name for field in schema.fields if field.field_id in ids}

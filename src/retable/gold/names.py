@@ -1,8 +1,8 @@
 """The names that gold gives to namespaces, tables and columns.
 
-Letters and digits of any script, `_`, `$` and `-` stay; any other character becomes `_`, and then `__` and 8 hex
-digits of the SHA-256 of the source's spelling follow, so that `a.b` and `a b` stay two names. Lower case is the
-default because several engines see nothing else. No name is ever part of a path.
+Letters and digits of any script, `_`, `$` and `-` stay; any other character becomes `_`, and then `__` and 8 hex digits
+of the SHA-256 of the source's spelling follow, so that `a.b` and `a b` stay two names. Lower case is the default
+because several engines see nothing else. No name is ever part of a path.
 """
 
 import hashlib
@@ -15,10 +15,10 @@ Case = Literal["lower", "source"]
 
 _MOST_BYTES = 255
 _SUFFIX_BYTES = len("__") + 8
-# Gold's own columns begin so, and readers leave them out.
+# The prefix of gold's own columns, which readers leave out.
 _RETABLE = "_retable_"
 _SYSTEM_NAMESPACES = frozenset({"bronze", "silver", "statements", "quarantine", "ops"})
-# What Iceberg's readers put beside a table's own columns; a column of such a name would be hidden, or refused.
+# Columns that Iceberg's readers add; a table column with such a name would be hidden or refused.
 _ICEBERG = frozenset(
     {
         "_change_ordinal",
@@ -41,7 +41,7 @@ _ROW_ID = "_rds_row_id"
 
 
 def gold_namespace(lake: LakeSettings, table: TableName) -> str:
-    """Name the namespace of a source table: the settings' `gold` pattern, and `__<schema>` where there is one."""
+    """Name the namespace of a source table: the settings' `gold` pattern, plus `__<schema>` if there is a schema."""
     source = lake.gold.format(database=table.database)
     name = lake.gold.format(database=gold_column(table.database, lake.case))
     if table.schema is not None:
@@ -50,14 +50,14 @@ def gold_namespace(lake: LakeSettings, table: TableName) -> str:
 
 
 def gold_table(lake: LakeSettings, table: TableName) -> str:
-    """Name the gold table of a source table, as `gold_shop.orders`: what every command takes as TABLE."""
+    """Name the gold table of a source table, such as `gold_shop.orders`: what every command takes as TABLE."""
     return f"{gold_namespace(lake, table)}.{gold_column(table.table, lake.case)}"
 
 
 def gold_column(spelling: str, case: Case = "lower") -> str:
     """Name the gold column of a source column; a table's own name follows the same rule.
 
-    Names that differ only by case meet under `case` "lower", unless a suffix tells them apart.
+    With `case` "lower", names that differ only by case are equal, unless they have different suffixes.
     """
     if spelling in _ROW_IDS:
         return _ROW_ID
@@ -75,7 +75,7 @@ def _bounded(name: str, spelling: str) -> str:
 
 
 def _marked(name: str, spelling: str) -> str:
-    """Add the suffix; the name before it is cut where both together would be too long."""
+    """Add the suffix; shorten the name if both together are too long."""
     kept = name.encode()[: _MOST_BYTES - _SUFFIX_BYTES].decode(errors="ignore")
     digest = hashlib.sha256(spelling.encode(errors="surrogatepass")).hexdigest()
     return f"{kept}__{digest[:8]}"

@@ -1,4 +1,4 @@
-"""What gold holds, read through pyiceberg: no JVM, so it is fast to start and safe in any process."""
+"""Read gold through pyiceberg, without a JVM: it starts fast and is safe in any process."""
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ from retable.settings.sources import SourceSettings
 
 _OWN = "_retable_"
 SHADOW = "shadow_"
-"""How the name of a source begins whose tables are rebuilt beside gold: they are nobody's gold."""
+"""Prefix of the source name of tables that are rebuilt next to gold: these tables are not gold."""
 
 OnDamage = Callable[[DamagedFile], None]
 
@@ -44,7 +44,7 @@ class PublishedColumn:
 
 @dataclass(frozen=True, slots=True)
 class PublishedTable:
-    """A gold table as a reader sees it now: `name` as `gold_shop.orders`, `rows` without deleted ones."""
+    """A gold table as a reader sees it now: `name` is like `gold_shop.orders`, `rows` does not count deleted rows."""
 
     name: str
     rows: int
@@ -53,7 +53,7 @@ class PublishedTable:
 
 
 def stop(error: DamagedFile) -> None:
-    """What to do about a table of which a file is damaged, where nobody says something else."""
+    """The default handler for a table with a damaged file: raise the error."""
     raise error
 
 
@@ -69,14 +69,14 @@ def list_gold(lake: Lake, damaged: OnDamage = stop) -> list[PublishedTable]:
 
 
 def gold_states(lake: Lake, damaged: OnDamage = stop) -> dict[str, GoldState]:
-    """Give what every gold table says of itself, by name; no data is read."""
+    """Give the state of every gold table, by name, from its properties; read no data."""
     return {name: state for name, _, state in _walk(lake, damaged)}
 
 
 def known_states(lake: Lake) -> tuple[dict[str, GoldState], list[DamagedFile]]:
-    """Give the same as far as ops.tables tells it, too: of lost and unreadable tables, and what those lack.
+    """Give the states of all gold tables, also of lost and unreadable ones, with the holds of ops.tables.
 
-    The second are the errors of all that cannot be read; one that ops.tables does not know either is there alone.
+    The second value has the errors of all unreadable tables. Tables that ops.tables does not know are only there.
     """
     unread: list[DamagedFile] = []
     found = gold_states(lake, unread.append)
@@ -92,7 +92,7 @@ def known_states(lake: Lake) -> tuple[dict[str, GoldState], list[DamagedFile]]:
 
 
 def lost_tables(lake: Lake, states: Iterable[GoldState], unread: Iterable[DamagedFile]) -> dict[str, GoldState]:
-    """Give what is known of the lost tables, by name: all that is recorded, and neither these nor unreadable."""
+    """Give the states of lost tables by name: recorded tables that are in neither `states` nor `unread`."""
     there = {(state.source, state.identity) for state in states}
     named = {str(error.facts.get("table")) for error in unread}
     rows = (r for r in read_tables(lake) if (r.source, r.identity) not in there and r.gold not in named)
@@ -100,7 +100,7 @@ def lost_tables(lake: Lake, states: Iterable[GoldState], unread: Iterable[Damage
 
 
 def state_of_lost(lake: Lake, row: TableRow) -> GoldState | None:
-    """Give what is known of a recorded table that the catalog does not have; None where nothing is missed."""
+    """Give the state of a recorded table that the catalog does not have; None if no such table is expected."""
     source = lake.settings.sources.get(row.source)
     return lost_state(
         row, is_fed=source is not None and lake.settings.feeds(source, row.name, is_sharded(row.identity))
@@ -108,7 +108,7 @@ def state_of_lost(lake: Lake, row: TableRow) -> GoldState | None:
 
 
 def find_known(lake: Lake, name: str) -> GoldState:
-    """Give what a gold table says of itself, or what is known of a lost one; NotFound names the nearest one."""
+    """Give the state of a gold table, also of a lost one; NotFound names the nearest table."""
     try:
         return find_gold(lake, name)[1]
     except NotFound:
@@ -118,24 +118,24 @@ def find_known(lake: Lake, name: str) -> GoldState:
 
 
 def find_lost(lake: Lake, name: str) -> GoldState | None:
-    """Give what is known of the lost table that is recorded under a name; None where there is none."""
+    """Give the state of the lost table that is recorded under a name; None if there is none."""
     row = rows_by_name(read_tables(lake)).get(name)
     return None if row is None else state_of_lost(lake, row)
 
 
 def is_retired(lake: Lake, state: GoldState) -> bool:
-    """Whether the settings no longer take a gold table: its source is gone from them, or leaves it out."""
+    """Whether the settings no longer take a gold table: they do not have its source, or leave the table out."""
     source = lake.settings.sources.get(state.source)
     return source is None or not feeds(lake.settings, source, state)
 
 
 def feeds(settings: Settings, source: SourceSettings, state: GoldState) -> bool:
-    """Whether a source still feeds a gold table, as the settings say."""
+    """Whether a source still feeds a gold table according to the settings."""
     return settings.feeds(source, state.table, is_sharded(state.identity))
 
 
 def find_gold(lake: Lake, name: str) -> tuple[Table, GoldState]:
-    """Load a gold table; NotFound names the nearest one."""
+    """Load a gold table; NotFound names the nearest table."""
     levels = [level.strip() for level in name.split(".")]
     table = lake.find(name) if len(levels) == 2 and all(levels) else None
     state = state_of(table.metadata) if table is not None else None
@@ -150,9 +150,9 @@ def columns(lake: Lake, name: str) -> tuple[PublishedColumn, ...]:
 
 
 def snapshot_of_cut(lake: Lake, name: str, window: str) -> int | None:
-    """Give the snapshot that the newest cut of a window has for a gold table; None where it had none yet.
+    """Give the snapshot of a gold table in the newest cut of a window; None if the table had no snapshot yet.
 
-    A window in which nothing arrived shares the cut of the one before it.
+    A window in which nothing arrived shares the cut of the window before it.
     """
     _, state = find_gold(lake, name)
     cuts = read_cuts(lake, state.source)
@@ -166,23 +166,23 @@ def snapshot_of_cut(lake: Lake, name: str, window: str) -> int | None:
 
 
 def read_cut(lake: Lake, source: str, window: str) -> dict[str, int | None]:
-    """Give the snapshot of every gold table, by name, in the first consistent cut that holds all of a window.
+    """Give the snapshot of every gold table, by name, in the first consistent cut that contains all of a window.
 
-    That is the window's own cut; of one that was replayed after later ones, the cut of the next later one. None: the
-    table had no row yet.
+    This is the window's own cut. If the window was replayed after later ones, it is the cut of the next later one. None
+    as a snapshot: the table had no row yet.
     """
     cuts = read_cuts(lake, source)
     later = (each for each in cuts.windows if each > window)
     at = _window_of_cut(lake, source, window, cuts) or next(later, None)
     if at is None:
         raise _no_cut(source, window)
-    # A table that is gone may have left its name to another.
+    # A dropped table may have the same name as a newer one; the newer one must win.
     rows = sorted(cuts.at(at).values(), key=lambda row: row.state != "dropped")
     return {row.table: row.snapshot_id for row in rows}
 
 
 def read_as_of(lake: Lake, name: str, cut: Mapping[str, int | None]) -> pa.Table:
-    """Give the rows of a gold table as a cut holds them; NotFound where it is not in the cut."""
+    """Give the rows of a gold table in a cut; NotFound if the cut does not have the table."""
     if name not in cut:
         raise NotFound(f"{name} is not in this cut; there are {', '.join(sorted(cut)) or 'no tables'}", table=name)
     nothing_yet = cut[name] is None
@@ -191,7 +191,7 @@ def read_as_of(lake: Lake, name: str, cut: Mapping[str, int | None]) -> pa.Table
 
 
 def _window_of_cut(lake: Lake, source: str, window: str, cuts: Cuts) -> str | None:
-    """The window whose cut is that of a window: its own or, where nothing arrived in it, the one before it."""
+    """The window whose cut applies to a window: its own or, if nothing arrived in it, the one before it."""
     find_window(lake, source, window)
     last = last_cut(cuts.windows, window)
     own = last == window or _changed_nothing(lake, source, last or "", window)
@@ -207,7 +207,7 @@ def _no_cut(source: str, window: str) -> NotReady:
 
 
 def _changed_nothing(lake: Lake, source: str, after: str, window: str) -> bool:
-    """Whether the windows behind `after` up to `window` are replayed and had no row."""
+    """Whether the windows after `after` up to `window` are replayed and had no row."""
     since = {"window": after} if after else None
     rows = read_ledger(lake, source, at_least=since, until=window, stage="replay", of_tables=False)
     later = {row.window: row.counts.get("rows", 0) for row in rows if after < row.window <= window}
@@ -217,7 +217,7 @@ def _changed_nothing(lake: Lake, source: str, after: str, window: str) -> bool:
 def read_rows(
     lake: Lake, name: str, snapshot_id: int | None = None, limit: int | None = None, all_columns: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Give the rows of a gold table, now or as a snapshot holds them, with the columns that they had there.
+    """Give the rows of a gold table, now or in a snapshot, with the columns that they had there.
 
     Retable's own columns are left out unless `all_columns`. Which rows a `limit` takes is not defined.
     """
@@ -237,7 +237,7 @@ def _scan(
 
 
 def _walk(lake: Lake, damaged: OnDamage) -> Iterator[tuple[str, Table, GoldState]]:
-    """Every table of Retable's outside the system's namespaces; one that goes meanwhile is left out."""
+    """Give every table of Retable outside the system namespaces; skip tables that are dropped meanwhile."""
     for name, table in lake.outside(_SYSTEM):
         if isinstance(table, DamagedFile):
             damaged(table)
@@ -281,6 +281,6 @@ def _columns(table: Table, state: GoldState) -> tuple[PublishedColumn, ...]:
 
 
 def _count(lake: Lake, table: Table) -> int:
-    """Count the rows: of a file with deleted ones only the narrowest column is read."""
+    """Count the rows; if a file has deleted rows, read only its narrowest column."""
     with explained(lake.settings.lake):
         return table.scan(selected_fields=(f"{SEQUENCE_COLUMN}.epoch",)).count()

@@ -1,4 +1,4 @@
-"""Rows of gold as JSON: every digit and every moment as the table holds it, whatever Python's own types can hold."""
+"""Rows of gold as JSON with every digit and every moment of the table, also beyond the range of Python's types."""
 
 import json
 from base64 import b64encode
@@ -22,8 +22,8 @@ def json_rows(rows: pa.RecordBatch | pa.Table) -> list[str]:
     """Give each row as one JSON object without line breaks.
 
     Decimals are strings with their scale; floats and doubles the shortest number that reads back at their width, and
-    "NaN", "Infinity", "-Infinity"; dates `YYYY-MM-DD`; timestamps `YYYY-MM-DDTHH:MM:SS.ffffff`, with `Z` where they
-    have a zone; binary is base64. Years outside 0000-9999 carry their sign, as ISO 8601 has it.
+    "NaN", "Infinity", "-Infinity"; dates `YYYY-MM-DD`; timestamps `YYYY-MM-DDTHH:MM:SS.ffffff`, with `Z` if they have a
+    zone; binary is base64. Years outside 0000-9999 have a sign, as in ISO 8601.
     """
     names = [json_text(name) for name in rows.schema.names]
     columns = [json_column(column) for column in rows.columns]
@@ -37,7 +37,7 @@ def json_column(column: pa.Array | pa.ChunkedArray) -> list[str]:
     if arrow.is_struct(kind):
         return _structs(column)
     if arrow.is_floating(kind):
-        # Arrow writes the shortest digits at the column's own width; Python would widen a float first.
+        # Arrow writes the shortest digits for the column's own width; Python would widen a float first.
         return _written(column.cast(pa.string()), _number)
     if arrow.is_date32(kind):
         return _written(column.cast(pa.int32()), _date)
@@ -52,7 +52,7 @@ def _written(column: pa.Array | pa.ChunkedArray, write: Callable[[Any], str]) ->
 
 
 def json_text(value: object) -> str:
-    """Give a value as JSON text; UTF-8 is unescaped, as far as a terminal shows it."""
+    """Give a value as JSON text; Unicode characters are not escaped if a terminal can show them."""
     return printable_json(json.dumps(value, ensure_ascii=False, default=_plain))
 
 
@@ -94,7 +94,7 @@ def _date(days: int) -> str:
 
 
 def _day(days: int) -> str:
-    """Write a day by the proleptic Gregorian calendar, which repeats after 400 years; `date` ends at the year 9999."""
+    """Write a day in the proleptic Gregorian calendar, which repeats after 400 years; `date` ends at the year 9999."""
     cycles, rest = divmod(days, _CYCLE_DAYS)
     day = _EPOCH + timedelta(rest)
     year = day.year + cycles * _CYCLE_YEARS

@@ -1,4 +1,4 @@
-"""What a gold table says of itself, in the properties that are committed together with its rows."""
+"""The state of a gold table, in the properties that are committed together with its rows."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ PREFIX = "retable."
 RUN_PROPERTY = f"{PREFIX}run"
 FLOOR_PROPERTY = f"{PREFIX}floor"
 HEAD_PROPERTY = f"{PREFIX}head"
-"""The snapshot that main came to when rows were written last, and its sequence number."""
+"""The snapshot that main was at when rows were written last, and its sequence number."""
 SEQUENCE_COLUMN = "_retable_sequence"
 KEEP_APPLIED = 400
 
@@ -36,10 +36,10 @@ class GoldColumn:
 
 @dataclass(frozen=True, slots=True)
 class RetentionFloor:
-    """What retention dropped of a table's rows in silver: up to which sequence, per partition.
+    """The rows of a table that retention dropped from silver: up to which sequence, by partition.
 
-    All rows above it are there. `through`: what arrived up to the window of this number is in gold. `partial`: of what
-    was dropped some rows told only a part of their columns.
+    Silver has all rows above it. `through`: gold has what arrived up to the window of this number. `partial`: some of
+    the dropped rows had only a part of their columns.
     """
 
     dropped: dict[str, Sequence]
@@ -47,26 +47,26 @@ class RetentionFloor:
     partial: bool = False
 
     def covers(self, part: str | None, sequence: Sequence) -> bool:
-        """Whether newer rows than one of this sequence may have been dropped."""
+        """Whether retention may have dropped rows that are newer than this sequence."""
         last = self.dropped.get(part or "")
         return last is not None and sequence < last
 
     def reaches(self, part: str | None, sequence: Sequence) -> bool:
-        """Whether a row of this sequence may itself have been dropped."""
+        """Whether retention may have dropped a row of this sequence."""
         last = self.dropped.get(part or "")
         return last is not None and sequence <= last
 
     def above(self, truncated_at: Sequence | None) -> "RetentionFloor | None":
-        """What is left of it where rows below a truncation count for nothing; None: nothing that counts was dropped."""
+        """The floor without rows below a truncation, which do not count; None: no row that counts was dropped."""
         dropped = {part: last for part, last in self.dropped.items() if truncated_at is None or last >= truncated_at}
         return replace(self, dropped=dropped) if dropped else None
 
 
 @dataclass(frozen=True, slots=True)
 class ShardState:
-    """One of several tables of the source that go into a gold table: its name, and below which sequence no row counts.
+    """One of several source tables that go into a gold table: its name and its truncation point.
 
-    `reassigned` are its columns that stand for another of gold's than that of their name
+    `reassigned` maps those of its columns that are stored as another gold column than the one of their name
     (`retable.schema_history.history.Shard`).
     """
 
@@ -77,19 +77,19 @@ class ShardState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldState:
-    """The state of one gold table. `applied` gives, per window, the identity of what was replayed.
+    """The state of one gold table. `applied` gives, by window, the identity of what was replayed.
 
-    `changes` are the positions of the statements that its schema stands on; `horizon` is the highest window whose
-    statements were looked at; `high_water` is the greatest sequence, per partition. `pending` are the halves of
-    updates whose other half has not come, by sequence, with the window in which each waits. `floor` is what silver
-    no longer holds of it; None: it holds all. `inferred` are the columns that only images told of, and `typing` the
-    settings (`Settings.typing`) by which they have their types. `keys_are_set`: the settings named the `keys`.
-    `shards` are the source's tables that go into it, by identity, where there are several, and `clashes` counts the
-    keys of which more than one of them has a row, where readers do not see which is whose; `debts`, of a table without
-    a key, how many rows were deleted that were not inserted (None: nobody counted); `gathered` the tables of gold that
-    had rows of it, by identity, with what was replayed into them by then (`replay.inputs.moved_rows`).
-    `is_set_back`, which no property tells: main lacks rows that were written to it, as somebody rolled it back; nor
-    `is_unread`: its metadata is lost or cannot be read, and only what ops.tables says of it is known.
+    `changes` are the positions of the statements that its schema is based on; `horizon` is the highest window whose
+    statements were read; `high_water` is the greatest sequence, by partition. `pending` are the halves of updates whose
+    other half has not come, by sequence, each with its window. `floor` is what silver no longer has of it; None: silver
+    has all. `inferred` are the undeclared columns, and `typing` the settings (`Settings.typing`) that gave them their
+    types. `keys_are_set`: the settings name the `keys`. If several source tables go into it, `shards` are these tables
+    by identity, and `clashes` counts the keys that rows of more than one of them have, if readers do not see which row
+    is whose. For a table without a key, `debts` is how many rows were deleted that were not inserted (None: not
+    counted). `gathered` are the gold tables that had rows of it, by identity, with what was replayed into them by then
+    (`replay.inputs.moved_rows`). Two fields are not stored as properties. `is_set_back`: main lacks rows that were
+    written to it, because it was rolled back. `is_unread`: the metadata is lost or cannot be read, and only its row of
+    ops.tables is known.
     """
 
     source: str
@@ -118,21 +118,21 @@ class GoldState:
 
     @property
     def names(self) -> set[TableName]:
-        """Its own name, and those of the source's tables that go into it."""
+        """Its own name, and those of the source tables that go into it."""
         return {self.table, *(shard.table for shard in self.shards.values())}
 
     def has_shards_of(self, history: TableHistory) -> bool:
-        """Whether all tables that went into it still do, under the same names and with the same columns for its own."""
+        """Whether all its shards still go into it, with the same names and the same reassigned columns."""
         now = {each.history.identity: (each.history.name, each.reassigned) for each in history.shards}
         return all(now.get(identity) == (shard.table, shard.reassigned) for identity, shard in self.shards.items())
 
     @property
     def undeclared_shards(self) -> list[TableName]:
-        """Those of them that no statement made."""
+        """The shards that no statement created."""
         return [shard.table for identity, shard in self.shards.items() if identity == f"{shard.table}@base"]
 
     def of_shard(self, table: TableName) -> "GoldState":
-        """What it says of one of the tables that go into it."""
+        """The state for one of the source tables that go into it."""
         marks = {
             source_part(part) or "": high_water
             for part, high_water in self.high_water.items()
@@ -143,17 +143,17 @@ class GoldState:
 
     @property
     def missing(self) -> RetentionFloor | None:
-        """What silver no longer holds of the rows that count; None: the table can be built anew."""
+        """What silver no longer has of the rows that count; None: the table can be built again from silver."""
         return None if self.floor is None else self.floor.above(self.truncated_at)
 
     def with_applied(self, window: str, identity: str) -> "GoldState":
-        """Remember a window as replayed; the oldest beyond a bound are forgotten and then replayed as if new."""
+        """Record a window as replayed; beyond a limit, the oldest windows are dropped and would be replayed as new."""
         applied = {**self.applied, window: identity}
         kept = sorted(applied)[-KEEP_APPLIED:]
         return replace(self, applied={name: applied[name] for name in kept})
 
     def with_high_water(self, part: str | None, sequence: Sequence) -> "GoldState":
-        """Raise the mark of a partition; it never goes back."""
+        """Raise the high-water mark of a partition; it never goes back."""
         high_water = self.high_water.get(part or "")
         if high_water is not None and sequence <= high_water:
             return self
@@ -161,7 +161,7 @@ class GoldState:
 
 
 def first_schema_json(with_part: bool) -> str:
-    """A table begins with its sequence alone; its columns come by the same way as every later one."""
+    """The first schema has only the sequence; columns are added in the same way as later ones."""
     members = [("epoch", "int"), ("hi", "decimal(38,0)"), ("lo", "long")] + ([("part", "string")] if with_part else [])
     fields = [
         {"id": number, "name": name, "required": False, "type": kind}
@@ -209,7 +209,7 @@ def to_properties(state: GoldState) -> dict[str, str]:
 
 
 def from_properties(properties: dict[str, str]) -> GoldState | None:
-    """Read a state as far as properties tell it; None when the table is not one of Retable's."""
+    """Read a state from properties; None if the table is not one of Retable's."""
     own = {name.removeprefix(PREFIX): value for name, value in properties.items() if name.startswith(PREFIX)}
     if "identity" not in own:
         return None
@@ -240,7 +240,7 @@ def from_properties(properties: dict[str, str]) -> GoldState | None:
 
 
 def hold_json(hold: Hold) -> dict[str, str | None]:
-    """A hold as facts: what `hold list` shows."""
+    """A hold as a mapping: what `hold list` shows."""
     return {
         "code": hold.code,
         "reason": hold.reason,

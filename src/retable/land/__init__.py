@@ -1,1 +1,1 @@
-"""Keep everything, understand nothing: objects to bronze."""
+"""Land raw messages in bronze without interpreting them."""

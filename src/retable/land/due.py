@@ -1,4 +1,4 @@
-"""The windows that are due, whatever kind of source they are of."""
+"""Find and record the windows that are due, for every kind of source."""
 
 from datetime import datetime, timedelta
 from time import sleep
@@ -14,7 +14,7 @@ NO_KAFKA = "reading Kafka needs the package confluent-kafka: `pip install 'retab
 
 
 def inspect_arrivals(source: Source, now: datetime) -> FoundPositions:
-    """Look at what there is at a source now."""
+    """List what a source holds now."""
     if isinstance(source, FilesSource):
         return objects_of(source).list()
     try:
@@ -25,10 +25,10 @@ def inspect_arrivals(source: Source, now: datetime) -> FoundPositions:
 
 
 def record_due(lake: Lake, source: Source, window: str, now: datetime) -> Window:
-    """Record what is due up to the named window, that one included; NotFound where it has not begun by `now`.
+    """Record all due windows up to and including the named one; NotFound if it has not begun by `now`.
 
-    Where a window has ended and the `delay` after it is not over, this waits for the rest of it. InvalidSetting says
-    that the settings pause the source, and the window is not recorded.
+    If the window has ended but its `delay` is not over, this waits for the rest of the delay. InvalidSetting if the
+    settings pause the source and the window is not recorded.
     """
     end = window_start(window) + source.every
     check_paused(lake, source, window)
@@ -40,7 +40,7 @@ def record_due(lake: Lake, source: Source, window: str, now: datetime) -> Window
 
 
 def check_paused(lake: Lake, source: Source, window: str) -> None:
-    """Check that the settings do not pause a source; InvalidSetting where they do and the window is not recorded."""
+    """Raise InvalidSetting if the settings pause a source and the window is not recorded."""
     if source.paused is not None and find_recorded(lake, source.name, window) is None:
         raise InvalidSetting(
             f"sources.{source.name} is paused ({source.paused}), and the window {window} is not recorded; take "

@@ -1,4 +1,4 @@
-"""How the messages of one window are read, whatever kind of source it is of: in shares, one a task."""
+"""Read the messages of one window in shares, one for each Spark task, for every kind of source."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -12,36 +12,36 @@ from retable.model.window import PartitionRange, SourceObject, Window
 from retable.settings.sources import FilesSource, KafkaSource, Source
 
 _LEAST_POSITIONS, _MOST_POSITIONS = 50_000, 2_000_000
-"""A share of Kafka is worth a task from so many positions on; one of more than that would be long to repeat."""
+"""A Kafka share is worth a task from the first number of positions on; beyond the second a retry takes too long."""
 
 _Piece = TypeVar("_Piece")
 
 
 class Landing(Protocol):
-    """The messages of one window, in shares; it goes to Spark's workers."""
+    """The messages of one window, in shares; it is pickled to Spark's workers."""
 
     @property
     def shares(self) -> int:
-        """How many there are; none where nothing is left to read."""
+        """The number of shares; 0 if nothing is left to read."""
         ...
 
     @property
     def counts(self) -> dict[str, int]:
-        """What is known before anything is read; all that `read` counts begins here."""
+        """The counts that are known before reading; every count of `read` starts here."""
         ...
 
     def check(self) -> None:
-        """Check that the source still has what was recorded; PositionsLost says what it has not."""
+        """Check that the source still has what was recorded; PositionsLost names what is missing."""
         ...
 
     def read(self, share: int, seen: Counter[str]) -> Iterator[RawMessage]:
-        """Give the messages of one share, and count into `seen` what the ledger shall have of it."""
+        """Give the messages of one share, and add to `seen` the counts for the ledger."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectsLanding:
-    """The lines of objects; `skipped_lines` counts the empty ones."""
+    """The lines of objects; `skipped_lines` counts the empty lines."""
 
     source: FilesSource
     objects: Objects
@@ -71,7 +71,7 @@ class ObjectsLanding:
 
 @dataclass(frozen=True, slots=True)
 class RangesLanding:
-    """The messages of ranges of positions; `holes` counts the positions that have none, `bytes` keys and values."""
+    """The messages of position ranges; `holes` counts positions without a message, `bytes` those of keys and values."""
 
     source: KafkaSource
     recorded: tuple[PartitionRange, ...]
@@ -99,7 +99,7 @@ class RangesLanding:
 
 
 def open_landing(source: Source, window: Window, tasks: int) -> Landing:
-    """Prepare to read a recorded window in about so many tasks; PositionsLost says what the source no longer has."""
+    """Prepare to read a recorded window in about `tasks` tasks; PositionsLost names what the source no longer has."""
     if isinstance(source, FilesSource):
         filled = [item for item in window.objects if item.size]
         items = sorted(filled, key=lambda item: (-item.size, item.number))
@@ -115,6 +115,6 @@ def open_landing(source: Source, window: Window, tasks: int) -> Landing:
 
 
 def deal(biggest_first: Sequence[_Piece], most: int) -> tuple[tuple[_Piece, ...], ...]:
-    """Deal pieces to shares, the biggest first, so that no task waits long for another."""
+    """Deal pieces to at most `most` shares, the biggest first, so that no task waits long for another."""
     shares = min(most, len(biggest_first))
     return tuple(tuple(biggest_first[share::shares]) for share in range(shares))

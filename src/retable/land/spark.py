@@ -1,4 +1,4 @@
-"""Land a window: its objects or positions, read side by side, into its partition of bronze."""
+"""Land a window: read its objects or positions in parallel and write them to its partition of bronze."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -45,12 +45,12 @@ def land_window(
     anew: bool = False,
     checks: bool = False,
 ) -> StageReport:
-    """Land a recorded window whole, or not at all; bronze never changes, so a landed one is left as it is, or as gone.
+    """Land all of a recorded window or nothing; a window that was landed, or dropped since, is not changed.
 
-    `anew` reads the same positions again, for messages that a former `max_message` cut; so does one that `checks` what
-    was landed, where a file of it is damaged. PositionsLost names an object
-    that is gone or changed, or positions that the brokers no longer have. `landed_at` is the time at which the window
-    was recorded, so landing it anew into an empty lake gives equal rows.
+    `anew` reads the same positions again, for messages that an earlier `max_message` cut; `checks` does so if a landed
+    file of the window is damaged. PositionsLost names an object that is gone or changed, or positions that the brokers
+    no longer have. `landed_at` is the time at which the window was recorded, so landing it again into an empty lake
+    gives equal rows.
     """
     started = perf_counter()
     recorded = find_window(lake, source.name, window)
@@ -83,13 +83,13 @@ def land_window(
 
 
 def land(spark: SparkSession, lake: Lake, source: Source, window: str, run_id: str, now: datetime) -> StageReport:
-    """Record the windows that are due up to this one, then land it."""
+    """Record the windows that are due up to this one, then land this one."""
     record_due(lake, source, window, now)
     return land_window(spark, lake, source, window, run_id, now)
 
 
 class _ByShare(AccumulatorParam[dict[int, dict[str, int]]]):
-    """Counts by number of share: one that is read twice counts once."""
+    """Counts by share number, so a share that is read twice counts once."""
 
     def zero(self, value: dict[int, dict[str, int]]) -> dict[int, dict[str, int]]:
         return {}
@@ -101,7 +101,7 @@ class _ByShare(AccumulatorParam[dict[int, dict[str, int]]]):
 
 
 def _write(spark: SparkSession, lake: Lake, source: Source, window: Window, run_id: str) -> dict[str, int]:
-    """Overwrite the window's partition of bronze in one commit; give what the ledger shall have of it."""
+    """Overwrite the window's partition of bronze in one commit; give the counts for the ledger."""
     landing = open_landing(source, window, spark.sparkContext.defaultParallelism * _TASKS_PER_CORE)
     counts = landing.counts
     if window.objects:
@@ -116,7 +116,7 @@ def _write(spark: SparkSession, lake: Lake, source: Source, window: Window, run_
     with spark_explained(lake.settings.lake):
         try:
             writer.option("snapshot-property.retable.run", run_id).overwrite(col("window") == window.name)
-        except Exception:  # whatever Spark says: what the source has lost is the better reason
+        except Exception:  # Spark may raise anything: what the source has lost is the better reason
             landing.check()
             raise
     for share in seen.value.values():
@@ -128,7 +128,7 @@ def _write(spark: SparkSession, lake: Lake, source: Source, window: Window, run_
 def _reader(
     landing: Landing, window: Window, seen: "Accumulator[dict[int, dict[str, int]]]"
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Make the function that turns numbers of shares into the rows of their messages."""
+    """Make the function that turns share numbers into the rows of their messages."""
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -141,7 +141,7 @@ def _reader(
 
 
 def _count_landed(spark: SparkSession, source: Source, window: Window, landed: int) -> dict[str, int]:
-    """Count what an earlier run landed of a window, and did not live to write into the ledger."""
+    """Count what an earlier run landed but did not record in the ledger before it died."""
     if window.objects:
         return {"objects": len(window.objects), "bytes": sum(item.size for item in window.objects)}
     bronze = spark.table(f"{CATALOG}.bronze.{source.name}").where(col("window") == window.name)
@@ -152,7 +152,7 @@ def _count_landed(spark: SparkSession, source: Source, window: Window, landed: i
 
 
 def _check_positions(window: Window, counts: dict[str, int]) -> None:
-    """Check that each position of a window was landed, is a hole, or is lost by leave of the source epoch."""
+    """Check that each position was landed, is a hole, or is lost because the source epoch was raised."""
     if window.ranges and counts["positions"] != sum(counts.get(name, 0) for name in ("landed", "holes", "lost")):
         raise Unbalanced(
             f"the window {window.name} does not balance: {counts}; this is a bug of Retable, please report it with "
@@ -162,7 +162,7 @@ def _check_positions(window: Window, counts: dict[str, int]) -> None:
 
 
 def _new_versions(lake: Lake, window: Window) -> int:
-    """Count the objects whose name an earlier window holds with another content."""
+    """Count the objects whose name an earlier window has with other content."""
     others = windows_with(lake, window.source, {item.key for item in window.objects})
     earlier = {item.key for other in others if other.ordinal < window.ordinal for item in other.objects}
     return sum(item.key in earlier for item in window.objects)

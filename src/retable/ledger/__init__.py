@@ -1,1 +1,1 @@
-"""What was done: windows, positions, counts, cuts; written and read through pyiceberg, without a JVM."""
+"""The record of what was done: windows, positions, counts, consistent cuts. It uses pyiceberg, without a JVM."""

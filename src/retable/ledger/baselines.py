@@ -1,4 +1,4 @@
-"""The pieces of baselines: rows of full copies, which stand in silver under windows that no clock will ever reach."""
+"""The pieces of baselines: rows of full copies in silver, under window names that no real window has."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from retable.model.window import Window
 _BEFORE_ALL = datetime(1000, 1, 1, tzinfo=UTC)
 _STEP = timedelta(minutes=1)
 FIRST_WINDOW = "1500"
-"""Above every window of a baseline, below every window of a source."""
+"""Sorts after every window of a baseline and before every window of a source."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baselines:
-    """The baselines of a source that are whole: only such ones count."""
+    """The complete baselines of a source; incomplete ones do not count."""
 
     rows: tuple[BaselineRow, ...] = ()
 
@@ -28,7 +28,7 @@ class Baselines:
 
     @property
     def windows(self) -> list[Window]:
-        """The pieces as windows, which stand before all others: their numbers are below 0."""
+        """The pieces as windows; they come before all other windows, because their numbers are negative."""
         return [_window(row) for row in self.rows]
 
     @property
@@ -41,9 +41,9 @@ NO_BASELINES = Baselines()
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A baseline that ended before its end: the rows that name it, and whether all of its copy has `landed`.
+    """A baseline that is not finished: its rows, and whether its copy has `landed` completely.
 
-    Nothing of it counts before that. From then on its table starts at its position, and lacks what is not replayed.
+    Until that, none of it counts. After that its table starts at its position, and lacks pieces that are not replayed.
     """
 
     rows: tuple[BaselineRow, ...]
@@ -56,13 +56,13 @@ class Unfinished:
 
     @property
     def words(self) -> str:
-        """How far it came."""
+        """How far the baseline got."""
         first, pieces = self.rows[0], f"{len(self.rows)} pieces"
         how_far = f"{self.replayed} of its {pieces} are replayed" if self.landed else f"it ended after {pieces}"
         return f"its baseline from {first.origin} at {format_start(first.position)} is not finished: {how_far}"
 
     def command(self, gold: str) -> str:
-        """The command that goes on with it, of a copy without what only says how to read that."""
+        """The command that continues the baseline; options that only say how to read the copy are not included."""
         first = self.rows[0]
         at = f"--at {format_start(first.position)}"
         part = f" --partition {first.part}" if first.part else ""
@@ -72,13 +72,13 @@ class Unfinished:
 
 
 NOTHING = "nothing"
-"""The origin of a baseline without rows: its table starts anew, empty."""
+"""The origin of a baseline without rows: its table starts again, empty."""
 
 
 def unfinished_baselines(rows: Iterable[BaselineRow], replayed: Collection[str]) -> list[Unfinished]:
-    """The baselines of which a piece is missing or not replayed; one behind which another one began is given up.
+    """The baselines that lack a piece or have one that is not replayed; a newer baseline of a table replaces its older.
 
-    The rows come in the order in which they were committed.
+    `rows` must be in the order of their commits.
     """
     groups: dict[tuple[str | None, ...], list[BaselineRow]] = {}
     for row in rows:
@@ -94,25 +94,25 @@ def unfinished_baselines(rows: Iterable[BaselineRow], replayed: Collection[str])
 
 
 def format_start(position: str) -> str:
-    """The place of a baseline as the command line takes it."""
+    """The position of a baseline as the command line takes it."""
     at = parse_sequence(position)
     return "start" if at.hi == LOWEST.hi else f"{at.epoch}:{at.hi}"
 
 
 def whole_baselines(rows: Iterable[BaselineRow]) -> Baselines:
-    """The pieces of those baselines of which the last one is there."""
+    """The pieces of those baselines whose last piece was written."""
     found = list(rows)
     done = {identify(row) for row in found if row.last}
     return Baselines(tuple(row for row in found if identify(row) in done))
 
 
 def identify(row: BaselineRow) -> tuple[str | None, ...]:
-    """What makes pieces those of one baseline."""
+    """The key that all pieces of one baseline share."""
     return (row.database, row.schema, row.table, row.position, row.part, row.dump)
 
 
 def piece_window(number: int) -> str:
-    """The name of the window of a source's piece of this number, from 1 on."""
+    """The window name of a source's piece; pieces are numbered from 1."""
     return (_BEFORE_ALL + number * _STEP).strftime("%Y%m%dT%H%MZ")
 
 

@@ -1,6 +1,6 @@
-"""What the ledger counts, and its equations: nothing enters a stage without a count of where it went.
+"""The ledger's counts and their equations: every stage counts where each of its inputs went.
 
-A reason follows its count after a colon: `ignored:heartbeat`, `notes:DDL`; all of them add up to `ignored`, `notes`.
+A reason follows its count after a colon: `ignored:heartbeat`, `notes:DDL`; together they add up to `ignored`, `notes`.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -15,11 +15,11 @@ from retable.ledger.read import OF_TABLES, read_ledger, scan
 from retable.ledger.rows import OPS_TABLES, LedgerRow
 
 _FEW = 4
-"""So many windows are read one by one rather than all windows of a table."""
+"""Up to this many windows are read one by one; for more, all windows of the table are read."""
 
 
 class CountedRows(NamedTuple):
-    """What the ledger says of a table's rows in a window: as what they were applied, how many came to what.
+    """The ledger's facts about a table's rows in a window: the identity of their replay, and the count of each outcome.
 
     `lowest` and `highest` are their first and last sequence, by partition.
     """
@@ -31,9 +31,9 @@ class CountedRows(NamedTuple):
 
 
 class LedgerRows:
-    """The ledger's rows of the replays of gold tables, each read once.
+    """The ledger's rows for the replays of gold tables, each read once.
 
-    `read` gives them by window and gold name: those of one window, or those of all windows of some tables.
+    `read` gives them by window and gold name: for one window, or for all windows of some tables.
     """
 
     def __init__(
@@ -44,21 +44,21 @@ class LedgerRows:
         self._of_table: dict[str, Mapping[str, CountedRows]] = {}
 
     def in_window(self, window: str) -> dict[str, CountedRows]:
-        """What was counted in a window, by gold name."""
+        """The counts of a window, by gold name."""
         if window not in self._of_window:
             self._of_window[window] = self._read(window, None)
         return {table: counted for (_, table), counted in self._of_window[window].items()}
 
     def of_table(self, table: str) -> Mapping[str, CountedRows]:
-        """What was counted of a gold table, by window."""
+        """The counts of a gold table, by window."""
         return self.of_tables([table])[table]
 
     def applied(self, table: str) -> dict[str, str | None]:
-        """As what the rows of a gold table were applied, by window."""
+        """The identity under which the rows of a gold table were applied, by window."""
         return {window: counted.identity for window, counted in self.of_table(table).items()}
 
     def of_tables(self, tables: Collection[str]) -> dict[str, Mapping[str, CountedRows]]:
-        """What was counted of some gold tables, by name and window."""
+        """The counts of some gold tables, by name and window."""
         if missing := set(tables) - self._of_table.keys():
             found: dict[str, dict[str, CountedRows]] = {table: {} for table in missing}
             for (window, table), counted in self._read(None, missing).items():
@@ -67,7 +67,7 @@ class LedgerRows:
         return {table: self._of_table[table] for table in tables}
 
     def find(self, table: str, windows: Collection[str]) -> dict[str, CountedRows]:
-        """What was counted of a gold table in some windows, by window."""
+        """The counts of a gold table in some windows, by window."""
         if len(windows) <= _FEW:
             rows = ((window, self.in_window(window).get(table)) for window in windows)
             return {window: counted for window, counted in rows if counted is not None}
@@ -76,7 +76,7 @@ class LedgerRows:
 
 
 def open_ledger(lake: Lake, source: str) -> LedgerRows:
-    """Give what the ledger counted of the gold tables of a source, to be read as it is asked for."""
+    """Give the counts of the gold tables of a source; they are read when they are needed."""
     return LedgerRows(partial(_read_counted, lake, source))
 
 
@@ -97,14 +97,14 @@ def check_rows(counts: Mapping[str, int]) -> None:
 
 
 def is_left_out(row: LedgerRow, takes: Callable[[str], bool]) -> bool:
-    """Whether a window counted rows of a table and stored none, though the settings take it now."""
+    """Whether a decode excluded rows of a table that the settings include now."""
     return row.stage == "decode" and row.table is not None and bool(row.counts.get("excluded")) and takes(row.table)
 
 
 def read_left_out(lake: Lake, source: str, since: str, takes: Callable[[str], bool]) -> list[LedgerRow]:
-    """Give the rows of windows, from `since` on, that counted rows of a table and stored none though it is taken now.
+    """Give the decode rows of windows, from `since` on, that excluded rows of a table which the settings include now.
 
-    All rows of decode are looked at, and few of them are read whole.
+    All decode rows are scanned, but only a few are read with all columns.
     """
     table = lake.find(OPS_TABLES[LedgerRow])
     if table is None:

@@ -1,7 +1,7 @@
-"""Consistent cuts: the snapshot that each gold table of a source had behind a window.
+"""Consistent cuts: the snapshot of each gold table of a source after a window.
 
-A window has a row for each table whose snapshot or state changed in it; of a table the newest row up to a window counts
-there. So what a cut costs follows from what changed, and two runs that overlap cannot lose each other's rows.
+A window has one row for each table whose snapshot or state changed in it; the newest row of a table up to a window
+counts there. So the cost of a cut depends on what changed, and two overlapping runs cannot lose each other's rows.
 """
 
 from bisect import bisect_right
@@ -22,7 +22,7 @@ _ATTEMPTS = 20
 
 
 class TableSnapshot(NamedTuple):
-    """A gold table at a moment: its name, its snapshot (None: it has none yet), its state."""
+    """A gold table at a moment: its name, its snapshot (None if it has none yet), its state."""
 
     gold: str
     snapshot_id: int | None
@@ -46,7 +46,7 @@ class Cuts:
         return [*self.recorded_at]
 
     def at(self, window: str) -> dict[str, CutRow]:
-        """The cut behind a window: the row of each table, by identity; empty where there is none up to it."""
+        """The cut after a window: the row of each table, by identity; empty if there is no cut up to it."""
         return _newest(row for row in self.rows if row.window <= window)
 
     @cached_property
@@ -55,16 +55,16 @@ class Cuts:
         return _newest(self.rows)
 
     def since(self, count: int) -> list[CutRow]:
-        """The rows that the cuts of the last `count` windows consist of, with all revisions of these windows."""
+        """The rows that make up the cuts of the last `count` windows, with all revisions of these windows."""
         first = "".join(self.windows[-count:][:1])
         older = [row for row in self.at(first).values() if row.window < first]
         return older + [row for row in self.rows if row.window >= first]
 
     def pruned(self, count: int) -> list[tuple[CutRow, CutRow]]:
-        """The rows that the cuts of the last `count` windows need, as they were and as they are without all others.
+        """Pairs of the rows that the cuts of the last `count` windows need: as they are, and as they are after pruning.
 
-        Older windows have no cut any more: a row from before these windows stands in the first of them then, under the
-        revision -1.
+        Older windows lose their cuts: a row from before these windows moves to the first of them, under the revision
+        -1.
         """
         first = "".join(self.windows[-count:][:1])
         older = partial(replace, window=first, revision=-1)
@@ -73,9 +73,9 @@ class Cuts:
     def next_rows(
         self, source: str, window: str, snapshots: Mapping[str, TableSnapshot], now: datetime
     ) -> list[CutRow]:
-        """The rows to record behind the last `window`, where these tables are at these snapshots, by identity.
+        """The rows to record after the last `window` for these snapshots of tables, by identity.
 
-        A window in which no table changed gets one row without a table, once: it has a cut, too.
+        If no table changed in a window, it gets one row without a table, once, so that it has a cut, too.
         """
         revision = max((row.revision for row in self.rows if row.window == window), default=-1) + 1
         changed = {
@@ -114,12 +114,12 @@ def record_cut(
     before: Cuts,
     current: Callable[[str], TableSnapshot | None],
 ) -> str:
-    """Record the cut behind a window, or behind the newest one that has a cut, with these tables, by identity.
+    """Record these tables, by identity, as the cut of a window, or of the newest window with a cut if that is later.
 
-    Gives the window behind which it was recorded: its cut is the first that holds what the run left.
-    `before` are the cuts of when the run began. Of a table about which another run recorded something since, the
-    `current` snapshot counts, which is that run's or a newer one; `current` takes its name and gives None where the
-    table is gone. So a run that records last never takes a table back.
+    Gives the window of the recorded cut; it is the first cut that contains what the run wrote. `before` are the cuts
+    from the start of the run. If another run recorded a table since, the `current` snapshot counts, which is that run's
+    or a newer one; `current` takes the gold name and gives None if the table is gone. So a run that records last never
+    moves a table back to an older snapshot.
     """
 
     behind = window
@@ -142,7 +142,7 @@ def record_cut(
 
 
 def change_cuts(lake: Lake, source: str, decide: Callable[[Cuts], list[CutRow]]) -> None:
-    """Record what is decided on the cuts as they are; where another run recorded first, it is decided anew."""
+    """Record the rows that `decide` makes from the current cuts; if another run records first, decide again."""
     lake.ensure(_TABLE)
     for _ in range(_ATTEMPTS):
         table = lake.load(_TABLE)
@@ -153,7 +153,7 @@ def change_cuts(lake: Lake, source: str, decide: Callable[[Cuts], list[CutRow]])
 
 
 def last_cut(windows: list[str], window: str) -> str | None:
-    """The last window up to this one that has a cut, of `windows` in order."""
+    """The last of `windows`, which are in order, up to this window; None if there is none."""
     at = bisect_right(windows, window)
     return windows[at - 1] if at else None
 

@@ -1,6 +1,6 @@
-"""What is late and who was told of it: `ops.incidents`, changed by compare-and-set, so that each is told once.
+"""Incidents: what is late, and who was notified. `ops.incidents` changes by compare-and-set, so each is sent once.
 
-An incident is one cause, however many tables it makes late. Its newest row is what it is now.
+An incident is one cause, however many tables it makes late. Its newest row is its current state.
 """
 
 from collections.abc import Callable
@@ -23,9 +23,9 @@ _ATTEMPTS = 20
 class Incident:
     """One cause that makes tables late.
 
-    `names` gives, by `source` or `source/table`, when each should have been complete. `claimed` and `told` give, by
-    `late:`, `recovered:` or `unwatched:` and a notifier, when a process undertook to tell it, and when it had told. One
-    that is `closed` is over; one that is `unwatched` only has no SLA any more.
+    `names` gives, by `source` or `source/table`, when each should have been complete. The keys of `claimed` and `told`
+    are `late:`, `recovered:` or `unwatched:` and a notifier; the values are when a process claimed the notification,
+    and when it had sent it. `closed`: the incident is over; `unwatched`: its tables only have no SLA any more.
     """
 
     source: str
@@ -44,7 +44,7 @@ class Incident:
 
 
 def change_incidents(lake: Lake, change: Callable[[list[Incident]], list[Incident]]) -> list[Incident]:
-    """Record what `change` makes of the incidents as they are, and give it; of two processes the later looks again."""
+    """Record and give what `change` makes of the current incidents; if another process records first, change again."""
     lake.ensure(_TABLE)
     for _ in range(_ATTEMPTS):
         table = lake.load(_TABLE)

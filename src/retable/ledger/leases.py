@@ -1,7 +1,7 @@
-"""Who works on which tables: leases, taken by compare-and-set and given back; those of killed runs end by themselves.
+"""Leases: which run works on which tables. They are taken by compare-and-set; those of killed runs expire.
 
-A lease saves two writers from work in vain; it protects nothing. What keeps a table right is that a commit succeeds
-only on the state that its writer decided on.
+A lease only saves two writers from work without result. What keeps a table correct is that a commit succeeds only on
+the table state that its writer read.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,24 +22,24 @@ from retable.ledger.write import append_to_loaded
 
 Purpose = Literal["replay", "upkeep", "build"]
 LENGTH = timedelta(hours=1)
-"""How long a lease stands that nobody gives back: what was killed elsewhere keeps others away for no longer."""
+"""How long a lease is valid without renewal; a run that was killed on another machine blocks others for this time."""
 
 PATIENCE_SECONDS = 60
-"""How long a replay waits for the table that upkeep is at; then it goes on, and upkeep's commit fails."""
+"""How long a replay waits until upkeep has left a table; then the replay continues, and upkeep's commit fails."""
 
 _TABLE = "ops.leases"
 _ATTEMPTS = 20
 _LOOK_SECONDS = 1.0
 _RENEWALS = 4
-"""So often a lease is renewed before it would run out."""
+"""How often a lease is renewed during its length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
-    """A claim on `target`: one table by its name, or, by the name of a source, on all of its tables.
+    """A claim on `target`: the name of one table, or the name of a source for all of its tables.
 
-    It ends when it is given back or runs out, when its process is gone, as far as that can be seen from this machine,
-    or when another run of its `window` ended well.
+    It ends when it is given back or expires, when its process is gone, if this machine can see that, or when another
+    run of its `window` ended well.
     """
 
     source: str
@@ -53,16 +53,16 @@ class Lease:
 
 
 def standing_leases(lake: Lake, source: str, now: datetime) -> list[Lease]:
-    """Give the leases of a source's tables that stand."""
+    """Give the active leases of a source's tables."""
     return _standing(lake, lake.find(_TABLE), source, now)
 
 
 @contextmanager
 def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[None]:
-    """Hold a lease for as long as the work takes: it is renewed meanwhile. Leased says who has what it asks for.
+    """Hold a lease for the duration of a `with` block, and renew it meanwhile; Leased names the conflicting lease.
 
-    Upkeep asks for a table alone, a build for its shadow. Replays share their source, as the fence decides between
-    them; one with `patience` waits so many seconds until upkeep has left its tables.
+    Upkeep needs a table alone, a build its shadow. Replays share their source, because the fence decides between them;
+    with `patience` a replay waits so many seconds until upkeep has left its tables.
     """
     began, length, newest = perf_counter(), lease.until - lease.recorded_at, lease
     ended = Event()
@@ -73,7 +73,7 @@ def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[None]:
     def renew() -> None:
         nonlocal newest
         while not ended.wait(length.total_seconds() / _RENEWALS):
-            # Whatever fails now is tried again, and the lease stands for a while.
+            # A failed renewal is tried again, and the lease stays valid for a while.
             with suppress(RetableError):
                 now = moment()
                 newest = replace(lease, until=now + length, recorded_at=now)
@@ -88,7 +88,7 @@ def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[None]:
     renewing = Thread(target=renew, daemon=True, name=f"the lease of {lease.target}")
     renewing.start()
     try:
-        # Upkeep that comes behind this lease sees it, and stays away.
+        # Upkeep that starts after this lease was taken sees it, and stays away.
         if any(other.purpose == "upkeep" for other in others):
             _wait_for_upkeep(lake, lease, patience)
         yield
@@ -96,7 +96,7 @@ def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[None]:
             if lease.window is not None and (other.target, other.window) == (lease.target, lease.window):
                 _give_back(lake, other, lease.recorded_at)
     except Unavailable:
-        # To give it back would wait for the catalog once more: it ends with its process.
+        # To give the lease back would wait for the catalog again; it ends with its process.
         ended.set()
         raise
     except BaseException:
@@ -107,7 +107,7 @@ def leased(lake: Lake, lease: Lease, patience: float = 0) -> Iterator[None]:
 
 
 def end_leases(lake: Lake, source: str, target: str, now: datetime) -> None:
-    """Give back the leases of a target for those who cannot any more: a person knows that they were killed."""
+    """Give back the leases of a target for runs that a person knows were killed."""
     for lease in standing_leases(lake, source, now):
         if lease.target == target:
             _give_back(lake, lease, now)
@@ -123,14 +123,14 @@ def _wait_for_upkeep(lake: Lake, lease: Lease, patience: float) -> None:
 
 
 def meets(lease: Lease, other: Lease) -> bool:
-    """Whether two leases of one source stand against each other."""
+    """Whether two leases of one source conflict."""
     same = lease.target == other.target or lease.source in (lease.target, other.target)
     alone = lease.purpose == "upkeep" or lease.purpose == other.purpose == "build"
     return same and lease.holder != other.holder and alone
 
 
 def _take(lake: Lake, lease: Lease) -> list[Lease]:
-    """Append a lease; gives those that stand beside it."""
+    """Append a lease; give the other active ones."""
     table = lake.ensure(_TABLE)
     for _ in range(_ATTEMPTS):
         others = _standing(lake, table, lease.source, lease.recorded_at)
@@ -142,7 +142,7 @@ def _take(lake: Lake, lease: Lease) -> list[Lease]:
 
 
 def check_free(lake: Lake, lease: Lease) -> None:
-    """Check that nothing stands against a lease; nothing is written."""
+    """Check that no lease conflicts with this one; nothing is written."""
     _check_free(lease, standing_leases(lake, lease.source, lease.recorded_at))
 
 
@@ -160,21 +160,21 @@ def _give_back(lake: Lake, lease: Lease, now: datetime) -> None:
 
 
 def _append_anyhow(lake: Lake, lease: Lease) -> None:
-    """Append whoever else does; a lease that cannot be given back runs out."""
+    """Append after any other append; a lease that cannot be given back expires."""
     for _ in range(_ATTEMPTS):
         if _append(lake, lake.load(_TABLE), lease):
             return
 
 
 def _append(lake: Lake, table: Table, lease: Lease) -> bool:
-    """Append to the table as it was loaded; False where that is out of date: somebody has committed since."""
+    """Append to the table as it was loaded; False if another process has committed since."""
     return append_to_loaded(lake, table, [asdict(lease)])
 
 
 def _standing(lake: Lake, table: Table | None, source: str, now: datetime) -> list[Lease]:
-    """The newest word of each holder about each target, where it has not run out, and is not that it was given back.
+    """The newest row of each holder and target, without leases that expired or were given back.
 
-    Whoever gave it back may have another clock.
+    The process that gave a lease back may have another clock.
     """
     newest: dict[tuple[str, str], Lease] = {}
     least = {"recorded_at": now - 2 * LENGTH}

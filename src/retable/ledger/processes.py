@@ -1,4 +1,4 @@
-"""Which process of which machine this is, so that others on that machine can see that it is gone."""
+"""Identify a process on a machine, so that other processes there can see that it is gone."""
 
 import os
 from contextlib import suppress
@@ -8,14 +8,14 @@ _PROC = Path("/proc")
 
 
 def this_process() -> str | None:
-    """Name this process so that no other one has its name, also after a restart; None where the system has no /proc."""
+    """Give this process a name that no other process has, even after a restart; None if the system has no /proc."""
     with suppress(OSError):
         return f"{_machine()}/{os.getpid()}/{_began(os.getpid())}"
     return None
 
 
 def is_gone(process: str | None) -> bool:
-    """Whether a process has ended; nothing is known of one that is not named, or that is on another machine."""
+    """Whether a process has ended; False for a process without a name, or on another machine."""
     with suppress(OSError):
         machine, _, rest = (process or "").partition("/")
         number, _, began = rest.partition("/")
@@ -24,13 +24,13 @@ def is_gone(process: str | None) -> bool:
 
 
 def _machine() -> str:
-    """Name this start of the machine, and the space in which processes have their numbers: a container has its own."""
+    """Name this boot of the machine and its PID namespace, because a container has a separate one."""
     boot = (_PROC / "sys/kernel/random/boot_id").read_text().strip()
     return f"{boot}:{(_PROC / 'self/ns/pid').stat().st_ino}"
 
 
 def _began(number: int) -> str | None:
-    """When a process began, in ticks since the machine did; None where it has ended, though nobody has collected it."""
+    """When a process began, in ticks since the boot; None if it has ended, even if it is still a zombie."""
     try:
         fields = (_PROC / str(number) / "stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

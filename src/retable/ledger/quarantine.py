@@ -1,4 +1,4 @@
-"""What is quarantined, row by row, and what of it a person took as lost."""
+"""Quarantined rows, and those of them that a person accepted as lost."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -19,10 +19,10 @@ from retable.ledger.rows import ActionRow, Stage
 from retable.model.event import TableName
 
 ACCEPT = "quarantine accept"
-"""The action by which a loss is accepted; its target is the row's ID."""
+"""The action that accepts a loss; its target is the row's ID."""
 
 LANDED = "landed whole in "
-"""How the action begins by which lines close that a later window, whose name follows, has again and whole."""
+"""The start of the action that closes lines which a later window landed in full; the window's name follows."""
 
 _OF_TABLE = ("window", "database", "schema", "table")
 _OF_ID = ("stage", "window", "topic", "partition", "offset", "row_index")
@@ -36,7 +36,7 @@ _AT_ONCE = 1000
 class QuarantineRow:
     """A message that could not be decoded, or a row of it that could not be applied, and why.
 
-    `row_index` numbers the row in its message; without one, it is the message.
+    `row_index` is the number of the row in its message; None for the whole message.
     """
 
     source: str
@@ -58,7 +58,7 @@ class QuarantineRow:
 
     @property
     def id(self) -> str:
-        """Its name for people; the same however often the window is decoded again."""
+        """The ID that people use; it stays the same when the window is decoded again."""
         return _id(self.source, self.stage, self.window, self.topic, self.partition, self.offset, self.row_index)
 
     @property
@@ -69,12 +69,12 @@ class QuarantineRow:
 
 
 def list_quarantined(lake: Lake, source: str, window: str | None = None) -> list[QuarantineRow]:
-    """Give what is quarantined of a source, or of one window of it, accepted or not, by window and address."""
+    """Give the quarantined rows of a source or of one window, accepted or not, by window and address."""
     return [row for each in count_quarantined(lake, source, window) for row in read_quarantined(lake, source, each)]
 
 
 def count_quarantined(lake: Lake, source: str, window: str | None = None) -> dict[str, int]:
-    """Give how many messages and rows each window of a source has in quarantine, in the windows' order."""
+    """Give the number of quarantined messages and rows of each window of a source, in the windows' order."""
     table = lake.find(f"quarantine.{source}")
     if table is None:
         return {}
@@ -85,7 +85,7 @@ def count_quarantined(lake: Lake, source: str, window: str | None = None) -> dic
 
 
 def read_quarantined(lake: Lake, source: str, window: str) -> Iterator[QuarantineRow]:
-    """Give what one window has in quarantine by address; as rows of Python there are few at a time."""
+    """Give the quarantined rows of one window by address; only a few at a time are Python objects."""
     records = scan(lake, lake.find(f"quarantine.{source}"), window=window)
     records = records.append_column("_row", pc.fill_null(records["row_index"], 0))
     names = [field.name for field in fields(QuarantineRow) if field.name != "source"]
@@ -95,9 +95,9 @@ def read_quarantined(lake: Lake, source: str, window: str) -> Iterator[Quarantin
 
 
 def read_accepted(lake: Lake, source: str) -> dict[str, ActionRow]:
-    """Give who accepted what of a source as lost, and why, by the ID of the row; and what landed again, whole.
+    """Give who accepted which losses of a source, and why, by row ID; and the rows that landed again in full.
 
-    The latter counts from when the window in which it landed is replayed.
+    Rows that landed again count once the window in which they landed is replayed.
     """
     actions = read_actions(lake, source)
     landed = [row for row in actions if row.action.startswith(LANDED)]
@@ -108,7 +108,7 @@ def read_accepted(lake: Lake, source: str) -> dict[str, ActionRow]:
 
 
 def read_open(lake: Lake, source: str) -> pa.Table:
-    """Give window, database, schema and table of every quarantined row of a source that nobody accepted."""
+    """Give window, database, schema and table of every quarantined row of a source that is not accepted."""
     table = lake.find(f"quarantine.{source}")
     if table is None:
         return QUARANTINE.columns.empty_table().select(_OF_TABLE)
@@ -123,7 +123,7 @@ def read_open(lake: Lake, source: str) -> pa.Table:
 
 
 def _id(source: str, stage: str, window: str, topic: str, partition: int, offset: int, row_index: int | None) -> str:
-    """Spell a place, with what a terminal would obey or not show as escapes: an ID is copied by hand."""
+    """Format an ID; characters that a terminal obeys or hides are escaped, because people copy an ID by hand."""
     row = "" if row_index is None else f"+{row_index}"
     shown = "".join(
         char if char.isprintable() and char != "\\" else char.encode("unicode_escape").decode() for char in topic

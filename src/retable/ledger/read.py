@@ -1,6 +1,6 @@
-"""The reader of the ops tables. They are append-only: of the rows that speak of the same thing the newest wins.
+"""Read the ops tables. They are append-only: of several rows about the same thing the newest counts.
 
-That is the one that was committed last, whatever the clocks of the runs said.
+The newest row is the one that was committed last, whatever the clocks of the runs said.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -66,14 +66,13 @@ _Row = TypeVar(
 )
 _ALL = AlwaysTrue()
 OF_TABLES = NotNull(term=Reference("table"))
-"""The rows of the ledger, and of watermarks, that are of a table, not of a window or a source as a whole."""
+"""The rows of the ledger and of watermarks for single tables, not for a whole window or source."""
 
 CLOCKS_APART = timedelta(days=2)
-"""The clock of a run may be a day off, either way: where rows are chosen by when they were recorded, so much more is
-read."""
+"""A run's clock may be a day off, either way; a read that selects rows by recording time reads this much more."""
 
 ColumnBounds = Mapping[str, str | datetime]
-"""The least value that a column may have; files without such rows are not opened."""
+"""The lowest value of a column; files without such rows are not opened."""
 
 
 def read_ledger(
@@ -89,8 +88,8 @@ def read_ledger(
 ) -> list[LedgerRow]:
     """Give the newest row of each window, stage and table of a source, by window.
 
-    Only those of one `window`, of the windows from the bound of `at_least` to `until`, of a `stage`, of these `tables`;
-    `of_tables`: only rows of tables, or only those of windows as a whole.
+    Filters: one `window`, the windows from the bound of `at_least` to `until`, a `stage`, these `tables`; `of_tables`:
+    True for rows of tables only, False for rows of whole windows only.
     """
     first, last = window or str((at_least or {}).get("window", "")), window or until
     wanted: BooleanExpression = _ALL if of_tables is None else OF_TABLES if of_tables else Not(OF_TABLES)
@@ -105,9 +104,9 @@ def read_ledger(
 
 
 def read_stages(lake: Lake, source: str, since: str | None = None) -> dict[Stage, dict[str, str | None]]:
-    """Give the windows that are done, by stage, with what each was done as; `since`: from the named one on.
+    """Give the finished windows by stage, each with the identity under which it was done; `since`: the first window.
 
-    Of many windows, and all of their tables, this reads little.
+    This reads few columns, even for many windows and all of their tables.
     """
     table = lake.find(OPS_TABLES[LedgerRow])
     done: dict[Stage, dict[str, str | None]] = {"land": {}, "decode": {}, "replay": {}}
@@ -128,12 +127,12 @@ def read_stages(lake: Lake, source: str, since: str | None = None) -> dict[Stage
 
 
 def read_ledger_whole(lake: Lake, source: str) -> list[LedgerRow]:
-    """Give every row of the ledger of a source, those that newer ones replace too, oldest recorded first."""
+    """Give every ledger row of a source, also those that newer rows replace, oldest recorded first."""
     return list(_spread(_read(lake, LedgerRow, source=source)))
 
 
 def _until(table: Table | None, window: str) -> BooleanExpression:
-    """The rows of the ledger that tell of windows up to one: their own, and those of several of which some may be."""
+    """The ledger rows about windows up to this one; a row about several windows counts if its first one does."""
     own = LessThanOrEqual(term=Reference("window"), value=literal(window))
     if table is None or "first" not in table.schema().column_names:
         return own
@@ -141,7 +140,7 @@ def _until(table: Table | None, window: str) -> BooleanExpression:
 
 
 def _spread(rows: Iterable[LedgerRow]) -> Iterator[LedgerRow]:
-    """Give a row for each window that a row tells of."""
+    """Give one row for each window that a row describes."""
     for row in rows:
         if row.count is None:
             yield row
@@ -167,7 +166,7 @@ def read_schema_changes(lake: Lake, source: str | None = None, table: str | None
 
 
 def cuts_of(lake: Lake, table: Table | None, source: str) -> list[CutRow]:
-    """Give every row of the cuts of a source in `ops.cuts` as it was loaded, oldest recorded first."""
+    """Give every cut row of a source from `ops.cuts` as it was loaded, oldest recorded first."""
     return rows_of(CutRow, scan(lake, table, source=source))
 
 
@@ -177,17 +176,17 @@ def read_tables(lake: Lake, source: str | None = None) -> list[TableRow]:
 
 
 def newest_tables(rows: Iterable[TableRow]) -> list[TableRow]:
-    """Give the newest of these rows of each gold table, oldest recorded first, by name."""
+    """Give the newest of these rows for each gold table, by name."""
     return sorted(_newest(rows, lambda row: row.identity), key=lambda row: row.gold)
 
 
 def read_actions(lake: Lake, source: str) -> list[ActionRow]:
-    """Give all that was done by hand with a source, oldest first."""
+    """Give all manual actions on a source, oldest first."""
     return _read(lake, ActionRow, source=source)
 
 
 def read_decisions(lake: Lake, source: str) -> list[DecisionRow]:
-    """Give all that people decided about statements and rows of a source, oldest first."""
+    """Give all decisions about statements and rows of a source, oldest first."""
     return _read(lake, DecisionRow, source=source)
 
 
@@ -197,24 +196,24 @@ def read_upkeep(lake: Lake, at_least: ColumnBounds | None = None) -> list[Upkeep
 
 
 def read_imports(lake: Lake, source: str) -> list[ImportRow]:
-    """Give the newest row of each table and position that dumps of a source's schema told."""
+    """Give the newest row of each table and position from the schema dumps of a source."""
     rows = _read(lake, ImportRow, source=source)
     return _newest(rows, lambda row: (row.database, row.schema, row.table, row.position))
 
 
 def read_baselines(lake: Lake, source: str) -> list[BaselineRow]:
-    """Give the pieces of the baselines of a source, oldest first; of one that was written again the newest row."""
+    """Give the baseline pieces of a source, oldest first; for a piece that was written again, the newest row."""
     return _newest(_read(lake, BaselineRow, source=source), lambda row: row.window)
 
 
 def read_suspects(lake: Lake, source: str) -> list[SuspectRow]:
-    """Give the newest row of what was ever suspect of a source's tables, by table, columns and window."""
+    """Give the newest row of each suspect of a source, in any state, by table, columns and window."""
     rows = _read(lake, SuspectRow, source=source)
     return _newest(rows, lambda row: (row.identity, row.columns, row.window))
 
 
 def read_replayed_pieces(lake: Lake, source: str) -> frozenset[str]:
-    """Give the pieces of baselines, as windows, that the ledger knows as replayed; no other row of it is read."""
+    """Give the baseline pieces, as windows, that the ledger records as replayed; no other rows are read."""
     table = lake.find("ops.ledger")
     if table is None:
         return frozenset()
@@ -247,10 +246,10 @@ def read_watermarks(
     window: str | None = None,
     grade: str | None = None,
 ) -> list[WatermarkRow]:
-    """Give the newest row of each table (None is the source), grade and window, by window, then as they were recorded.
+    """Give the newest row of each table (None is the source), grade and window, by window, then in recording order.
 
-    Of a table whose way was free and then was not, within one window, both are given. `of_tables`: only rows of tables,
-    or only those of the source itself.
+    If a table was free and blocked within one window, both rows are given. `of_tables`: True for rows of tables only,
+    False for rows of the source only.
     """
     wanted = _ALL if of_tables is None else OF_TABLES if of_tables else Not(OF_TABLES)
     rows = _read(lake, WatermarkRow, at_least, wanted, source=source, table=table, window=window, grade=grade)
@@ -259,7 +258,7 @@ def read_watermarks(
 
 
 def last_promised(lake: Lake, source: str) -> str | None:
-    """Give the last window with a watermark of a source; None where nothing was promised of it yet."""
+    """Give the last window with a watermark of the source; None if there is none yet."""
     table = lake.find(OPS_TABLES[WatermarkRow])
     if table is None:
         return None
@@ -277,9 +276,9 @@ def scan(
     columns: Sequence[str] | None = None,
     **equal: str | None,
 ) -> pa.Table:
-    """Read the rows of a table that have these values, without those that are None; empty where it is not there yet.
+    """Read the rows of a table with these values; a value of None does not filter. Empty if the table is missing.
 
-    They come in the order in which they were committed. `columns`: only these of them.
+    The rows come in the order of their commits. `columns`: only these columns.
     """
     if table is None:
         return pa.table({})

@@ -1,4 +1,4 @@
-"""What retention has left: the oldest whole window of bronze, silver and quarantine, as each table says itself."""
+"""What retention has kept: the oldest complete window of bronze, silver and quarantine, from each table's property."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,7 +13,7 @@ from retable.ledger.lake.catalog import Lake
 from retable.ledger.lake.tables import COMMITTED
 
 KEPT_FROM = "retable.kept_from"
-"""The property of a table of a source that names its oldest whole window; committed with what it says."""
+"""The property of a source's table that names its oldest complete window; committed together with the drop."""
 
 _GOES_ON_BY = (
     *("window", COMMITTED),
@@ -26,25 +26,25 @@ KEPT_LAYERS: tuple[KeptLayer, ...] = ("bronze", "silver", "quarantine")
 
 
 def kept_from(lake: Lake, layer: KeptLayer, source: str) -> str | None:
-    """The oldest window that is whole; None where nothing was ever dropped. Of silver it is the horizon."""
+    """The oldest complete window; None if nothing was ever dropped. For silver it is the horizon."""
     return kept_from_of(lake.find(f"{layer}.{source}"))
 
 
 def kept_from_of(table: Table | None) -> str | None:
-    """The same of a table that is loaded."""
+    """The same for a loaded table."""
     return None if table is None else table.properties.get(KEPT_FROM)
 
 
 def is_dropped(window: str, kept: str | None) -> bool:
-    """Whether a window lies behind the oldest whole one; pieces of baselines never do."""
+    """Whether a window is before the oldest complete one; pieces of baselines never are."""
     return kept is not None and FIRST_WINDOW < window < kept
 
 
 def goes_on(rows: pa.Table) -> pa.Array:
-    """Of each row of evidence or promises of a source, whether the next promise goes on from it, however old it is.
+    """For each row of evidence or watermarks of a source, whether the next watermark needs it, however old it is.
 
-    Of evidence these are the newest row of each partition, and the newest one that tells of rows; of promises the
-    newest ones of the source and of each table, the last one with which nothing was in a table's way, and the furthest.
+    For evidence these are the newest row of each partition, and its newest row with any evidence; for watermarks the
+    newest rows of the source and of each table, the last row in which nothing blocked a table, and the furthest.
     """
     columns = [name for name in _GOES_ON_BY if name in rows.column_names]
     found: dict[tuple[object, ...], int] = {}
@@ -70,7 +70,7 @@ def _by_window(row: tuple[int, Mapping[str, Any]]) -> tuple[str, int]:
 
 
 def check_decodable(lake: Lake, source: str, window: str) -> None:
-    """NotKept where the messages of a window were dropped, or where what they say would stand behind the horizon."""
+    """NotKept if the messages of a window were dropped, or if its decoded rows would be before the horizon."""
     bronze, horizon = kept_from(lake, "bronze", source), kept_from(lake, "silver", source)
     if is_dropped(window, horizon):
         raise _behind(source, window, horizon)
@@ -84,7 +84,7 @@ def check_decodable(lake: Lake, source: str, window: str) -> None:
 
 
 def check_replayable(lake: Lake, source: str, window: str) -> None:
-    """NotKept where a window lies behind the horizon: gold's state stands for what it held."""
+    """NotKept if a window is before the horizon: gold's state already contains its rows."""
     if is_dropped(window, horizon := kept_from(lake, "silver", source)):
         raise _behind(source, window, horizon)
 

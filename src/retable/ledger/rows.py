@@ -1,4 +1,4 @@
-"""What the ops tables hold, one frozen row each, and what a stage reports."""
+"""The rows of the ops tables as frozen dataclasses, and the report of a stage."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -15,13 +15,13 @@ RecordedChangeStatus = Literal["applied", "nothing", "refused", "waiting"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRow:
-    """What a stage did with a window; with `table` set, with one table of it (its gold name).
+    """What a stage did with a window, or with one table of it if `table` (its gold name) is set.
 
-    `lowest` and `highest` give, by part ("" where the sequence compares across the stream), the first and last
-    sequence as text. `identity` says what was applied; of a decoded window, by which version of the decoder. A row is a
-    report: no decision reads it that the table's own metadata can answer. One that is stored with `first` and `count`
-    says the same of so many windows in a row, the last of which is `window`; readers get a row for each of them. `cut`
-    is the first window whose cut holds what a replay left; None where an older Retable wrote it.
+    `lowest` and `highest` give the first and last sequence as text, by part ("" if the sequence compares across the
+    stream). `identity` names what was applied; for a decoded window, the version of the decoder. A row is a report: a
+    decision that the table's own metadata can answer does not read it. A row with `first` and `count` describes that
+    many consecutive windows, the last of which is `window`; readers get a row for each of them. `cut` is the first
+    window whose cut contains what a replay wrote; None if an older Retable wrote the row.
     """
 
     source: str
@@ -44,9 +44,9 @@ class LedgerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaChangeRow:
-    """A DDL statement and what became of it.
+    """A DDL statement and its result.
 
-    `identity` is the gold table's own, `position` the sequence as text. `meaning` is what the statement meant, and
+    `identity` is that of the gold table, `position` the sequence as text. `meaning` is the parsed statement, and
     `columns` the map of names to field ids after it, both as JSON text.
     """
 
@@ -83,8 +83,8 @@ class CutRow:
 class TableRow:
     """A gold table: its name, the source's spelling, its state; `hold` is JSON text, or None.
 
-    `first_window` is the first window with a row of it, and `lowest` gives its lowest sequence of each partition, as
-    text; None: an older Retable did not say it.
+    `first_window` is the first window with a row of the table, and `lowest` gives the lowest sequence there of each
+    partition, as text; None if an older Retable wrote the row.
     """
 
     source: str
@@ -101,13 +101,13 @@ class TableRow:
 
     @property
     def name(self) -> TableName:
-        """The table as its source spells it, or as the settings name one that several go into."""
+        """The table as its source spells it, or as the settings name it if several source tables go into it."""
         return TableName(self.database, self.schema, self.table)
 
 
 @dataclass(frozen=True, slots=True)
 class ActionRow:
-    """What a person did by hand, to what, and why."""
+    """A manual action of a person: what was done, to what, and why."""
 
     source: str
     action: str
@@ -119,9 +119,9 @@ class ActionRow:
 
 @dataclass(frozen=True, slots=True)
 class DecisionRow:
-    """What a person decided about a statement or a row of one table: `skip`, `replace` (by `statement`) or `approve`.
+    """A person's decision about a statement or a row of one table: `skip`, `replace` (by `statement`) or `approve`.
 
-    Every later replay, rebuild and verification takes it into account; who and why is in `ops.actions`.
+    Every later replay, rebuild and verification applies it; `ops.actions` has who decided, and why.
     """
 
     source: str
@@ -135,10 +135,10 @@ class DecisionRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportRow:
-    """A table of a source as a dump of its schema showed it at a position; of two at one position the newer counts.
+    """A table of a source as a schema dump showed it at a position; of two rows at one position the newer counts.
 
-    `meaning` is JSON text: the table's columns in order and its key. `statement` is what the dump says itself, `origin`
-    where it came from. Every later tracing reads it.
+    `meaning` is JSON text: the table's columns in order and its key. `statement` is the text of the dump, `origin` says
+    where the dump came from. Every later tracing of the schema reads it.
     """
 
     source: str
@@ -155,9 +155,9 @@ class ImportRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineRow:
-    """A piece of a baseline that stands in silver under the name `window`; the `last` one makes all of them count.
+    """A piece of a baseline in silver under the name `window`; none of the pieces counts before the `last` one.
 
-    `piece` counts from 0, `dump` digests what the rows were read from, so that a run again goes on where one ended.
+    `piece` counts from 0; `dump` is a digest of what the rows were read from, so that another run can continue.
     """
 
     source: str
@@ -177,11 +177,11 @@ class BaselineRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuspectRow:
-    """Rows of a gold table that its source cannot have any more, as a foreign key took what they refer to.
+    """Rows of a gold table that its source cannot have any more, because a foreign key deleted or changed them.
 
-    `window`, `position` and `part` are those of the parent's change, the first of several; `columns`, by which the rows
-    refer, and `lost`, the values to which they do, are JSON text. `settled`: no such row is left; `accepted`: a person
-    said that they are right, and `ops.actions` has the reason.
+    `window`, `position` and `part` are those of the parent's change, the first one if there are several. `columns` are
+    the referring columns and `lost` the values that they refer to, both as JSON text. `settled`: no such row is left;
+    `accepted`: a person said that the rows are right, for the reason in `ops.actions`.
     """
 
     source: str
@@ -200,9 +200,9 @@ class SuspectRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceRow:
-    """What a decoded window proves of one partition of the queue: the latest stamp of each grade, in source time.
+    """The evidence of a decoded window for one partition of the queue: the latest stamp of each grade, in source time.
 
-    `epoch` is the source epoch of the settings. `ahead` counts the stamps that lie ahead of the clock: no evidence.
+    `epoch` is the source epoch of the settings. `ahead` counts the stamps ahead of the clock, which are no evidence.
     """
 
     source: str
@@ -219,11 +219,11 @@ class EvidenceRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatermarkRow:
-    """A promise: by evidence of at least this `grade`, and of nothing behind `window`, all before `watermark` is there.
+    """A watermark record: evidence of at least `grade`, up to `window`, proves that all before `watermark` is there.
 
-    With `table` None it is the source's, whatever stands in the way of single tables, and `evidence` gives the latest
-    stamp of each partition; there is one row for each grade and replayed window. A table's has its gold name and, in
-    `because`, what stands in the way.
+    With `table` None it is the record of the source, whatever blocks single tables, and `evidence` gives the latest
+    stamp of each partition; there is one row for each grade and replayed window. The record of a table has its gold
+    name and, in `because`, what blocks it.
     """
 
     source: str
@@ -239,7 +239,7 @@ class WatermarkRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepRow:
-    """What upkeep did with one table: how it was before and after, and what was `done`, each as counts by name.
+    """What upkeep did with one table: its state before and after, and what was `done`, each as counts by name.
 
     `source` is None for the tables of ops.
     """
@@ -287,9 +287,9 @@ OPS_TABLES: dict[type[OpsRow], str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageReport:
-    """What one run of a stage did to one window; `tables` has the counts of each table, `held` names the held ones.
+    """The result of one run of a stage on one window; `tables` has the counts of each table, `held` the held tables.
 
-    `wrote` is False where everything was there already.
+    `wrote` is False if everything was there already.
     """
 
     source: str

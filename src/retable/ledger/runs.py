@@ -1,4 +1,4 @@
-"""A run that is about to write: it gets its number, first in the catalog and then in the warehouse."""
+"""Count runs that write: a run gets its number first in the catalog and then in the warehouse."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,10 +24,10 @@ _SYSTEM = frozenset(LAYERS) - {"gold"}
 
 
 def begin_run(lake: Lake) -> int:
-    """Give the run that is about to write its number; whoever writes calls this before its first commit.
+    """Give a run its number; every writer calls this before its first commit.
 
-    A new lake gets its identity. CatalogMismatch where the catalog is not the one that belongs to this warehouse now,
-    or where an older Retable wrote the lake.
+    A new lake gets its identity. CatalogMismatch if the catalog is not the current one of this warehouse, or if an
+    older Retable wrote the lake.
     """
     check_writable(lake)
     return _begin(lake, LAYOUT)
@@ -35,11 +35,11 @@ def begin_run(lake: Lake) -> int:
 
 @contextmanager
 def migrating(lake: Lake) -> Iterator[None]:
-    """Let a lake have the present layout when what is done meanwhile has ended well.
+    """Give a lake the present layout, if the `with` block ends well.
 
-    An older Retable stops from the beginning on: the warehouse names the present layout before the catalog does. Where
-    this ends halfway nobody writes before it is done again. A lake from before identities gets one, if its catalog is
-    the newest of its warehouse.
+    An older Retable stops from the beginning on, because the warehouse names the present layout before the catalog
+    does. If the block fails, no process can write until it is done again. A lake without an identity gets one, if its
+    catalog is the newest of its warehouse.
     """
     check_newest(lake)
     _begin(lake, OLDEST_LAYOUT)
@@ -50,7 +50,7 @@ def migrating(lake: Lake) -> Iterator[None]:
 
 
 def _begin(lake: Lake, layout: int) -> int:
-    """Number a run, where the lake has `layout` if it has no record yet."""
+    """Number a run; a lake without a record gets one with this `layout`."""
     settings = lake.settings.lake
     with explained(settings):
         warehouse = Warehouse(settings)
@@ -64,7 +64,7 @@ def _begin(lake: Lake, layout: int) -> int:
 
 @contextmanager
 def counted(lake: Lake) -> Iterator[Lake]:
-    """Count what is written meanwhile as a run, and close the lake at its end."""
+    """Count the writes of the `with` block as a run, and close the lake at its end."""
     begin_run(lake)
     try:
         yield lake
@@ -73,9 +73,9 @@ def counted(lake: Lake) -> Iterator[Lake]:
 
 
 def end_run(lake: Lake) -> None:
-    """Count what was written since the run began, and close the lake; a run that failed ends like one that did not.
+    """Count what was written since the run began, and close the lake; a failed run ends in the same way.
 
-    Whatever fails here has no bearing on what the run did: it is counted by the next one.
+    A failure here does not affect what the run did; the next run counts it.
     """
     with suppress(RetableError):
         begin_run(lake)
@@ -84,7 +84,7 @@ def end_run(lake: Lake) -> None:
 
 
 def _adopt(lake: Lake, warehouse: Warehouse, layout: int) -> None:
-    """Give a lake its identity, and its tables their names; those of gold get theirs with their next commit."""
+    """Give a lake its identity, and its tables their names; tables of gold get theirs with their next commit."""
     names = lake.names()
     for name in names:
         table = lake.load(name)
@@ -114,5 +114,5 @@ def _adopt(lake: Lake, warehouse: Warehouse, layout: int) -> None:
 
 
 def _is_own(table: Table, name: str) -> bool:
-    """Whether a table is one of the lake's; others may share its catalog."""
+    """Whether a table belongs to the lake; other tables may share its catalog."""
     return name.partition(".")[0] in _SYSTEM or "retable.identity" in table.properties

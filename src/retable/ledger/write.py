@@ -1,4 +1,4 @@
-"""The writers of the ops tables: rows that stand alone, and rows that were decided on what stands there."""
+"""Write the ops tables: append independent rows, or rows that depend on what the writer read."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -29,9 +29,9 @@ def append_rows(lake: Lake, rows: Sequence[OpsRow]) -> None:
 
 
 def append_to_loaded(lake: Lake, table: Table, rows: Sequence[OpsRow | Mapping[str, Any]]) -> bool:
-    """Append rows to a table as it was loaded; False where somebody else has committed since, and nothing is written.
+    """Append rows to a table as it was loaded; False, and nothing is written, if another process has committed since.
 
-    So a writer that decided on what it read decides anew; so it does where the table got columns only now.
+    The writer then reads and decides again; the same happens if the table only now got new columns.
     """
     if widen(lake, table):
         return False
@@ -46,7 +46,7 @@ def append_to_loaded(lake: Lake, table: Table, rows: Sequence[OpsRow | Mapping[s
 
 
 def committed_once(table: Table) -> Table:
-    """Give a loaded table of which no commit is repeated: CommitFailedException where somebody else has committed."""
+    """Give a loaded table without commit retries; a commit raises CommitFailedException if another came first."""
     once = {**table.metadata.properties, TableProperties.COMMIT_NUM_RETRIES: "0"}
     table.metadata = table.metadata.model_copy(update={"properties": once})
     return table

@@ -1,1 +1,1 @@
-"""Bringing the lake of an older Retable to the present layout."""
+"""Upgrade the lake of an older Retable to the present layout."""

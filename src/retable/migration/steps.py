@@ -1,4 +1,4 @@
-"""What brings a lake to the present layout, step by step; each one is a commit, or some, and may be done again."""
+"""The steps that upgrade a lake to the present layout; each is one or more commits and may be repeated."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ _THINNED: Mapping[str, Callable[[pa.Table], pa.Table]] = {"ops.cuts": thin_cuts,
 
 _ATTEMPTS = 20
 _AT_ONCE = 20
-"""Of so many tables the ledger is in memory at once."""
+"""The ledger of up to so many tables is in memory at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: the table that it writes, what it does there, to how many rows, and how."""
+    """One step: the table that it writes, what it does, the number of rows, and the function that runs it."""
 
     table: str
     does: str
@@ -39,7 +39,7 @@ class Step:
 
 
 def plan_steps(lake: Lake, run_id: str, now: datetime) -> list[Step]:
-    """Give what is left to do; nothing is written before a step runs."""
+    """Give the steps that are left to do; nothing is written before a step runs."""
     return [*_statements(lake), *_first_rows(lake, now), *_tables_of_ops(lake, run_id)]
 
 
@@ -67,7 +67,7 @@ def _first_rows(lake: Lake, now: datetime) -> Iterator[Step]:
 def _fill(lake: Lake, source: str, now: datetime) -> None:
     attempts = _ATTEMPTS
     while lacking_first_rows(lake, lake.load("ops.tables"), source):
-        # The first time the table may only get the columns that it lacks.
+        # The first call may only add the columns that the table lacks.
         if not fill_first_rows(lake, source, open_ledger(lake, source), now, _AT_ONCE):
             attempts -= 1
         if not attempts:
@@ -84,7 +84,7 @@ def _tables_of_ops(lake: Lake, run_id: str) -> Iterator[Step]:
 
 
 def _count(lake: Lake, table: Table, kind: str | None = None) -> int:
-    """The rows of a table's files, or of a partition of silver, as their metadata counts them."""
+    """The number of rows of a table, or of a partition of silver, from the metadata of its files."""
     condition = AlwaysTrue() if kind is None else EqualTo(term=Reference("kind"), value=literal(kind))
     with explained(lake.settings.lake):
         return sum(task.file.record_count for task in table.scan(row_filter=condition).plan_files())

@@ -1,7 +1,7 @@
-"""Rows of ops that say nothing new, left out: pure.
+"""Leave out rows of ops that repeat the row before; the functions are pure.
 
-Until layout 2 a cut had a row for every table in every window, and a table that nothing held back got a promise in
-every window. Both read the same without the rows that repeat the one before.
+Before layout 2 a cut had a row for every table in every window, and a table that was not blocked got a watermark record
+in every window. Both read the same without the repeated rows.
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,9 +13,9 @@ from retable.ledger.lake.tables import COMMITTED
 
 
 def thin_cuts(rows: pa.Table) -> pa.Table:
-    """The cuts of one source, of which a row whose table is as in its row before is left out.
+    """The cuts of one source, without rows that repeat the previous row of their table.
 
-    A window, or a revision of it, that would have no row keeps one without a table: it has a cut.
+    If a window, or a revision of it, would have no row left, it keeps one without a table, because it has a cut.
     """
     rows = _sorted(rows, ["identity", "window", "revision", COMMITTED])
     repeats = _all(_is_as_before(rows, name) for name in ("identity", "table", "snapshot_id", "state"))
@@ -41,10 +41,10 @@ def thin_cuts(rows: pa.Table) -> pa.Table:
 
 
 def thin_promises(rows: pa.Table) -> pa.Table:
-    """The promises of one source: of a table's rows of one grade, those in the middle of what says the same go.
+    """The watermark records of one source, without the repeated ones in the middle of a stretch of a table and grade.
 
-    Where nothing is in a table's way its first and its last row stay; where something is, the first, the last and what
-    goes further. Rows of the source itself all stay.
+    While a table is free, only the first and the last row of the stretch stay; while it is blocked, the first, the last
+    and every row with a new watermark stay. All rows of the source itself stay.
     """
     of_source = pc.is_null(rows["table"])
     mine = _sorted(rows.filter(pc.invert(of_source)), ["table", "window", COMMITTED])
@@ -64,7 +64,7 @@ def _sorted(rows: pa.Table, by: Sequence[str]) -> pa.Table:
 
 
 def _is_as_before(rows: pa.Table, name: str) -> pa.Array:
-    """Of each row, whether it has the value of the row before; two that are null are equal."""
+    """For each row, whether it has the same value as the row before; two nulls are equal."""
     values = rows[name].combine_chunks()
     now, before = values.slice(1), values.slice(0, max(0, len(values) - 1))
     both_null = pc.and_(pc.is_null(now), pc.is_null(before))
@@ -73,12 +73,12 @@ def _is_as_before(rows: pa.Table, name: str) -> pa.Array:
 
 
 def _next(mask: pa.Array) -> pa.Array:
-    """Of each row what the mask says of the next one; of the last one False."""
+    """For each row, the mask of the next row; False for the last one."""
     return pa.concat_arrays([mask.slice(1), _no(len(mask))])
 
 
 def _no(rows: int) -> pa.Array:
-    """One False, or none where there are no rows."""
+    """One False, or none if there are no rows."""
     return pa.array([False] * min(1, rows), pa.bool_())
 
 

@@ -1,1 +1,1 @@
-"""A lake whose catalog was lost, or which stands at another place than before."""
+"""Recover a lake whose catalog was lost, or which was moved or copied to another storage location."""

@@ -1,4 +1,4 @@
-"""A catalog that is made again from the tables of its warehouse."""
+"""Make a catalog again from the tables of its warehouse."""
 
 import json
 from collections.abc import Callable, Collection, Mapping
@@ -30,7 +30,7 @@ from retable.settings.load import Settings
 
 
 def known_tables(settings: Settings) -> dict[str, str]:
-    """The metadata file of each table that the present catalog names; empty where it is lost or damaged."""
+    """The metadata file of each table in the present catalog; empty if the catalog is lost or damaged."""
     try:
         lake = open_lake_to_read(settings)
         with explained(settings.lake):
@@ -52,9 +52,9 @@ def adopt(
 ) -> Path | None:
     """Let the catalog name exactly these metadata files, by table, and give the lake its next number.
 
-    `record` is the warehouse's own, if it has one, `former` where the warehouse stood before. A SQLite catalog is made
-    as a new file; gives where the former one is kept. In any other catalog one table after the other is registered:
-    where that ends halfway, run it again. Gold tables that are `lacking` their last commits are recorded as held.
+    `record` is the warehouse's record, if it has one, `former` the former address of the warehouse. A SQLite catalog is
+    made as a new file; the result is the file in which the former catalog is kept. In other catalogs the tables are
+    registered one by one; after a failure, run it again. Gold tables `lacking` their last commits are recorded as held.
     """
     if isinstance(settings.lake.catalog, SqliteCatalog):
         kept = _adopt_in_new_file(settings, settings.lake.catalog.file, tables, now, on_progress, former)
@@ -89,7 +89,7 @@ def _adopt_in_new_file(
 
 
 def _files(file: Path, act: Callable[[Path], object]) -> None:
-    """Do something to the files of a SQLite catalog: its log belongs to it."""
+    """Apply `act` to the files of a SQLite catalog, including its log."""
     for suffix in ("-wal", "-shm", ""):
         if (path := Path(f"{file}{suffix}")).exists():
             act(path)
@@ -116,9 +116,9 @@ def _held(lake: Lake, name: str, now: datetime) -> TableRow:
 
 
 def _count(settings: Settings, record: LakeRecord | None, lacking: Collection[str], now: datetime) -> None:
-    """Let both places agree on this lake again: its id and place are the warehouse's, its number is a new one.
+    """Make both records of this lake agree: the id of the warehouse's record, the present addresses, a new number.
 
-    A lake of an older Retable has no identity: its next run gives it one.
+    A lake of an older Retable has no identity; its next run gives it one.
     """
     lake = Lake(settings, connect(settings.lake))
     append_rows(lake, [_held(lake, name, now) for name in lacking])
@@ -129,7 +129,7 @@ def _count(settings: Settings, record: LakeRecord | None, lacking: Collection[st
         if right is None:
             return
         newest = max(right.run, recorded.run if recorded else 0)
-        # The tables say the former layout for as long as a migration has not ended.
+        # Until a migration has ended, the tables name the former layout.
         layout = min(right.layout, layout_of(lake))
         here = LakeRecord(right.id, layout, str(settings.lake.warehouse), str(settings.lake.catalog), newest)
         with lake.ensure(LAKE_TABLE, to_properties(here)).transaction() as change:

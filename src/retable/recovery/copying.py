@@ -1,4 +1,4 @@
-"""A lake copied to another place, where it lives on by itself, while the original may be at work."""
+"""Copy a lake to another storage location, as a separate lake, even while runs write to the original."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +26,7 @@ _FIRST, _LAST = "ops", "ops.windows"
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """What was copied; `settings` are those of the copy, with a catalog only where one was made."""
+    """What was copied; `settings` are those of the copy, which has a catalog only if `has_catalog`."""
 
     tables: int
     files: int
@@ -35,7 +35,7 @@ class Copied:
 
 
 def check_destination(lake: Lake, to: StorageLocation) -> Warehouse:
-    """Give the warehouse at a place where a lake may be copied to; InvalidSetting where it is not empty, or inside."""
+    """Give the warehouse at a destination for a copy; InvalidSetting if it has a lake, or overlaps this one."""
     here, there = str(lake.settings.lake.warehouse), str(to)
     if f"{there}/".startswith(f"{here}/") or f"{here}/".startswith(f"{there}/"):
         raise InvalidSetting(f"{there} and the lake's own {here} lie in each other; name another place")
@@ -52,9 +52,9 @@ def copy_lake(
 ) -> Copied:
     """Copy all tables of a lake, as they are now, with all of their snapshots, and give the copy a new identity.
 
-    The tables are looked at in the order that a run writes them backwards, so what the copy lacks is what a run that
-    died at that moment would lack. A folder gets a SQLite catalog, `catalog.db`; for a bucket the catalog is still to
-    be named, and `retable recover` fills it.
+    The tables are read in the reverse of the order in which a run writes them, so the copy lacks only what a run that
+    died at that moment would lack. A folder gets a SQLite catalog, `catalog.db`; for a bucket the catalog must still be
+    named, and `retable recover` fills it.
     """
     settings = lake.settings.lake
     source, target = Warehouse(settings), check_destination(lake, to)
@@ -76,7 +76,7 @@ def copy_lake(
 
 
 def _newest(lake: Lake, source: Warehouse) -> Iterator[tuple[str, str]]:
-    """The metadata file of every table in the warehouse, in the order in which they are looked at."""
+    """The metadata file of every table in the warehouse, in the order of reading."""
     for name in sorted(lake.names(), key=_order):
         table = lake.find(name)
         if table is not None and source.has(table.location()):
@@ -84,7 +84,7 @@ def _newest(lake: Lake, source: Warehouse) -> Iterator[tuple[str, str]]:
 
 
 def _order(name: str) -> tuple[int, str]:
-    """The record first, then what it speaks of; the windows, which tell what was to be landed, last."""
+    """The record first, then the tables that it refers to, and last the windows, which show what was to be landed."""
     layers = (_FIRST, "gold", "quarantine", "statements", "silver", "bronze")
     layer = name.partition(".")[0]
     return len(layers) if name == _LAST else layers.index(layer if layer in layers else "gold"), name

@@ -1,4 +1,4 @@
-"""A lake at another place than its tables say: their addresses are rewritten, in place."""
+"""Rewrite the addresses of a lake in place after it was moved or copied."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,17 +12,17 @@ from retable.settings.lake import LakeSettings
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """What was rewritten: how many files, and which are named by others and are not there."""
+    """The result of a rewrite: the number of changed files, and the files that others name but that do not exist."""
 
     files: int
     missing: tuple[str, ...]
 
 
 def check_move(lake: LakeSettings, record: LakeRecord | None, is_copy: bool) -> tuple[str, LakeRecord]:
-    """Check that a warehouse stands at another place than its record says; gives that place, and its new record.
+    """Check that a warehouse is not at the address in its record; give that address, and the new record.
 
-    InvalidSetting where it does not, where both places would be one lake, or where a copy would take the catalog of
-    the lake that it was copied from.
+    InvalidSetting if it was not moved, if both locations would be one lake, or if a copy would take the catalog of the
+    lake that it was copied from.
     """
     here = str(lake.warehouse)
     if record is None:
@@ -53,9 +53,9 @@ def _record_at(lake: LakeSettings, address: str) -> LakeRecord | None:
 
 
 def rewrite_addresses(warehouse: Warehouse, old: str, on_progress: Callable[[str], None] = lambda _: None) -> Rewritten:
-    """Rewrite the addresses of all tables of a warehouse that stood at `old`; killed, it is done again.
+    """Rewrite the addresses of all tables of a warehouse that was at `old`; if it is killed, run it again.
 
-    Of a table whose newest metadata file is damaged the newest sound one is taken.
+    If the newest metadata file of a table is damaged, the newest readable one is used.
     """
     written, missing = 0, set[str]()
     for folder in warehouse.tables():

@@ -1,4 +1,4 @@
-"""The tables that a warehouse has, found by their metadata files alone."""
+"""Find the tables of a warehouse from their metadata files alone."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -21,7 +21,7 @@ _TABLES = "ops.tables"
 class WarehouseTable:
     """A table of the warehouse: its name, its folder, and the metadata file that counts.
 
-    `lacks_commits`: there was a newer one, which is damaged or gone.
+    `lacks_commits`: a newer metadata file is damaged or gone.
     """
 
     name: str
@@ -32,7 +32,7 @@ class WarehouseTable:
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """What a person must decide: one of these metadata files is the table's, and nothing tells which."""
+    """A decision for a person: one of these metadata files is the table's, but no record shows which."""
 
     what: str
     choices: tuple[str, ...]
@@ -40,10 +40,10 @@ class Unclear:
 
 @dataclass(slots=True)
 class Findings:
-    """All that was found: tables by name, what is not clear, and folders of which nothing is taken.
+    """Everything that was found: tables by name, unclear cases, and folders whose tables are not used.
 
-    Those are of tables that were `left` out of the catalog on purpose, that do not say their name, or whose metadata
-    files are all damaged.
+    The last are tables that were `left` out of the catalog on purpose, that do not contain their name, or whose
+    metadata files are all damaged.
     """
 
     tables: dict[str, WarehouseTable] = field(default_factory=dict)
@@ -61,8 +61,8 @@ def find_tables(
 ) -> Findings:
     """Find every table of a warehouse, and the newest metadata file of each.
 
-    `known` gives, by name, the metadata file that the present catalog names, `taken` the metadata files that a person
-    chose. Of several files of the highest version the one that either of them names counts.
+    `known` gives, by name, the metadata file in the present catalog, `taken` the metadata files that a person chose. If
+    several files have the highest version, the file that either of them names counts.
     """
     findings, read = Findings(), []
     chosen_by_hand, named = set(map(plain_path, taken)), set(map(plain_path, known.values()))
@@ -98,7 +98,7 @@ def find_tables(
 def _choose(
     warehouse: Warehouse, folder: TableFolder, candidates: list[MetadataFile], findings: Findings
 ) -> tuple[MetadataFile, TableMetadata] | None:
-    """The metadata file of a folder that counts, and what it says; None where a person must choose."""
+    """The metadata file of a folder that counts, with its content; None if a person must choose."""
     readable = [(file, metadata) for file in candidates if (metadata := warehouse.metadata(file)) is not None]
     if len(readable) == 1:
         return readable[0]
@@ -120,7 +120,7 @@ def _choose(
 def _gold_names(
     io: FileIO, read: Iterable[tuple[TableFolder, MetadataFile, TableMetadata]]
 ) -> dict[tuple[str, str] | None, str]:
-    """The names of gold tables that do not say theirs, by source and identity, as ops.tables has them."""
+    """The names of gold tables whose metadata lacks them, by source and identity, from ops.tables."""
     for _, file, metadata in read:
         if metadata.properties.get(NAME_PROPERTY) == _TABLES:
             rows = read_rows(StaticTable.from_metadata(file.address, io.properties), AlwaysTrue())
@@ -135,7 +135,7 @@ def _identity(metadata: TableMetadata) -> tuple[str, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What a catalog says of a table, against what the warehouse has: `behind` counts commits; None: not comparable."""
+    """The difference between catalog and warehouse for a table; `behind` counts commits, None if not comparable."""
 
     name: str
     catalog: str | None
@@ -157,7 +157,7 @@ class Difference:
 
 
 def differences(findings: Findings, known: Mapping[str, str]) -> list[Difference]:
-    """How the present catalog, with the metadata file of each table by name, differs from what was found."""
+    """The differences between what was found and the present catalog, given as each table's metadata file by name."""
     found = []
     for name in sorted({*findings.tables, *known}):
         table = findings.tables.get(name)
@@ -175,7 +175,7 @@ def differences(findings: Findings, known: Mapping[str, str]) -> list[Difference
 
 
 def moved(address: str, old: str, new: str) -> str:
-    """An address of a warehouse that stood at `old`, as it is at `new`."""
+    """Translate an address in a warehouse that was at `old` to its address under `new`."""
     path = plain_path(address)
     return f"{new}{path.removeprefix(plain_path(old))}" if path.startswith(f"{plain_path(old)}/") else address
 
@@ -185,6 +185,6 @@ def _folder(address: str) -> str:
 
 
 def _version(address: str) -> int:
-    """The version in the name of a metadata file; 0 where its name tells none."""
+    """The version in the name of a metadata file; 0 if the name has none."""
     number = address.rpartition("/")[2].partition("-")[0].partition(".")[0].lstrip("v")
     return int(number) if number.isdigit() else 0

@@ -1,1 +1,1 @@
-"""The third stage: a decoded window becomes rows of gold."""
+"""The third stage: replay a decoded window into rows of gold."""

@@ -1,4 +1,4 @@
-"""What a replay leaves behind for people: quarantine, ledger, schema changes, tables."""
+"""Record a replay for people: quarantine, ledger, schema changes, tables."""
 
 import json
 from collections import Counter, defaultdict
@@ -32,9 +32,9 @@ REPLAY_VERSION = "replay 1"
 def quarantine_rejects(
     lake: Lake, source: str, window: str, replayed: Iterable[tuple[TableHistory, list[Reject]]], now: datetime
 ) -> None:
-    """Replace what quarantine holds of these tables for this window; equal rows write nothing.
+    """Replace the quarantine rows of these tables for this window; equal rows write nothing.
 
-    Two tables may have had one name in a window, so a row says by its `place` of which it is: the table's identity.
+    Two tables may have had one name in a window, so `place` of a row has the identity of its table.
     """
     tables = list(replayed)
     rows = [_quarantined(history, reject, window, now) for history, rejects in tables for reject in rejects]
@@ -93,7 +93,7 @@ def ledger_rows(
     now: datetime,
     seconds: float,
 ) -> list[LedgerRow]:
-    """One row per window that the table has events in; the equation of each is checked."""
+    """One row for each window that the table has events in; the equation of each row's counts is checked."""
     rows = []
     for ordinal, mine in sorted(result.counted.items()):
         counts = {"rows": mine.rows}
@@ -146,10 +146,10 @@ def change_rows(
     now: datetime,
     recorded_changes: Iterable[tuple[Statement, ChangeStatus, str | None]],
 ) -> list[SchemaChangeRow]:
-    """What became of the statements of these windows, table by table; what is recorded already is left out.
+    """The results of the statements of these windows, table by table, without those that are already recorded.
 
-    A statement that concerns no table (an index, a database, a grant) is recorded under the name that it gives. One
-    that is recorded for a table concerns it, also where this run had nothing to do there.
+    A statement that concerns no table (an index, a database, a grant) is recorded under the name that it gives. A
+    statement that is recorded for a table concerns it, even if this run had nothing to do there.
     """
     recorded = read_schema_changes(lake, source)
     statements = {(statement.position, statement.part): statement for statement in windows}
@@ -223,12 +223,12 @@ def window_rows(
     former: set[str],
     retired: Collection[str] = (),
 ) -> list[LedgerRow]:
-    """The rows that say of windows that they are replayed, like `whole`, with the sums over their tables.
+    """The rows which say that windows are replayed, like `whole`, with the sums over their tables.
 
     `ledger` has the rows of the replays of these windows, `counted` those of this run. `former` are names that tables
-    of this run had: what the ledger counts under them is counted again now. Of `retired`
-    tables the window that was replayed has no row any more, but where it was counted now.
-    A window that was not replayed as a whole now, because `whole` is of another or has no identity, keeps its own.
+    of this run had: what the ledger counts under them is counted again now. `retired` tables have no row any more in
+    the replayed window, unless they were counted now. A window that was not replayed as a whole now, because `whole` is
+    of another window or has no identity, keeps its identity.
     """
     by_window: dict[str, list[LedgerRow]] = defaultdict(list)
     done: dict[str, LedgerRow] = {}
@@ -257,7 +257,7 @@ def window_rows(
 
 
 def facts(row: TableRow | None) -> tuple[object, ...] | None:
-    """What ops.tables says of a table, whenever it was recorded."""
+    """The content of a row of ops.tables, without the time when it was recorded."""
     if row is None:
         return None
     first = (row.first_window, row.lowest)
@@ -265,15 +265,15 @@ def facts(row: TableRow | None) -> tuple[object, ...] | None:
 
 
 def lacking_first_rows(lake: Lake, table: Table, source: str) -> list[TableRow]:
-    """The newest rows of `ops.tables`, as it was loaded, that do not say where the rows of their table begin."""
+    """The newest rows of `ops.tables`, as it was loaded, that do not have the start of their table's rows."""
     rows = newest_tables(rows_of(TableRow, scan(lake, table, source=source)))
     return [row for row in rows if is_undeclared(row) and row.lowest is None]
 
 
 def fill_first_rows(lake: Lake, source: str, ledger: LedgerRows, now: datetime, limit: int | None = None) -> bool:
-    """Say in ops.tables where the rows of tables begin that do not say it; False where another run recorded first.
+    """Add the start of rows to ops.tables for tables that lack it; False if another run recorded first.
 
-    Of at most `limit` tables.
+    Do this for at most `limit` tables.
     """
     table = lake.load("ops.tables")
     lacking = lacking_first_rows(lake, table, source)[:limit]

@@ -1,4 +1,4 @@
-"""How a held table may go on: which release fits its hold, what it decides, and what it will do, in words."""
+"""How a held table may go on: the releases that fit its hold, their decisions, and a text about what they do."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -35,9 +35,9 @@ _DECISIONS: dict[Way, DecisionKind] = {"skip": "skip", "reject": "skip", "as": "
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A release of one table: the decision that it makes, if any, and its words, a line each.
+    """A release of one table: the decision that it makes, if any, and its text, as lines.
 
-    `repeats` are decisions of the same kind, where the statement that holds the table stands again.
+    `repeats` are decisions of the same kind for other positions of the statement that holds the table.
     """
 
     way: Way
@@ -50,7 +50,7 @@ class Release:
         return (() if self.decision is None else (self.decision,)) + self.repeats
 
     def with_repeats(self, places: tuple[DecisionPlace, ...], wanted: bool) -> "Release":
-        """Skip a statement also where it stands again, if that is `wanted`; else its words say that one may."""
+        """Also skip a statement at its other positions, if this is `wanted`; else mention the possibility."""
         if self.way != "skip" or self.decision is None or not places:
             return self
         if not wanted:
@@ -63,7 +63,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many rows wait at a hold, of how many that the windows of the table have; `last` is the latest of these."""
+    """How many rows wait at a hold, of how many rows in the table's windows; `last` is the latest of these windows."""
 
     rows: int
     of: int
@@ -71,7 +71,7 @@ class Waiting:
 
 
 def count_waiting(lake: Lake, source: str, table: str) -> Waiting:
-    """Count what the ledger says of a table's replays, each window once."""
+    """Count the rows of a table's replays in the ledger, each window once."""
     mine = read_ledger(lake, source, stage="replay", tables=[table])
     newest = {row.window: row.counts for row in mine}.values()
     rows, of = (sum(counts.get(name, 0) for counts in newest) for name in ("held", "rows"))
@@ -79,14 +79,14 @@ def count_waiting(lake: Lake, source: str, table: str) -> Waiting:
 
 
 def spoken_dialect(lake: Lake, source: SourceSettings) -> str:
-    """The database whose statements a source's messages carry."""
+    """The database whose statements a source's messages contain."""
     return system_of(read_statements(lake, source.name), source.source_system)
 
 
 def plan_release(
     table: str, state: GoldState, hold: Hold, way: Way, text: str | None, waiting: Waiting, dialect: Callable[[], str]
 ) -> Release:
-    """Plan how a held table goes on; InvalidSetting for a way that does not fit its hold, with those that do."""
+    """Plan how a held table goes on; InvalidSetting if a way does not fit its hold, with the ways that do."""
     fitting = ("rebuild",) if state.is_unread else fitting_ways(hold)
     if way not in fitting:
         raise InvalidSetting(
@@ -109,17 +109,17 @@ def plan_release(
 
 
 def plan_rebuild(table: str, waiting: Waiting) -> Release:
-    """Plan how a table that is not held is made again: a file of it may be damaged, and no replay needed that yet."""
+    """Plan the rebuild of a table that is not held: a file of it may be damaged that no replay has needed yet."""
     return Release("rebuild", None, (f"{table} is not held", *_BUILT_ANEW, _cost("rebuild", waiting)))
 
 
 def plan_making(table: str) -> Release:
-    """Plan how a table is made that no run made yet: rows of other gold tables go into it now."""
+    """Plan the first build of a table that no run created yet: rows of other gold tables go into it now."""
     return Release("rebuild", None, (f"{table} is not there yet", _MADE_FROM_SILVER, _cost("rebuild", Waiting(0, 0))))
 
 
 def fitting_ways(hold: Hold) -> tuple[Way, ...]:
-    """The releases that can settle a hold, the first ones the likeliest."""
+    """The releases that can settle a hold, the likeliest first."""
     if hold.place is None and hold.code == BehindHorizon.code:
         return ("skip", "rebuild")
     if hold.place is None:

@@ -1,4 +1,4 @@
-"""Where the statement that holds a table stands again: a migration that ran twice, or a job that runs it every day."""
+"""Find where the statement that holds a table occurs again: a migration that ran twice, or a daily job."""
 
 from typing import cast
 
@@ -19,7 +19,7 @@ _COLUMNS = (*_NAMES, "sequence", "part")
 
 
 def find_repeats(lake: Lake, source: str, hold: Hold) -> tuple[DecisionPlace, ...]:
-    """Find the other places of silver with the statement of a hold: the same text, about the same table."""
+    """Find the other positions of a hold's statement in silver: the same text, for the same table."""
     table = lake.find(f"silver.{source}")
     if table is None or hold.place is None or hold.shown_statement is None:
         return ()
@@ -34,20 +34,20 @@ def find_repeats(lake: Lake, source: str, hold: Hold) -> tuple[DecisionPlace, ..
 
 
 def later_ones(places: tuple[DecisionPlace, ...], hold: Hold) -> tuple[DecisionPlace, ...]:
-    """Those of them that stand behind the hold, in its partition: where the statement would hold the table again."""
+    """The positions after the hold in its partition, at which the statement would hold the table again."""
     part = source_part(hold.part)
     return tuple(place for place in places if hold.place is not None and place[1] == part and place[0] > hold.place)
 
 
 def format_places(places: tuple[DecisionPlace, ...]) -> str:
-    """The places as words show them: the first few, and how many more there are."""
+    """The positions as text: the first few, and how many more there are."""
     return ", ".join(str(at) for at, _ in places[:_SHOWN]) + (
         f" and {len(places) - _SHOWN} places more" if len(places) > _SHOWN else ""
     )
 
 
 def hint_of(places: tuple[DecisionPlace, ...], hold: Hold) -> str | None:
-    """What the list of holds says of them; None where the statement stands nowhere else."""
+    """A hint for the list of holds; None if the statement occurs at no other position."""
     if not places:
         return None
     later = later_ones(places, hold)

@@ -1,4 +1,4 @@
-"""What came of a run."""
+"""The result of a run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,9 +11,9 @@ from retable.schema_history.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """What came of a run, for every table that it looked at.
+    """The result of a run, for every table that it looked at.
 
-    `silver` is the content of the window in silver; a rebuild, which replays one table of all, has none.
+    `silver` is the content of the window in silver; a rebuild, which replays only one table, has none.
     """
 
     window: str

@@ -1,4 +1,4 @@
-"""The record before and after a run: read for it once, and left by it for people and for the next one."""
+"""The record before and after a run: read it before the run, and write it for people and for the next run."""
 
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -37,11 +37,11 @@ from retable.replay.table.table_replay import ReplayResult
 from retable.schema_history.shards.joined import is_sharded
 
 _AT_ONCE = 200
-"""So many windows are counted anew at once."""
+"""The number of windows that are counted again at once."""
 
 
 class RunRecord:
-    """The record of one source around one run."""
+    """The record of one source before and after one run."""
 
     def __init__(self, lake: Lake, source: str, run_id: str, now: datetime, on_progress: Callable[[str], None]) -> None:
         self._lake = lake
@@ -57,7 +57,7 @@ class RunRecord:
         self._cuts = read_cuts(lake, source)
 
     def recorded(self) -> RecordedState:
-        """What was before the run."""
+        """The state before the run."""
         replayed = self._stages["replay"]
         return RecordedState(
             ordinals=self._ordinals,
@@ -81,7 +81,7 @@ class RunRecord:
         return any(is_left_out(row, takes) for row in rows)
 
     def record(self, replayed: Replayed, seconds: float) -> StageReport:
-        """Leave the record of the run; the ledger comes last, because it says that all the rest is done."""
+        """Write the record of the run; the ledger comes last, because its rows mean that all the rest is done."""
         source, now, results = self._source, self._now, replayed.results
         read = [result for result in results if not result.state.is_unread]
         names = {ordinal: window for window, ordinal in self._ordinals.items()}
@@ -130,7 +130,7 @@ class RunRecord:
         )
 
     def _current(self, gold: str) -> TableSnapshot | None:
-        """A gold table as it is now; None where it is gone."""
+        """The present snapshot of a gold table; None if the table is gone."""
         table = self._lake.find(gold)
         state = None if table is None else state_of(table.metadata)
         if table is None or state is None:
@@ -148,7 +148,7 @@ class RunRecord:
         return row is not None and row.lowest is not None
 
     def _first(self, result: ReplayResult, counted: Collection[LedgerRow]) -> FirstRows:
-        """Where the rows of a table begin now that these were counted."""
+        """The start of a table's rows, now that these were counted."""
         row, gold = self._tables.get(result.state.identity), result.gold
         now = {each.window: each.lowest for each in counted}
         first = None if row is None else recorded_first(row)
@@ -160,12 +160,12 @@ class RunRecord:
         return first_rows({**{window: each.lowest for window, each in ever}, **now})
 
     def _fill_first_rows(self) -> None:
-        """Say where rows begin of tables of which nothing says it: what recovered a table left that to the next run."""
+        """Add the start of rows for tables without it: the recovery of a table leaves this to the next run."""
         if any(is_undeclared(row) and row.lowest is None for row in self._tables.values()):
             record.fill_first_rows(self._lake, self._source, self._ledger, self._now)
 
     def _count(self, replayed: Replayed, counted: list[LedgerRow], seconds: float) -> None:
-        """Append what the run counted, table by table, and the sums of the windows."""
+        """Append the counts of the run, table by table, and the sums of the windows."""
         source, settings = self._source, self._lake.settings
         former = {name for o in replayed.results for name in gold_names(settings, o.history) - {o.gold}}
         former |= {self._tables[i].gold for o in replayed.results for i in o.state.gathered}

@@ -1,4 +1,4 @@
-"""One window through all of its tables: statements to histories, rows to their owners, one replay for each table."""
+"""Replay one window for all of its tables: build histories, find the owners of rows, replay each table."""
 
 from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +36,7 @@ THREADS = 4
 
 
 class Run:
-    """Replays one window of one source, or rebuilds one table, once. Nothing here reads or writes the record."""
+    """Replay one window of one source, or rebuild one table, once. This class does not read or write the record."""
 
     def __init__(
         self,
@@ -84,9 +84,9 @@ class Run:
         return Replayed(name, applied[name], scope.tables, scope.statements, results, suspects)
 
     def rebuild(self, gold: str, resumes: bool = False) -> Replayed:
-        """Build a table anew from all of silver up to the last replayed window, and swap it in.
+        """Build a table again from all of silver up to the last replayed window, and swap it in.
 
-        One that `resumes` keeps its rows: its hold is lifted, and it catches up with what came since.
+        A table that `resumes` keeps its rows: its hold is lifted, and it catches up with what came since.
         """
         tables = self._scope_reader.tables()
         identity, name = self._scope_reader.find(tables, gold)
@@ -121,7 +121,7 @@ class Run:
     def _work(
         self, scope: ReplayScope, identity: str, silver: Mapping[str, str], mode: Mode = "replay"
     ) -> TableReplay | None:
-        """What to do for one table; None where there is nothing to say, or gold and the record say it already."""
+        """The work for one table; None if it has no content, or if gold and the record are already up to date."""
         events, history = scope.owned.get(identity, []), scope.tables.history(identity)
         gold, state = scope.found[identity].gold, scope.found[identity].state
         if self._is_nothing(scope, identity) or (mode == "replay" and self._is_done(scope, identity, silver)):
@@ -185,7 +185,7 @@ class Run:
         )
 
     def _whole_mode(self, history: TableHistory, state: GoldState | None) -> Literal["rebuild", "resume"] | None:
-        """How a run of one window replays all rows of a table; None: it replays those of the window."""
+        """The mode for all rows of a table in a run of one window; None: replay only the window's rows."""
         moved = self._scope_reader.moved
         if moved.are_late(history) and retention_floor(state, history) is None and moved.dropped(history) is None:
             return "rebuild"
@@ -194,9 +194,9 @@ class Run:
     def _before(
         self, history: TableHistory, gold: str, windows: Collection[str]
     ) -> dict[str, tuple[str | None, Mapping[str, int]]]:
-        """What the ledger says that windows were applied as, and what it counted.
+        """The identity and the counts of windows in the ledger.
 
-        That is under a former name where it has nothing under the present one, and no other table has the name now.
+        Use the rows of a former name if the present name has none and no other table has the former name now.
         """
         recorded = self._recorded
         others = {row.gold for identity, row in recorded.tables.items() if identity != history.identity}
@@ -207,11 +207,11 @@ class Run:
     def _counted_anew(
         self, history: TableHistory, state: GoldState | None, silver: Mapping[str, str]
     ) -> Collection[str]:
-        """The windows that a run counts anew: all, where the tables that go into this one have other names."""
+        """The windows that a run counts again: all, if the tables that go into this one have other names."""
         return silver if state is None or state.has_shards_of(history) else {*self._recorded.replayed, *silver}
 
     def _leave(self, scope: ReplayScope) -> list[ReplayResult]:
-        """Take gold tables out of the catalog whose rows are all another's, by a statement that came after them."""
+        """Drop gold tables from the catalog if a later statement gives all of their rows to another table."""
         results = []
         for row in self._scope_reader.moved.replaced(scope.found):
             found = self._locator.find(row.identity, row.gold)
@@ -224,12 +224,12 @@ class Run:
     def _suspects(
         self, scope: ReplayScope, window: str, works: list[TableReplay], results: list[ReplayResult]
     ) -> list[Suspect]:
-        """What the source cannot have any more of these tables, and of those that refer to them."""
+        """The suspects of these tables and of the tables that refer to them."""
         anew = {work.history.identity for work in works if work.replaces_all or work.lifts_hold}
         return Cascades(self._rows, self._locator, self._recorded, scope.tables, results, window).inspect(anew)
 
     def _all_of(self, scope: ReplayScope, history: TableHistory, silver: Mapping[str, str]) -> list[RowEvent]:
-        """All rows of a table that goes on, those of the windows that were replayed as well."""
+        """All rows of a table that is replayed as a whole, also those of windows that were already replayed."""
         others = self._recorded.replayed.keys() - silver.keys()
         older = self._scope_reader.older(scope.tables, history, scope.visible[-1], others, None)
         batches = scope.batches.get(history.identity)
@@ -239,12 +239,12 @@ class Run:
         ]
 
     def _identities(self, history: TableHistory, silver: Mapping[str, str]) -> dict[str, str]:
-        """What a window of this content of silver is applied as, under the settings and imports of a table."""
+        """The identities of windows with this content of silver, under the settings and imports of a table."""
         settings = self._scope_reader.rules.fingerprint(history.identity, history.name)
         return {window: f"{files}:{settings}" for window, files in silver.items()}
 
     def _replay_all(self, window: str, works: list[TableReplay]) -> list[ReplayResult]:
-        """Replay tables side by side, one a slot; with several slots all end before the first failure is raised."""
+        """Replay tables in parallel, one a slot; with several slots, all end before the first failure is raised."""
         slots: SimpleQueue[SessionSlot] = SimpleQueue()
         taken = self._slots(min(len(works), THREADS))
         for slot in taken:
@@ -268,9 +268,9 @@ class Run:
             return list(pool.map(replay, works))
 
     def _replay_table(self, slot: SessionSlot, window: str, work: TableReplay) -> ReplayResult:
-        """Replay one table; one of which a file is damaged is held.
+        """Replay one table; a table with a damaged file is held.
 
-        A rebuild that cannot find the rows to replace replaces all: the table is held, and empty, until it is done.
+        If a rebuild cannot find the rows to replace, it replaces all: the table is held and empty until it is done.
         """
         if work.state is not None and work.state.is_unread and not work.replaces_all:
             return left_unread(work, work.state)
@@ -288,7 +288,7 @@ class Run:
             return table.replay(replace(work, state=held.state), self._location)
 
     def _is_finished(self, scope: ReplayScope, silver: Mapping[str, str]) -> bool:
-        """Whether there is nothing to do for any table, and each has the name that it should have."""
+        """Whether there is nothing to do for any table, and each table has its right name."""
         names = scope.tables.gold_names()
         return all(
             (found.state is None or found.gold == names[identity][0])
@@ -301,9 +301,9 @@ class Run:
         return self._settings.feeds(self._source, row.name, is_sharded(row.identity))
 
     def _is_nothing(self, scope: ReplayScope, identity: str) -> bool:
-        """Whether there is neither gold, nor a record of it, nor a row, nor a column, nor a hold.
+        """Whether a table has no gold, no record, no row, no column and no hold.
 
-        A table that only a snapshot declared is nothing until a row of it comes: the connector may not capture it.
+        A table that only a snapshot declares is nothing until a row comes: the connector may not capture it.
         """
         history, row = scope.tables.history(identity), self._recorded.tables.get(identity)
         there = scope.found[identity].state is not None or identity in scope.owned
@@ -314,7 +314,7 @@ class Run:
         return not there and empty and history.hold is None
 
     def _is_done(self, scope: ReplayScope, identity: str, silver: Mapping[str, str]) -> bool:
-        """Whether gold says that it holds all this, and the ledger counts just this."""
+        """Whether gold's state has exactly this content, and the ledger counts it."""
         history, found = scope.tables.history(identity), scope.found[identity]
         gold, state = found.gold, found.state
         applied = self._identities(history, silver)
@@ -336,7 +336,7 @@ class Run:
         return same and self._is_counted(history, gold, applied)
 
     def _is_counted(self, history: TableHistory, gold: str, applied: Mapping[str, str]) -> bool:
-        """Whether the ledger counts just this."""
+        """Whether the ledger counts exactly this content."""
         named = {gold, *gold_names(self._settings, history)}
         counted = {table: self._recorded.ledger.find(table, applied.keys()) for table in named}
         return all(
@@ -345,6 +345,6 @@ class Run:
         )
 
     def _is_gone(self, history: TableHistory, state: GoldState | None) -> bool:
-        """Whether the source dropped a table, nothing came behind, and the settings want gold's dropped too."""
+        """Whether the source dropped a table, nothing came later, and the settings want gold's dropped, too."""
         gone = history.dropped and history.hold is None and (state is None or state.state == "dropped")
         return gone and self._scope_reader.rules.policies(history.name).drop_table == "drop"

@@ -1,4 +1,4 @@
-"""Gold's door to Spark: runs tasks, reads gold's own rows, writes deletes and appends on a branch."""
+"""The entry point to Spark: run tasks, read gold's rows, write deletes and appends on a branch."""
 
 import time
 from collections.abc import Callable
@@ -39,7 +39,7 @@ from retable.settings.load import CATALOG
 from retable.settings.sources import SourceSettings
 
 _TASKS_HERE = 16
-"""More tasks than this are done by executors: each looks into files of gold."""
+"""If there are more tasks than this, executors run them: each task reads files of gold."""
 _KEY = "_retable_key_"
 
 
@@ -52,9 +52,9 @@ def replay(
     now: datetime,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> StageReport:
-    """Replay one decoded window into gold; a window that was replayed with the same outcome changes nothing.
+    """Replay one decoded window into gold; a window that was replayed with the same result changes nothing.
 
-    NotKept where it lies behind the horizon.
+    Raise NotKept if it is older than the horizon.
     """
     find_window(lake, source.name, window)
     check_replayable(lake, source.name, window)
@@ -74,7 +74,7 @@ def replay_piece(
     now: datetime,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> StageReport:
-    """Replay one piece of a baseline, which stands in silver under the name of a window."""
+    """Replay one piece of a baseline, which is in silver under the name of a window."""
     return _record(spark, lake, source, run_id, now, on_progress, lambda run: run.replay(window), window)
 
 
@@ -88,9 +88,9 @@ def rebuild(
     on_progress: Callable[[str], None] = lambda _: None,
     resumes: bool = False,
 ) -> StageReport:
-    """Build one gold table anew from all of silver up to the last replayed window, and swap it in.
+    """Build one gold table again from all of silver up to the last replayed window, and swap it in.
 
-    One that `resumes` keeps its rows: its hold is lifted, and it catches up with what came since.
+    A table that `resumes` keeps its rows: its hold is lifted, and it catches up with what came since.
     """
 
     def rebuild_once() -> StageReport:
@@ -109,9 +109,9 @@ def _mending(
     act: Callable[[], StageReport],
     window: str | None = None,
 ) -> StageReport:
-    """Act, and where a file of silver is damaged, decode and replay its window anew from bronze, then act again.
+    """Call `act`; if a file of silver is damaged, decode and replay its window again from bronze, then retry.
 
-    The error stays where bronze does not have the window either.
+    The error stays if bronze does not have the window either.
     """
     mended: set[str] = set()
     while True:
@@ -161,7 +161,7 @@ def _record(
 
 
 def slots(spark: SparkSession, lake: Lake, source: str) -> Callable[[int], list[SessionSlot]]:
-    """Give slots as they are asked for: the given session's first, then of others, which live as long as it does."""
+    """Give slots on demand: the given session's first, then those of other sessions, which live as long as it does."""
     size = WindowSize()
     own, others = (
         SessionSlot(SparkRows(spark, lake, source, size), IcebergCatalog(spark, lake)),
@@ -182,7 +182,7 @@ _BESIDE: WeakKeyDictionary[SparkSession, list[tuple[SparkSession, IcebergCatalog
 
 
 class SparkRows(LakeRows):
-    """The same, with what needs a Spark session: tasks, and the rows of gold."""
+    """The rows of silver and gold with what needs a Spark session: tasks, and the reading and writing of gold."""
 
     def __init__(self, spark: SparkSession, lake: Lake, source: str, size: WindowSize | None = None) -> None:
         super().__init__(lake, source, size)
@@ -193,14 +193,14 @@ class SparkRows(LakeRows):
         if not tasks:
             return []
         if self.slots_here(are_long) and len(tasks) <= _TASKS_HERE:
-            # Side by side they would take as long: most of what they do is Python's.
+            # In parallel they would take as long: most of their time is Python's.
             return [task() for task in tasks]
 
         def run_one(task: Callable[[], R]) -> R:
             ready_worker()
             return task()
 
-        # A job over a frame compiles a plan first, and has results of Arrow in the JVM.
+        # A job over a data frame first compiles a plan, and its results are Arrow data in the JVM.
         return self.spark.sparkContext.parallelize(tasks, len(tasks)).map(run_one).collect()
 
     def slots(self, are_long: bool = False) -> int:
@@ -249,7 +249,7 @@ class SparkRows(LakeRows):
         sf.broadcast(wanted).mergeInto(_quoted(gold, branch), same).whenMatched().delete().merge()
 
     def _wanted(self, keys: pa.Table) -> tuple[DataFrame, Column]:
-        """Keys, and how gold's rows equal them; files whose ranges, which Iceberg knows, hold none are left out."""
+        """The keys as a frame, and the condition that gold's rows equal them; file bounds exclude other files."""
         wanted = self._frame(keys.rename_columns([f"{_KEY}{at}" for at in range(keys.num_columns)]))
         pairs = ((_column(name), sf.col(f"{_KEY}{at}")) for at, name in enumerate(keys.column_names))
         return wanted, reduce(and_, _between(keys), reduce(and_, (one.eqNullSafe(other) for one, other in pairs)))
@@ -268,7 +268,7 @@ class SparkRows(LakeRows):
 
 
 def _between(keys: pa.Table) -> list[Column]:
-    """That a key column lies in the range of the keys."""
+    """Conditions that each key column is in the range of the keys."""
     return [_column(name).between(sf.lit(lowest), sf.lit(highest)) for name, lowest, highest in ends(keys)]
 
 
@@ -291,7 +291,7 @@ def _column(name: str) -> Column:
 
 
 def _quoted(table: str, branch: str | None = None) -> str:
-    """A table's full name for Spark, each part quoted: no name of a source can become SQL."""
+    """A table's full name for Spark, each part quoted, so that no name of a source can become SQL."""
     namespace, name = table.split(".", 1)
     parts = [CATALOG, namespace, name] + ([f"branch_{branch}"] if branch else [])
     return ".".join("`" + part.replace("`", "``") + "`" for part in parts)

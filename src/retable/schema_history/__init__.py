@@ -1,1 +1,1 @@
-"""What statements made of the tables of a source: their histories."""
+"""The histories of a source's tables, made from its statements."""

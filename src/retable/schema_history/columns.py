@@ -1,4 +1,4 @@
-"""One column change of a statement: the epoch after it, or why it cannot be replayed."""
+"""Apply one column change of a statement: the result is the next epoch, or why the change cannot be replayed."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -28,11 +28,11 @@ _FIRST_LABEL = re.compile(r"enum\s*\(\s*'((?:[^']|'')*)'", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class SchemaRules:
-    """What the timeline asks of a source's dialect and settings.
+    """What the timeline needs from a source's dialect and settings.
 
     `type_of` gives a declared column's gold type (None: unknown). `keeps_values(old, new)` says whether a change of
-    source type leaves every stored value as it is. `describe` gives a change as JSON-able facts for the record;
-    `policies` are what the settings say of a table, `read` what a statement means that stands in another's place.
+    source type leaves each stored value as it is. `describe` gives a change as JSON-able facts for the record.
+    `policies` are a table's settings. `read` gives the meaning of a statement that replaces another one.
     """
 
     type_of: Callable[[TableName, ColumnSpec], GoldType | None]
@@ -44,7 +44,7 @@ class SchemaRules:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Where a column change stands: its statement, the identity of the column that it adds, the epochs before it.
+    """The context of a column change: its statement, the identity of the column that it adds, and the epochs before it.
 
     `policies` are those of the table for this statement.
     """
@@ -58,7 +58,7 @@ class Turn:
 def evolve(
     epoch: Epoch, change: AddColumn | DropColumn | ChangeColumn, turn: Turn, dialect: SchemaRules
 ) -> Epoch | str:
-    """The epoch after one column change. A text says why it cannot be replayed."""
+    """Give the epoch after one column change, or a text that says why it cannot be replayed."""
     after = _evolve(epoch, change, turn, dialect, turn.policies)
     if isinstance(after, str):
         return after
@@ -68,12 +68,12 @@ def evolve(
 
 
 def shape(columns: tuple[Column, ...]) -> list[tuple[str, str | None]]:
-    """The names and the source types of a source's own columns, however they are spelled."""
+    """Give the normalized names and source types of a source's own columns."""
     return [(column.name.lower(), spelling(column.source_type)) for column in columns if column.retained is None]
 
 
 def spelling(source_type: str | None) -> str | None:
-    """A source type in small letters and without blanks; labels stay as they are."""
+    """Give a source type in small letters and without blanks. Labels stay as they are."""
     if source_type is None:
         return None
     pieces = _BLANKS.split(source_type)
@@ -126,7 +126,7 @@ def unknown_type(spec: ColumnSpec) -> str:
 
 
 def _missing(epoch: Epoch, what: str, name: str, if_exists: bool) -> Epoch | str:
-    """A column that is not there: nothing happens where the statement says so, or where not all columns are told."""
+    """A missing column. It is ignored if the statement allows that, or if statements do not declare all columns."""
     known = epoch.complete and not if_exists
     return f"it {what} column {name!r}, which is not there" if known else epoch
 
@@ -134,7 +134,7 @@ def _missing(epoch: Epoch, what: str, name: str, if_exists: bool) -> Epoch | str
 def _changed(
     epoch: Epoch, dialect: SchemaRules, change: ChangeColumn, old: Column, turn: Turn, policies: Policies
 ) -> Epoch | str:
-    """Change a column. One of which only messages told keeps their wider type: nobody knows what it was before."""
+    """Change a column. If only messages showed it, keep their wider type: its earlier type is unknown."""
     spec = change.column
     if change.is_replaced and epoch.keys and old.name.lower() in {key.lower() for key in epoch.keys}:
         return f"it renames the key column {old.name!r} and adds another of that name"
@@ -168,7 +168,7 @@ def _changed(
 
 
 def _lossily(epoch: Epoch, old: Column, new: Column, turn: Turn, policies: Policies) -> Epoch | str:
-    """A change of type that may cut values, or makes other ones of them."""
+    """A change of type that may cut or change values."""
     what = f"column {old.name!r} changes from {old.source_type or old.type} to {new.source_type}: not a widening"
     if policies.type_change == "hold":
         return what
@@ -202,17 +202,17 @@ def _placed(columns: tuple[Column, ...], column: Column, place: ColumnPosition) 
 _IMPLICIT: dict[str, str | None] = {
     "time": "00:00:00",
     "json": None,
-    "inet4": "0.0.0.0",  # a value, and no address to listen at
+    "inet4": "0.0.0.0",  # a default value, not an address to listen at
     "inet6": "::",
     "uuid": "00000000-0000-0000-0000-000000000000",
 }
-"""MySQL's and MariaDB's own defaults of types that stand as text; of any other it is the empty one."""
+"""Defaults of MySQL and MariaDB for types that are text in gold. For other such types it is the empty text."""
 
 
 def _old_rows_show(spec: ColumnSpec, kind: GoldType) -> str | None:
-    """What rows older than an added column show: its constant default, or MySQL's own for NOT NULL without one.
+    """What rows older than an added column show: its constant default, or MySQL's own for NOT NULL without a default.
 
-    A zero date, MySQL's own default of a NOT NULL date, is no date: such rows show null, as with `now()`.
+    A zero date, MySQL's own default of a NOT NULL date, is not a date. Such rows show null, as with `now()`.
     """
     if spec.has_default or spec.computed or not spec.not_null:
         return spec.default

@@ -1,4 +1,4 @@
-"""The columns that a CREATE TABLE begins a table with."""
+"""The first columns of a table, from CREATE TABLE."""
 
 from retable.model.schema_change import CreateTable, CreateTableLike
 from retable.model.sequence import Sequence
@@ -10,7 +10,7 @@ from retable.schema_history.traced import TracedTable
 def created_epoch(
     at: Sequence, change: CreateTable | CreateTableLike, number: int, like: TracedTable | None, dialect: SchemaRules
 ) -> Epoch | str:
-    """The epoch that a CREATE TABLE begins, or why nobody knows it; `like` is the table that it copies."""
+    """Give the first epoch of a CREATE TABLE, or why it is unknown. `like` is the table that it copies."""
 
     def identify(index: int) -> str:
         return f"{at}:{number}.{index}"

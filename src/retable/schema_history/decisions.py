@@ -1,4 +1,4 @@
-"""What people decided of statements and rows at which tables stopped: data, that every tracing takes into account."""
+"""Decisions of people about statements and rows that stopped a table. Each tracing takes them into account."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from retable.model.policies import Destructive, Policies
 from retable.model.sequence import Sequence
 
 BEHIND = "what came behind the horizon up to "
-"""How the statement of a decision begins that leaves out late rows which nothing decides; their window ends it."""
+"""How the statement of a decision that leaves out undecidable late rows begins. It ends with their window."""
 
 DecisionKind = Literal["skip", "replace", "approve"]
 DecisionPlace = tuple[Sequence, str | None]
@@ -47,17 +47,16 @@ _ASKED: dict[Destructive, str] = {
 
 
 def is_row(stands: str | None) -> bool:
-    """Whether what stands at a place is a row, whose image is told instead of a statement."""
+    """Say whether the recorded text is a row's image and not a statement."""
     return stands is not None and stands.startswith("{")
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a person decided about a statement, or a row, of one table.
+    """What a person decided about a statement or a row of one table.
 
-    `skip`: it counts for nothing; `statement` is what stands there, a statement or the beginning of a row. `replace`:
-    `statement`, in the source's dialect, counts in its stead. `approve`: it counts as it is, though the settings ask
-    first.
+    `skip`: it is ignored; `statement` is the statement, or the beginning of the row. `replace`: `statement`, in the
+    source's dialect, is used instead. `approve`: it is applied as it is, though the settings ask for an approval.
     """
 
     identity: str
@@ -72,7 +71,7 @@ class Decision:
 
 
 class Decisions:
-    """The decisions of one source; of several about one place the last one counts."""
+    """The decisions of one source. If there are several for one position, the last one counts."""
 
     def __init__(self, decisions: Iterable[Decision] = ()) -> None:
         self._of: dict[str, dict[DecisionPlace, Decision]] = defaultdict(dict)
@@ -81,27 +80,27 @@ class Decisions:
         self._places = {place for places in self._of.values() for place in places}
 
     def concerns(self, position: Sequence, part: str | None) -> bool:
-        """Whether something was decided about this place, of whatever table."""
+        """Say whether there is a decision for this position, of any table."""
         return (position, part) in self._places
 
     def of(self, identity: str, position: Sequence, part: str | None) -> Decision | None:
         return self._of[identity].get((position, part)) if identity in self._of else None
 
     def skipped(self, identity: str) -> frozenset[tuple[Sequence, str | None, str | None]]:
-        """The places that count for nothing, each with what stands there: a statement, or the beginning of a row."""
+        """Give the ignored positions, each with its statement or the beginning of its row."""
         found = self._of.get(identity, {})
         return frozenset((*place, decision.statement) for place, decision in found.items() if decision.kind == "skip")
 
 
 def asks_first(policies: Policies, what: Destructive) -> str | None:
-    """Why a destructive change waits for a person; None where it need not."""
+    """Say why a destructive change waits for a person. None: it does not wait."""
     if what not in policies.approve:
         return None
     return f"{_ASKED[what]}, which the settings let happen only when somebody approves"
 
 
 def approved(policies: Policies, decision: Decision | None) -> Policies:
-    """The policies for a statement, which nothing asks about where somebody approved it, or told what counts."""
+    """Give the policies for a statement. They need no approval if a person approved or replaced the statement."""
     if decision is None or decision.kind == "skip":
         return policies
     columns = "follow" if policies.columns == "frozen" else policies.columns

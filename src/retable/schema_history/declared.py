@@ -1,7 +1,7 @@
-"""What a dump of a table's schema adds to its history: what no statement of the stream told.
+"""Add a dump of a table's schema to its history, for facts that no statement of the stream declares.
 
-A dump does not say since when a table is as it shows. It fills the epoch in which it was taken, and the columns of
-which only messages told in the epochs before; what a statement told, stands.
+A dump does not say since when its columns are valid. It fills the epoch in which it was taken, and in earlier epochs
+the columns that only messages show. What a statement declared has priority.
 """
 
 from dataclasses import replace
@@ -27,11 +27,10 @@ DeclaredStep = AddColumn | DropColumn | ChangeColumn | SetKey
 def declare(
     table: TracedTable, at: Sequence, change: DeclareTable | StartTable, dialect: SchemaRules
 ) -> list[DeclaredStep]:
-    """Take what a dump shows, of the schema or of all rows.
+    """Apply a dump of a table's schema, or of all its rows.
 
-    Gives the changes that must lie between an earlier dump of the table's schema and this one.
-    A table that a statement made whole, that is dropped or held, takes nothing of it. A column of a type that nobody
-    knows is left to the messages.
+    Return the changes that must lie between an earlier dump of the schema and this one. Ignore the dump if a statement
+    declared the whole table, or if the table is dropped or held. Leave columns of an unknown type to the messages.
     """
     if table.hold is not None or table.dropped:
         return []
@@ -70,7 +69,7 @@ def _fill(table: TracedTable, change: DeclareTable, dialect: SchemaRules) -> Non
 
 
 def _with(table: TracedTable, epoch: Epoch, column: Column) -> Epoch:
-    """An epoch with a column as it is declared, where no statement told of it; one that was never renamed is in all."""
+    """Add a declared column to an epoch, if no statement did. A column that was never renamed goes into all."""
     if epoch.complete:
         return epoch
     mine = next((each for each in epoch.columns if each.id == column.id), None)
@@ -84,7 +83,7 @@ def _with(table: TracedTable, epoch: Epoch, column: Column) -> Epoch:
 
 
 def _differences(epoch: Epoch, before: tuple[ColumnSpec, ...], change: DeclareTable) -> list[DeclaredStep]:
-    """The changes from one dump to the next. What rows older than a column show, no dump tells: they show null."""
+    """The changes between two dumps. A dump does not show what rows older than a new column show, so it is null."""
     table, now = change.table, {spec.name.lower() for spec in change.columns}
     then = {spec.name.lower(): spec for spec in before}
     steps: list[DeclaredStep] = [

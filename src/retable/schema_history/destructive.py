@@ -1,4 +1,4 @@
-"""Statements that take rows away, as the policies of their table and its people have it; each gives why it holds."""
+"""Statements that remove rows, under the table's policies and decisions. Functions return the reason of a hold."""
 
 from retable.model.policies import Policies
 from retable.model.schema_change import DropDatabase
@@ -10,7 +10,7 @@ KEPT = "the settings keep the rows"
 
 
 def drop(table: TracedTable, at: Statement, policies: Policies) -> str | None:
-    """Drop a table: what it had is void, unless its rows are kept."""
+    """Drop a table. Its rows no longer count, unless the policy keeps them."""
     if table.hold is not None or table.leaves_out(at):
         return None
     table.save(at.position)
@@ -22,7 +22,7 @@ def drop(table: TracedTable, at: Statement, policies: Policies) -> str | None:
 
 
 def drop_unseen(table: TracedTable, at: Statement, policies: Policies) -> None:
-    """Drop a table of which nothing was told when its database was dropped, as one of which something was."""
+    """Drop a table that had no statement or row when its database was dropped, with the same policy."""
     if table.leaves_out(at):
         return
     if (reason := asks_first(policies, "drop_table")) is not None:
@@ -32,7 +32,7 @@ def drop_unseen(table: TracedTable, at: Statement, policies: Policies) -> None:
 
 
 def drops_database(at: Statement) -> bool:
-    """Whether a statement drops all tables of a database; none of another kind can stand in its place."""
+    """Say whether a statement drops all tables of a database. No other kind of statement can replace it."""
     return any(isinstance(change, DropDatabase) for change in at.changes)
 
 
@@ -55,7 +55,7 @@ def truncate(table: TracedTable, at: Statement, policies: Policies) -> str | Non
 
 
 def leave_partitions(table: TracedTable, at: Statement, reason: str, policies: Policies) -> str | None:
-    """Hold at partitions that went or came, or leave the rows as they are."""
+    """Hold the table at partitions that were moved, or leave its rows as they are."""
     if policies.drop_partition == "hold":
         return table.stop(at, reason, remedy=REMEDY_PARTITIONS)
     if table.hold is None:

@@ -1,7 +1,7 @@
-"""What the schema changes of a source made of one table: its names, its epochs, what is void, where it is held.
+"""The history of one table: its names, its epochs, its truncation points and its hold.
 
-Everything here is a value. `trace` (trace.py) builds it from the statements of silver, so that two runs
-over the same statements see the same tables, columns and ids, whatever was replayed before.
+All classes here are values. `trace` (trace.py) builds them from the statements of silver. Two runs over the same
+statements therefore get the same tables, columns and ids, whatever was replayed before.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,10 +18,10 @@ ChangeStatus = Literal["applied", "nothing", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Where rows older than a column take its values: from the column `of`, as it was before the statement `at`.
+    """The values that rows older than a column show: those of the column `of`, as it was before the statement `at`.
 
-    The values become those of the type that the new column had then. Unless it `keeps` them all, one that is not
-    exactly the same there holds the table.
+    They are converted to the type that the new column had then. Unless the change `keeps` them all, a value that is not
+    exact in the new type holds the table.
     """
 
     at: Sequence
@@ -33,9 +33,9 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class RetainedColumn:
-    """A column that the source has no more, and gold still has: rows since then show null, or what `follows` shows.
+    """A column that the source dropped and gold keeps. Newer rows show null in it, or the value of `follows`.
 
-    `name` is what the source called it, `number` tells several of one name apart; 0: gold still calls it so, too.
+    `name` is the source's name for it. `number` separates columns of one name; 0: gold uses `name` too.
     """
 
     name: str
@@ -47,10 +47,10 @@ class RetainedColumn:
 class Column:
     """A column of one epoch.
 
-    `id` is its identity over renames and promotions: where it was added (`<sequence>:<n>`), so that a name dropped
-    and added again is another column. `default` is the text that rows older than the column show; `born` is the column
-    as it was when it was added, by whose type the default is read, where the type was rewritten since. From
-    `text_since` on it is text in gold, whatever the source declares.
+    `id` is its identity over renames and promotions: where it was added (`<sequence>:<n>`). A name that is dropped and
+    added again is another column. `default` is the text that rows older than the column show. `born` is the column as
+    it was added, if its type was rewritten later: the default is read with its type. From `text_since` on the column is
+    text in gold, whatever the source declares.
     """
 
     id: str
@@ -68,8 +68,8 @@ class Column:
 class Epoch:
     """The schema between two changes: rows with a sequence above `start` were written under it.
 
-    `start` None = the beginning of the table. `complete` False: the statements do not tell all columns, so a
-    column that an image brings is believed.
+    `start` None: the beginning of the table. `complete` False: the statements do not declare all columns, so columns of
+    an image are accepted.
     """
 
     start: Sequence | None
@@ -85,9 +85,9 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class NameSpan:
-    """Rows of table `name` with start <= sequence < end belong to the table; None = no bound.
+    """Rows of table `name` with start <= sequence < end belong to the table; None: no bound.
 
-    Gold calls it by the name `shown`, where that is another one.
+    `shown` is gold's name for the table, if it is another one.
     """
 
     name: TableName
@@ -101,26 +101,26 @@ class NameSpan:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Of whom the rows are that a span covers: of a table of gold (`is_own`) or of another one, and of which shard."""
+    """The owner of the rows of a span: this gold table (`is_own`) or another one, and the shard."""
 
     span: NameSpan
     is_own: bool
     shard: str | None
 
     def of(self, shard: str | None) -> "Claim":
-        """The same, said of one of the tables that go into it alone."""
+        """The same claim for one shard alone."""
         return replace(self, is_own=self.is_own and self.shard == shard)
 
 
 _OF_VALUES = frozenset({"BAD_VALUE", "INEXACT_CAST", "ROW_MISSING", "ZERO_DATE"})
-"""Codes whose reasons show a value, or a key, of a row."""
+"""Codes with a reason that shows a value or a key of a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """A table stopped at a position. Rows above it wait; `remedy` says what a person can do.
+    """A table stopped at a position. Rows from there on wait. `remedy` says what a person can do.
 
-    Without a position all of the table stops; `at` is where that which stops it stands, if that is known and elsewhere.
+    Without a position the whole table stops. `at` is then the position of the cause, if it is known.
     """
 
     code: str
@@ -133,29 +133,29 @@ class Hold:
 
     @property
     def place(self) -> Sequence | None:
-        """Where that which stops the table stands."""
+        """The position of the statement or row that stops the table."""
         return self.at or self.position
 
     @property
     def is_of_row(self) -> bool:
-        """Whether a row stops the table, whose image stands in the place of a statement."""
+        """Whether a row stops the table. `statement` is then the row's image."""
         return is_row(self.statement)
 
     @property
     def words(self) -> str:
-        """The reason as logs and alerts may have it: of one that has a value of a row, only where it is shown."""
+        """The reason for logs and alerts. If it has a value of a row, only where to see it."""
         shows = self.is_of_row or self.code in _OF_VALUES
         return "a value of a row stops it: `retable hold list` shows which, and why" if shows else self.reason
 
     @property
     def shown_statement(self) -> str | None:
-        """The statement that stops the table; None where it is a row, or nothing is told."""
+        """The statement that stops the table; None if it is a row, or unknown."""
         return None if self.is_of_row else self.statement
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedChange:
-    """One statement in the history of one table, and what it came to."""
+    """One statement in the history of one table, and its result."""
 
     position: Sequence
     part: str | None
@@ -170,12 +170,11 @@ class AppliedChange:
 class TableHistory:
     """One table of a source through all its names.
 
-    `truncations` are the positions below which no row counts (TRUNCATE, DROP, CREATE), each with whether the table is
-    dropped from there on. `key_changes` are those at which its primary key came, went or changed. `ended` is where
-    it was dropped and its rows stay. `skipped` are the places of rows that a person decided to leave out. One of
-    several that go into one is `called` as it was at its end wherever a hold stops it, and its rows have its `label`.
-    `shards` are the source's tables that go into this one together, if it is made of such (shards/joined.py), and `cut`
-    gives it as it was where a hold stops it.
+    `truncations` are the truncation points (TRUNCATE, DROP, CREATE), each with whether the table is dropped from there
+    on. `key_changes` are the positions at which its primary key was added, removed or changed. `ended` is where it was
+    dropped and its rows are kept. `skipped` are the positions of rows that a person left out. A shard has a `called`,
+    its name at its end, also if a hold stops it earlier; its rows have its `label`. `shards` are the source tables of
+    this table, if it has several (shards/joined.py). `cut` gives such a table up to a hold.
     """
 
     identity: str
@@ -195,12 +194,12 @@ class TableHistory:
 
     @property
     def name(self) -> TableName:
-        """The table's name at the end of the history, or where it is held."""
+        """The table's name at the end of the history, or at its hold."""
         return self.called or self._last.name
 
     @property
     def shown(self) -> TableName:
-        """The name by which gold calls the table then."""
+        """Gold's name for the table at that position."""
         return self._last.shown or self._last.name
 
     @property
@@ -224,7 +223,7 @@ class TableHistory:
 
     @property
     def dropped_at(self) -> Sequence | None:
-        """Where the source dropped the table, unless it made it again."""
+        """Where the source dropped the table, unless it was created again."""
         return (
             self.truncations[-1][0]
             if self.ended is None and self.truncations and self.truncations[-1][1]
@@ -233,23 +232,23 @@ class TableHistory:
 
     @property
     def rekeyed(self) -> tuple[Sequence, ...]:
-        """Where the key changed, if rows that count can lie below."""
+        """Where the key changed, if rows that count can be below that position."""
         return tuple(
             position for position in self.key_changes if self.truncated_at is None or self.truncated_at < position
         )
 
     @property
     def names(self) -> set[TableName]:
-        """Every name under which its rows came."""
+        """All names under which the table's rows came."""
         return {span.name for _, history in self.parts() for span in history.spans}
 
     @property
     def identities(self) -> set[str]:
-        """The identities of the source's tables that it is, or is made of."""
+        """The identities of the source tables that make up this table."""
         return {history.identity for _, history in self.parts()}
 
     def parts(self) -> "list[tuple[str | None, TableHistory]]":
-        """The histories under which its rows were written, by shard: of a table that has none, its own."""
+        """The histories under which its rows were written, by shard; without shards, this history."""
         found: list[tuple[str | None, TableHistory]] = [(shard.label, shard.history) for shard in self.shards]
         return found or [(None, self)]
 
@@ -257,18 +256,18 @@ class TableHistory:
         return next(shard for shard in self.shards if shard.label == label)
 
     def of(self, label: str | None) -> "TableHistory":
-        """The history under which rows of a shard were written; of a table that has none, its own."""
+        """The history under which rows of a shard were written; without shards, this history."""
         return self.shard(label).history if self.shards else self
 
     @property
     def shard_truncations(self) -> dict[str, Sequence]:
-        """The positions below which no row of a shard counts."""
+        """The truncation point of each shard."""
         return {
             shard.label: shard.history.truncated_at for shard in self.shards if shard.history.truncated_at is not None
         }
 
     def until(self, hold: Hold) -> "TableHistory":
-        """The history as it was where `hold` stops the table, unless something stopped it before."""
+        """The history up to `hold`, or unchanged if an earlier hold stops the table."""
         at = hold.position
         if at is not None and self.cut is not None:
             return self.cut(hold)
@@ -285,7 +284,7 @@ class TableHistory:
         )
 
     def epoch_of(self, sequence: Sequence) -> Epoch:
-        """The epoch under which a row of this sequence was written."""
+        """Find the epoch under which a row of this sequence was written."""
         for epoch in reversed(self.epochs):
             if epoch.start is None or sequence > epoch.start:
                 return epoch
@@ -294,10 +293,10 @@ class TableHistory:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of several tables of the source that go into one of gold; `label` is its name, or tells it from one before.
+    """One of several source tables of one gold table. `label` is its name, made unique if two tables had it.
 
-    `columns` are its own for each final column of the whole, in their order; where it has none, the whole's. Those
-    that stand `reassigned` have, by first name and number, another of the whole than the one of that name.
+    `columns` are its own column for each final column of the whole, in that order; if it has none, the whole's.
+    `reassigned` maps the identity of columns that belong to a gold column of another first name to that one's.
     """
 
     label: str
@@ -306,7 +305,7 @@ class Shard:
     reassigned: Mapping[str, str] = field(default_factory=dict)
 
     def has_dropped(self, at: int) -> bool:
-        """Whether it had the column at this place of the whole, and has it no more."""
+        """Whether the shard once had the column at this position of the whole, and dropped it."""
         own = self.columns[at].id
         ever = any(column.id == own for epoch in self.history.epochs for column in epoch.columns)
         return ever and all(column.id != own for column in self.history.final.columns)

@@ -1,4 +1,4 @@
-"""What the policies of a table make of a change of its columns: what gold keeps, and what it casts."""
+"""Apply a table's policies to a change of its columns: what gold keeps, and what it casts."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -22,9 +22,9 @@ def side_column(epoch: Epoch, old: Column, new: Column, at: Sequence, number: in
 
 
 def replace_retaining(epoch: Epoch, old: Column, new: Column, at: Sequence) -> Epoch:
-    """Put a renamed column in the place of the old one, which keeps its name and goes on to show the same.
+    """Put a renamed column in the place of the old one, which keeps its name and continues to show the same values.
 
-    So do those that showed the old one.
+    Columns that followed the old one now follow the new one.
     """
     filled = replace(new, default=None, born=None, fill=Fill(at, old, new.source_type, new.type, keeps=True))
     there = tuple(filled if column == old else column for column in epoch.columns)
@@ -32,7 +32,7 @@ def replace_retaining(epoch: Epoch, old: Column, new: Column, at: Sequence) -> E
 
 
 def left_behind(epoch: Epoch, columns: tuple[Column, ...]) -> tuple[Column, ...]:
-    """The columns that a table had before it was created anew without them, as gold keeps them."""
+    """Give the columns of a table that its new CREATE TABLE does not have, as gold keeps them."""
     taken = {column.name.lower() for column in columns}
     return tuple(
         replace(column, retained=column.retained or RetainedColumn(column.name, 0))
@@ -42,18 +42,18 @@ def left_behind(epoch: Epoch, columns: tuple[Column, ...]) -> tuple[Column, ...]
 
 
 def retain(column: Column, number: int, follows: str | None = None) -> Column:
-    """A column as gold has it from where the source has it no more."""
+    """Give a column as gold keeps it after the source dropped it."""
     name = f"{column.name}__until_{number}" if number else column.name
     return replace(column, name=name, retained=RetainedColumn(column.name, number, follows))
 
 
 def unfollowed(epoch: Epoch, identity: str) -> Epoch:
-    """The epoch in which nothing follows a column any more, as its values are others now."""
+    """Let no column follow this one any more, because its values changed."""
     return _followed(epoch, identity, None)
 
 
 def _followed(epoch: Epoch, identity: str, now: str | None) -> Epoch:
-    """The epoch in which what followed a column follows another one, or none."""
+    """Let the columns that followed a column follow another one, or none."""
     return replace(
         epoch,
         columns=tuple(
@@ -66,7 +66,7 @@ def _followed(epoch: Epoch, identity: str, now: str | None) -> Epoch:
 
 
 def arranged(epoch: Epoch) -> Epoch:
-    """The epoch with what is kept behind the source's own columns; where names meet, the kept one takes a number."""
+    """Put the retained columns after the source's own columns. If names are equal, the retained one gets a number."""
     own = [column for column in epoch.columns if column.retained is None]
     taken = {column.name.lower() for column in own}
     columns = list(own)
@@ -84,7 +84,7 @@ def _apart(column: Column, taken: set[str]) -> Column:
 
 
 def next_number(epochs: Iterable[Epoch], name: str) -> int:
-    """The number that the next kept column of this name takes; none is given twice."""
+    """Give the number for the next retained column of this name. Each number is used once."""
     numbers = (
         column.retained.number
         for epoch in epochs
@@ -97,10 +97,10 @@ def next_number(epochs: Iterable[Epoch], name: str) -> int:
 def keyed_cast(
     history: TableHistory, keys: tuple[str, ...], former: Iterable[tuple[Sequence, tuple[Column, ...]]]
 ) -> Hold | None:
-    """The first cast that a key of the table forbids: one of its own columns, or, without a key, of any.
+    """Give the hold at the first cast that is not allowed: of a key column, or, without a key, of any column.
 
-    Rows are told apart by their key, so those before the change and those after it would be rows of different keys.
-    `former` are the keys that the table had before, each with the position up to which it counted.
+    Rows are identified by their key, so the rows before and after such a change would have different keys. `former` are
+    the earlier keys, each with the position up to which it counted.
     """
     wanted = {key.lower() for key in keys}
     own = [column for column in history.final.columns if column.retained is None]
@@ -125,13 +125,13 @@ def source_ids(column: Column) -> list[str]:
 
 
 def hold_at(history: TableHistory, at: Sequence, code: str, reason: str, remedy: str) -> Hold:
-    """The hold of a table at one of its statements."""
+    """Give the hold of a table at one of its statements."""
     change = next((change for change in history.changes if change.position == at), None)
     return Hold(code, reason, at, change.part if change else None, change.statement if change else None, remedy)
 
 
 def casts_of(columns: Iterable[Column]) -> list[tuple[Sequence, Column]]:
-    """Where values of columns were cast with a check."""
+    """Give the positions at which values of columns were cast with a check."""
     found = []
     for column in columns:
         each: Column | None = column

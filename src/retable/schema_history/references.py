@@ -1,6 +1,6 @@
-"""Foreign keys by which a source deletes or changes rows without an event: which there were, between which tables.
+"""Foreign keys by which a source deletes or changes rows without an event: the keys, their tables and their lifetime.
 
-InnoDB does so inside the engine, up to MySQL 9.5 and in MariaDB (MySQL's bug 32506); other databases log it.
+InnoDB does so inside the engine, up to MySQL 9.5 and in MariaDB (MySQL's bug 32506). Other databases log it.
 """
 
 from collections.abc import Iterable
@@ -26,16 +26,16 @@ from retable.schema_history.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """A place in the order of a source; `time` is the source's own, in milliseconds, None where it is not known."""
+    """A position in the order of a source. `time` is the source's own time in milliseconds; None: unknown."""
 
     sequence: Sequence
     part: str | None
     time: int | None = None
 
     def is_before(self, other: "Moment") -> bool | None:
-        """Whether it stands before another place: by sequence, or by time where two partitions do not compare.
+        """Say whether it is before another position: by sequence, or by time if the two partitions do not compare.
 
-        At one time neither is known to be the first: None, as where one has no time.
+        None if the order is unknown: the times are equal, or one is missing.
         """
         if follows(self.part, self.sequence, other.part, other.sequence):
             return self.sequence < other.sequence
@@ -46,10 +46,10 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class ForeignKeyReference:
-    """A foreign key of the table `child`, under the names that all have behind the last statement.
+    """A foreign key of the table `child`, with the names that its tables and columns have after the last statement.
 
-    It stands from `since` on, None: from the beginning, and `until` it is dropped. `number` is that of a key without a
-    name among those of its table.
+    It exists from `since` (None: the beginning) until it is dropped at `until`. A key without a name has a `number`
+    among its table's keys.
     """
 
     child: TableName
@@ -70,12 +70,12 @@ class ForeignKeyReference:
         return f"FOREIGN KEY ({', '.join(key.columns)}) REFERENCES {parent} {' '.join(actions)}"
 
     def may_cover(self, moment: Moment) -> bool:
-        """Whether it may have stood at a moment; False only where it surely did not."""
+        """Say whether it may have existed at a moment. False only if it surely did not."""
         began = self.since is None or moment.is_before(self.since) is not True
         return began and (self.until is None or self.until.is_before(moment) is not True)
 
     def is_called(self, name: str) -> bool:
-        """Whether a name is that of the constraint, which the source gives to one without: `t_ibfk_1`, or `1`."""
+        """Say whether a name is the constraint's. The source names an unnamed constraint `t_ibfk_1`, or `1`."""
         own = {self.key.name} if self.key.name else {f"{self.child.table}_ibfk_{self.number}", str(self.number)}
         return name.lower() in {each.lower() for each in own}
 
@@ -93,7 +93,7 @@ class ForeignKeyReference:
 
 
 def trace_references(statements: Iterable[Statement]) -> list[ForeignKeyReference]:
-    """The foreign keys that statements tell, also those that were dropped, as far as they change rows by themselves."""
+    """Give the foreign keys of the statements, dropped ones too, that delete or change rows by themselves."""
     found: list[ForeignKeyReference] = []
     for statement in sorted(statements, key=lambda each: (each.position, each.part or "", each.offset)):
         at = Moment(statement.position, statement.part, statement.event_time_ms)
@@ -107,7 +107,7 @@ def _after(found: list[ForeignKeyReference], change: SchemaChange, at: Moment) -
         case CreateTable(table, references=keys):
             if change.if_not_exists and any(each.child == table for each in found):
                 return found
-            # One that comes again, as the source has the table already, stands since it came first.
+            # A repeated CREATE TABLE does not restart its keys: they exist since the first one.
             same = [each for each in found if each.child == table and each.key in keys]
             return _added([each for each in found if each.child != table] + same, table, keys, at)
         case DeclareTable(table, references=keys):
@@ -140,7 +140,7 @@ def _added(
 
 
 def _is_same(one: ForeignKey, other: ForeignKey) -> bool:
-    """Whether two keys do the same; a dump tells the name of one that its statement gave none."""
+    """Whether two keys do the same. A dump gives a name to a key that its statement did not name."""
     return replace(one, name=None) == replace(other, name=None)
 
 

@@ -1,4 +1,4 @@
-"""One schema event of silver with what its text means."""
+"""One schema event of silver, with its meaning."""
 
 from dataclasses import dataclass, field
 
@@ -9,10 +9,10 @@ from retable.model.sequence import Sequence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One schema event of silver with what its text means; `tx_id` is the transaction that it was, if the source tells.
+    """One schema event of silver, with its meaning. `tx_id` is its transaction, if the source gives it.
 
-    A source may cut one statement into several (a RENAME of three tables), which then stand at one position: there
-    `offset` orders them. One that `declares` is of a snapshot, which tells of tables whose rows it may not capture.
+    A source may cut one statement into several (a RENAME of three tables) at one position. `offset` orders them.
+    `declares`: it is of a baseline, which also shows tables whose rows it may not capture.
     """
 
     position: Sequence
@@ -27,16 +27,16 @@ class Statement:
 
 
 class Redelivered:
-    """Which statements come again at another position: as one before them, with its text, source time and transaction.
+    """Find statements that are delivered again at another position, with equal text, source time and transaction.
 
-    That is where only the queue tells positions; where the source tells them, a statement has one.
+    This happens only if positions come from the queue. If they come from the source, a statement has one position.
     """
 
     def __init__(self) -> None:
         self._first: dict[tuple[object, ...], Statement] = {}
 
     def first_of(self, statement: Statement) -> Statement | None:
-        """The statement that this one is again; None where it is the first, or nothing tells."""
+        """Give the earlier statement that this one repeats; None if it is the first, or if it is unknown."""
         if statement.part is None or not statement.text or statement.event_time_ms is None:
             return None
         same = (statement.part, statement.table, statement.text, statement.event_time_ms, statement.tx_id)
@@ -45,7 +45,7 @@ class Redelivered:
 
 
 def doubt(first: Statement, name: TableName) -> str:
-    """Why nothing goes on at a RENAME that comes again while a table has its old name."""
+    """Say why the table stops at a repeated RENAME while a table has the old name."""
     return (
         f"the same statement stood at {first.position}: where it comes again, rows before it may have, too, and "
         f"nothing tells which table {name} meant there"

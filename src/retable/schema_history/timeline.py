@@ -1,7 +1,7 @@
-"""Statements in order to table histories: who a name meant at a position, and under which columns.
+"""Trace statements in order to table histories: which table a name means at a position, and with which columns.
 
-A RENAME ends one span of a history and begins the next; a name that is free again belongs to a new history; a table
-that was dropped and created again goes on with new columns, because gold keeps it as one table that was emptied.
+A RENAME ends one span of a history and begins the next. A free name belongs to a new history. A table that was dropped
+and created again continues with new columns, because gold keeps it as one table that was emptied.
 """
 
 from collections.abc import Iterable
@@ -52,7 +52,7 @@ APPROVED = "somebody approved it"
 
 
 class Timeline:
-    """The tables of one source up to the last statement that it was given."""
+    """The tables of one source up to the last applied statement."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Timeline:
         return [table.freeze() for table in self._all]
 
     def owner(self, name: TableName, sequence: Sequence) -> str:
-        """The identity of the table that `name` meant at `sequence`; a name without a statement is a table too."""
+        """Give the identity of the table that `name` means at `sequence`. A name without a statement is a table too."""
         for table in reversed(self._all):
             if any(span.name == name and span.covers(sequence) for span in table.spans):
                 return table.identity
@@ -91,7 +91,7 @@ class Timeline:
 
     # --- tracing -------------------------------------------------------------------------------------------------
     def apply(self, statement: Statement) -> None:
-        """Take the next statement. One that names no table and changes nothing is recorded and that is all."""
+        """Apply the next statement. A statement without a table and without a change is only recorded."""
         status: ChangeStatus = "nothing"
         reason: str | None = None
         self._again = self._redelivered.first_of(statement)
@@ -110,7 +110,7 @@ class Timeline:
         self.recorded.append((statement, status, reason))
 
     def _rule(self, at: Statement, change: SchemaChange, number: int) -> str | Literal[False] | None:
-        """Apply a change as people decided about it for its table; False where it counts for nothing."""
+        """Apply a change as people decided for its table. False if it is ignored."""
         name = at.table if isinstance(change, NoChange | DropDatabase) else change.table or at.table
         if not self._decisions.concerns(at.position, at.part) or name is None or isinstance(change, DropDatabase):
             return self._apply_one(at, change, number)
@@ -132,7 +132,7 @@ class Timeline:
         return reason or False
 
     def _decision(self, table: TracedTable, at: Statement) -> Decision | None:
-        """What somebody decided about a statement; nothing can stand in the place of one that drops a database."""
+        """The decision about a statement. A statement that drops a database cannot be replaced."""
         decision = self._decisions.of(table.identity, at.position, at.part)
         return None if decision is not None and decision.kind == "replace" and drops_database(at) else decision
 
@@ -140,7 +140,7 @@ class Timeline:
         return approved(self._dialect.policies(table.name), self._decision(table, at))
 
     def _replace(self, table: TracedTable, at: Statement, decision: Decision, number: int) -> str | None:
-        """Apply what stands in a statement's place; it must be about this table, and be understood."""
+        """Apply a statement's replacement, which must refer to this table and be understood."""
         replacements = self._dialect.read(decision.statement or "", table.name)
         for place, change in enumerate(replacements):
             about = table.name if isinstance(change, NoChange) else getattr(change, "table", None)
@@ -208,9 +208,9 @@ class Timeline:
         return self._live.get(name) or self._open(name, at)
 
     def _open(self, name: TableName, at: Sequence | None) -> TracedTable:
-        """Begin a history for a name that nobody has at `at`; before the first statement about it, from the beginning.
+        """Begin a history for a name that is free at `at`; before its first statement, from the beginning.
 
-        Where a later history has the name, this one ends there.
+        It ends where a later history has the name.
         """
         spans = [span for table in self._all for span in table.spans if span.name == name]
         ends = [span.end for span in spans if span.end is not None and at is not None and span.end <= at]
@@ -275,7 +275,7 @@ class Timeline:
         return held
 
     def _rename_again(self, name: TableName, at: Statement, first: Statement) -> str | Literal[False]:
-        """A RENAME that comes again: nothing where no table has the old name, as it took effect already."""
+        """A repeated RENAME: ignored if no table has the old name, because it took effect already."""
         table = self._live.get(name)
         return False if table is None or table.dropped else table.stop(at, doubt(first, name))
 
@@ -283,7 +283,7 @@ class Timeline:
         return self._done(table, at, change, drop(table, at, self._policies(table, at)))
 
     def _done(self, table: TracedTable, at: Statement, change: SchemaChange, reason: str | None) -> str | None:
-        """Note a change that nothing stopped."""
+        """Record a change that was not stopped."""
         if table.hold is None and not table.leaves_out(at):
             self._note(table, at, change)
         return reason
@@ -313,7 +313,7 @@ class Timeline:
     def _set_key(
         self, table: TracedTable, keys: tuple[str, ...], at: Statement, change: SetKey
     ) -> str | Literal[False] | None:
-        """The key holds from here on; rows that came before have the one of their time."""
+        """Set the key from here on. Earlier rows have the key of their time."""
         if table.hold is not None:
             return None
         if self._again is not None and keys == table.epochs[-1].keys:
@@ -333,7 +333,7 @@ class Timeline:
         return None
 
     def _leave_key(self, table: TracedTable, name: str, at: Statement) -> None:
-        """Take a column that goes out of the primary key."""
+        """Remove a dropped column from the primary key."""
         keys = table.epochs[-1].keys or ()
         left = tuple(key for key in keys if key.lower() != name.lower())
         if left != keys:
@@ -343,6 +343,6 @@ class Timeline:
     def _note(self, table: TracedTable, at: Statement, change: SchemaChange) -> None:
         shown = table.epochs[-1].column(change.column.name) if isinstance(change, AddColumn) else None
         adds = shown is not None and shown.default is None
-        # A row without the column shows null on either side of such a statement: it needs no place among the rows.
+        # A row without the column shows null before and after such a statement, so no order among rows is needed.
         orders = not (adds or isinstance(change, CreateTable | CreateTableLike))
         table.record(at, (self._dialect.describe(change),), "applied", None, orders)

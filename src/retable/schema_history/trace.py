@@ -1,4 +1,4 @@
-"""All statements of a source in the order of their positions, and the tables of which only rows tell."""
+"""Trace all statements of a source in order, including tables that only rows show."""
 
 from collections.abc import Iterable, Mapping
 
@@ -18,11 +18,11 @@ def trace(
     known: Mapping[TableName, Sequence | None] | None = None,
     decisions: Iterable[Decision] = (),
 ) -> Timeline:
-    """Trace statements in the order of their positions. The same statement twice (a redelivery) counts once.
+    """Trace statements in the order of their positions. A redelivered statement counts once.
 
-    `known` are tables that are there though no statement made them, each with the position of its first row: a
-    statement below that does not know it, and may give the name to another. None: it is there before all statements.
-    `decisions` are what people decided.
+    `known` are tables that exist without a statement, each with the position of its first row (None: before all
+    statements). A statement below that position does not know the table, and may give its name to another one.
+    `decisions` are the decisions of people.
     """
     known = known or {}
     timeline = Timeline(dialect, inferred, [name for name, first in known.items() if first is None], decisions)

@@ -1,4 +1,4 @@
-"""One table of a timeline while it is being traced."""
+"""One table of a timeline during tracing."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ from retable.schema_history.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class InferredColumn:
-    """A column that images bring though no statement told of it; it stands from the start of its first epoch.
+    """An undeclared column of images. It exists from the start of its first epoch.
 
-    One that comes again with a wider type widens it.
+    A repeated one with a wider type widens the column.
     """
 
     identity: str
@@ -29,7 +29,7 @@ class InferredColumn:
 
 
 def first_identity(name: str) -> str:
-    """The identity of a column that no statement told of, where its name was never another's."""
+    """Give the identity of an undeclared column whose name no other column had."""
     return _identity(name.lower(), 0)
 
 
@@ -39,11 +39,11 @@ def _identity(wanted: str, left: int) -> str:
 
 @dataclass(slots=True, kw_only=True)
 class TracedTable:
-    """A history while it is being traced.
+    """A history during tracing.
 
-    `left` counts how often a column name was dropped or renamed away; `renamed` gives the identity of a column that no
-    image has brought yet by the name that a statement gave it. `declared` is what the last dump of its schema told,
-    if one did and no statement since then made the table anew.
+    `left` counts how often a column name was dropped or renamed. `renamed` maps a new name from a statement to the
+    identity of a column that no image has shown yet. `declared` is the last dump of its schema, unless a later
+    statement created the table again.
     """
 
     identity: str
@@ -71,24 +71,24 @@ class TracedTable:
 
     @property
     def is_known(self) -> bool:
-        """Whether a statement or a row told of the table."""
+        """Whether a statement or a row showed the table."""
         return bool(self.changes or self.epochs[-1].columns)
 
     def leaves_out(self, at: Statement) -> bool:
-        """Whether a person decided that a statement counts for nothing here."""
+        """Whether a person decided to ignore a statement here."""
         return any((position, part) == (at.position, at.part) for position, part, _ in self.skipped)
 
     def has_noted(self, at: Statement) -> bool:
         return any((noted.position, noted.part) == (at.position, at.part) for noted in self.changes)
 
     def explain(self, at: Statement, reason: str) -> None:
-        """Say why a statement came to what it did; one that was refused says so itself."""
+        """Record the reason of a statement's result. A refused statement has its own reason."""
         last = self.changes[-1] if self.changes else None
         if last is not None and (last.position, last.part) == (at.position, at.part) and last.status != "refused":
             self.changes[-1] = replace(last, reason=reason)
 
     def save(self, position: Sequence) -> None:
-        """Remember the table as it is before a statement, which is taken wholly or not at all."""
+        """Save the table before a statement, which is applied completely or not at all."""
         if self.saved is None or self.saved[0] != position:
             self.saved = (position, list(self.epochs), list(self.truncations), list(self.changes), self.ended)
 
@@ -98,7 +98,7 @@ class TracedTable:
             self.key_changes = [at for at in self.key_changes if at != position]
 
     def stop(self, at: Statement, reason: str, code: str = "UNSUPPORTED_CHANGE", remedy: str = REMEDY_STATEMENT) -> str:
-        """Hold the table at a statement, of which nothing was done then; gives the reason."""
+        """Hold the table at a statement, undo the statement, and return the reason."""
         if self.hold is None:
             self.undo(at.position)
             self.hold = Hold(code, reason, at.position, at.part, at.text, remedy)
@@ -113,7 +113,7 @@ class TracedTable:
         reason: str | None,
         orders: bool,
     ) -> None:
-        """Note what a statement, or a further change of it, came to."""
+        """Record the result of a statement, or of a further change of it."""
         last = self.changes[-1] if self.changes else None
         if last is not None and last.position == at.position and last.part == at.part:
             joined = replace(last, meaning=(*last.meaning, *meaning), orders_rows=last.orders_rows or orders)
@@ -122,14 +122,14 @@ class TracedTable:
             self.changes.append(AppliedChange(at.position, at.part, at.text, meaning, status, reason, orders))
 
     def begin(self, epoch: Epoch) -> None:
-        """Start an epoch, or change the one that the same statement began."""
+        """Start an epoch, or replace the epoch of the same statement."""
         if self.epochs and self.epochs[-1].start == epoch.start:
             self.epochs[-1] = epoch
         else:
             self.epochs.append(epoch)
 
     def complete(self) -> None:
-        """Put the columns that images are known to bring in the last epoch behind the told ones."""
+        """Add the known columns of images to the last epoch, after the declared ones."""
         epoch = self.epochs[-1]
         for seen in self.inferred.get(epoch.start, []):
             column = epoch.column(seen.name)
@@ -144,7 +144,7 @@ class TracedTable:
         self.epochs[-1] = arranged(epoch)
 
     def is_of_images(self, column: Column) -> bool:
-        """Whether only images told of a column as it stands."""
+        """Whether only images showed a column as it is."""
         return (column.name.lower(), column.source_type, column.type) in self._seen
 
     @property
@@ -152,12 +152,12 @@ class TracedTable:
         return {(each.name.lower(), each.source_type, each.type) for each in chain(*self.inferred.values())}
 
     def identify(self, name: str) -> str:
-        """The identity of a column that no statement told of, by the name that it has now."""
+        """Give the identity of an undeclared column, by its name now."""
         wanted = name.lower()
         return self.renamed.get(wanted) or _identity(wanted, self.left[wanted])
 
     def leave(self, name: str, to: str | None) -> None:
-        """Note that a column name is free again; `to` is what the column is called now."""
+        """Record that a column name is free again. `to` is the column's new name."""
         identity = self.identify(name)
         self.left[name.lower()] += 1
         self.renamed.pop(name.lower(), None)

@@ -1,1 +1,1 @@
-"""What keeps tables small and quick to read: few files, few deleted rows, no more history than is needed."""
+"""Keep tables small and quick to read: few files, few deleted rows, no more history than is needed."""

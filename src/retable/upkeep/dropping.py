@@ -1,7 +1,7 @@
-"""Retention's act: old windows leave bronze and quarantine whole, and silver but for what somebody still needs.
+"""Apply retention: drop old windows of bronze and quarantine whole, and of silver the rows that nothing needs.
 
-Before rows leave silver, each gold table says up to where its own go. A run that dies in between leaves tables that
-say too much, and the next one goes on.
+Before rows leave silver, each gold table records its new retention floor. If a run dies in between, the recorded floors
+are too high, and the next run continues.
 """
 
 import json
@@ -29,20 +29,20 @@ from retable.upkeep.retention import Cut, Owner, Stay, plan_floors
 from retable.upkeep.silver_rows import READ, extents, rows_of
 
 STAYS = "retable.stays"
-"""The property of silver that names the tables whose rows stay behind the horizon; committed with what it says."""
+"""The property of silver that names the tables whose rows before the horizon stay; committed with the drop."""
 
 SetProperty = Callable[[str, str, str], None]
 """Sets a property of a gold table, by its name."""
 
 _WINDOWS = 48
-"""So many windows go in one commit."""
+"""The number of windows that one commit drops."""
 
 _MOVED = Stay("its gold changed meanwhile")
 
 
 @dataclass(slots=True)
 class Dropped:
-    """What went of a layer: so many windows, and rows of them; `notes` say what stays though it is old, and why."""
+    """What was dropped from a layer; `notes` say which old windows or rows stay, and why."""
 
     windows: int = 0
     rows: int = 0
@@ -64,7 +64,7 @@ def drop_whole(lake: Lake, layer: KeptLayer, source: str, cut: Cut, run_id: str)
 def drop_silver(
     lake: Lake, source: SourceSettings, retained: Retained, run_id: str, set_property: SetProperty
 ) -> Dropped:
-    """Drop the row changes of silver before the horizon that gold's rows stand for; statements stay."""
+    """Drop the row changes of silver before the horizon that gold's rows already contain; statements stay."""
     table, cut = lake.find(f"silver.{source.name}"), retained.cuts["silver"]
     kept = cut.kept_from
     if table is None or kept is None:
@@ -84,7 +84,7 @@ def drop_silver(
 
 
 class _Reader:
-    """The row changes of windows of silver, window by window; `notes` are files that nobody reads."""
+    """Reads the row changes of silver by window; `notes` are files of other kinds, which no process reads."""
 
     def __init__(self, table: Table, tasks: Iterable[FileScanTask]) -> None:
         self.table = table
@@ -116,7 +116,7 @@ class _Reader:
 def _raise_floors(
     lake: Lake, reader: _Reader, known: Mapping[TableName, Owner], through: int, set_property: SetProperty
 ) -> dict[TableName, Stay]:
-    """Let each gold table say what silver will lack; gives whose rows stay, with those that gold cannot stand for."""
+    """Raise the floors of gold tables; give the tables whose rows stay, including those that gold does not contain."""
     found = ((window, extents(rows)) for window in reader.windows for rows in reader.read(window, READ))
     floors = plan_floors(found, known, through)
     stays = dict(floors.stays)
@@ -140,7 +140,7 @@ def _drop(
     kept: str,
     run_id: str,
 ) -> Dropped:
-    """Drop window after window, some in one commit, and move the horizon on with them."""
+    """Drop the windows in order, several in one commit, and move the horizon with each commit."""
     dropped = Dropped()
     recorded = {STAYS: json.dumps(sorted({known[name].identity for name in stays if name in known}))}
     names = reader.windows
@@ -161,7 +161,7 @@ def _drop(
 def _window(
     reader: _Reader, stays: Mapping[TableName, Stay], window: str
 ) -> tuple[list[FileScanTask], list[DataFile], int]:
-    """The files of a window that go, the one that comes with the rows that stay, and how many rows went."""
+    """The files of a window to drop, the new file with the rows that stay, and the number of dropped rows."""
     notes, files = reader.notes.get(window, []), reader.rows.get(window, [])
     names = [name for name, stay in stays.items() if stay.holds(window)]
     rows = reader.read_whole(window) if files and names else None
@@ -175,7 +175,7 @@ def _window(
 
 
 def format_stays(known: Mapping[TableName, Owner], stays: Mapping[TableName, Stay]) -> tuple[str, ...]:
-    """Whose rows stay behind the horizon, by gold's name where gold has one, and why."""
+    """Say whose rows before the horizon stay, by gold name if there is one, and why."""
     found = {str(name): stay.reason for name, stay in stays.items() if name not in known}
     for name, owner in known.items():
         stay = stays.get(name, owner.stay)
@@ -201,14 +201,14 @@ def _commit(
     kept: str,
     run_id: str,
 ) -> None:
-    """Take files away, put others in their place and say so, in one commit; ConflictError where one went meanwhile."""
+    """Replace files and set properties, in one commit; ConflictError if one of the files disappeared meanwhile."""
     gone, come = list(gone), list(come)
     with explained(lake.settings.lake), table.transaction() as transaction:
         transaction.set_properties(dict(properties))
         if gone or come:
             said = {RUN_PROPERTY: run_id, SAME_STATEMENTS: "true"}
             with transaction.update_snapshot(snapshot_properties=said).overwrite() as change:
-                # Manifests that cannot hold one of the files are not opened.
+                # With this predicate, manifests that cannot hold one of the files are not opened.
                 change.delete_by_predicate(LessThan(term=Reference("window"), value=literal(kept)))
                 for task in gone:
                     change.delete_data_file(task.file)

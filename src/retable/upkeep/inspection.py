@@ -1,4 +1,4 @@
-"""What there is to keep: the tables of a lake, and the facts of each, from metadata alone."""
+"""List the tables that upkeep maintains, and read the facts of each from metadata alone."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _RUN_BRANCH = "retable_"
 
 @dataclass(frozen=True, slots=True)
 class TablePlace:
-    """A table that upkeep looks after; the tables of ops belong to no source. `damage`: its metadata cannot be read."""
+    """A table to maintain; tables of ops have no source. `damage`: the error if its metadata cannot be read."""
 
     name: str
     layer: Layer
@@ -33,7 +33,7 @@ class TablePlace:
 
 
 def places(lake: Lake) -> list[TablePlace]:
-    """Every table of the lake: gold first, as its upkeep pays most, then what it is made of, then the record."""
+    """Every table of the lake: gold first, because its upkeep pays most, then the layers below it, then ops."""
     unread: list[DamagedFile] = []
     found = [TablePlace(name, "gold", state.source) for name, state in gold_states(lake, unread.append).items()]
     rows = rows_by_name(read_tables(lake)) if unread else {}
@@ -49,9 +49,9 @@ def places(lake: Lake) -> list[TablePlace]:
 
 
 def choose(known: Sequence[TablePlace], asked: Iterable[str]) -> list[TablePlace]:
-    """The tables that were asked for, by their names or by those of their sources; all where nothing was asked.
+    """The tables that were asked for, by their own name or that of their source; all if nothing was asked for.
 
-    NotFound names the nearest one.
+    NotFound names the nearest name.
     """
     wanted = list(dict.fromkeys(asked))
     names = {place.name for place in known} | {place.source for place in known if place.source} | {"ops"}
@@ -63,7 +63,7 @@ def choose(known: Sequence[TablePlace], asked: Iterable[str]) -> list[TablePlace
 
 
 def facts_of(lake: Lake, place: TablePlace, table: Table) -> TableFacts:
-    """The facts of a table; a window of silver counts as one partition, because its files are named together."""
+    """The facts of a table; a window of silver counts as one partition, because its files share one digest."""
     metadata, current = table.metadata, table.current_snapshot()
     with explained(lake.settings.lake):
         files = tuple(_file(task, place.layer) for task in table.scan().plan_files())

@@ -1,4 +1,4 @@
-"""Files that are provably nobody's: of a table in this lake's warehouse, old, and named by no metadata file there."""
+"""Remove orphan files: old files in the folder of a table in this warehouse that no metadata file there names."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -10,7 +10,7 @@ from retable.ledger.relocation.tables import addresses
 
 
 def foreign(warehouse: Warehouse, table: Table) -> str | None:
-    """Why a table is to be left alone as it is, by its folder: another lake, or a newer catalog, may know its files."""
+    """Why a table must be left alone, judged by its folder: another lake, or a newer catalog, may know its files."""
     location = table.location()
     if not warehouse.has(location):
         return f"its folder {location} is not in the warehouse {warehouse.address}"
@@ -26,9 +26,9 @@ def foreign(warehouse: Warehouse, table: Table) -> str | None:
 
 
 def remove_orphans(warehouse: Warehouse, table: Table, before: datetime) -> int:
-    """Remove the files of a table's folder that no metadata file there names, written before that; give how many.
+    """Remove files of a table's folder written before `before` that no metadata file there names; count them.
 
-    A metadata file that lost a race names nothing: one of its version or a later one stands in the log of the newest.
+    A metadata file that lost a race does not count: the log of the newest one covers its version but does not name it.
     """
     old = {path for path, written in warehouse.files(table.location()) if written < before}
     folder = warehouse.table(table.location())
@@ -43,7 +43,7 @@ def remove_orphans(warehouse: Warehouse, table: Table, before: datetime) -> int:
 
 
 def _counting(folder: TableFolder, table: Table) -> Iterator[MetadataFile]:
-    """The metadata files that may name a file which somebody needs."""
+    """The metadata files that count, because a file that they name may still be needed."""
     logged = {plain_path(entry.metadata_file) for entry in table.metadata.metadata_log}
     versions = [file.version for file in folder.metadata if plain_path(file.address) in logged]
     for file in folder.metadata:
@@ -53,7 +53,7 @@ def _counting(folder: TableFolder, table: Table) -> Iterator[MetadataFile]:
 
 
 def _owner(path: str) -> str:
-    """The file that a checksum of Hadoop's, `.name.crc`, belongs to; any other file is its own."""
+    """The file to which a Hadoop checksum, `.name.crc`, belongs; any other path itself."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/{name[1:-4]}" if name.startswith(".") and name.endswith(".crc") else path
 

@@ -1,4 +1,4 @@
-"""How far each layer of a source may be cut now, and whose rows stay behind the horizon, read through pyiceberg."""
+"""Find, through pyiceberg, how far each layer of a source may be cut, and whose rows before the horizon stay."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ _BASELINE = "a baseline waits to be replayed: `retable baseline` again goes on w
 
 @dataclass(frozen=True, slots=True)
 class Retained:
-    """What there is to know of a source's retention: the cut of each layer, which windows are settled, up to where."""
+    """The retention state of a source: the cut of each layer, and the last window up to which all are settled."""
 
     cuts: Mapping[KeptLayer, Cut]
     through: int
 
 
 def inspect_retention(lake: Lake, source: SourceSettings, now: datetime) -> Retained:
-    """How far each layer of a source may be cut."""
+    """Find how far each layer of a source may be cut."""
     before = {layer: kept_from(lake, layer, source.name) for layer in KEPT_LAYERS}
     ages = {layer: getattr(source.retention, layer) for layer in KEPT_LAYERS}
     if not any(before.values()) and not any(ages.values()):
@@ -44,7 +44,7 @@ def inspect_retention(lake: Lake, source: SourceSettings, now: datetime) -> Reta
 
 
 def unsettled(lake: Lake, source: SourceSettings) -> set[str]:
-    """The windows that are not replayed as silver has them."""
+    """The windows whose present content in silver is not replayed."""
     settled = _windows(lake, source, kept_from(lake, "silver", source.name))[1]
     return {name for name, is_settled in settled.items() if not is_settled}
 
@@ -65,13 +65,13 @@ def _windows(lake: Lake, source: SourceSettings, horizon: str | None) -> tuple[l
 
 
 def _waiting_baseline(lake: Lake, source: str) -> str | None:
-    """Why silver has to stay as it is while a baseline is half done: its rows are behind all windows."""
+    """Why silver must stay as it is while a baseline is not replayed: the rows of a baseline precede all windows."""
     pieces = read_whole_baselines(lake, source).names
     return _BASELINE if pieces - read_stages(lake, source)["replay"].keys() else None
 
 
 def owners(lake: Lake, source: SourceSettings) -> dict[TableName, Owner]:
-    """The table of each name that statements or gold tell, with why its rows stay; an unknown name has none."""
+    """The table of each name in statements or gold, with the reason why its rows stay; unknown names are left out."""
     known, unread = known_states(lake)
     for error in unread:
         if error.facts.get("table") not in known:

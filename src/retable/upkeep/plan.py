@@ -1,4 +1,4 @@
-"""What upkeep would do with a table of a lake: its facts, and the plan for it."""
+"""Plan upkeep for a table of a lake: its facts, and what to do."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -19,13 +19,13 @@ def plan_place(
 ) -> tuple[TableFacts, Plan]:
     """Plan for one table; nothing is written. `cuts_of` gives the cuts of a source, which its tables share.
 
-    Of bronze and silver only windows that are replayed are compacted, so that no stage that is under way is disturbed;
-    a window of silver only once, as its files then bear the name of those that gold knows.
+    In bronze and silver only replayed windows are compacted, so that no running stage is disturbed. A window of silver
+    is compacted only once, because its files then have the digest that gold knows in their names.
     """
     table = lake.load(place.name)
     facts = facts_of(lake, place, table)
     if place.layer == "gold" and (state := state_of(table.metadata)) is not None and state.is_set_back:
-        # What main came by tells that it was rolled back, so nothing goes before it is written anew.
+        # # The history of main shows that it was rolled back, so no action is taken before the table is rebuilt.
         return facts, Plan()
     plan = plan_upkeep(facts, _needed(lake, place, cuts_of), now, rules)
     if place.layer not in ("bronze", "silver"):
@@ -37,7 +37,7 @@ def plan_place(
 
 
 def needed_by_freshness(lake: Lake, source: str) -> set[int]:
-    """The snapshots of silver that tell when a window was written which is not replayed as it is now."""
+    """The snapshots of silver that show when a window was written whose present content is not replayed."""
     written = {
         str(snapshot.summary.additional_properties.get("retable.window")): snapshot.snapshot_id
         for snapshot in lake.load(f"silver.{source}").snapshots()

@@ -1,6 +1,6 @@
-"""What to do with a table, from what its metadata tells: which partitions to compact, which snapshots to expire.
+"""Decide from a table's metadata which partitions to compact, and which snapshots to expire.
 
-Nothing here reads or writes. Whatever is done changes no row that a reader sees, and what was done is not asked again.
+Nothing here reads or writes. No action changes a row that a reader sees, and a finished action is not planned again.
 """
 
 import sys
@@ -13,28 +13,28 @@ from pathlib import PurePosixPath
 Partition = tuple[object, ...]
 
 _OPS_ROWS = 100_000
-"""A file of the record that has so many rows is not written anew: else each day would write all of the record anew."""
+"""A file of ops with so many rows is not rewritten; otherwise each day would rewrite all of the record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepRules:
-    """From where on a table wants work. Sizes are in bytes; a file is small below three quarters of `target`.
+    """The thresholds for upkeep. Sizes are in bytes; a file is small below three quarters of `target`.
 
-    One with `many_rows` is not small, whatever its size.
+    A file with `many_rows` is not small, whatever its size.
     """
 
     target: int = 128 << 20
     many_rows: int = sys.maxsize
     few_files: int = 5
     most_deleted: float = 0.3
-    """Of a file's rows this part may be deleted ones, which every reader passes over."""
+    """The share of deleted rows in a file from which it is rewritten; every reader skips these rows."""
     most_deletes: int = 5
-    """So many files of deletes may belong to one file."""
+    """The number of delete files for one data file from which it is rewritten."""
     most_manifests: int = 24
     keep: timedelta = timedelta(hours=24)
-    """Younger snapshots are never expired: a reader may be at one."""
+    """Younger snapshots are never expired, because a reader may use one."""
     orphan_age: timedelta = timedelta(days=3)
-    """Younger files are never removed: a run may be about to commit them."""
+    """Younger files are never removed, because a run may be about to commit them."""
 
     @property
     def small(self) -> int:
@@ -45,13 +45,13 @@ class UpkeepRules:
         return replace(self, many_rows=_OPS_ROWS) if table.startswith("ops.") else self
 
     def is_small(self, file: "FileFacts") -> bool:
-        """Whether a file is better written anew together with others."""
+        """Whether it is better to rewrite a file together with others."""
         return file.bytes < self.small and file.rows < self.many_rows
 
 
 @dataclass(frozen=True, slots=True)
 class FileFacts:
-    """A data file: `deleted` of its `rows` are deleted by so many files of `deletes`."""
+    """A data file: `deleted` of its `rows` are deleted, by `deletes` delete files."""
 
     path: str
     partition: Partition
@@ -63,7 +63,7 @@ class FileFacts:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFacts:
-    """A snapshot: when it was made."""
+    """A snapshot and the time at which it was made."""
 
     id: int
     made: datetime
@@ -71,7 +71,7 @@ class SnapshotFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFacts:
-    """A table as its metadata tells it. `referenced` are the snapshots of its branches and tags."""
+    """The facts in a table's metadata. `referenced` are the snapshots of its branches and tags."""
 
     name: str
     location: str
@@ -81,11 +81,11 @@ class TableFacts:
     referenced: frozenset[int] = frozenset()
     manifests: int = 0
     busy: bool = False
-    """A branch of a run stands on it: what that run wrote may be about to become visible."""
+    """The table has the branch of a run, whose writes may be about to become visible."""
 
     @property
     def counts(self) -> dict[str, int]:
-        """Its size, for people: `deleted_rows` is the debt that every reader pays."""
+        """The size of the table, for people; every reader pays for `deleted_rows`."""
         return {
             "files": len(self.files),
             "bytes": sum(file.bytes for file in self.files),
@@ -100,14 +100,14 @@ class TableFacts:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do with one table. `compact` gives, for each partition that wants it, the files to write anew."""
+    """What to do with one table. `compact` gives the files to rewrite, for each partition that needs it."""
 
     compact: Mapping[Partition, tuple[FileFacts, ...]] = field(default_factory=dict)
     merge_manifests: bool = False
     expire: tuple[int, ...] = ()
 
     def only(self, partitions: Collection[Partition]) -> "Plan":
-        """The same, compacting none but these partitions."""
+        """The same plan, but compacting only these partitions."""
         return replace(self, compact={each: files for each, files in self.compact.items() if each in partitions})
 
     @property
@@ -131,9 +131,9 @@ def plan_upkeep(facts: TableFacts, needed: Collection[int], now: datetime, rules
 
 
 def worth_compacting(files: Iterable[FileFacts], rules: UpkeepRules) -> dict[Partition, tuple[FileFacts, ...]]:
-    """The files to write anew, by partition, with the rules of Iceberg's own compaction.
+    """The files to rewrite, by partition, with the rules of Iceberg's own compaction.
 
-    A partition wants it that has several small files, or one of which many rows are deleted.
+    A partition needs it if it has several small files, or a file with many deleted rows.
     """
     groups: dict[Partition, list[FileFacts]] = defaultdict(list)
     for file in files:
@@ -147,19 +147,19 @@ def worth_compacting(files: Iterable[FileFacts], rules: UpkeepRules) -> dict[Par
 
 
 def is_indebted(file: FileFacts, rules: UpkeepRules) -> bool:
-    """Whether readers pay too much for the rows of a file that are deleted."""
+    """Whether readers pay too much for the deleted rows of a file."""
     return file.deletes >= rules.most_deletes or (file.deleted > 0 and file.deleted >= file.rows * rules.most_deleted)
 
 
 def expirable(facts: TableFacts, needed: Collection[int], now: datetime, rules: UpkeepRules) -> tuple[int, ...]:
-    """The snapshots that nobody needs: none that main, a branch, a tag or a cut names, and none of the last day."""
+    """The snapshots to expire: older than `keep`, and not named by main, a branch, a tag or a cut."""
     kept = {facts.current, *facts.referenced, *needed}
     old = (each for each in facts.snapshots if each.made <= now - rules.keep)
     return tuple(each.id for each in old if each.id not in kept)
 
 
 def stands_alone(location: str, others: Iterable[str]) -> bool:
-    """Whether no other table keeps its files in this table's folder, or around it: else no file of it is an orphan."""
+    """Whether no other table has files in or around this table's folder; otherwise its orphans cannot be known."""
     mine = PurePosixPath(_plain(location))
     for other in map(_plain, others):
         theirs = PurePosixPath(other)

@@ -1,4 +1,4 @@
-"""What upkeep leaves behind: what it did to each table, and the newest cut at the files that stand now."""
+"""Record upkeep: what it did to each table, and the newest cut with the snapshots of compacted tables."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from retable.upkeep.inspection import TablePlace
 class UpkeepResult:
     """What upkeep did with a table: its size before and after, and what was done; `left` says why it was left alone.
 
-    `notes` say what retention could not let go though it is old, and why. `is_damaged`: for a file that cannot be read.
+    `notes` say what retention could not drop though it is old, and why. `is_damaged`: a file cannot be read.
     """
 
     table: str
@@ -32,13 +32,13 @@ class UpkeepResult:
 
 
 def check_damaged(kept: Iterable[UpkeepResult]) -> None:
-    """Check what was kept; DamagedFile names the tables that were left alone for a damaged file."""
+    """Check the results; DamagedFile names the tables that were left alone because of a damaged file."""
     if names := [each.table for each in kept if each.is_damaged]:
         raise DamagedFile(f"a file is damaged of {', '.join(names)}, left alone: docs/operations.md (DAMAGED_FILE)")
 
 
 def record_kept(lake: Lake, kept: UpkeepResult, run_id: str, now: datetime) -> None:
-    """Say in ops.upkeep what was done with a table."""
+    """Record in ops.upkeep what was done with a table."""
     row = UpkeepRow(
         source=kept.source,
         table=kept.table,
@@ -53,10 +53,10 @@ def record_kept(lake: Lake, kept: UpkeepResult, run_id: str, now: datetime) -> N
 
 
 def record_cut(lake: Lake, place: TablePlace, before: int | None, now: datetime) -> None:
-    """Give the newest cut a revision that names what a compacted table stands at now.
+    """Add a revision to the newest cut with the present snapshot of a compacted table.
 
-    Otherwise every later cut would name the old files for as long as the table does not change. A snapshot that the cut
-    does not know, which a run left that died before its record, stays that run's to record.
+    Otherwise every later cut would name the old files until the table changes. If the cut does not name the snapshot
+    `before`, a run died before its record; it is left to that run to record.
     """
     if place.source is None:
         return

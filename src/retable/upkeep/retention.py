@@ -1,4 +1,4 @@
-"""What retention may drop of a source, decided from facts: how far each layer is cut, and whose rows stay behind it.
+"""Decide from facts what retention may drop of a source: the cut of each layer, and whose rows before it stay.
 
 Nothing here reads or writes.
 """
@@ -18,7 +18,7 @@ from retable.upkeep.silver_rows import Extent
 
 @dataclass(frozen=True, slots=True)
 class WindowFacts:
-    """A recorded window: `waits` says why nothing of it can go yet, None: nothing waits for it."""
+    """A recorded window; `waits` says why it cannot be dropped yet, None if nothing prevents it."""
 
     name: str
     ordinal: int
@@ -28,20 +28,20 @@ class WindowFacts:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Windows before `kept_from` go; None: none ever went. `because`: why it is not later though windows are older."""
+    """Windows before `kept_from` are dropped; None if none ever was. `because`: why older windows are not dropped."""
 
     kept_from: str | None
     because: str | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What stands in its way, for people."""
+        """Why the cut is not later, for people."""
         return () if self.because is None else (f"it is old enough to go, but {self.because}",)
 
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """Why rows of a table stay behind the horizon; only those of the windows from `since` on, where it says one."""
+    """Why rows of a table before the horizon stay; if `since` is set, only those of the windows from there on."""
 
     reason: str
     since: str = ""
@@ -55,9 +55,9 @@ _NOT_BEYOND = Stay("gold has not been beyond all of them")
 
 
 def cut(windows: Iterable[WindowFacts], age: timedelta | None, now: datetime, before: str | None) -> Cut:
-    """Cut a layer behind its windows that ended longer ago than `age`; it never goes back behind `before`.
+    """Cut a layer after its last window that ended longer ago than `age`; the cut never moves back before `before`.
 
-    It stops at the first window that waits for something: what is left is whole from there on.
+    It stops at the first window that waits for something, so everything from there on is complete.
     """
     found, because = before, None
     if age is None:
@@ -73,7 +73,7 @@ def cut(windows: Iterable[WindowFacts], age: timedelta | None, now: datetime, be
 
 
 def stay_of(state: GoldState, history: TableHistory, is_keyed_by_settings: bool, shares_a_name: bool) -> Stay | None:
-    """Why rows of a table stay behind the horizon, though they are old; None where gold can stand for them."""
+    """Why old rows of a table before the horizon stay; None if gold's state already contains them."""
     if state.hold is not None:
         return Stay("it is held, and catches up from them")
     if state.is_set_back:
@@ -93,7 +93,7 @@ def stay_of(state: GoldState, history: TableHistory, is_keyed_by_settings: bool,
 
 
 def settled_through(windows: Sequence[WindowFacts], is_settled: Mapping[str, bool]) -> int:
-    """The number of the last window up to which all are replayed as silver has them."""
+    """The number of the last window up to which the present content of silver is replayed; -1 if there is none."""
     through = -1
     for window in windows:
         if not is_settled.get(window.name):
@@ -104,7 +104,7 @@ def settled_through(windows: Sequence[WindowFacts], is_settled: Mapping[str, boo
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The table whose rows stand under a name: by its identity, and as gold has it, where gold has it."""
+    """The table whose rows have a name: its identity, and its gold name and state if gold has the table."""
 
     identity: str
     gold: str | None
@@ -115,7 +115,7 @@ class Owner:
 def owners_of(
     histories: Iterable[TableHistory], states: Mapping[str, GoldState], settings: Settings
 ) -> dict[TableName, Owner]:
-    """The table of each name that histories tell, with why its rows stay."""
+    """The table of each name in the histories, with the reason why its rows stay."""
     known = {history.identity: history for history in histories}
     golds = {state.identity: name for name, state in states.items()}
     holders: dict[TableName, set[str]] = defaultdict(set)
@@ -136,7 +136,7 @@ def owners_of(
 
 @dataclass(frozen=True, slots=True)
 class Floors:
-    """The floors to raise, by gold's name, and whose rows stay, with those that gold cannot stand for."""
+    """The retention floors to raise, by gold name, and whose rows stay, including those that gold does not contain."""
 
     raised: Mapping[str, RetentionFloor]
     stays: Mapping[TableName, Stay]
@@ -145,7 +145,7 @@ class Floors:
 def plan_floors(
     windows: Iterable[tuple[str, Mapping[TableName, Extent]]], known: Mapping[TableName, Owner], through: int
 ) -> Floors:
-    """Plan from how far the rows of old windows go; all but those that stay are to be dropped."""
+    """Plan with the extents of the rows of old windows; all of these rows except those that stay will be dropped."""
     stays = {name: owner.stay for name, owner in known.items() if owner.stay is not None}
     goes: dict[str, list[Extent]] = defaultdict(list)
     for window, found in windows:
@@ -166,7 +166,7 @@ def plan_floors(
 
 
 def _raise(state: GoldState, extents: Iterable[Extent], through: int) -> RetentionFloor | None:
-    """The floor after rows of such extents went, too; None where gold has not been beyond all of them."""
+    """The floor after rows with these extents are dropped too; None if gold has not passed all of them."""
     before = state.floor
     last = {} if before is None else dict(before.dropped)
     partial = before is not None and before.partial

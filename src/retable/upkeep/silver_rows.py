@@ -1,4 +1,4 @@
-"""Rows of silver by the table that their messages name: how far they go, and which of them stay."""
+"""Rows of silver by the table that their messages name: their extents, and the selection of those that stay."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from retable.model.sequence import Sequence
 
 NAME = ("database", "schema", "table")
 READ = (*NAME, "sequence", "part", "partial_after")
-"""What is read of a row to say how far it goes."""
+"""The columns that are read to find the extent of rows."""
 
 _PLACE = ("epoch", "hi", "lo")
 _BETWEEN = "\x00"
@@ -19,14 +19,14 @@ _BETWEEN = "\x00"
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How far rows go: their greatest sequence of each partition; `partial`: some tell only a part of a row."""
+    """The extent of rows: their greatest sequence of each partition; `partial`: some are partial images."""
 
     last: Mapping[str, Sequence]
     partial: bool
 
 
 def extents(rows: pa.Table) -> dict[TableName, Extent]:
-    """How far the rows of each table go; rows that name none belong to none."""
+    """The extent of each table's rows; rows without a table name are skipped."""
     columns = {name: rows[name] for name in (*NAME, "part")}
     columns |= {name: pc.struct_field(rows["sequence"], name) for name in _PLACE}
     columns["partial"] = pc.fill_null(rows["partial_after"], False)

@@ -1,4 +1,4 @@
-"""Upkeep's door to Spark: Iceberg's own compaction, expiry and removal of orphan files, one table after the other."""
+"""Upkeep with Spark: Iceberg's own compaction, expiry and removal of orphan files, one table after the other."""
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
@@ -38,9 +38,9 @@ def upkeep(
     on_progress: Callable[[str], None] = lambda _: None,
     rules: UpkeepRules | None = None,
 ) -> list[UpkeepResult]:
-    """Compact, expire and clean tables, each under a lease; one that another run is at is left alone, and told.
+    """Compact, expire and clean tables, each under a lease; a table that another run uses is left alone and reported.
 
-    The `clock` is asked anew for each table: all of them may take longer than a lease lasts.
+    The `clock` is read again for each table, because all of them together may take longer than a lease lasts.
     """
     keeper = Keeper(Iceberg(spark), lake, run_id, clock, rules or UpkeepRules())
     found = []
@@ -51,7 +51,7 @@ def upkeep(
 
 
 class Iceberg:
-    """Iceberg's actions behind one Spark session."""
+    """Iceberg's actions in one Spark session."""
 
     def __init__(self, spark: "SparkSession") -> None:
         # A session loads its catalogs with the settings of the thread's active session, so a statement comes first.
@@ -62,7 +62,7 @@ class Iceberg:
         self._actions: Any = self._api.spark.actions.SparkActions.get(spark._jsparkSession)
 
     def compact(self, name: str, run_id: str, rules: UpkeepRules, windows: Iterable[str] | None = None) -> int:
-        """Write files anew that `rules` find wanting, in one commit; give how many went. `windows`: only of these."""
+        """Rewrite files as `rules` require, in one commit; give the number of replaced files. `windows`: only these."""
         action = self._actions.rewriteDataFiles(self._load(name)).snapshotProperty(RUN_PROPERTY, run_id)
         options = {
             "target-file-size-bytes": rules.target,
@@ -82,20 +82,20 @@ class Iceberg:
         return int(action.execute().rewrittenDataFilesCount())
 
     def merge_manifests(self, name: str, run_id: str) -> int:
-        """Write the lists of files anew, fewer and sorted by partition; give how many there were."""
+        """Rewrite the manifests, fewer and sorted by partition; give the number of the old ones."""
         action = self._actions.rewriteManifests(self._load(name)).snapshotProperty(RUN_PROPERTY, run_id)
         return sum(1 for _ in action.execute().rewrittenManifests())
 
     def expire(self, name: str, snapshots: Iterable[int]) -> None:
         """Expire these snapshots and remove the files that only they hold."""
-        # Iceberg would also expire by age; before the first moment nothing is too old.
+        # Iceberg would also expire by age; no snapshot is older than the time 0.
         change = self._load(name).expireSnapshots().expireOlderThan(0)
         for snapshot in snapshots:
             change = change.expireSnapshotId(snapshot)
         change.commit()
 
     def set_property(self, name: str, key: str, value: str) -> None:
-        """Let a table say something; a run that decided on what it said before is fenced by that."""
+        """Set a property of a table; this fences runs that decided from the earlier state of the table."""
         self._load(name).updateProperties().set(key, value).commit()
 
     def _load(self, name: str) -> Any:
@@ -103,7 +103,7 @@ class Iceberg:
 
 
 class Keeper:
-    """Keeps tables of one lake, in one run."""
+    """Maintains tables of one lake, in one run."""
 
     def __init__(
         self, iceberg: Iceberg, lake: Lake, run_id: str, clock: Callable[[], datetime], rules: UpkeepRules
@@ -118,7 +118,7 @@ class Keeper:
         self._cuts_of = cache(partial(read_cuts, lake))
 
     def keep(self, place: TablePlace) -> UpkeepResult:
-        """Do what one table wants; where another run is at it, or committed first, it is left for the next time."""
+        """Do what one table needs; if another run uses it or committed first, it is left for the next time."""
         began, now = perf_counter(), self._clock()
         source = place.source or ""
         lease = Lease(
@@ -130,7 +130,7 @@ class Keeper:
             with leased(self._lake, lease), spark_explained(self._lake.settings.lake):
                 kept = self._kept(place, now, began)
         except (Unavailable, SparkDied):
-            # No other run, and no other table would fare better.
+            # No other run is the cause, and the next table would fail in the same way.
             raise
         except ConflictError as error:
             return UpkeepResult(
@@ -149,7 +149,7 @@ class Keeper:
             return UpkeepResult(table=place.name, source=place.source, left=why, seconds=perf_counter() - began)
         before = facts_of(self._lake, place, table)
         if place.layer == "silver" and place.source is not None:
-            # They name a snapshot of silver, and look for what came since: none of these may expire before.
+            # The statements name a snapshot of silver and need all later ones: none of these may expire before.
             system = self._lake.settings.source(place.source).source_system
             keep_statements(self._lake, place.source, system, wholly=True)
         dropped = self._drop(place, now)
@@ -183,7 +183,7 @@ class Keeper:
         )
 
     def _drop(self, place: TablePlace, now: datetime) -> Dropped:
-        """Drop what retention lets go: old windows of a source, leases that ended long ago, cuts of old windows."""
+        """Drop what retention allows: old windows of a source, leases that ended long ago, cuts of old windows."""
         if place.name == "ops.leases":
             return Dropped(rows=prune_leases(self._lake, now, self._run_id))
         if place.name == "ops.cuts":
@@ -213,7 +213,7 @@ class Keeper:
                 return self._iceberg.compact(place.name, self._run_id, self._rules)
 
     def _may_clean(self, place: TablePlace, facts: TableFacts) -> bool:
-        """Whether files that no snapshot knows are nobody's: no run stands on the table, no other has its folder."""
+        """Whether files without a snapshot are orphans: no run has a branch, and no other table shares the folder."""
         others = [location for name, location in self._locations.items() if name != place.name]
         return not facts.busy and stands_alone(facts.location, others)
 

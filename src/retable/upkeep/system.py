@@ -1,7 +1,7 @@
-"""Silver and ops written anew, without a JVM: what their readers go by besides the rows stays as it was.
+"""Rewrite silver and ops without a JVM, and keep what their readers depend on besides the rows.
 
-Of a window of silver that is the digest of its files, by which gold knows what it has applied; of ops the commit
-of each row, as the one that was committed last counts.
+For a window of silver that is the digest of its files, by which gold knows what it applied; for ops it is the commit of
+each row, because the row committed last counts.
 """
 
 import sys
@@ -31,11 +31,11 @@ from retable.model.window import window_name
 from retable.upkeep.policy import FileFacts, Partition
 
 _BYTES = 256 << 20
-"""So much of a table is in memory at once."""
+"""The bytes of a table that are in memory at once."""
 
 _ENDED, _MANY = timedelta(days=7), 1000
-"""Leases that ended so long ago are forgotten, once there are so many of them, and so many rows of cuts that nobody
-needs: each time files are written anew."""
+"""Leases that ended so long ago, and rows of cuts that are not needed, are removed once there are so many of them,
+because each removal rewrites files."""
 
 _KEEPING = {SAME_STATEMENTS: "true"}
 
@@ -46,7 +46,7 @@ _SILVER_ORDER = [
 
 
 def compact_silver(lake: Lake, table: Table, windows: Iterable[str], run_id: str) -> int:
-    """Write windows of silver anew, each in a commit of its own; give how many files went."""
+    """Rewrite windows of silver, each in a separate commit; give the number of replaced files."""
     gone = 0
     for window in windows:
         standing = standing_files(lake, table, {"window": window})
@@ -66,7 +66,7 @@ def compact_silver(lake: Lake, table: Table, windows: Iterable[str], run_id: str
 
 
 def compact_ops(lake: Lake, table: Table, groups: Mapping[Partition, Sequence[FileFacts]], run_id: str) -> int:
-    """Write the small files of a table of ops anew, by window, each row with its commit; give how many files went."""
+    """Rewrite the small files of a table of ops by window, each row with its commit; give the number of them."""
     chosen = {file.path for files in groups.values() for file in files}
     table = _widened(lake, table)
     by_source, standing = _by_source(lake, table), list[FileScanTask]()
@@ -80,9 +80,9 @@ def compact_ops(lake: Lake, table: Table, groups: Mapping[Partition, Sequence[Fi
 
 
 def rewrite_ops(lake: Lake, name: str, thin: Callable[[pa.Table], pa.Table] | None, run_id: str) -> int:
-    """Write a table of ops of an older layout anew in the present one, in one commit; give how many rows went.
+    """Rewrite a table of ops from an older layout to the present one, in one commit; give the number of dropped rows.
 
-    `thin` leaves out rows of one source; it gets all of them at once.
+    `thin` leaves out rows of one source; it gets all rows of the source at once.
     """
     table = _widened(lake, lake.load(name))
     by_source, gone = _by_source(lake, table), 0
@@ -101,7 +101,7 @@ def rewrite_ops(lake: Lake, name: str, thin: Callable[[pa.Table], pa.Table] | No
 
 
 def prune_cuts(lake: Lake, keep: int, run_id: str) -> int:
-    """Leave out the cuts that no cut of the last windows needs; give how many rows went. `keep`: so many windows."""
+    """Drop the cut rows that the cuts of the last `keep` windows do not need; give the number of dropped rows."""
 
     def needed(rows: pa.Table) -> pa.Table:
         commits = {_place(row): row[COMMITTED] for row in rows.to_pylist()}
@@ -113,9 +113,9 @@ def prune_cuts(lake: Lake, keep: int, run_id: str) -> int:
 
 
 def prune_past(lake: Lake, name: str, now: datetime, run_id: str) -> int:
-    """Leave out of evidence, promises or what upkeep did the rows that are older than `keep_ops`; give how many went.
+    """Drop rows of evidence, watermarks or upkeep that are older than `keep_ops`; give the number of dropped rows.
 
-    What the next promise goes on from stays, however old it is.
+    Rows that the next watermark needs stay, however old they are.
     """
     age = lake.settings.lake.keep_ops
     if age is None:
@@ -136,7 +136,7 @@ def prune_past(lake: Lake, name: str, now: datetime, run_id: str) -> int:
 
 
 def _prune(lake: Lake, name: str, needed: Callable[[pa.Table], pa.Table], run_id: str) -> int:
-    """Write a table of ops anew with the rows that are `needed` of each source, where many are not."""
+    """Rewrite a table of ops with the `needed` rows of each source, if many others can go."""
     table = _widened(lake, lake.load(name))
     gone, old, made = 0, list[FileScanTask](), list[tuple[pa.Table, dict[str, str | None]]]()
     for source, files in _by_source(lake, table).items():
@@ -161,7 +161,7 @@ def _by_source(lake: Lake, table: Table) -> dict[str | None, list[tuple[FileScan
 
 
 def _widened(lake: Lake, table: Table) -> Table:
-    """The table with the columns that it has now."""
+    """The table with all columns of its present shape."""
     return lake.load(".".join(table.name())) if widen(lake, table) else table
 
 
@@ -170,7 +170,7 @@ def _place(row: Mapping[str, object]) -> tuple[object, ...]:
 
 
 def prune_leases(lake: Lake, now: datetime, run_id: str) -> int:
-    """Forget leases that ended more than a week ago, where there are many; give how many."""
+    """Remove leases that ended more than a week ago, if there are many; give the number of removed rows."""
     table = lake.load("ops.leases")
     ended = LessThan(term=Reference("until"), value=literal((now - _ENDED).isoformat()))
     with explained(lake.settings.lake):
@@ -214,9 +214,9 @@ def _joined_tables(rows: Sequence[pa.Table]) -> pa.Table:
 
 
 def _clustered(rows: pa.Table) -> pa.Table:
-    """Rows by window, those of windows as a whole first: readers ask for one or the other.
+    """Sort rows by window, with rows of whole windows first, because readers ask for one kind or the other.
 
-    The order of rows of one commit stays.
+    Rows of one commit keep their order.
     """
     if not {"table", "window"} <= {*rows.column_names}:
         return rows
@@ -225,7 +225,7 @@ def _clustered(rows: pa.Table) -> pa.Table:
 
 
 def _joined(batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    """Put rows of files together, of which older ones do not have the columns that their table got since."""
+    """Concatenate rows of files; older files may lack columns that their table got since."""
     return pa.concat_tables([pa.Table.from_batches([each]) for each in batches], promote_options="default")
 
 
@@ -244,7 +244,7 @@ def _replace(
     same_as: str | None = None,
     properties: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """Put the rows that were made in place of these files, in one commit; ConflictError where one of them went."""
+    """Replace these files by files with the rows in `made`, in one commit; ConflictError if one of them is gone."""
     as_set = table.metadata.model_copy(update={"properties": {**table.metadata.properties, **properties}})
     writer = PartitionWriter(table.io, as_set)
     files = [writer.write(rows, values, same_as) for rows, values in made]
@@ -254,7 +254,7 @@ def _replace(
         if not standing:
             return
         with transaction.update_snapshot(snapshot_properties=_KEEPING | {RUN_PROPERTY: run_id}).overwrite() as change:
-            # Manifests that cannot hold one of the files are not opened.
+            # With this predicate, manifests that cannot hold one of the files are not opened.
             change.delete_by_predicate(where)
             for task in standing:
                 change.delete_data_file(task.file)

@@ -1,1 +1,1 @@
-"""Whether gold is what it must be: against bronze, folded anew, and against the ledger; and two states of a table."""
+"""Verify gold: against a new fold of bronze, against the ledger, and between two states of a table."""

@@ -1,4 +1,4 @@
-"""Gold against bronze: its messages decoded anew, folded by the pure core, and compared with gold's rows."""
+"""Verify gold against bronze: decode and fold its messages again with the pure core, and compare with gold's rows."""
 
 from collections import Counter
 from dataclasses import replace
@@ -30,17 +30,17 @@ from retable.verify.rows import ComparedColumns, Gold, Share, compare_rows
 from retable.verify.spill import Spill
 
 _COUNTED = ("decoded", "refused", "events", "rows")
-"""What is the same whichever tables the settings took then; a message that is refused is ignored, or in quarantine."""
+"""Counts that do not depend on which tables the settings took. A refused message is ignored or in quarantine."""
 _REFUSED = ("quarantined", "ignored")
 
 
 def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Verification:
-    """Verify a share of one gold table; rows wait in `folder`, which may become as big as the table and its events.
+    """Verify a share of one gold table. `folder` keeps rows; it can grow to the size of the table and its events.
 
-    The decoding is held against what the ledger counted, window by window.
+    The decoding is compared with the counts of the ledger, window by window.
     """
     source = lake.settings.source(find_gold(lake, name)[1].source)
-    # The ledger comes first: what gold says of itself is then never older than the windows that count.
+    # Read the ledger first, so that the state of gold is never older than the windows that count.
     ledger = read_ledger(lake, source.name)
     table, state = find_gold(lake, name)
     if not feeds(lake.settings, source, state):
@@ -63,13 +63,13 @@ def against_bronze(lake: Lake, name: str, folder: Path, share: Share) -> Verific
 
 
 def published_columns(table: Table) -> ComparedColumns:
-    """The columns of a gold table, without Retable's own."""
+    """Give the columns of a gold table, without Retable's own."""
     fields = [field for field in table.schema().fields if field.name != SEQUENCE_COLUMN]
     return tuple((field.name, parse_gold_type(str(field.field_type))) for field in fields)
 
 
 def check_decoding(decoded: DecodedBronze, ledger: list[LedgerRow]) -> list[Finding]:
-    """What bronze gives now of each window, where the ledger counted otherwise."""
+    """Give the windows for which bronze now decodes to other counts than the ledger has."""
     found = []
     for row in ledger:
         if row.stage != "decode" or row.table is not None or row.window not in decoded.counts:
@@ -90,7 +90,7 @@ def check_decoding(decoded: DecodedBronze, ledger: list[LedgerRow]) -> list[Find
 def _decode(
     lake: Lake, source: SourceSettings, state: GoldState, ledger: list[LedgerRow], events: Spill
 ) -> tuple[DecodedBronze, SourceHistory]:
-    """Decode all; where the statements show that the table had other names too, the rows of those in a second pass."""
+    """Decode all windows. If the statements show that the table had other names, a second pass reads their rows."""
     replayed = _replayed(ledger, state)
     decoded = {row.window for row in ledger if row.stage == "decode"} | replayed
     visible = [w for w in read_windows(lake, source.name) if w.name in decoded and w.name <= max(replayed, default="")]
@@ -117,12 +117,12 @@ def _decode(
 
 
 def _replayed(ledger: list[LedgerRow], state: GoldState) -> set[str]:
-    """The windows that the ledger, or the table itself, knows as replayed."""
+    """The windows that are replayed according to the ledger or the table itself."""
     return {row.window for row in ledger if row.stage == "replay" and row.table is None} | set(state.applied)
 
 
 def bronze_floor(lake: Lake, name: str, state: GoldState, ledger: list[LedgerRow]) -> RetentionFloor | None:
-    """Up to where messages of a table that count were dropped from bronze, as the ledger counted them."""
+    """Give the sequence up to which a table's messages were dropped from bronze, from the ledger."""
     kept = kept_from(lake, "bronze", state.source)
     named = {row["gold"] for row in _rows_of_table(lake, state)} | {name}
     mine = [row for row in ledger if row.stage == "replay" and row.table in named and is_dropped(row.window, kept)]
@@ -133,13 +133,13 @@ def bronze_floor(lake: Lake, name: str, state: GoldState, ledger: list[LedgerRow
 
 
 def _rows_of_table(lake: Lake, state: GoldState) -> list[dict[str, object]]:
-    """Everything that ops.tables ever said of a table: it may have had other names."""
+    """All rows of ops.tables for a table, which may have had other names."""
     rows = scan(lake, lake.find("ops.tables"), source=state.source).to_pylist()
     return [row for row in rows if row["identity"] == state.identity]
 
 
 def _gaps(decoded: DecodedBronze, ledger: list[LedgerRow], state: GoldState) -> list[str]:
-    """What to know where later windows are replayed already: of those that wait gold has nothing."""
+    """A note on windows that are not replayed yet though later ones are: gold has no rows of them."""
     missing = sorted(decoded.counts.keys() - _replayed(ledger, state))
     if not missing:
         return []
@@ -147,7 +147,7 @@ def _gaps(decoded: DecodedBronze, ledger: list[LedgerRow], state: GoldState) -> 
 
 
 def _held_windows(lake: Lake, source: str, state: GoldState) -> set[str]:
-    """The windows of which a table that is held as it stands took no row; of any other table none is left out."""
+    """The windows of which a wholly held table took no row. A table without such a hold has none."""
     if state.hold is None or state.hold.position is not None:
         return set()
     names = {row.gold for row in read_tables(lake, source) if row.identity == state.identity}

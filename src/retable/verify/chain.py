@@ -1,4 +1,4 @@
-"""Whether gold's snapshots are those that the ledger names, and who made the others."""
+"""Check that gold's snapshots are those that the ledger names, and find who made the others."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _SHOWN = ("added-records", "deleted-records", "engine-name", "app-id", "user")
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A snapshot: its parent, when it was made, the operation, and what its maker says of it."""
+    """A snapshot: its parent, its time, its operation, and the summary of its maker."""
 
     id: int
     parent: int | None
@@ -24,7 +24,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The snapshots of a gold table, and those that main stood at, each since when, in milliseconds, oldest first."""
+    """The snapshots of a gold table, and those of main with their start in milliseconds, oldest first."""
 
     snapshots: Mapping[int, Made]
     main: Sequence[tuple[int, int]]
@@ -32,9 +32,9 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class RecordedSnapshots:
-    """What the record says of a table: the snapshots of its cuts, each since when, and what the ledger has beside them.
+    """The recorded snapshots of a table: those of its cuts with their time, and those of the ledger.
 
-    A cut knows a table by its identity; the ledger by the names that it had, which may have been another's before.
+    A cut knows a table by its identity. The ledger knows it by its names, which other tables may have had earlier.
     """
 
     cuts: Mapping[int, datetime]
@@ -43,9 +43,9 @@ class RecordedSnapshots:
 
 
 def check_chain(chain: Chain, named: RecordedSnapshots) -> list[Finding]:
-    """Every snapshot that main stood at is one that a run left, and what the newest run left is still below main.
+    """Check that a run made each snapshot of main, and that the newest run's snapshot is still below main.
 
-    What lies between two of them was written on a branch by the run that left the upper one.
+    Snapshots between two of them were written on a branch, by the run that made the upper one.
     """
     found: list[Finding] = []
     at: int | None = None
@@ -63,16 +63,16 @@ def _is_named(made: Made, since: int, later: Sequence[Made | None], named: Recor
 
 
 def _is_sealed(made: Made, since: int, later: Sequence[Made | None], named: RecordedSnapshots) -> bool:
-    """Whether a run moved main to what it had written on its branch, and sealed it in the same commit.
+    """Whether a run moved main to a snapshot of its branch and sealed it in the same commit.
 
-    A commit on main itself is not older than main's step to it.
+    A commit on main itself is not older than the step of main to it.
     """
     above = later[0] if later else None
     return above is not None and above.parent == made.id and _is_recorded(above, named) and made.time_ms < since
 
 
 def _is_redone(made: Made, later: Sequence[Made | None], named: RecordedSnapshots) -> bool:
-    """Whether a recorded run has published the same window since: what one that died had left counts no more."""
+    """Whether a recorded run later published the same window, so that the snapshot of a dead run no longer counts."""
     window = made.summary.get(_WINDOW) if _run_of(made) else None
     same = [other for other in later if other is not None and window and other.summary.get(_WINDOW) == window]
     return any(_is_recorded(other, named) for other in same)
@@ -85,17 +85,17 @@ def _is_ours(made: Made, named: RecordedSnapshots) -> bool:
 
 
 def _is_recorded(made: Made, named: RecordedSnapshots) -> bool:
-    """Whether the record names a snapshot or its run: what a run that died has published, the next one records."""
+    """Whether the record names a snapshot or its run. What a dead run published is recorded by the next run."""
     return made.id in named.cuts or made.id in named.ledger or _run_of(made) in named.runs
 
 
 def _run_of(made: Made) -> str:
-    """The run that a snapshot names; a seal names its window behind a slash."""
+    """The run that a snapshot names. A seal has a slash and the window after the run."""
     return made.summary.get(RUN_PROPERTY, "").partition("/")[0]
 
 
 def _between(chain: Chain, head: int, base: int | None) -> list[Made]:
-    """The snapshots from main's head down to where it stood before."""
+    """The snapshots from main's head down to main's previous position."""
     found: list[Made] = []
     at: int | None = head
     while at is not None and at != base and at in chain.snapshots:
@@ -116,9 +116,9 @@ def _foreign(made: Made) -> Finding:
 
 
 def _lost(chain: Chain, named: RecordedSnapshots) -> list[Finding]:
-    """What cuts name though the table has it no more, or main is no more above it; what expired is not missed.
+    """Snapshots of cuts that the table lost, or that are no longer below main. Expired snapshots are not missed.
 
-    Where all rows were written anew since, what was moved before is nothing to find.
+    If all rows were written again since then, an earlier move of main is not reported.
     """
     if not chain.main:
         return [Finding("SNAPSHOT_LOST", str(i), "the table has no snapshot at all") for i in named.cuts]
@@ -126,7 +126,7 @@ def _lost(chain: Chain, named: RecordedSnapshots) -> list[Finding]:
     current = chain.main[-1][0]
     line = _between(chain, current, None)
     ancestors = {made.id for made in line}
-    # Below a snapshot whose parent expired nothing tells what main came by.
+    # Below a snapshot whose parent expired, the way of main is unknown.
     known_since = line[-1].time_ms if line and line[-1].parent is not None else 0
     mended = max((made.time_ms for made in line if made.summary.get("total-records") == "0"), default=0)
     found = []

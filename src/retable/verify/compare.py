@@ -1,4 +1,4 @@
-"""Two sets of rows, compared by key or, without a key, as bags: how many differ, in which columns, and some of them."""
+"""Compare two sets of rows, by key or as multisets: count the differing rows and their columns, and keep samples."""
 
 import json
 import math
@@ -21,10 +21,10 @@ MOST_SAMPLES = 5
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A row that differs: its key, and what either side has in the columns that differ, or in all of them.
+    """A row that differs: its key, and each side's values in the differing columns, or in all columns.
 
-    Values are as `retable rows` prints them. A side is None where it has no such row. Without a key, the whole row
-    stands on its side.
+    Values are formatted as `retable rows` prints them. A side without such a row is None. Without a key, a side has the
+    whole row.
     """
 
     key: dict[str, object]
@@ -34,7 +34,7 @@ class Sample:
 
 @dataclass(slots=True, kw_only=True)
 class RowDifference:
-    """How two sets of rows differ; `columns` counts, by name, the rows that differ there."""
+    """How two sets of rows differ. `columns` counts, by name, the rows that differ in that column."""
 
     left: int = 0
     right: int = 0
@@ -50,7 +50,7 @@ class RowDifference:
         return not (self.only_left or self.only_right or self.different)
 
     def keep(self, kind: str, sample: Sample) -> None:
-        """Keep a row as a sample of its kind, while there are few."""
+        """Keep a row as a sample of its kind, up to the limit."""
         if self._kept[kind] < MOST_SAMPLES:
             self._kept[kind] += 1
             self.samples.append(sample)
@@ -58,10 +58,10 @@ class RowDifference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Compares rows of these columns; `on` are the indices of the key's, none for a table without a key.
+    """Compare rows of these columns. `on` are the indices of the key columns; empty: the table has no key.
 
-    `kinds` say how values are shown; what is not of its kind is shown as text. A key that stands twice on one side and
-    once on the other is a row more there.
+    `kinds` say how values are shown; a value of another kind is shown as text. If a key is twice on one side and once
+    on the other, that side has one row more.
     """
 
     names: tuple[str, ...]
@@ -69,7 +69,7 @@ class Comparison:
     on: tuple[int, ...]
 
     def add(self, found: RowDifference, left: Iterable[Values], right: Iterable[Values]) -> None:
-        """Compare some of the rows, all of their keys, and add what differs to what was found before."""
+        """Compare some of the rows, with all rows of their keys, and add the differences to `found`."""
         lefts, rights = list(map(comparable, left)), list(map(comparable, right))
         found.left += len(lefts)
         found.right += len(rights)
@@ -117,19 +117,19 @@ class Comparison:
 
 
 def comparable(row: Values) -> Values:
-    """A row in which one NaN equals another, as one of gold's does."""
+    """Give a row in which NaN values are equal, as they are in gold."""
     if any(type(value) is float and value != value for value in row):
         return tuple(math.nan if type(value) is float and value != value else value for value in row)
     return row
 
 
 def part_of(values: Values, parts: int) -> int:
-    """Say in which of so many parts a key or a row is: the same in every process, and for equal values."""
+    """Give the part of a key or a row, out of `parts`. It is the same in each process, and for equal values."""
     return crc32(repr(tuple(map(_plain, values))).encode("utf-8", "surrogatepass")) % parts if parts > 1 else 0
 
 
 def _shown(value: object, kind: GoldType | None) -> object:
-    """A value as JSON has it."""
+    """A value as JSON shows it."""
     if value is None or kind is None:
         return None if value is None else str(value)
     try:

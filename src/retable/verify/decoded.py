@@ -1,4 +1,4 @@
-"""Bronze decoded anew, without Spark and without a look at silver: events on disk, statements, and counts."""
+"""Decode bronze again, without Spark and without silver: events on disk, statements, and counts."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -31,14 +31,14 @@ from retable.settings.sources import SourceSettings
 from retable.verify.spill import Spill
 
 _TABLES = 4096
-"""Of so many tables it is remembered what the settings say."""
+"""The number of tables for which the settings are cached."""
 
 _COLUMNS = ("topic", "partition", "offset", "timestamp_ms", "key", "value", "headers", "problem")
 
 
 @dataclass(slots=True)
 class DecodedBronze:
-    """What bronze holds: its statements, as rows of silver in their order, and per window what became of its messages.
+    """The content of bronze: its statements as rows of silver, in order, and the counts of messages by window.
 
     The counts have the ledger's names: messages `decoded`, `ignored`, `quarantined`, and `events`, `rows`, `excluded`.
     """
@@ -48,7 +48,7 @@ class DecodedBronze:
 
 
 class Decoder:
-    """Decodes the bronze of one source as its settings are now."""
+    """Decode the bronze of one source with its current settings."""
 
     def __init__(self, lake: Lake, source: SourceSettings) -> None:
         self._lake = lake
@@ -59,7 +59,7 @@ class Decoder:
     def decode(
         self, windows: Sequence[Window], names: Collection[TableName], stored: Collection[str], events: Spill
     ) -> DecodedBronze:
-        """Decode these windows, in order; the row changes of these names go to `events`, of the `stored` windows."""
+        """Decode these windows in order. Write the row changes of these `names` in `stored` windows to `events`."""
         found = DecodedBronze()
         for window in windows:
             counts = found.counts[window.name] = Counter()
@@ -75,14 +75,14 @@ class Decoder:
         return found
 
     def _counted(self, event: ChangeEvent, counts: Counter[str]) -> bool:
-        """Count a row change; say whether its table is one that the settings take."""
+        """Count a row change. Say whether the settings take its table."""
         counts["rows"] += 1
         is_taken = event.table_name is None or self._takes(event.table_name)
         counts["excluded"] += not is_taken
         return is_taken
 
     def _events(self, window: Window, counts: Counter[str]) -> Iterator[list[ChangeEvent]]:
-        """The events of a window's messages, some at a time."""
+        """The events of a window's messages, in batches."""
         source = as_recorded(self._source, window)
         context = context_of(source, self._keys_of, int(window.recorded_at.timestamp() * 1000))
         condition = EqualTo(term=Reference("window"), value=literal(window.name))
@@ -94,7 +94,7 @@ class Decoder:
                 yield events
 
     def _decoded(self, message: RawMessage, context: DecodeContext, counts: Counter[str]) -> list[ChangeEvent]:
-        """A message's events, none where it cannot be decoded; the message is counted."""
+        """Give a message's events, none if it cannot be decoded. Count the message."""
         try:
             events = decode_message(message, context)
         except MessageError as error:
@@ -109,9 +109,9 @@ class Decoder:
 def read_statements(
     records: Sequence[RowDict], source: SourceSettings, imported: str | None = None
 ) -> tuple[dict[Statement, str], str]:
-    """Read statements in their order, each with its window; and say which dialect the source speaks.
+    """Read statements in order, each with its window. Also give the dialect of the source.
 
-    `imported` is that of a dump of its schema, which counts where nothing else tells it.
+    `imported` is the dialect of a dump of its schema. It counts only if nothing else gives the dialect.
     """
     default = source.source_system or imported
     system = system_of(records, default)
@@ -123,7 +123,7 @@ def read_statements(
 
 
 def dropped_statements(lake: Lake, source: str, kept: str | None) -> list[RowDict]:
-    """The statements of the windows that bronze no longer holds, which silver keeps for ever, in their order."""
+    """Give the statements of windows that bronze no longer has, in order. Silver keeps statements for ever."""
     records = [] if kept is None else statements_of_silver(lake, source, kept)
     older = [record for record in records if is_dropped(str(record["window"]), kept)]
     return sorted(older, key=lambda record: (str(record["window"]), int(str(record["offset"]))))
@@ -132,9 +132,9 @@ def dropped_statements(lake: Lake, source: str, kept: str | None) -> list[RowDic
 def read_baseline_rows(
     lake: Lake, source: str, windows: Collection[str], names: Collection[TableName], events: Spill
 ) -> None:
-    """Add the rows of baselines of these names: no message of bronze brought them, so silver's are the first there are.
+    """Add the baseline rows of these names. They come from silver, because no message of bronze brought them.
 
-    `windows` are the pieces that gold should hold.
+    `windows` are the pieces that gold should have.
     """
     table = lake.find(f"silver.{source}") if windows else None
     if table is None:
@@ -148,7 +148,7 @@ def read_baseline_rows(
 
 
 def _events_of(batch: pa.RecordBatch, windows: Collection[str]) -> Iterator[tuple[str, ChangeEvent]]:
-    """The events of a batch of silver, each with its window, of these windows."""
+    """The events of a batch of silver in these windows, each with its window."""
     table = pa.Table.from_batches([batch])
     for name, event in zip(table["window"].to_pylist(), rows_to_events(table), strict=True):
         if name in windows:

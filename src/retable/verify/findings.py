@@ -1,4 +1,4 @@
-"""What a verification looked at and what it found, as values."""
+"""The results of a verification."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,7 +10,7 @@ Against = Literal["bronze", "ledger"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it must be: a stable `code`, `where` (a window, a snapshot, a column), and words."""
+    """An error that was found: a stable `code`, `where` (a window, a snapshot, a column), and a description."""
 
     code: str
     where: str
@@ -19,9 +19,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """One verification of one table: what was counted while looking, what limits the answer, and what is wrong.
+    """One verification of one table: what was checked, what limits the result, and what is wrong.
 
-    `rows` compares gold's rows with the rebuilt ones; None where rows were not compared.
+    `rows` compares gold's rows with the rebuilt ones; None: rows were not compared.
     """
 
     against: Against

@@ -1,4 +1,4 @@
-"""Gold against the ledger: windows, messages and snapshots, from the tables' metadata and the addresses of messages."""
+"""Verify gold against the ledger: windows, messages and snapshots, from tables' metadata and addresses of messages."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -27,7 +27,7 @@ _ADDRESS = ("topic", "partition", "offset")
 
 
 def against_ledger(lake: Lake, name: str) -> Verification:
-    """Verify that the ledger tells the truth of a gold table and of all windows of its source."""
+    """Verify the ledger for a gold table and for all windows of its source."""
     source = find_gold(lake, name)[1].source
     windows, ledger = read_windows(lake, source), read_ledger(lake, source)
     table, state = find_gold(lake, name)
@@ -44,7 +44,7 @@ def against_ledger(lake: Lake, name: str) -> Verification:
 
 
 def check_applied(state: GoldState, replayed: Sequence[LedgerRow]) -> list[Finding]:
-    """What gold says that it holds of a window, where the ledger counted something else; `replayed` are its own rows.
+    """Give the windows of which gold has another content than the ledger counted. `replayed` are the table's rows.
 
     Gold remembers its last windows only.
     """
@@ -59,7 +59,7 @@ def check_applied(state: GoldState, replayed: Sequence[LedgerRow]) -> list[Findi
 
 
 def _accounts(lake: Lake, source: str, windows: Sequence[Window], ledger: Sequence[LedgerRow]) -> Iterator[Accounts]:
-    """The accounts of every window of which some stage has run."""
+    """The accounts of each window for which some stage has run."""
     counted: dict[str, dict[str, LedgerRow]] = {}
     for row in ledger:
         if row.table is None:
@@ -106,7 +106,7 @@ def _accounts_of(
 
 
 def _addresses(table: Table | None, **partition: str) -> list[MessageAddress]:
-    """The addresses of the messages of a partition of a system table, row by row."""
+    """The addresses of the messages of a partition of a system table, one for each row."""
     if table is None:
         return []
     condition: BooleanExpression | None = None

@@ -1,4 +1,4 @@
-"""What waits and what is stale: which windows and tables a run, or a run again, would touch."""
+"""Find what waits and what is stale: the windows and tables that a run, or a repeated run, would touch."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
@@ -35,14 +35,14 @@ CAUSES: dict[StaleCause, str] = {
 }
 
 _NEEDED: tuple[KeptLayer, ...] = ("bronze", "silver")
-"""What a window must be in to be run again."""
+"""The layers that must have a window to run it again."""
 
 _STAGES: tuple[Stage, ...] = ("land", "decode", "replay")
 
 
 @dataclass(frozen=True, slots=True)
 class Stale:
-    """A window of which gold holds what would be replayed otherwise today."""
+    """A window of which gold has another content than a replay today would give."""
 
     window: str
     table: str
@@ -51,16 +51,15 @@ class Stale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """What is to be done of one source.
+    """What is to be done for one source.
 
-    `waiting` gives, for each recorded window that is not replayed, the stage that is next; `stale` is what a run
-    again would touch. `ended` counts the windows that have ended and that nobody recorded, None before the first one;
-    `arrived` the objects or positions that no window has, None where the source cannot be listed, and then `unlisted`
-    says why. `unit` is what arrives at this kind of source. `left_out` are tables that the settings take now and did
-    not when these windows, from the first to the last one, were decoded. `moved` are the tables that only a rebuild
-    makes right, as the settings send rows to them or from them since: by name, with why. `kept_from` is the oldest
-    whole window of what retention cut: before it nothing can be run again, and so nothing is stale. `paused` is why no
-    new window is recorded.
+    `waiting` gives the next stage of each recorded window that is not replayed. `stale` is what a repeated run would
+    touch. `ended` counts the windows that have ended and are not recorded; None before the first one. `arrived` counts
+    the objects or positions that no window has; None if the source cannot be listed, and then `unlisted` says why.
+    `unit` is what arrives at this kind of source. `left_out` are tables that the settings take now, with the first and
+    last window that was decoded without them. `moved` are the tables that need a rebuild because the settings now send
+    rows to or from them: by name, with the reason. `kept_from` is the oldest whole window after retention. Older
+    windows cannot run again, so they are not stale. `paused` is why no new window is recorded.
     """
 
     source: str
@@ -84,14 +83,14 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """What running some windows again would change: what is stale of them, and the tables that they left out."""
+    """What a repeated run of some windows would change: what is stale in them, and the tables that they left out."""
 
     stale: tuple[Stale, ...]
     left_out: frozenset[str]
 
 
 def inspect_source(lake: Lake, source: Source, now: datetime) -> Outlook:
-    """Say what is stale, held and behind of a source, and so what a run would do; nothing is written."""
+    """Find what is stale, held and waiting in a source, and so what a run would do. Nothing is written."""
     windows, ledger = read_windows(lake, source.name), read_ledger(lake, source.name)
     known = {name: state for name, state in known_states(lake)[0].items() if state.source == source.name}
     taken = {name: state for name, state in known.items() if feeds(lake.settings, source, state)}
@@ -121,7 +120,7 @@ def inspect_source(lake: Lake, source: Source, now: datetime) -> Outlook:
 
 
 def inspect_again(lake: Lake, source: Source, windows: Collection[str]) -> Again:
-    """Say what running these windows again would change."""
+    """Find what a repeated run of these windows would change."""
     mine = {name: state for name, state in gold_states(lake).items() if state.source == source.name}
     states = {name: state for name, state in mine.items() if feeds(lake.settings, source, state)}
     ledger = [row for row in read_ledger(lake, source.name) if row.window in windows]
@@ -135,7 +134,7 @@ def _waiting(windows: Sequence[Window], ledger: Sequence[LedgerRow]) -> dict[str
 
 
 def _arrived(source: Source, windows: Sequence[Window], now: datetime) -> tuple[int | None, str | None]:
-    """Count the objects whose name, or whose size, no window has, or the positions; nothing is read of them."""
+    """Count the positions, or the objects by name and size, that no window has. No content is read."""
     try:
         found = inspect_arrivals(source, now)
     except SettingsError as error:
@@ -148,7 +147,7 @@ def _arrived(source: Source, windows: Sequence[Window], now: datetime) -> tuple[
 
 
 def _left_out(source: Source, ledger: Sequence[LedgerRow]) -> dict[str, tuple[str, str]]:
-    """The tables whose rows were counted and not stored, though the settings take them now: in which windows."""
+    """The tables whose rows were counted and not stored though the settings take them now, with their windows."""
     windows: dict[str, list[str]] = defaultdict(list)
     for row in ledger:
         if row.table is not None and is_left_out(row, source.takes_named):
@@ -157,9 +156,9 @@ def _left_out(source: Source, ledger: Sequence[LedgerRow]) -> dict[str, tuple[st
 
 
 def _stale(lake: Lake, source: Source, ledger: Sequence[LedgerRow], states: Mapping[str, GoldState]) -> list[Stale]:
-    """What gold says that it holds of each window, where that is not what it would hold today.
+    """The windows of which gold has another content than it would have today.
 
-    What gold has forgotten of old windows is as the ledger says.
+    For old windows that gold has forgotten, the ledger counts.
     """
     files, version = silver_files(lake, source.name), find_format(source.format).version
     imports = read_schema_imports(lake, source.name)

@@ -1,7 +1,7 @@
-"""One gold table folded anew from change events, part by part: histories, keys and rows by the pure core alone.
+"""Fold one gold table again from change events, part by part: histories, keys and rows by the pure core alone.
 
-Nothing of gold's own rows, of its marks, or of what a run decided before is used. What gold says of itself is used for
-one thing: where it is held, the fold stops there too.
+Gold's rows, its high-water marks, and what a run decided before are not used. The state of gold is used for one thing:
+if it is held, the fold stops there too.
 """
 
 from bisect import bisect_left, bisect_right
@@ -38,10 +38,10 @@ from retable.verify.spill import NOWHERE, Spill
 
 @dataclass(frozen=True, slots=True)
 class SourceHistory:
-    """What a source told: its statements, each with its window, and the windows that gold should hold, by number.
+    """A source's facts: its statements, each with its window, and the windows that gold should have, by number.
 
-    `known` are the tables that are there though no statement made them. Where bronze no longer has all, `floor` is up
-    to where messages of the table may be gone, and `remembered` are the columns that gold has of what images told.
+    `known` are the tables that exist without a statement. If bronze lost messages, `floor` is up to where messages of
+    the table may be gone, and `remembered` are the undeclared columns that gold has.
     """
 
     rules: SourceRules
@@ -54,7 +54,7 @@ class SourceHistory:
 
 
 class _Shape(NamedTuple):
-    """Rows that the schema treats alike: of one name, between the same two statements, with the same columns."""
+    """Rows with the same schema: of one name, between the same two statements, with the same columns."""
 
     name: TableName
     place: tuple[int, int]
@@ -63,7 +63,7 @@ class _Shape(NamedTuple):
 
 
 class Links:
-    """Keys that one update joins, as a changed key and the one before it: all of them are folded together."""
+    """Keys that one update joins, such as a changed key and its old value. They are folded together."""
 
     def __init__(self) -> None:
         self._next: dict[Key, Key] = {}
@@ -74,16 +74,16 @@ class Links:
             self._next[second] = first
 
     def first(self, key: Key) -> Key:
-        """The key that stands for all that are joined with this one."""
+        """Give the key that represents all keys joined with this one."""
         while (other := self._next.get(key)) is not None:
-            # Every look halves the way of the next one.
+            # Each lookup halves the path of the next one.
             self._next[key] = self._next.get(other, other)
             key = other
         return key
 
 
 def names_of(source_history: SourceHistory, state: GoldState) -> set[TableName]:
-    """Every name under which rows of a table may have come."""
+    """Give all names under which rows of a table may have come."""
     tables = Tables.trace(
         list(source_history.statements),
         source_history.rules,
@@ -94,9 +94,9 @@ def names_of(source_history: SourceHistory, state: GoldState) -> set[TableName]:
 
 
 class Rebuild:
-    """One table as its source's events have it; `events` are those of the told windows, under every name that it had.
+    """One table as its source's events give it: `events` of the replayed windows, under all names of the table.
 
-    TableError says why the events make no table, NotKept that too many of them are gone.
+    TableError: the events make no table. NotKept: too many of them are gone.
     """
 
     def __init__(self, source_history: SourceHistory, state: GoldState, events: Spill) -> None:
@@ -143,7 +143,7 @@ class Rebuild:
 
     # --- tracing -------------------------------------------------------------------------------------------------
     def _trace(self) -> tuple[TableHistory, list[RowEvent]]:
-        """Trace until every column that rows bring is known; gives the table's history and one row of each shape."""
+        """Trace until each column of the rows is known. Return the table's history and one row of each shape."""
         shapes = self._shapes()
         by_name: dict[TableName, list[RowEvent]] = {}
         for shape, event in shapes.items():
@@ -168,7 +168,7 @@ class Rebuild:
         return tables.history(identity), mine
 
     def _identity(self, tables: Tables) -> str:
-        """The table by its identity, or else the one that has its name at the end."""
+        """The table with this identity, or else the one that has its name at the end."""
         known = {history.identity: history.name for history in tables.histories()}
         if self._state.identity in known:
             return self._state.identity
@@ -190,18 +190,18 @@ class Rebuild:
         return found
 
     def _place(self, sequence: Sequence) -> tuple[int, int]:
-        """Between which statements a row stands."""
+        """The statements between which a row is."""
         return bisect_left(self._positions, sequence), bisect_right(self._positions, sequence)
 
     def _bounded(self, history: TableHistory) -> TableHistory:
-        """The history up to gold's hold; one that the source itself brings below that is a difference."""
+        """The history up to gold's hold. A hold of the source below that is a difference."""
         if history.hold is not None and _is_below(history.hold, self._standing):
             self.findings.append(_hold_finding(history.hold))
         return history if self._standing is None else history.until(self._standing)
 
     # --- folding -------------------------------------------------------------------------------------------------
     def deal(self, parts: int) -> None:
-        """Give every event its part: keys that one update joins come into one, and so do the halves of an update."""
+        """Give each event its part. Keys that one update joins, and the halves of an update, get the same part."""
         halves: dict[Pair, tuple[Half, Key]] = {}
         for _, event in self._mine_of(self._events.batches()):
             for one, other in self._joined(event, halves):
@@ -209,7 +209,7 @@ class Rebuild:
         self._events.deal(lambda batch: [self._part(each, parts) for each in self._read([batch])])
 
     def _joined(self, event: RowEvent, halves: dict[Pair, tuple[Half, Key]]) -> Iterator[tuple[Key, Key]]:
-        """The pairs of keys that an event joins; of a half it is remembered until the other one comes."""
+        """The pairs of keys that an event joins. A half is remembered until its other half comes."""
         if not self.keys or self.bounds.verdict(event) is not None:
             return
         found = self._keys_of(event)
@@ -231,7 +231,7 @@ class Rebuild:
         return part_of(self.links.first(found[0]), parts) if found else 0
 
     def _keys_of(self, event: RowEvent) -> list[Key]:
-        """The keys that an event touches; none where it cannot be read, which its fold will say."""
+        """The keys that an event touches. None if it cannot be read, which its fold reports."""
         try:
             action = self.reader.read(event)
         except (MessageError, TableError):
@@ -252,7 +252,7 @@ class Rebuild:
         return folded
 
     def rows(self, folded: Folded) -> list[Values]:
-        """The rows that live, each with its sequence behind its columns."""
+        """Give the living rows, each with its sequence after its columns."""
         found: list[Values] = []
         for key, winner in folded.winners.items():
             if winner.base is not None and self._source_history.floor is None:
@@ -269,7 +269,7 @@ class Rebuild:
                 yield name, mine
 
     def _owned(self, row: tuple[TableName, RowEvent]) -> RowEvent | None:
-        """A row as one of this table, of its shard where it has such; None where it is another's."""
+        """A row as one of this table, with its shard if the table has shards. None if it is another table's."""
         name, event = row
         place = name, self._place(event.sequence)
         if place not in self._mine:
@@ -290,12 +290,12 @@ def _address(event: RowEvent) -> tuple[str, int, int, int, int]:
 
 
 def format_sequence(sequence: Sequence, part: str | None) -> str:
-    """A row's place in the order of its source, as text."""
+    """Format a row's position in the order of its source."""
     return str(sequence) if part is None else f"{sequence} of {part}"
 
 
 def _is_below(found: Hold, standing: Hold | None) -> bool:
-    """Whether a hold that the events bring stops the table before the one at which gold stands."""
+    """Whether a hold that the events bring is below the hold of gold."""
     if standing is None or standing.position is None or found.position is None:
         return True
     return found.position < standing.position

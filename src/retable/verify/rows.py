@@ -1,4 +1,4 @@
-"""Gold's rows against those of a rebuild, part by part, so that memory holds one part at a time."""
+"""Compare gold's rows with those of a rebuild, part by part, so that memory holds one part at a time."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,14 +22,14 @@ from retable.verify.rebuild import Rebuild, SourceHistory, format_sequence
 from retable.verify.spill import MOST_PARTS, Spill
 
 ROWS_AT_ONCE = 100_000
-"""How many rows, or events, one part has, more or less."""
+"""How many rows or events one part has, approximately."""
 
 ComparedColumns = tuple[tuple[str, GoldType | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """The `number`th, from 1, of `of` parts of a table's keys."""
+    """The `number`th part, from 1, of `of` parts of a table's keys."""
 
     number: int = 1
     of: int = 1
@@ -37,7 +37,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """A gold table: what it says of itself, its columns but for Retable's own, and its rows, with all columns."""
+    """A gold table: its recorded state, its columns without Retable's own, and its rows with all columns."""
 
     name: str
     state: GoldState
@@ -46,7 +46,7 @@ class Gold:
 
 
 def compare_rows(source_history: SourceHistory, gold: Gold, events: Spill, share: Share) -> Verification:
-    """Fold the events anew and compare with gold's rows; `events` are of the windows that gold should hold."""
+    """Fold the events again and compare with gold's rows. `events` are those of the windows that gold should have."""
     notes = _notes(gold.state)
     if _is_held_wholly(gold.state) and not gold.columns:
         return Verification("bronze", {}, (), (*notes, "nothing of it was ever replayed"))
@@ -70,7 +70,7 @@ def compare_rows(source_history: SourceHistory, gold: Gold, events: Spill, share
 
 
 def compare_columns(here: ComparedColumns, wanted: ComparedColumns) -> list[Finding]:
-    """How gold's columns differ from those that its source tells; their order is of no account."""
+    """Compare gold's columns with those of its source, without regard to their order."""
     gold, rebuilt = dict(here), dict(wanted)
     missing = [Finding("COLUMN", name, f"gold lacks it; it is {kind}") for name, kind in wanted if name not in gold]
     extra = [Finding("COLUMN", name, "gold has it, its source does not") for name, _ in here if name not in rebuilt]
@@ -97,7 +97,7 @@ def _is_held_wholly(state: GoldState) -> bool:
 
 
 def _as_known(source_history: SourceHistory, state: GoldState) -> SourceHistory:
-    """Leave out the statements that gold cannot know yet, and, where it is held wholly, those that it did not take."""
+    """Leave out the statements that gold cannot know yet. If gold is wholly held, also those that it did not take."""
     taken = set(state.changes)
     statements = {
         s: w for s, w in source_history.statements.items() if w in source_history.replayed or str(s.position) in taken
@@ -134,7 +134,7 @@ class _Compared:
         self._kinds = tuple(rebuild.columns[at][1] for at in self._shared)
 
     def run(self, rows: int, share: Share) -> RowDifference | None:
-        """Compare a share of the rows; None where gold has not all columns of the key."""
+        """Compare a share of the rows. None if gold lacks a column of the key."""
         keys = self._rebuild.reader.key_columns
         missing = [self._rebuild.columns[at][0] for at in keys if at not in self._shared]
         if missing:
@@ -165,7 +165,7 @@ class _Compared:
         return found
 
     def _decided(self, standing: Iterable[Values], folded: Folded, on: tuple[int, ...]) -> Iterator[Values]:
-        """The rows of gold that messages decide which are there."""
+        """The rows of gold whose presence the messages decide."""
         decided = {comparable(key): winner.base is None for key, winner in folded.winners.items()}
         for row in standing:
             key = comparable(tuple(row[at] for at in on))
@@ -173,7 +173,7 @@ class _Compared:
                 yield row
 
     def _compare_bags(self, found: RowDifference, parts: int, share: Share) -> None:
-        """Rows stand for themselves; a part holds some of the sequences, so that only the sum over all parts tells."""
+        """Compare whole rows. A part has some of the sequences, so only the sum over all parts is meaningful."""
         if share.of > 1:
             self._notes.append("the table has no key, so all of it was compared")
         counts: Counter[Values] = Counter()
@@ -196,7 +196,7 @@ class _Compared:
         return part_of(self._rebuild.links.first(tuple(row[at] for at in on)), parts)
 
     def _values(self, batch: pa.RecordBatch) -> Iterator[Values]:
-        """Gold's rows, in the columns that both have, each with its sequence behind them."""
+        """Gold's rows in the common columns, each with its sequence after them."""
         rows = to_values(pa.Table.from_batches([batch]).select(self._names)) or [()] * batch.num_rows
         for row, at in zip(rows, batch.column(SEQUENCE_COLUMN).to_pylist(), strict=True):
             yield (*row, _sequence(at))

@@ -1,4 +1,4 @@
-"""Rows on disk between two passes over them, so that memory holds one part of a table at a time."""
+"""Keep rows on disk between two passes over them, so that memory holds one part of a table at a time."""
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 NOWHERE = 0xFFFF
-"""The part of rows that belong to none."""
+"""The part number of rows that belong to no part."""
 
 MOST_PARTS = NOWHERE
 
 
 class Spill:
-    """Batches of one schema in a file of their own, in the order in which they came; every row is in one part."""
+    """Batches of one schema in a separate file, in the order of writing. Each row is in one part."""
 
     def __init__(self, path: Path) -> None:
         self.rows = 0
@@ -31,7 +31,7 @@ class Spill:
         self.rows += batch.num_rows
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """All rows again, from the first."""
+        """Give all rows, from the first."""
         with ExitStack() as stack:
             if self._writing is not None:
                 self._writing.close()
@@ -43,14 +43,14 @@ class Spill:
                     yield reader.get_batch(number)
 
     def deal(self, part_of: Callable[[pa.RecordBatch], Sequence[int]]) -> None:
-        """Give every row its part."""
+        """Give each row its part."""
         parts = array("H")
         for batch in self.batches():
             parts.extend(part_of(batch))
         self._parts = parts
 
     def part(self, number: int) -> Iterator[pa.RecordBatch]:
-        """The rows of one part, in their order; all of them where nobody dealt them."""
+        """Give the rows of one part in order, or all rows if `deal` was not called."""
         at = 0
         for batch in self.batches():
             if self._parts is not None:

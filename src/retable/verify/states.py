@@ -1,4 +1,4 @@
-"""Two states of one gold table, by whatever name a state has, and what lies between them."""
+"""Compare two states of one gold table. A state can be named in several ways."""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _WINDOW = re.compile(r"\d{8}T\d{4}Z\Z")
 
 @dataclass(frozen=True, slots=True)
 class ComparedState:
-    """A state of a table: the name that was asked for, its snapshot (None: it had no row yet), its columns.
+    """A state of a table: the requested name, its snapshot (None: it had no row yet), and its columns.
 
     `columns` are name and type by Iceberg's field id, in order, without Retable's own.
     """
@@ -39,7 +39,7 @@ class ComparedState:
 
 @dataclass(frozen=True, slots=True)
 class ColumnDifference:
-    """A column that the two states have otherwise: `left` and `right` are its name and type, None where it is not."""
+    """A column that differs: `left` and `right` are its name and type, None if that state does not have it."""
 
     left: tuple[str, str] | None
     right: tuple[str, str] | None
@@ -47,7 +47,7 @@ class ColumnDifference:
 
 @dataclass(frozen=True, slots=True)
 class StateDifference:
-    """What lies between two states; `key` names the columns by which rows were compared, none: whole rows."""
+    """The differences of two states. `key` names the columns by which rows were compared; empty: whole rows."""
 
     left: ComparedState
     right: ComparedState
@@ -57,10 +57,10 @@ class StateDifference:
 
 
 def compare_states(lake: Lake, name: str, one: str, other: str, folder: Path) -> StateDifference:
-    """Compare two states of a gold table by key; rows wait in `folder`.
+    """Compare two states of a gold table by key. Rows are kept in `folder`.
 
-    A state is `now`, a window, the number of a snapshot, a tag or a branch, or a time. Columns are told by their
-    identity, so a renamed one is compared with itself.
+    A state is `now`, a window, the number of a snapshot, a tag or a branch, or a time. Columns are matched by identity,
+    so a renamed column is compared with itself.
     """
     table, state = find_gold(lake, name)
     left, right = (_find_state(lake, name, table, asked) for asked in (one, other))
@@ -133,7 +133,7 @@ def _unknown(name: str, asked: str) -> NotFound:
 
 
 def read_columns(lake: Lake, table: Table, snapshot: int, names: list[str], rows: Spill) -> None:
-    """Read these columns, in this order."""
+    """Read these columns in this order, and the sequence after them."""
     with explained(lake.settings.lake):
         scan = table.scan(snapshot_id=snapshot, selected_fields=(*names, SEQUENCE_COLUMN))
         for batch in scan.to_arrow_batch_reader():
@@ -155,6 +155,6 @@ def compare_spills(comparison: Comparison, left: Spill, right: Spill) -> RowDiff
 
 
 def _values(batch: pa.RecordBatch) -> Iterator[Values]:
-    """Rows without their sequence, which is there so that a batch without columns still has its rows."""
+    """Rows without their sequence. The sequence is read so that a batch without columns still has its rows."""
     columns = batch.schema.names[:-1]
     yield from to_values(pa.Table.from_batches([batch]).select(columns)) or [()] * batch.num_rows

@@ -1,4 +1,4 @@
-"""Whether a source's windows tile its positions, and whether every message of a window is accounted for."""
+"""Check that each position of a source is in exactly one window, and that each message of a window is accounted for."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,10 +16,10 @@ _SHOWN = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accounts:
-    """What the tables hold of one window, and what the ledger counted, by stage; a stage that has not run is missing.
+    """What the tables have of one window, and what the ledger counted by stage. A stage that has not run is missing.
 
-    `unseen` are the messages of bronze of which neither silver nor quarantine knows, `unknown` the addresses that they
-    know and bronze does not. `fresh` says whether what was replayed is what silver holds now.
+    `unseen` are messages of bronze that are neither in silver nor in quarantine. `unknown` are addresses that these
+    have and bronze does not. `fresh` says whether the replayed content is what silver has now.
     """
 
     window: str
@@ -34,7 +34,7 @@ class Accounts:
 
 
 def as_counted(accounts: Accounts, gone: Collection[str]) -> Accounts:
-    """The accounts of a window which retention dropped from these layers: what was there is what was counted."""
+    """Give the accounts of a window that retention dropped from these layers, with the ledger's counts for them."""
     land, decode, replay = (accounts.counted.get(stage, {}) for stage in ("land", "decode", "replay"))
     sums = _sums(decode)
     found = replace(accounts, unseen=(), unknown=())
@@ -49,7 +49,7 @@ def as_counted(accounts: Accounts, gone: Collection[str]) -> Accounts:
 
 
 def check_tiling(windows: Sequence[Window]) -> list[Finding]:
-    """Every position is in one window: each begins where the one before it ends, and no object is left out or twice."""
+    """Check that each window begins at the end of the one before, and that no object is missing or in two windows."""
     found = []
     for before, window in pairwise(windows):
         if window.ordinal != before.ordinal + 1:
@@ -88,7 +88,7 @@ def _check_objects(windows: Sequence[Window]) -> list[Finding]:
 
 
 def _check_ranges(windows: Sequence[Window]) -> list[Finding]:
-    """Each partition's ranges follow one another, but where the source epoch was raised."""
+    """Each partition's ranges must follow one another, except where the source epoch was raised."""
     found = []
     last: dict[tuple[str, int], PartitionRange] = {}
     for window in windows:
@@ -103,7 +103,7 @@ def _check_ranges(windows: Sequence[Window]) -> list[Finding]:
 
 
 def check_accounts(accounts: Accounts) -> list[Finding]:
-    """Every message of bronze is an event, a note or in quarantine, and the ledger counted just that."""
+    """Check that each message of bronze is an event, a note or in quarantine, and that the ledger counted the same."""
     found = [*_check_landed(accounts), *_check_decoded(accounts), *_check_replayed(accounts)]
     return [Finding(code, accounts.window, what) for code, what in found]
 

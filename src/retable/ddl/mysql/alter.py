@@ -1,4 +1,4 @@
-"""ALTER TABLE of MySQL: any number of actions, understood all or not at all."""
+"""ALTER TABLE of MySQL: all actions of a statement are understood, or none is applied."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -45,7 +45,7 @@ class _Default(NoChange):
 
 
 def read_alter_table(cursor: Cursor, names: Names, ignoring: bool) -> tuple[SchemaChange, ...]:
-    """Read what follows ALTER TABLE. `ignoring`: under ALTER IGNORE a new unique index deletes rows."""
+    """Read the text after ALTER TABLE. `ignoring`: it is ALTER IGNORE, so a new unique index deletes rows."""
     cursor.take("IF", "EXISTS")
     table = names.read(cursor)
     skip_wait(cursor)
@@ -66,7 +66,7 @@ def read_alter_table(cursor: Cursor, names: Names, ignoring: bool) -> tuple[Sche
 
 
 def _check_conditions(changes: Sequence[SchemaChange]) -> None:
-    """UnsupportedChange where IF NOT EXISTS asks for what another part of the statement makes, or takes away."""
+    """UnsupportedChange if IF NOT EXISTS depends on what another part of the statement adds or drops."""
     added = Counter(change.column.name.lower() for change in changes if isinstance(change, AddColumn))
     if twice := next((name for name, times in added.items() if times > 1), None):
         raise UnsupportedChange(f"it adds column {twice!r} twice")
@@ -76,7 +76,7 @@ def _check_conditions(changes: Sequence[SchemaChange]) -> None:
 
 
 def _without_nulls(change: SchemaChange, keys: Collection[str]) -> SchemaChange:
-    """A column that is added to the key is NOT NULL, whatever it says: old rows show its type's own default."""
+    """A column that is added to the key is NOT NULL, whatever its definition says. Old rows show its type's default."""
     if not isinstance(change, AddColumn) or change.column.name.lower() not in keys:
         return change
     return replace(change, column=replace(change.column, not_null=True))
@@ -154,7 +154,7 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
 
 
 def _keys_of(table: TableName, column: ColumnDefinition, if_not_exists: bool = False) -> list[SchemaChange]:
-    """The keys that a column's own definition makes; MariaDB adds none IF NOT EXISTS where there is one."""
+    """The keys in a column's own definition. With IF NOT EXISTS, MariaDB adds no key if the table has one."""
     references = [_referring(table, column.reference)] if column.reference else []
     return [*([SetKey(table, (column.name,), if_not_exists)] if column.primary else []), *references]
 
@@ -195,9 +195,9 @@ def _read_drop(cursor: Cursor, table: TableName, names: Names) -> list[SchemaCha
 
 
 def _read_drop_key(cursor: Cursor, table: TableName) -> SetKey | NoChange:
-    """Read `DROP INDEX x` and its kin; the primary key is an index, too, whose name is PRIMARY.
+    """Read `DROP INDEX x` and similar. The primary key is also an index, with the name PRIMARY.
 
-    MariaDB takes the table before a foreign key's name, as `t.fk`.
+    MariaDB accepts the table before a foreign key's name, as in `t.fk`.
     """
     what = "foreign key" if cursor.take("FOREIGN") else cursor.word.lower()
     cursor.next()
@@ -241,7 +241,7 @@ def _read_rename(cursor: Cursor, table: TableName, names: Names) -> SchemaChange
 
 
 def _read_alter(cursor: Cursor) -> NoChange:
-    """Read `ALTER [COLUMN] … SET DEFAULT`: a default is for rows to come, which arrive with their values."""
+    """Read `ALTER [COLUMN] … SET DEFAULT`. A default affects future rows only, and they arrive with their values."""
     cursor.expect("ALTER")
     if cursor.word in ("INDEX", "KEY", "CHECK", "CONSTRAINT"):
         what = cursor.next().text.lower()
@@ -277,7 +277,7 @@ def _read_convert(cursor: Cursor, names: Names) -> NoChange:
 
 
 def _moves_rows(cursor: Cursor, names: Names) -> UnsupportedChange:
-    """The refusal of what moves rows; a table that partitions are exchanged with, or made of, is held too."""
+    """The error for an action that moves rows. A table that partitions are exchanged with, or made of, is held too."""
     what = f"{cursor.next().text} {cursor.word}".strip().upper()
     while not (_at_end(cursor) or cursor.take("TABLE")):
         cursor.next()
@@ -288,7 +288,7 @@ def _moves_rows(cursor: Cursor, names: Names) -> UnsupportedChange:
 
 
 def _skip_partitions(cursor: Cursor) -> NoChange:
-    """Step to the statement's end: nothing follows an action on partitions."""
+    """Step to the statement's end, because nothing follows an action on partitions."""
     if not cursor.take("REMOVE", "PARTITIONING"):
         if not cursor.sees("PARTITION"):
             cursor.next()
@@ -298,7 +298,7 @@ def _skip_partitions(cursor: Cursor) -> NoChange:
 
 
 def _skip_order(cursor: Cursor) -> NoChange:
-    """Step over `ORDER BY a, b DESC`, whose commas are not those between actions."""
+    """Step over `ORDER BY a, b DESC`. Its commas do not separate actions."""
     cursor.expect("ORDER", "BY")
     while True:
         cursor.name()

@@ -1,4 +1,4 @@
-"""A column as MySQL's CREATE TABLE and ALTER TABLE declare it."""
+"""Column definitions in MySQL's CREATE TABLE and ALTER TABLE."""
 
 from dataclasses import dataclass, field
 
@@ -24,7 +24,7 @@ _AS_BINARY = {
 
 @dataclass(slots=True, kw_only=True)
 class ColumnDefinition:
-    """What one definition says, while it is read. `numbered` by AUTO_INCREMENT; `charset` in upper case."""
+    """One definition while it is read. `numbered`: it has AUTO_INCREMENT. `charset` is in upper case."""
 
     name: str
     base: str = ""
@@ -43,7 +43,7 @@ class ColumnDefinition:
 
     @property
     def is_text(self) -> bool:
-        """Say whether the character set `binary` would make it another type."""
+        """Say whether the character set `binary` would change the type."""
         return self.base.lower() in _AS_BINARY
 
     @property
@@ -53,7 +53,7 @@ class ColumnDefinition:
 
     @property
     def tells_default(self) -> bool:
-        """Say whether there is a constant default that text can hold."""
+        """Say whether there is a constant default that text can represent."""
         return self.has_default and (self.default is None or self._default_text() is not None)
 
     def spec(self) -> ColumnSpec:
@@ -62,9 +62,9 @@ class ColumnDefinition:
         return ColumnSpec(self.name, self.source_type, self.not_null, has_default, default, self.comment, self.computed)
 
     def _default_text(self) -> str | None:
-        """The default's text, a number for a bit or hexadecimal literal in a number's column; None: NULL, or no text.
+        """The default's text; a number for a bit or hexadecimal literal in a numeric column; None: NULL, or no text.
 
-        What stands in a column of bytes is told in ASCII only: no statement says the encoding of the rest.
+        In a column of bytes only ASCII is accepted, because no statement gives the encoding of other characters.
         """
         value = self.default
         kind = gold_type(self.source_type, has_lengths=True)
@@ -76,7 +76,7 @@ class ColumnDefinition:
 
 
 def read_column(cursor: Cursor, name: str) -> ColumnDefinition:
-    """Read type and options behind a column's name, up to FIRST, AFTER or what else is no option."""
+    """Read type and options after a column's name, up to FIRST, AFTER or the first word that is not an option."""
     column = ColumnDefinition(name=name)
     _read_type(cursor, column)
     while _read_option(cursor, column):
@@ -91,7 +91,7 @@ def read_place(cursor: Cursor) -> ColumnPosition | None:
 
 
 def read_charset(cursor: Cursor) -> str | None:
-    """Read `CHARACTER SET x` in one of its spellings; the name in upper case, or None if it does not come next."""
+    """Read `CHARACTER SET x` in any spelling. Return the name in upper case, or None if it does not come next."""
     if not (cursor.take("CHARSET") or cursor.take("CHARACTER", "SET") or cursor.take("CHAR", "SET")):
         return None
     cursor.take("=")
@@ -137,7 +137,7 @@ def _decoded(value: bytes) -> str | None:
 
 
 def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
-    """Read the next option; False where none comes next."""
+    """Read the next option. False if none comes next."""
     match cursor.word:
         case "NOT" if cursor.take("NOT", "SECONDARY"):
             pass
@@ -177,7 +177,7 @@ def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
 
 
 def _skip_numbering(cursor: Cursor) -> None:
-    """Step over how PolarDB-X numbers rows: `BY GROUP UNIT COUNT 1 INDEX 0`, `BY SIMPLE WITH CACHE`."""
+    """Step over PolarDB-X's row numbering: `BY GROUP UNIT COUNT 1 INDEX 0`, `BY SIMPLE WITH CACHE`."""
     if cursor.take("BY"):
         if not cursor.take_any({"GROUP", "SIMPLE", "TIME", "NEW"}):
             raise cursor.unknown()
@@ -198,7 +198,7 @@ def _read_generated(cursor: Cursor, column: ColumnDefinition) -> None:
 
 
 def _skip_option(cursor: Cursor) -> bool:
-    """Step over an option that says nothing of the column's values; False where none comes next."""
+    """Step over an option that does not affect the column's values. False if none comes next."""
     match cursor.word:
         case "NULL" | "ASCII" | "UNICODE" | "BINARY" | "VISIBLE" | "INVISIBLE" | "VIRTUAL" | "STORED" | "PERSISTENT":
             cursor.next()

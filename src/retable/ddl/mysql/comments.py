@@ -1,4 +1,4 @@
-"""Comments of a MySQL statement: blanks, but for those whose inside a server executes."""
+"""Remove the comments of a MySQL statement, except the comments whose content a server executes."""
 
 import re
 
@@ -15,10 +15,10 @@ _FIRST_SKIPPED_BY_MARIADB = 50700
 
 
 def readings(statement: str) -> set[str]:
-    """The texts without comments that a server may have executed: one, or two where its version decides.
+    """Give the texts without comments that a server may have executed: one, or two if its version decides.
 
-    `/*!40005 TEMPORARY */` is executed by every server alive. From 50700 on MariaDB skips what MySQL executes,
-    a server skips what is newer than itself, and `/*M! … */` is MariaDB's own.
+    Every current server executes `/*!40005 TEMPORARY */`. From 50700 on MariaDB skips what MySQL executes. A server
+    skips comments for newer versions. `/*M! … */` is for MariaDB only.
     """
     return {_executed(statement, newest=True), _executed(statement, newest=False)}
 

@@ -16,7 +16,7 @@ _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "TABLE")
 
 
 def read_create_table(cursor: Cursor, names: Names, replacing: bool) -> tuple[SchemaChange, ...]:
-    """Read what follows CREATE TABLE. MariaDB's OR REPLACE (`replacing`) drops what was there."""
+    """Read the text after CREATE TABLE. MariaDB's OR REPLACE (`replacing`) drops the old table."""
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
     table = names.read(cursor)
     dropped = (DropTable(table, if_exists=True),) if replacing else ()
@@ -45,7 +45,7 @@ def _at_query(cursor: Cursor) -> bool:
 
 
 def _skip_options(cursor: Cursor, columns: tuple[ColumnDefinition, ...]) -> bool:
-    """Step over options, partitions and a query; say whether there is a query."""
+    """Step over options, partitions and a query. Say whether there is a query."""
     has_text = any(column.is_text and column.charset is None for column in columns)
     while not (cursor.ended or cursor.sees(";") or cursor.sees(")")):
         if cursor.sees("WITH", "SYSTEM"):

@@ -1,4 +1,4 @@
-"""The words of one MySQL statement."""
+"""A cursor over the words of one MySQL statement."""
 
 from typing import ClassVar
 
@@ -9,21 +9,21 @@ from retable.ddl.cursor import Cursor as _Cursor
 
 
 class _Tokenizer(MySQL.Tokenizer):
-    """MySQL's tokenizer without keywords: a word stays a word, and no command swallows what follows it."""
+    """MySQL's tokenizer without keywords, so that a word stays a word and no command takes the text after it."""
 
     KEYWORDS: ClassVar[dict[str, TokenType]] = {}
     COMMANDS: ClassVar[set[TokenType]] = set()
 
 
 class Cursor(_Cursor):
-    """Reads a statement whose comments are gone. Double quotes may be a name's: under ANSI_QUOTES they are."""
+    """Read a statement without comments. Double quotes may enclose a name, as they do under ANSI_QUOTES."""
 
     PARSERS = "MySQL"
     DIALECT = "mysql"
     TOKENIZER: ClassVar[type[Tokenizer]] = _Tokenizer
 
     def string(self) -> str | None:
-        """A string literal with its escapes resolved; neighbours are one string, as MySQL has it."""
+        """Read a string literal with its escapes resolved. Adjacent literals are one string, as in MySQL."""
         parts: list[str] = []
         while (part := super().string()) is not None:
             parts.append(part)

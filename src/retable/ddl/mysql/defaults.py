@@ -1,4 +1,4 @@
-"""DEFAULT of a MySQL column: a constant, or an expression, whose value no statement tells."""
+"""DEFAULT of a MySQL column: a constant, or an expression whose value is in no statement."""
 
 from sqlglot import TokenType
 
@@ -9,9 +9,9 @@ _PREFIXES = frozenset({"DATE", "TIME", "TIMESTAMP"})
 
 
 def read_default(cursor: Cursor) -> tuple[bool, str | bytes | None]:
-    """Read `DEFAULT …`: whether it is a constant, and its text; bytes for a bit or hexadecimal literal, None for NULL.
+    """Read `DEFAULT …`: is it a constant, and its text (bytes for a bit or hexadecimal literal, None for NULL).
 
-    A constant in parentheses, which MySQL asks for in TEXT and JSON columns, is a constant too.
+    A constant in parentheses, as MySQL requires for TEXT and JSON columns, is a constant too.
     """
     cursor.expect("DEFAULT")
     start = cursor.mark
@@ -27,7 +27,7 @@ def read_default(cursor: Cursor) -> tuple[bool, str | bytes | None]:
 
 
 def skip_expression(cursor: Cursor) -> None:
-    """Step over `( … )`, a function with or without its parentheses, or the next value of a sequence."""
+    """Step over `( … )`, a function with or without parentheses, or the next value of a sequence."""
     if cursor.skip_group():
         return
     cursor.take("NEXT", "VALUE", "FOR")

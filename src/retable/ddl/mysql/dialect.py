@@ -1,4 +1,4 @@
-"""MySQL and MariaDB as dialects: they differ in which changes of a type keep every value."""
+"""The dialects MySQL and MariaDB. They differ in which type changes keep every value."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ MYSQL = Dialect(
     gold_type=gold_type,
     keeps_values=keeps_values,
     storer=storer,
-    # Precision Math in MySQL's manual; BIT takes the bytes of a text, and YEAR makes '0' the year 2000.
+    # Source: Precision Math in MySQL's manual. BIT takes the bytes of a text, and YEAR turns '0' into the year 2000.
     casts=ColumnCasts(rounds_half_away=True, not_of_text=frozenset({"bit", "year"})),
     cascades_silently=True,
 )

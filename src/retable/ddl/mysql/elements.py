@@ -1,4 +1,4 @@
-"""What stands between the parentheses of CREATE TABLE: columns, keys and constraints."""
+"""The elements in the parentheses of CREATE TABLE: columns, keys and constraints."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ _KEY_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class KeyDefinition:
-    """A key or constraint of the table; `columns` only of the primary key, `reference` of a foreign one."""
+    """A key or constraint of the table. Only a primary key has `columns`, only a foreign key a `reference`."""
 
     what: str
     columns: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ def read_elements(cursor: Cursor) -> Elements:
 
 
 def read_key(cursor: Cursor) -> KeyDefinition | None:
-    """Read a key or constraint up to the next comma; None where a column's name comes next."""
+    """Read a key or constraint up to the next comma. None if a column's name comes next."""
     if cursor.sees("PERIOD", "FOR"):
         raise UnsupportedChange("a table with periods keeps rows that its events delete")
     named = cursor.take("CONSTRAINT")
@@ -84,18 +84,18 @@ def read_key(cursor: Cursor) -> KeyDefinition | None:
 
 
 def skip_enforcement(cursor: Cursor) -> None:
-    """Step over whether a constraint is enforced."""
+    """Step over the words that say whether a constraint is enforced."""
     if not cursor.take("NOT", "ENFORCED"):
         cursor.take("ENFORCED")
 
 
 def skip_index_visibility(cursor: Cursor) -> bool:
-    """Step over whether an index is used; False where nothing tells."""
+    """Step over the words that say whether an index is used. False if there are none."""
     return cursor.take("NOT", "IGNORED") or cursor.take_any({"VISIBLE", "INVISIBLE", "IGNORED"})
 
 
 def _read_index(cursor: Cursor) -> tuple[str, ...]:
-    """Read an index from its kind to its columns; none are told of one that is over an expression."""
+    """Read an index from its kind to its columns. Give columns only for a primary key."""
     is_primary = cursor.take("PRIMARY", "KEY")
     if not is_primary:
         cursor.take_any({"UNIQUE", "FULLTEXT", "SPATIAL"})
@@ -113,7 +113,7 @@ def _read_index(cursor: Cursor) -> tuple[str, ...]:
 
 
 def _skip_index_option(cursor: Cursor) -> bool:
-    """Step over one option behind an index; False where none comes next. MariaDB has others, as `M=8`."""
+    """Step over one option after an index. False if none comes next. MariaDB has others, such as `M=8`."""
     if skip_index_visibility(cursor) or cursor.take_any({"CLUSTERED", "NONCLUSTERED", "GLOBAL", "LOCAL"}):
         return True
     if cursor.take("USING"):

@@ -1,4 +1,4 @@
-"""The tables that a MySQL statement names: `[database.]table`."""
+"""Table names in a MySQL statement: `[database.]table`."""
 
 from retable.ddl.mysql.cursor import Cursor
 from retable.ddl.names import Names as _Names
@@ -7,7 +7,7 @@ from retable.model.event import TableName
 
 
 class Names(_Names):
-    """Reads table names under the database that the message tells; MySQL has no schemas."""
+    """Read table names, with the message's database as the default. MySQL has no schemas."""
 
     HOME = "database"
 
@@ -25,6 +25,6 @@ class Names(_Names):
 
 
 def skip_wait(cursor: Cursor) -> None:
-    """Step over MariaDB's word on how long to wait for the lock of the table just named."""
+    """Step over MariaDB's option for how long to wait for the table's lock."""
     if not cursor.take("NOWAIT") and cursor.take("WAIT"):
         cursor.next()

@@ -1,6 +1,6 @@
-"""Foreign keys of MySQL and MariaDB: which rows they refer to, and what the engine does to them without an event.
+"""Foreign keys of MySQL and MariaDB: the rows that they refer to, and what the engine does to them without an event.
 
-Up to MySQL 9.5, and in MariaDB, InnoDB itself deletes or changes the rows of a child: its log has no event of them.
+Up to MySQL 9.5, and in MariaDB, InnoDB itself deletes or changes the rows of a child. Its log has no event for them.
 """
 
 from dataclasses import replace
@@ -14,13 +14,13 @@ _ACTIONS: dict[tuple[str, ...], OnReferenced] = {
     ("NO", "ACTION"): "refuse",
     ("CASCADE",): "cascade",
     ("SET", "NULL"): "set_null",
-    # InnoDB has no such action, and refuses the table.
+    # InnoDB does not support this action and refuses the table.
     ("SET", "DEFAULT"): "refuse",
 }
 
 
 def read_foreign_key(cursor: Cursor, name: str | None) -> ForeignKey:
-    """Read from FOREIGN KEY on; `name` is that of its constraint, where one was told."""
+    """Read from FOREIGN KEY on. `name` is the name of its constraint, if it has one."""
     cursor.expect("FOREIGN", "KEY")
     cursor.take("IF", "NOT", "EXISTS")
     if not cursor.sees("("):
@@ -30,7 +30,7 @@ def read_foreign_key(cursor: Cursor, name: str | None) -> ForeignKey:
 
 
 def read_reference(cursor: Cursor, columns: tuple[str, ...]) -> ForeignKey:
-    """Read from REFERENCES on; a parent without a database is one of the child's."""
+    """Read from REFERENCES on. A parent without a database is in the child's database."""
     cursor.expect("REFERENCES")
     parts = cursor.names()
     if len(parts) > 2:
@@ -50,12 +50,12 @@ def read_reference(cursor: Cursor, columns: tuple[str, ...]) -> ForeignKey:
 
 
 def of_database(key: ForeignKey, database: str) -> ForeignKey:
-    """The key of a table of this database."""
+    """Give the key with this database for its parent, if the parent has none."""
     return key if key.parent.database else replace(key, parent=replace(key.parent, database=database))
 
 
 def read_key_columns(cursor: Cursor) -> tuple[str, ...]:
-    """Read `(a, b(10) DESC)`; a prefix that is unique makes the whole value unique."""
+    """Read `(a, b(10) DESC)`. A unique prefix makes the whole value unique."""
     columns: list[str] = []
     cursor.expect("(")
     while True:

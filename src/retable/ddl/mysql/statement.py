@@ -1,8 +1,8 @@
 """MySQL and MariaDB: the DDL of their binlogs, as Canal, DTS and Debezium pass it on.
 
-A statement is read by hand on sqlglot's tokens, not by sqlglot's parser: of RENAME TABLE, `ADD (…)`, CONVERT TO and
-most partition clauses that one makes plain text, SERIAL, INET6, `FULLTEXT KEY` in CREATE TABLE and DROP PARTITION it
-refuses, `DROP /*!40005 TEMPORARY */ TABLE` is the drop of a real table to it, and types lose their spelling.
+Statements are read by hand from sqlglot's tokens, without sqlglot's parser. The parser turns RENAME TABLE, `ADD (…)`,
+CONVERT TO and most partition clauses into plain text. It refuses SERIAL, INET6, `FULLTEXT KEY` in CREATE TABLE and DROP
+PARTITION. It reads `DROP /*!40005 TEMPORARY */ TABLE` as the drop of a real table, and loses the spelling of types.
 """
 
 from retable.ddl.mysql.alter import read_alter_table
@@ -104,7 +104,7 @@ def _read_drop_tables(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
 
 
 def _read_drop_index(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read `DROP INDEX x ON t`; the index PRIMARY is the primary key."""
+    """Read `DROP INDEX x ON t`. The index PRIMARY is the primary key."""
     cursor.expect("INDEX")
     cursor.take("IF", "EXISTS")
     index = cursor.name()
@@ -144,7 +144,7 @@ def _read_truncate(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
 
 
 def _read_analyze(cursor: Cursor) -> tuple[SchemaChange, ...]:
-    """Read `ANALYZE TABLE`; MariaDB's ANALYZE of another statement executes that statement."""
+    """Read `ANALYZE TABLE`. MariaDB's ANALYZE of another statement executes that statement."""
     cursor.expect("ANALYZE")
     cursor.take_any({"LOCAL", "NO_WRITE_TO_BINLOG"})
     if not cursor.take_any({"TABLE", "TABLES"}):
@@ -154,7 +154,7 @@ def _read_analyze(cursor: Cursor) -> tuple[SchemaChange, ...]:
 
 
 def _skip_object(cursor: Cursor, verb: str) -> tuple[SchemaChange, ...]:
-    """Step over a statement about what is no table; the body of a program may hold semicolons."""
+    """Step over a statement for an object that is not a table. The body of a program may contain semicolons."""
     if cursor.take("TEMPORARY"):
         cursor.skip_to()
         return (NoChange(f"{verb} TEMPORARY"),)

@@ -1,4 +1,4 @@
-"""ALTER TABLE of Oracle: any number of actions, understood all or not at all."""
+"""ALTER TABLE of Oracle: all actions of a statement are understood, or none is applied."""
 
 from retable.ddl.defaults import for_no_rows
 from retable.ddl.oracle.columns import ColumnDefinition, read_column
@@ -37,11 +37,11 @@ _WHOLE = frozenset({"ILM", "FLASHBACK", "ANNOTATIONS"})
 _MOVES = frozenset({"MOVE", "SPLIT", "MERGE", "COALESCE"})
 _GENERATED_NAME = "SYS_C"
 _STATISTICS = ("SYS_STS", "SYS_STU")
-"""How the names begin of the hidden columns of extended statistics."""
+"""The prefixes of the names of hidden columns for extended statistics."""
 
 
 def read_alter_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read what follows ALTER TABLE."""
+    """Read the text after ALTER TABLE."""
     cursor.take("IF", "EXISTS")
     table = names.read(cursor)
     changes: list[SchemaChange] = []
@@ -130,7 +130,7 @@ def _check(column: ColumnDefinition) -> None:
 
 
 def _read_modify(cursor: Cursor, table: TableName) -> list[SchemaChange]:
-    """Read `MODIFY (a …, b …)`, `MODIFY a …`, or what concerns no column."""
+    """Read `MODIFY (a …, b …)`, `MODIFY a …`, or a MODIFY that affects no column."""
     cursor.expect("MODIFY")
     if cursor.word in _PARTITIONS or cursor.sees("DEFAULT", "ATTRIBUTES"):
         return [_skip_partitions(cursor)]
@@ -155,7 +155,7 @@ def _read_modify(cursor: Cursor, table: TableName) -> list[SchemaChange]:
 
 
 def _read_modified(cursor: Cursor, table: TableName) -> list[SchemaChange]:
-    """Read a column's new type. Its options are for rows to come, which arrive with their values."""
+    """Read a column's new type. Its options affect future rows only, and they arrive with their values."""
     start = cursor.mark
     column = read_column(cursor)
     if cursor.mark == start + 1:
@@ -196,7 +196,7 @@ def _read_drop(cursor: Cursor, table: TableName, names: Names) -> list[SchemaCha
 
 
 def _read_dropped(cursor: Cursor, table: TableName) -> list[SchemaChange]:
-    """Read `COLUMN a` or `(a, b)` of DROP and SET UNUSED, and how the rest is done."""
+    """Read `COLUMN a` or `(a, b)` of DROP and SET UNUSED, and the options after it."""
     cursor.take("COLUMN")
     columns = read_column_list(cursor) if cursor.sees("(") else (cursor.name(),)
     while take_cascade(cursor) or cursor.take_any({"INVALIDATE", "ONLINE"}):
@@ -212,7 +212,7 @@ def _skip_checkpoint(cursor: Cursor) -> None:
 
 
 def _read_set(cursor: Cursor, table: TableName) -> list[SchemaChange]:
-    """Read `SET UNUSED`, after which nobody can see the columns, or how partitions are made."""
+    """Read `SET UNUSED`, after which the columns are invisible, or how partitions are made."""
     cursor.expect("SET")
     if cursor.take("UNUSED"):
         return _read_dropped(cursor, table)
@@ -267,7 +267,7 @@ def _read_state_change(cursor: Cursor) -> NoChange:
 
 
 def _constraint_state(cursor: Cursor, name: str) -> NoChange:
-    """A constraint that goes or changes. Its name alone may say that it is the primary key."""
+    """A constraint that is dropped or changed. Only its name may show that it is the primary key."""
     if name.startswith(_GENERATED_NAME) or "PK" in name.upper() or "PRIMARY" in name.upper():
         raise UnsupportedChange(f"the constraint {name!r} may be the primary key, and nothing tells")
     return _skip_states(cursor, "constraint")
@@ -284,14 +284,14 @@ def _read_key_state(cursor: Cursor) -> NoChange:
 
 
 def _skip_states(cursor: Cursor, what: str) -> NoChange:
-    """Step over the state that a constraint gets."""
+    """Step over the new state of a constraint."""
     while cursor.take("CASCADE") or cursor.take("KEEP", "INDEX") or cursor.take("DROP", "INDEX") or read_state(cursor):
         pass
     return NoChange(what)
 
 
 def _skip_move(cursor: Cursor) -> NoChange:
-    """Step over what moves rows from one place to another, unless it leaves some of them behind."""
+    """Step over an action that moves rows to another storage location, unless it drops some of them."""
     what = cursor.next().text.lower()
     _check_filter(cursor)
     cursor.skip_to()
@@ -323,7 +323,7 @@ def _skip_storage(cursor: Cursor) -> NoChange:
 
 
 def _moves_rows(cursor: Cursor, names: Names) -> UnsupportedChange:
-    """The refusal of what moves rows; an EXCHANGE holds the other table, too."""
+    """The error for an action that moves rows. An EXCHANGE holds the other table too."""
     what = f"{cursor.next().text} {cursor.word}".strip().upper()
     cursor.skip_to("WITH")
     if cursor.take("WITH", "TABLE"):

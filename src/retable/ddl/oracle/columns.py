@@ -1,4 +1,4 @@
-"""A column as Oracle's CREATE TABLE and ALTER TABLE declare it."""
+"""Column definitions in Oracle's CREATE TABLE and ALTER TABLE."""
 
 from dataclasses import dataclass
 
@@ -23,9 +23,9 @@ _PLAIN_OPTIONS = frozenset({"VISIBLE", "INVISIBLE", "SORT", "VIRTUAL", "DECRYPT"
 
 @dataclass(slots=True, kw_only=True)
 class ColumnDefinition:
-    """What one definition says, while it is read. `numbered` by an identity; `source_type` is empty where it says none.
+    """One definition while it is read. `numbered`: by an identity. `source_type` is empty if the definition has none.
 
-    A `hidden` column is of extended statistics: no row shows it, and no message has it.
+    A `hidden` column is for extended statistics. No row and no message has it.
     """
 
     name: str
@@ -39,7 +39,7 @@ class ColumnDefinition:
 
     @property
     def tells_default(self) -> bool:
-        """Say whether every row that lacks the column shows what the statement tells, or what nobody can tell."""
+        """Say whether rows without the column show a clear value: it has no default, or a known or computed one."""
         return self.default is None or self.default.is_known or self.default.is_computed
 
     def spec(self) -> ColumnSpec:
@@ -47,7 +47,7 @@ class ColumnDefinition:
 
 
 def read_column(cursor: Cursor) -> ColumnDefinition:
-    """Read name, type and options, up to what is no option. Without a type: a virtual column, or one that is kept."""
+    """Read name, type and options, up to the first other word. A column without a type is virtual or keeps its type."""
     column = ColumnDefinition(name=cursor.name())
     if cursor.word not in _OPTION_WORDS or cursor.at_name:
         column.source_type = read_type(cursor)
@@ -57,7 +57,7 @@ def read_column(cursor: Cursor) -> ColumnDefinition:
 
 
 def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
-    """Read the next option; False where none comes next."""
+    """Read the next option. False if none comes next."""
     if at_constraint(cursor):
         constraint = read_constraint(cursor)
         if constraint.columns:
@@ -94,7 +94,7 @@ def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
 
 
 def _read_generated(cursor: Cursor, column: ColumnDefinition) -> None:
-    """Read `GENERATED … AS IDENTITY`, whose values are stored, or `[GENERATED ALWAYS] AS (…)`, whose are not."""
+    """Read `GENERATED … AS IDENTITY`, with stored values, or `[GENERATED ALWAYS] AS (…)`, without."""
     if cursor.take("GENERATED") and not cursor.take("ALWAYS"):
         cursor.expect("BY", "DEFAULT")
         if cursor.take("ON", "NULL"):
@@ -111,7 +111,7 @@ def _read_generated(cursor: Cursor, column: ColumnDefinition) -> None:
 
 
 def _skip_sequence(cursor: Cursor) -> None:
-    """Step over how an identity counts, where no parentheses stand around it."""
+    """Step over how an identity counts, if it is not in parentheses."""
     while cursor.word in _SEQUENCE_WORDS:
         cursor.next()
         cursor.take_any({"BY", "WITH"})

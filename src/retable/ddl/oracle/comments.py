@@ -1,4 +1,4 @@
-"""Comments of an Oracle statement, which are blanks, hints among them, and its strings of alternative quotes."""
+"""Replace comments and hints of an Oracle statement by blanks, and alternative quotes by plain ones."""
 
 import re
 
@@ -17,7 +17,7 @@ _PIECE = re.compile(
 
 
 def readings(statement: str) -> set[str]:
-    """The text without comments; a string such as `q'[it's]'` is written with plain quotes in it."""
+    """Give the text without comments. A string such as `q'[it's]'` is written with plain quotes in it."""
     return {_PIECE.sub(_plain, statement)}
 
 

@@ -1,4 +1,4 @@
-"""Constraints of a column or a table of Oracle, and the state that each may be given."""
+"""Constraints of an Oracle column or table, and their states."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ _CONSTRAINTS = frozenset({"PRIMARY", "UNIQUE", "REFERENCES", "CHECK", "NULL", "F
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """A constraint; `columns` where it names some. A primary key that is disabled keeps no rows apart: it is none."""
+    """A constraint, with its `columns` if it names some. A disabled primary key is not a key."""
 
     what: str
     columns: tuple[str, ...] = ()
@@ -51,7 +51,7 @@ def read_constraint(cursor: Cursor) -> Constraint:
 
 
 def read_state(cursor: Cursor) -> bool:
-    """Step over one word on a constraint's state or on its index; False where none comes next."""
+    """Step over one word of a constraint's state or of its index. False if none comes next."""
     match cursor.word:
         case "LOCAL":
             cursor.next()
@@ -107,7 +107,7 @@ def _skip_index_partitions(cursor: Cursor) -> None:
 
 
 def take_cascade(cursor: Cursor) -> bool:
-    """Take CASCADE CONSTRAINTS, as it may be written by one word or the other."""
+    """Take CASCADE CONSTRAINTS, or one of the two words."""
     return cursor.take("CASCADE", "CONSTRAINTS") or cursor.take("CASCADE", "CONSTRAINT")
 
 

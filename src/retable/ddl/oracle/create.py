@@ -13,7 +13,7 @@ from retable.model.schema_change import CreateTable, CreateTableLike, SchemaChan
 
 
 def read_create_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read what follows CREATE TABLE; how and where the table is stored is stepped over."""
+    """Read the text after CREATE TABLE. Skip how and where the table is stored."""
     if_not_exists = cursor.take("IF", "NOT", "EXISTS")
     table = names.read(cursor)
     cursor.begin_clause()
@@ -34,7 +34,7 @@ def read_create_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
 
 
 def _skip_storage(cursor: Cursor) -> bool:
-    """Step over everything about storage; say whether a query follows it."""
+    """Step over everything about storage. Say whether a query follows it."""
     while not (cursor.ended or cursor.word in (";", ")")):
         if cursor.sees("AS", "SELECT") or cursor.sees("AS", "WITH") or cursor.sees("AS", "("):
             cursor.skip_to()
@@ -44,7 +44,7 @@ def _skip_storage(cursor: Cursor) -> bool:
 
 
 def _created(table: TableName, elements: Elements, queried: bool, if_not_exists: bool) -> CreateTable:
-    """The table. Columns of which no row brings a value, or a query tells the type, are left to the rows."""
+    """The table. Columns without stored values, or with a type that comes from a query, are left to the rows."""
     untyped = [column.name for column in elements.columns if not (column.source_type or column.generated)]
     if untyped and not queried:
         raise UnsupportedChange(f"the statement does not tell the type of column {untyped[0]!r}")

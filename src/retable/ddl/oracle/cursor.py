@@ -1,4 +1,4 @@
-"""The words of one Oracle statement."""
+"""A cursor over the words of one Oracle statement."""
 
 from typing import ClassVar
 
@@ -9,14 +9,14 @@ from retable.ddl.cursor import Cursor as _Cursor
 
 
 class _Tokenizer(Oracle.Tokenizer):
-    """Oracle's tokenizer without keywords: a word stays a word, and no command swallows what follows it."""
+    """Oracle's tokenizer without keywords, so that a word stays a word and no command takes the text after it."""
 
     KEYWORDS: ClassVar[dict[str, TokenType]] = {}
     COMMANDS: ClassVar[set[TokenType]] = set()
 
 
 class Cursor(_Cursor):
-    """Reads a statement whose comments are gone; a name without quotes is in upper case."""
+    """Read a statement without comments. A name without quotes is in upper case."""
 
     PARSERS = "Oracle"
     DIALECT = "oracle"

@@ -1,4 +1,4 @@
-"""DEFAULT of an Oracle column: a constant as rows show it, or an expression, whose value no statement tells."""
+"""DEFAULT of an Oracle column: a constant as rows show it, or an expression whose value is in no statement."""
 
 import re
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _BLANK_PADDED = ("char", "nchar", "character", "national char", "national charac
 
 @dataclass(frozen=True, slots=True)
 class _Constant:
-    """A literal: its text, and whether it was a number, a string, a truth or a moment."""
+    """A literal: its text, and its kind: a number, a string, a truth value or a moment."""
 
     text: str
     kind: str
@@ -47,7 +47,7 @@ def read_default(cursor: Cursor, source_type: str) -> Default:
 
 
 def _skip_expression(cursor: Cursor) -> None:
-    """Step over operands and what joins them."""
+    """Step over operands and the operators between them."""
     while True:
         cursor.take_any({"+", "-"})
         _skip_operand(cursor)
@@ -95,7 +95,7 @@ def _read_constant(cursor: Cursor) -> _Constant | None:
 
 
 def _as_shown(constant: _Constant, source_type: str) -> Default:
-    """The default as a row of the column shows it. Oracle has no empty text but null."""
+    """The default as a row of the column shows it. In Oracle an empty text is null."""
     gold = gold_type(source_type, has_lengths=True)
     if constant.kind == "string" and not constant.text:
         return NULL
@@ -121,12 +121,12 @@ def _shown(constant: _Constant, source_type: str, gold: GoldType) -> str | None:
 
 
 def gold_is_number(base: str) -> bool:
-    """Say whether a type whose digits nothing bounds, so that it is text in gold, is a number all the same."""
+    """Say whether a type is a number though it is text in gold, because its digits are unbounded."""
     return base in ("number", "float", "real", "double precision", "numeric", "decimal", "dec")
 
 
 def _text(constant: _Constant, source_type: str, base: str) -> str | None:
-    """Text; a number becomes one as Oracle writes it, and a CHAR is filled with blanks to its length."""
+    """Text. A number is written as Oracle writes it, and a CHAR is padded with blanks to its length."""
     if base.startswith(("interval", "json", "xmltype", "rowid", "urowid", "sys.", "vector")):
         return None
     text: str | None = constant.text

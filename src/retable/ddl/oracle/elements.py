@@ -1,4 +1,4 @@
-"""What stands between the parentheses of CREATE TABLE and of ADD: columns, constraints, log groups."""
+"""The elements in the parentheses of CREATE TABLE and ADD: columns, constraints, log groups."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from retable.ddl.oracle.cursor import Cursor
 
 @dataclass(frozen=True, slots=True)
 class Elements:
-    """`others` says in words what stood there beside columns."""
+    """The elements of a table. `others` names the kinds of elements that are not columns."""
 
     columns: tuple[ColumnDefinition, ...]
     primary: tuple[str, ...]
@@ -49,7 +49,7 @@ def at_column(cursor: Cursor) -> bool:
 
 
 def read_other(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
-    """Read what is no column: what it is in words, and the columns of a primary key that holds."""
+    """Read an element that is not a column. Give its kind in words, and the columns of an enabled primary key."""
     if cursor.take("SUPPLEMENTAL", "LOG"):
         skip_log_group(cursor)
         return "supplemental log", ()

@@ -1,4 +1,4 @@
-"""The tables that an Oracle statement names: `[schema.]table`."""
+"""Table names in an Oracle statement: `[schema.]table`."""
 
 from retable.ddl.names import Names as _Names
 from retable.errors import UnsupportedChange
@@ -8,10 +8,10 @@ _RECYCLED = "BIN$"
 
 
 class Names(_Names):
-    """Reads table names under the database and the schema that the message tells.
+    """Read table names, with the message's database and schema as the defaults.
 
-    Where the message tells no schema, its database stands for one: that is how such messages name an owner. What the
-    message is about is its own table then, whatever owner the statement names.
+    If the message has no schema, its database is used as the schema, because such messages name the owner there. The
+    message's table is then used as it is, whatever owner the statement names.
     """
 
     HOME = "schema"
@@ -36,5 +36,5 @@ class Names(_Names):
 
 
 def is_recycled(table: str) -> bool:
-    """Say whether a name is one of the recycle bin, where Oracle puts tables that were dropped."""
+    """Say whether a name is in the recycle bin, to which Oracle moves dropped tables."""
     return table.startswith(_RECYCLED)

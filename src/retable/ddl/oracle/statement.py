@@ -1,8 +1,8 @@
 """Oracle: the DDL of its redo log, as DataWorks, DTS and Debezium pass it on.
 
-A statement is read by hand on sqlglot's tokens: its parser makes plain text of `MODIFY (…)`, SET UNUSED and most of
-ALTER TABLE, and loses the spelling of types. Of a DROP the log shows two statements: the table goes to the recycle bin
-under a name that begins with BIN$, and is dropped as that. Grammar: the SQL Language Reference, 12c to 23ai.
+Statements are read by hand from sqlglot's tokens. Its parser turns `MODIFY (…)`, SET UNUSED and most of ALTER TABLE
+into plain text, and loses the spelling of types. For a DROP the log shows two statements: the table is renamed into the
+recycle bin, with a name that begins with BIN$, and then dropped. Grammar: the SQL Language Reference, 12c to 23ai.
 """
 
 from retable.ddl.oracle.alter import read_alter_table
@@ -97,7 +97,7 @@ def _read_drop_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
 
 
 def _read_rename(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read `RENAME a TO b`: both are the user's own, and it may be a view or a sequence as well."""
+    """Read `RENAME a TO b`. Both belong to the user, and it may also be a view or a sequence."""
     cursor.expect("RENAME")
     table = names.read(cursor)
     cursor.expect("TO")
@@ -122,7 +122,7 @@ def _read_truncate(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
 
 
 def _read_flashback(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """FLASHBACK TABLE brings old rows back, or a whole table, without an event for each."""
+    """FLASHBACK TABLE brings back old rows, or a whole table, without an event for each."""
     cursor.expect("FLASHBACK")
     if not cursor.take("TABLE"):
         raise cursor.unknown()
@@ -133,7 +133,7 @@ def _read_flashback(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
 
 
 def _skip_object(cursor: Cursor, verb: str) -> tuple[SchemaChange, ...]:
-    """Step over a statement about what is no table; the body of a program may hold semicolons."""
+    """Step over a statement for an object that is not a table. The body of a program may contain semicolons."""
     while cursor.take_any(_OBJECT_PREFIXES):
         pass
     kind = cursor.word

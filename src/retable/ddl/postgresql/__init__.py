@@ -1,1 +1,1 @@
-"""PostgreSQL: no change log carries its DDL, so only the types of its columns are read here."""
+"""PostgreSQL: no change log has its DDL, so only its column types are read here."""

@@ -1,4 +1,4 @@
-"""PostgreSQL as a dialect: no log of it carries statements, so that only its types are known."""
+"""The dialect PostgreSQL. No log has its statements, so only its types are known."""
 
 from retable.ddl.dialect import Dialect
 from retable.ddl.postgresql.types import gold_type

@@ -20,7 +20,7 @@ _KINDS: dict[str, GoldType] = {
 
 
 def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
-    """Find the gold type; None for a type that the messages know better, as an enum, an array or bits."""
+    """Find the gold type. None for a type that messages describe better, such as an enum, an array or bits."""
     found = _TYPE.match(source_type.lower())
     if found is None:
         return None

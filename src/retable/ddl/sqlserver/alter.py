@@ -1,4 +1,4 @@
-"""ALTER TABLE of SQL Server: one kind of action, on any number of columns, understood all or not at all."""
+"""ALTER TABLE of SQL Server: one kind of action on any number of columns. All of it is understood, or none applied."""
 
 from retable.ddl.defaults import for_no_rows
 from retable.ddl.order import in_order
@@ -15,7 +15,7 @@ _COLUMN_OPTIONS = frozenset({"ADD", "DROP"})
 
 
 def read_alter_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read what follows ALTER TABLE."""
+    """Read the text after ALTER TABLE."""
     table = names.read(cursor)
     cursor.begin_clause()
     if is_temporary(table):
@@ -74,7 +74,7 @@ def _read_add(cursor: Cursor, table: TableName) -> list[SchemaChange]:
 
 
 def _added(table: TableName, column: ColumnDefinition) -> AddColumn:
-    """Old rows show the default of a column that cannot be null, and of another only WITH VALUES."""
+    """An added column. Old rows show its default if it cannot be null, or if WITH VALUES is given."""
     if column.generated:
         raise UnsupportedChange(f"the source computes column {column.name!r} of its rows without an event")
     if column.numbered:
@@ -112,7 +112,7 @@ def _read_alter_column(cursor: Cursor, table: TableName) -> SchemaChange:
 
 
 def _read_drop(cursor: Cursor, table: TableName) -> list[SchemaChange]:
-    """Read `DROP COLUMN a, b, CONSTRAINT c`: a word says what the names behind it are, a constraint without one."""
+    """Read `DROP COLUMN a, b, CONSTRAINT c`. A word gives the kind of the names after it; without it, a constraint."""
     cursor.expect("DROP")
     if cursor.take("PERIOD", "FOR", "SYSTEM_TIME"):
         return [NoChange("period")]
@@ -130,7 +130,7 @@ def _read_drop(cursor: Cursor, table: TableName) -> list[SchemaChange]:
 
 
 def _dropped_constraint(name: str) -> NoChange:
-    """A constraint that goes. Its name alone may say that it is the primary key."""
+    """A dropped constraint. Only its name may show that it is the primary key."""
     if "PK" in name.upper() or "PRIMARY" in name.upper():
         raise UnsupportedChange(f"the constraint {name!r} may be the primary key, and nothing tells")
     return NoChange("constraint")

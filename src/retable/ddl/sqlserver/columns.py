@@ -1,4 +1,4 @@
-"""A column as SQL Server's CREATE TABLE and ALTER TABLE declare it."""
+"""Column definitions in SQL Server's CREATE TABLE and ALTER TABLE."""
 
 from dataclasses import dataclass
 
@@ -22,10 +22,10 @@ _PLAIN_OPTIONS = frozenset({"NULL", "SPARSE", "ROWGUIDCOL", "FILESTREAM", "PERSI
 
 @dataclass(slots=True, kw_only=True)
 class ColumnDefinition:
-    """What one definition says, while it is read. `numbered` by IDENTITY; `source_type` is empty where it says none.
+    """One definition while it is read. `numbered`: by IDENTITY. `source_type` is empty if the definition has none.
 
-    `key` has the columns of a PRIMARY KEY that stands with it, which may name others than this one.
-    `fills_old_rows`: WITH VALUES, by which old rows show the default of a column that may be null.
+    `key` has the columns of its PRIMARY KEY, which may be other columns. `fills_old_rows`: WITH VALUES is given, so old
+    rows show the default of a nullable column.
     """
 
     name: str
@@ -42,7 +42,7 @@ class ColumnDefinition:
 
 
 def read_column(cursor: Cursor) -> ColumnDefinition:
-    """Read name, type and options, up to what is no option."""
+    """Read name, type and options, up to the first word that is not an option."""
     column = ColumnDefinition(name=cursor.name())
     if cursor.take("AS"):
         _skip_expression(cursor)
@@ -95,7 +95,7 @@ def _skip_expression(cursor: Cursor) -> None:
 
 
 def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
-    """Read the next option; False where none comes next."""
+    """Read the next option. False if none comes next."""
     if cursor.take("CONSTRAINT"):
         cursor.name()
     match cursor.word:
@@ -123,7 +123,7 @@ def _read_option(cursor: Cursor, column: ColumnDefinition) -> bool:
 
 
 def _skip_option(cursor: Cursor) -> bool:
-    """Step over an option that says nothing of the column's values; False where none comes next."""
+    """Step over an option that does not affect the column's values. False if none comes next."""
     match cursor.word:
         case "COLLATE":
             cursor.next()
@@ -150,7 +150,7 @@ def _skip_option(cursor: Cursor) -> bool:
 
 
 def _skip_generated(cursor: Cursor) -> None:
-    """Step over the start or the end of a row's period, which is a value of the row as any other."""
+    """Step over the start or the end of a row's period, which is a normal value of the row."""
     cursor.expect("GENERATED", "ALWAYS", "AS")
     if not cursor.take_any({"ROW", "TRANSACTION_ID", "SEQUENCE_NUMBER"}):
         raise cursor.unknown()

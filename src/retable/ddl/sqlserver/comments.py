@@ -1,4 +1,4 @@
-"""Comments of a SQL Server statement, which are blanks, and which stand one in another."""
+"""Replace the comments of a SQL Server statement by blanks. Comments can be nested."""
 
 import re
 
@@ -12,7 +12,7 @@ _MARK = re.compile(r"/\*|\*/")
 
 
 def readings(statement: str) -> set[str]:
-    """The text without comments."""
+    """Give the text without comments."""
     kept: list[str] = []
     position = 0
     while piece := _PIECE.search(statement, position):

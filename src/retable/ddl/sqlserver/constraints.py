@@ -6,7 +6,7 @@ _KINDS = frozenset({"CLUSTERED", "NONCLUSTERED", "HASH", "COLUMNSTORE", "UNIQUE"
 
 
 def read_key(cursor: Cursor) -> tuple[str, ...]:
-    """Read PRIMARY KEY or UNIQUE with its columns, if it names some, and how its index is made."""
+    """Read PRIMARY KEY or UNIQUE, with its columns if it names some, and the options of its index."""
     if not cursor.take("PRIMARY", "KEY"):
         cursor.expect("UNIQUE")
     while cursor.take_any(_KINDS):
@@ -54,7 +54,7 @@ def skip_reference(cursor: Cursor) -> None:
 
 
 def read_constraint(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
-    """Read a constraint of the table: what it is in words, and the columns of a primary key."""
+    """Read a constraint of the table. Give its kind in words, and the columns of a primary key."""
     if cursor.take("CONSTRAINT"):
         cursor.name()
     match cursor.word:
@@ -85,7 +85,7 @@ def read_constraint(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
 
 
 def _skip_default(cursor: Cursor) -> tuple[str, ...]:
-    """Step over `DEFAULT … FOR column`: it is for rows to come, which arrive with their values."""
+    """Step over `DEFAULT … FOR column`. It affects future rows only, and they arrive with their values."""
     cursor.next()
     while cursor.word != "FOR":
         if cursor.at_end_of_element:

@@ -12,7 +12,7 @@ from retable.model.schema_change import CreateTable, NoChange, SchemaChange
 
 
 def read_create_table(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read what follows CREATE TABLE; how and where the table is stored is stepped over."""
+    """Read the text after CREATE TABLE. Skip how and where the table is stored."""
     table = names.read(cursor)
     cursor.begin_clause()
     if is_temporary(table):

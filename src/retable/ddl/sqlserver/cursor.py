@@ -1,4 +1,4 @@
-"""The words of one SQL Server statement."""
+"""A cursor over the words of one SQL Server statement."""
 
 from typing import ClassVar
 
@@ -11,14 +11,14 @@ _BEGINNINGS = frozenset({"CREATE", "ALTER", "DROP", "TRUNCATE"})
 
 
 class _Tokenizer(TSQL.Tokenizer):
-    """SQL Server's tokenizer without keywords: a word stays a word, and no command swallows what follows it."""
+    """SQL Server's tokenizer without keywords, so that a word stays a word and no command takes the text after it."""
 
     KEYWORDS: ClassVar[dict[str, TokenType]] = {}
     COMMANDS: ClassVar[set[TokenType]] = set()
 
 
 class Cursor(_Cursor):
-    """Reads a statement whose comments are gone; names keep their case. Double quotes are a name's."""
+    """Read a statement without comments. Names keep their case, and double quotes enclose a name."""
 
     PARSERS = "SQL Server"
     DIALECT = "tsql"
@@ -30,7 +30,7 @@ class Cursor(_Cursor):
         return self.ended or self.word in (",", ")", ";")
 
     def names(self) -> list[str]:
-        """The parts of a name with dots between them; one that is left out, as in `shop..t`, is empty."""
+        """Read the parts of a name with dots between them. An omitted part, as in `shop..t`, is empty."""
         parts = [self._part()]
         while self.take("."):
             parts.append("" if self.sees(".") else self._part())
@@ -38,7 +38,7 @@ class Cursor(_Cursor):
 
     @property
     def at_statement(self) -> bool:
-        """Say whether another statement on a table begins here: no semicolon need stand before it."""
+        """Say whether another statement on a table begins here. A semicolon before it is optional."""
         begins = self.word in _BEGINNINGS and self._word(self._at + 1) == "TABLE"
         return begins and self._word(self._at + 2) not in ("TO", ",")
 
@@ -48,11 +48,11 @@ class Cursor(_Cursor):
             self.skip()
 
     def finish(self) -> bool:
-        """Step over what ends a statement; say whether the text ends, too."""
+        """Step over the end of a statement. Say whether the text also ends."""
         return False if self.at_statement else super().finish()
 
     def _part(self) -> str:
-        """A part of a name; that of a temporary table begins with `#`."""
+        """A part of a name. The name of a temporary table begins with `#`."""
         marks = ""
         while self.take("#"):
             marks += "#"

@@ -1,4 +1,4 @@
-"""DEFAULT of a SQL Server column: a constant as rows show it, or an expression, whose value no statement tells."""
+"""DEFAULT of a SQL Server column: a constant as rows show it, or an expression whose value is in no statement."""
 
 import re
 from uuid import UUID
@@ -37,7 +37,7 @@ def read_default(cursor: Cursor, source_type: str) -> Default:
 
 
 def _skip_expression(cursor: Cursor, kind: TypeText) -> None:
-    """Step over operands and what joins them."""
+    """Step over operands and the operators between them."""
     while True:
         cursor.take_any({"+", "-", "~"})
         if not cursor.skip_group() and _read_constant(cursor, kind) is None:
@@ -88,14 +88,14 @@ def _text(text: str, what: str | None, kind: TypeText) -> str | None:
 
 
 def _char(text: str, kind: TypeText) -> str | None:
-    """Text of a character type; one of fixed length is filled with blanks."""
+    """Text of a character type. A fixed length is padded with blanks."""
     if kind.name not in ("char", "nchar", "character", "national char", "national character"):
         return text
     return filled(text, (kind.lengths or [1])[0], in_characters=kind.name.startswith("n"))
 
 
 def _moment(text: str, name: str) -> str | None:
-    """A date or a wall clock. Of a DATETIME only the forms that mean the same in every language are read."""
+    """A date or a wall clock time. For DATETIME only the forms that mean the same in every language are read."""
     if found := _DATE.match(text):
         if name != "date" and name != "datetime2" and "-" in text:
             return None
@@ -113,7 +113,7 @@ def _identifier(text: str) -> str | None:
 
 
 def _bytes(digits: str, kind: TypeText) -> str | None:
-    """Bytes as Latin-1 characters; a type of fixed length has zero bytes behind them."""
+    """Bytes as Latin-1 characters. A fixed length is padded with zero bytes."""
     if kind.name not in ("binary", "varbinary", "binary varying", "image"):
         return None
     found = bytes.fromhex(digits.zfill(len(digits) + len(digits) % 2))

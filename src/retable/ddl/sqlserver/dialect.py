@@ -1,4 +1,4 @@
-"""SQL Server as a dialect."""
+"""The dialect SQL Server."""
 
 from retable.ddl.dialect import ColumnCasts, Dialect
 from retable.ddl.sqlserver.statement import GRAMMAR
@@ -14,8 +14,8 @@ SQLSERVER = Dialect(
     gold_type=gold_type,
     keeps_values=keeps_values,
     storer=storer,
-    # CAST and CONVERT in its manual: a DATETIME is read in the order of the session's language, and a character of
-    # NVARCHAR has two bytes.
+    # Source: CAST and CONVERT in its manual. A DATETIME is read in the order of the session's language, and a character
+    # of NVARCHAR has two bytes.
     casts=ColumnCasts(
         not_of_text=frozenset({"datetime", "smalldatetime", "binary", "varbinary", "image"}),
         plain_text_of=frozenset(_WHOLE_OR_EXACT),

@@ -1,4 +1,4 @@
-"""What stands between the parentheses of CREATE TABLE and behind ADD: columns and constraints."""
+"""The elements in the parentheses of CREATE TABLE and after ADD: columns and constraints."""
 
 from dataclasses import dataclass
 

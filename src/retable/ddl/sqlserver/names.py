@@ -1,4 +1,4 @@
-"""The tables that a SQL Server statement names: `[[database.]schema.]table`."""
+"""Table names in a SQL Server statement: `[[database.]schema.]table`."""
 
 from retable.ddl.names import Names as _Names
 from retable.errors import UnsupportedChange
@@ -8,10 +8,10 @@ DEFAULT_SCHEMA = "dbo"
 
 
 class Names(_Names):
-    """Reads table names under the database and the schema that the message tells.
+    """Read table names, with the message's database and schema as the defaults.
 
-    Names differ by more than case, unless a collation says otherwise: the message's own table is spelled as there.
-    A source whose messages tell no schema has none for any table.
+    Names that differ only by case are one table, unless a collation says otherwise, so the message's own table keeps
+    its spelling. If a source's messages have no schema, none of its tables has one.
     """
 
     HOME = "schema"

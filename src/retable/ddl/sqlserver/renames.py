@@ -1,4 +1,4 @@
-"""sp_rename, by which SQL Server renames tables and columns, and ALTER SCHEMA, by which tables change theirs."""
+"""Renames of SQL Server: sp_rename for tables and columns, and ALTER SCHEMA for the schema of a table."""
 
 from retable.ddl.sqlserver.cursor import Cursor
 from retable.ddl.sqlserver.names import DEFAULT_SCHEMA, Names
@@ -11,7 +11,7 @@ _PARAMETERS = ("OBJNAME", "NEWNAME", "OBJTYPE")
 
 
 def read_execute(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read `EXEC sp_rename 'dbo.t.a', 'b', 'COLUMN'`; what another procedure does, nobody knows."""
+    """Read `EXEC sp_rename 'dbo.t.a', 'b', 'COLUMN'`. The effect of other procedures is unknown."""
     if cursor.names()[-1].lower() != "sp_rename":
         raise UnsupportedChange("nothing tells what the procedure changes")
     found = _read_arguments(cursor)
@@ -33,9 +33,9 @@ def read_execute(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
 
 
 def _is_table(named: list[str], new: str, names: Names) -> bool:
-    """Whether a name means a table, or a column of one: `a.b` is the table of a schema, or the column of a table.
+    """Say whether a name means a table or a column: `a.b` is a table in a schema, or a column of a table.
 
-    The server looks which of them is there. Here the message's own table tells, which may have its new name by then.
+    The server looks which of the two exists. Here the message's own table decides, which may already have its new name.
     """
     if len(named) == 1:
         return True
@@ -55,7 +55,7 @@ def _same(one: TableName, other: TableName) -> bool:
 
 
 def read_transfer(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
-    """Read what follows ALTER SCHEMA: `x TRANSFER [OBJECT::] y.t`."""
+    """Read the text after ALTER SCHEMA: `x TRANSFER [OBJECT::] y.t`."""
     schema = cursor.name()
     cursor.expect("TRANSFER")
     if not cursor.take("OBJECT", ":", ":") and not cursor.take("OBJECT", "::") and _names_kind(cursor):

@@ -1,6 +1,6 @@
-"""SQL Server: DDL as DataWorks and DTS pass it on. Debezium's connector tells no text, only the table that came of it.
+"""SQL Server: DDL as DataWorks and DTS pass it on. Debezium's connector sends no text, only the resulting table.
 
-A statement is read by hand on sqlglot's tokens: its parser knows neither sp_rename nor most of ALTER TABLE, and loses
+Statements are read by hand from sqlglot's tokens. Its parser does not know sp_rename and most of ALTER TABLE, and loses
 the spelling of types. Grammar: the Transact-SQL reference.
 """
 
@@ -98,7 +98,7 @@ def _read_truncate(cursor: Cursor, names: Names) -> tuple[SchemaChange, ...]:
 
 
 def _skip_object(cursor: Cursor, verb: str) -> tuple[SchemaChange, ...]:
-    """Step over a statement about what is no table; the body of a program may hold semicolons."""
+    """Step over a statement for an object that is not a table. The body of a program may contain semicolons."""
     while cursor.take_any(_OBJECT_PREFIXES):
         pass
     kind = cursor.word

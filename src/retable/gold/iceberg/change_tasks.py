@@ -1,4 +1,4 @@
-"""What tasks do for a change of a gold table whose rows other tasks left: find what goes, write what comes."""
+"""Tasks that apply left rows to a gold table: find the positions of rows to delete, write new rows."""
 
 from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as Seq
@@ -17,14 +17,14 @@ from retable.gold.store import RemoteChange
 WrittenFiles = list[tuple[PartitionValues, DataFile]]
 
 _ROWS_A_FILE = 250_000
-"""So many rows, or more, one task writes: fewer would make small files."""
+"""One task writes at least this many rows; fewer would make small files."""
 _FILES_A_TASK = 4
 _KEYS_AT_ONCE = 500_000
 
 
 @dataclass(frozen=True, slots=True)
 class FindTask:
-    """Finds the rows of some data files that go; None for a file that lacks a column of the key."""
+    """Find the rows to delete in some data files; the result is None for a file that lacks a key column."""
 
     io: FileIO
     paths: tuple[str, ...]
@@ -42,7 +42,7 @@ class FindTask:
 
 @dataclass(frozen=True, slots=True)
 class WriteTask:
-    """Writes rows that come as data files, which nothing points at yet."""
+    """Write new rows as data files; no snapshot refers to these files yet."""
 
     io: FileIO
     metadata: TableMetadata
@@ -63,7 +63,7 @@ def writing(io: FileIO, metadata: TableMetadata, change: RemoteChange) -> list[W
 
 
 def _together(rows: Mapping[str, int], at_once: int) -> Iterator[tuple[str, ...]]:
-    """Names of left rows, of at least so many of these together."""
+    """Group the names of left rows; each group but the last has at least `at_once` rows."""
     names: list[str] = []
     count = 0
     for name, number in rows.items():

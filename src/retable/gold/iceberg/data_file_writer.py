@@ -1,6 +1,6 @@
-"""Rows of gold as data files, which nothing points at until they are appended.
+"""Write rows of gold as data files, which no snapshot refers to until they are appended.
 
-Through Spark each row would go into the plan of a job and back out of it: that took longer than all else of an append
+Spark would put each row into the plan of a job and take it out again: that took longer than all else of an append
 (docs/internals/performance.md).
 """
 
@@ -22,7 +22,7 @@ _BYTES = 512 << 20
 def write_parts(
     io: FileIO, metadata: TableMetadata, parts: Iterable[PartitionRows]
 ) -> list[tuple[PartitionValues, DataFile]]:
-    """Write the rows of each part, with all columns of the table, as files of bounded size, each told by its part."""
+    """Write the rows of each partition, with all columns of the table, as files of bounded size."""
     schema = metadata.schema()
     pieces: list[tuple[PartitionValues, pa.Table]] = []
     for part in parts:

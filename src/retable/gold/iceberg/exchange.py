@@ -1,6 +1,6 @@
-"""Rows that tasks leave for one another, as files in the folder of the table that they change.
+"""Rows that tasks leave for other tasks, as files in the folder of the table that they change.
 
-No table points at them: what a task that died has left is removed as an orphan.
+No table refers to these files: what a dead task has left is removed as an orphan.
 """
 
 import uuid
@@ -13,12 +13,12 @@ import pyarrow as pa
 from pyiceberg.io import FileIO
 
 _ENDS = b"retable_ends"
-"""Where the batches of each part end, behind those of all parts before it."""
+"""Metadata key: the number of batches up to the end of each part, in order."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileExchange:
-    """Files of Arrow's own format in one folder (`Exchange`)."""
+    """Files in Arrow's own format in one folder (`Exchange`)."""
 
     io: FileIO
     folder: str

@@ -1,4 +1,4 @@
-"""Gold's rows by their keys, read from its files by Arrow: in a task, where there is no Spark session."""
+"""Find gold's rows by their keys with Arrow, for tasks, which have no Spark session."""
 
 from collections.abc import Iterator
 from collections.abc import Sequence as Seq
@@ -59,7 +59,7 @@ class FileFinder:
             yield CurrentRow(row, Sequence(epoch, int(hi), lo), part)
 
     def _places(self, file: FileScanTask, ids: list[int], wanted: pa.Table) -> np.ndarray:
-        """Where rows with these keys stand in a file, but for those that are deleted."""
+        """The positions of rows with these keys in a file, without deleted rows."""
         found = find_rows(self.io, file.file.file_path, ids, wanted)
         if found is None:
             raise NotHere
@@ -67,7 +67,7 @@ class FileFinder:
         return places[~np.isin(places, deleted_rows(self.io, file))] if file.delete_files else places
 
     def _parts(self, file: FileScanTask, ids: list[int], key: pa.Schema, places: np.ndarray) -> pa.Table:
-        """The keys of these rows of a file, and their partitions."""
+        """The keys of these rows of a file, and their source partitions."""
         with open_parquet(self.io, file.file.file_path) as opened:
             schema = opened.schema_arrow
             *names, sequence = (schema.field(place_of(schema, at)).name for at in (*ids, self._id(SEQUENCE_COLUMN)))
@@ -79,7 +79,7 @@ class FileFinder:
         return found.append_column("part", parts)
 
     def _read(self, path: str, columns: Columns, places: np.ndarray) -> pa.Table:
-        """These rows of a file, with columns that are younger than it as the table has them."""
+        """Read these rows of a file; columns that are newer than the file get their default."""
         wanted = [(name, arrow_type(kind)) for name, kind in columns]
         wanted.append((SEQUENCE_COLUMN, sequence_type(with_part=True)))
         with open_parquet(self.io, path) as file:
@@ -97,14 +97,14 @@ class FileFinder:
         return pa.table(found, names=[name for name, _ in wanted])
 
     def _default(self, name: str, kind: pa.DataType, count: int) -> pa.Array:
-        """What rows show of a column that came after them."""
+        """The value of a column in rows that are older than the column."""
         field = self.metadata.schema().find_field(name)
         value = pa.scalar(field.initial_default, schema_to_pyarrow(field.field_type, include_field_ids=False))
         return pa.repeat(value, count).cast(kind)
 
 
 def _taken(file: pq.ParquetFile, names: list[str], places: np.ndarray) -> pa.Table:
-    """These rows of a file, of which there is one at least."""
+    """Read these rows of a file; at least one row is needed."""
     pieces, start = [], 0
     for group in range(file.num_row_groups):
         end = start + file.metadata.row_group(group).num_rows
@@ -116,7 +116,7 @@ def _taken(file: pq.ParquetFile, names: list[str], places: np.ndarray) -> pa.Tab
 
 
 def _as(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """A column of a file as its present type; of a struct, which may lack members, each by itself."""
+    """Cast a column of a file to its present type; a struct is cast by member, as it may lack members."""
     if not pa.types.is_struct(kind):
         return column.cast(kind)
     there = {field.name for field in column.type}

@@ -1,4 +1,4 @@
-"""Where the rows of some keys stand in a data file, read with Arrow: only the key's columns, and no job."""
+"""Find the positions of keys in a data file with Arrow: read only the key columns, and start no Spark job."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ _ROW = "_retable_row"
 _EDGES = 3
 _BITS = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
 _CLOSE = 8
-"""A table of flags has at most so many places for each value that is looked up in it: a byte each."""
+"""A lookup table has at most this many entries, of one byte each, for each value that is looked up in it."""
 
 
 def find_rows(io: FileIO, path: str, ids: list[int], keys: pa.Table) -> pa.Array | None:
-    """Give the positions, from 0, of the rows whose fields `ids` equal a row of `keys`; None where one is missing.
+    """Give the positions, from 0, of the rows whose fields `ids` equal a row of `keys`; None if the file lacks a field.
 
     NULL equals NULL, NaN equals NaN, and the two zeros of a float are equal.
     """
@@ -39,7 +39,7 @@ def find_rows(io: FileIO, path: str, ids: list[int], keys: pa.Table) -> pa.Array
 
 
 def ends(keys: pa.Table) -> list[tuple[str, Any, Any]]:
-    """The lowest and the highest value of each column of keys that has an order which bounds of files know."""
+    """The lowest and the highest value of each key column whose type has usable file bounds and that has no NULL."""
     found = []
     for name in keys.column_names:
         column = keys[name]
@@ -50,7 +50,7 @@ def ends(keys: pa.Table) -> list[tuple[str, Any, Any]]:
 
 
 def edges_of(keys: pa.Table) -> pa.Table:
-    """A few rows that have the same ends as keys, and NULL where these have one; none where there are none."""
+    """A few rows with the same lowest and highest values, and NULLs, as the keys; no rows if there are no keys."""
     columns = []
     for column in keys.columns:
         some = column.slice(0, 1)
@@ -64,14 +64,14 @@ def edges_of(keys: pa.Table) -> pa.Table:
 
 
 def place_of(schema: pa.Schema, field_id: int) -> int | None:
-    """Find a column by its id: its name is that of the time when the file was written."""
+    """Find a column by its field id: its name is the one from when the file was written."""
     wanted = str(field_id).encode()
     ids = (((field.metadata or {}).get(b"PARQUET:field_id"), at) for at, field in enumerate(schema))
     return next((at for found, at in ids if found == wanted), None)
 
 
 def _may_hold(group: pq.RowGroupMetaData, name: str, keys: pa.ChunkedArray) -> bool:
-    """Say whether a row group can have one of the keys, by its range where these are whole numbers."""
+    """Whether a row group can have one of the keys, by its range of values if the keys are integers."""
     if not pa.types.is_integer(keys.type) or keys.null_count:
         return True
     columns = (group.column(at) for at in range(group.num_columns))
@@ -83,7 +83,7 @@ def _may_hold(group: pq.RowGroupMetaData, name: str, keys: pa.ChunkedArray) -> b
 
 
 def comparable(rows: pa.Table) -> pa.Table:
-    """The same rows with floats as whole numbers, which are equal where the floats are."""
+    """The same rows with floats as integers, which are equal if the floats are equal."""
     for at, field in enumerate(rows.schema):
         if field.type in _BITS:
             one_zero = pc.add(rows.column(at), pa.scalar(0.0, field.type))
@@ -110,14 +110,14 @@ def _matching(rows: pa.Table, keys: pa.Table) -> pa.Array:
 
 
 def _flagged(rows: pa.Table, at: int, some: pa.ChunkedArray) -> pa.Table:
-    """Rows with a column more that tells where one is NULL, which has a value of `some` there: a join finds no NULL."""
+    """Replace the NULLs of a column by a value of `some` and add a column of flags: a join does not match NULLs."""
     column = rows.column(at)
     filled = pc.fill_null(column, some[0]) if len(some) else pa.array(np.zeros(len(column), np.int8))
     return rows.set_column(at, rows.column_names[at], filled).append_column(f"{_ROW}_{at}", pc.is_valid(column))
 
 
 def _is_one_of(values: pa.ChunkedArray, wanted: pa.ChunkedArray) -> pa.Array:
-    """Say of each value whether it is among the wanted; whole numbers that lie close look it up in a table."""
+    """Whether each value is among the wanted values; integers in a small range use a lookup table."""
     if pa.types.is_integer(values.type) and not values.null_count and not wanted.null_count and len(values):
         numbers, among = values.to_numpy(), wanted.to_numpy()
         lowest, highest = numbers.min(), numbers.max()
@@ -129,5 +129,5 @@ def _is_one_of(values: pa.ChunkedArray, wanted: pa.ChunkedArray) -> pa.Array:
 
 
 def is_ordered(kind: pa.DataType) -> bool:
-    """Whether the bounds of files tell in which of them a value may be."""
+    """Whether the bounds of files show which of them may have a value of this type."""
     return bool(pa.types.is_integer(kind) or pa.types.is_decimal(kind))

@@ -1,4 +1,4 @@
-"""Rows of gold by the partition that they belong to, as Iceberg's transforms of their columns tell."""
+"""Divide rows of gold by partition, with Iceberg's transforms of their columns."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class PartitionRows:
 
 
 def resolve(fields: Iterable[PartitionField], history: TableHistory) -> list[tuple[int, PartitionField]]:
-    """The column of each field as an index of the final columns; PartitionUnfit where there is none that can."""
+    """The index of each field's column among the final columns; PartitionUnfit if no column fits."""
     found = []
     for field in fields:
         column = history.final.column(field.column)
@@ -50,10 +50,10 @@ def resolve(fields: Iterable[PartitionField], history: TableHistory) -> list[tup
 def wanted_fields(
     fields: Iterable[PartitionField], history: TableHistory, evolution: Evolution, is_new: bool
 ) -> list[tuple[str, PartitionField]] | None:
-    """The fields with the names that their columns have in the table now; None: one comes by this very run.
+    """The fields with the present names of their columns in the table; None if this run adds one of the columns.
 
-    A run that dies leaves such a column, and the next one makes it anew; but a column by which files were parted must
-    not go. A new table's column is found again.
+    If a run dies, the next run drops such a column and adds it again, but a partition column must not be dropped. For a
+    new table (`is_new`) this is no reason, as its column is found again.
     """
     found = resolve(fields, history)
     added = {column.id for _, column in evolution.adds}
@@ -63,7 +63,7 @@ def wanted_fields(
 
 
 def part(rows: pa.Table, metadata: TableMetadata) -> Iterator[PartitionRows]:
-    """Divide rows, with all columns of a table, by its partition spec; TableError where it says what none here can."""
+    """Divide rows, with all columns of a table, by its partition spec; TableError if the spec is not supported here."""
     spec, schema = metadata.spec(), metadata.schema()
     if not spec.fields or not rows.num_rows:
         yield PartitionRows((), rows)
@@ -90,14 +90,14 @@ def part(rows: pa.Table, metadata: TableMetadata) -> Iterator[PartitionRows]:
 
 @dataclass(frozen=True, slots=True)
 class Reparting:
-    """How the partition spec of a table changes: the names of fields that go, and what comes, by its column's name."""
+    """A change of a table's partition spec: the names of fields to remove, and the fields to add by column name."""
 
     gone: list[str]
     fresh: list[tuple[str, PartitionField]]
 
     @classmethod
     def of(cls, metadata: TableMetadata, wanted: Iterable[tuple[str, PartitionField]]) -> Self:
-        """What leads to these fields, by the names of their columns."""
+        """The change that leads to the `wanted` fields, which are given with the names of their columns."""
         schema = metadata.schema()
         there = {(schema.find_column_name(f.source_id), str(f.transform)): f.name for f in metadata.spec().fields}
         listed = {(column, field.spelled): (column, field) for column, field in wanted}
@@ -106,19 +106,19 @@ class Reparting:
 
 
 def _reduced(column: pa.ChunkedArray, transform: str) -> pa.ChunkedArray:
-    """The same partitions of fewer values: of moments, the beginnings of their years, months, days or hours."""
+    """Reduce timestamps to the start of their year, month, day or hour; the partitions stay the same."""
     return pc.floor_temporal(column, unit=_UNITS[transform]) if transform in _UNITS else column
 
 
 def _distinct(column: pa.ChunkedArray) -> tuple[list[object], np.ndarray]:
-    """The distinct values, comparable as in `to_values`, and for each row which of them it has."""
+    """The distinct values, comparable as in `to_values`, and the index of each row's value among them."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     found = to_values(pa.table({"value": encoded.dictionary}))
     return [value for (value,) in found], encoded.indices.to_numpy(zero_copy_only=False)
 
 
 def _text(value: object, is_date: bool) -> str | None:
-    """The value of a partition as Iceberg reads it out of a text."""
+    """The value of a partition as the text that Iceberg parses."""
     match value:
         case None:
             return None

@@ -1,8 +1,7 @@
-"""Rows that go and rows that come as one change of a table: deletion vectors and data files, written beside it.
+"""Delete and add rows in one snapshot: write deletion vectors and data files first, then commit them together.
 
-Iceberg's own writer, in the JVM, makes the vectors. Arrow, in this process, finds the rows that they name. A `MERGE`
-finds them by a job over the keys of the whole table, which took half of the time of a replay
-(docs/internals/performance.md).
+Iceberg's own writer, in the JVM, writes the vectors. Arrow, in this process, finds the positions. A `MERGE` finds them
+by a job over the keys of the whole table, which took half of the time of a replay (docs/internals/performance.md).
 """
 
 import os
@@ -31,7 +30,7 @@ from retable.model.schema import GoldType
 
 @dataclass(frozen=True, slots=True)
 class DataFile:
-    """A data file of a table, with the files in the JVM that delete rows of it, and the partition that it is of."""
+    """A data file of a table, with its partition and the delete files in the JVM that apply to it."""
 
     path: str
     deletes: tuple[Any, ...]
@@ -41,7 +40,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Deletion vectors in the JVM: those that come, and those that they replace."""
+    """Deletion vectors in the JVM: new ones, and those that they replace."""
 
     added: list[Any]
     replaced: list[Any]
@@ -49,7 +48,7 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Files that nothing points at yet: what a run has written, and what its snapshot says of it."""
+    """Files that a run has written and no snapshot refers to yet, and the summary of the future snapshot."""
 
     vectors: Vectors
     files: list[Any]
@@ -68,15 +67,15 @@ class Prepared:
 
 
 Found = tuple[list[pa.Array | None], WrittenFiles]
-"""Which rows of each data file go, None where a file lacks a column of the key, and the files that were written."""
+"""The rows to delete of each data file, None if a file lacks a key column, and the files that were written."""
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
-"""How Iceberg's builder of files reads a null among the values of a partition; it may be the text of a row, too."""
+"""Iceberg's builder of files reads this partition value as null; a row may contain the same text."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class Jvm(Protocol):
-    """The JVM of Spark: its gateway, and its classes and their static members by name."""
+    """Spark's JVM: its gateway, and its classes and their static members by name."""
 
     @property
     def gateway(self) -> Any: ...
@@ -85,7 +84,7 @@ class Jvm(Protocol):
 
 
 class RowWriter:
-    """Writes files of one loaded table. `literal` makes a value of a named column one of the JVM."""
+    """Write files of one loaded table. `literal` makes an Iceberg literal of the value of a named column."""
 
     def __init__(
         self, jvm: Jvm, table: Any, metadata: TableMetadata, io: FileIO, literal: Callable[[str, Value], Any]
@@ -102,9 +101,9 @@ class RowWriter:
     def prepare(
         self, snapshot_id: int | None, change: RowChange | RemoteChange, run: RunTasks[Any], summary: dict[str, str]
     ) -> Prepared | None:
-        """Write what a snapshot on top of this one needs; None where the rows that go cannot be found here.
+        """Write the files of a snapshot on top of `snapshot_id`; None if the rows to delete cannot be found here.
 
-        Without a snapshot there is no row yet. `run` runs tasks.
+        Without a snapshot the table has no rows yet. `run` runs tasks.
         """
         edges = change.edges if isinstance(change, RemoteChange) else change.gone
         found = [] if snapshot_id is None or not edges.num_rows else self._files_with(snapshot_id, edges)
@@ -123,7 +122,7 @@ class RowWriter:
         return Prepared(self._write(pairs), [self._data_file(file, values) for values, file in written], summary)
 
     def _find(self, paths: list[str], ids: list[int], change: RowChange) -> Found:
-        """Find the rows that go, each file of them by a thread, and write those that come beside it."""
+        """Find the rows to delete, with a thread for each file, and write the new rows at the same time."""
         with ThreadPoolExecutor(1) as executor, ThreadPoolExecutor(os.cpu_count()) as threads:
             writing = executor.submit(self._written, change.rows)
             found = list(threads.map(lambda path: find_rows(self._io, path, ids, change.gone), paths))
@@ -140,7 +139,7 @@ class RowWriter:
         return [self._metadata.schema().find_field(name).field_id for name in names]
 
     def data_files(self, change: RowChange | RemoteChange, run: RunTasks[Any]) -> list[Any]:
-        """Write the rows that come as data files; `run` runs tasks."""
+        """Write the new rows as data files; `run` runs tasks."""
         if isinstance(change, RowChange):
             written = self._written(change.rows)
         else:
@@ -168,13 +167,13 @@ class RowWriter:
         return built
 
     def _files_with(self, snapshot_id: int, keys: pa.Table) -> list[DataFile] | None:
-        """The files that may have rows of these keys; None where rows were deleted in another way than by vectors."""
+        """The files that may have rows of these keys; None if rows were deleted by other means than vectors."""
         files = list(self._files(snapshot_id, self._between(keys)))
         is_vector = self._iceberg("util.ContentFileUtil.isDV")
         return files if all(is_vector(each) for file in files for each in file.deletes) else None
 
     def _between(self, keys: pa.Table) -> Any:
-        """What is true for all of these keys, by their ranges: files that hold none of them are left out by it."""
+        """A filter on the ranges of these keys; it leaves out files that have none of them."""
         predicate, both = (
             self._iceberg("expressions.Expressions.predicate"),
             self._iceberg("expressions.Expressions.and"),
@@ -220,12 +219,12 @@ class RowWriter:
         return factory.format(self._iceberg("FileFormat.PUFFIN")).build()
 
     def _lookup(self, entries: Any) -> Any:
-        """A function of Java that looks into a map: Scala has one that Python can make."""
+        """A Java function that looks into a map: Python can make one through Scala."""
         scala_map = self._jvm.java("scala.jdk.javaapi.CollectionConverters.asScala")(entries)
         return self._jvm.java("scala.jdk.javaapi.FunctionConverters.asJavaFunction")(scala_map.withDefaultValue(None))
 
     def _index(self, rows: pa.Array) -> Any:
-        """Rows as the JVM's set of positions, sent as bytes: one call for each would take its time."""
+        """The positions as a bitmap in the JVM, sent as bytes: one call for each position would be slow."""
         numbers = rows.cast(pa.int64()).to_numpy(zero_copy_only=False).astype("<i8").tobytes()
         order = self._jvm.java("java.nio.ByteOrder.LITTLE_ENDIAN")
         buffer = self._jvm.java("java.nio.ByteBuffer.wrap")(numbers).order(order).asLongBuffer()
@@ -244,7 +243,7 @@ class RowWriter:
 
 
 def type_of(jvm: Jvm, kind: GoldType) -> Any:
-    """A type of Iceberg's in the JVM."""
+    """The Iceberg type in the JVM for a gold type."""
     return jvm.java("org.apache.iceberg.types.Types.fromPrimitiveString")(str(kind))
 
 
@@ -263,7 +262,7 @@ def literal(jvm: Jvm, value: Value, kind: GoldType) -> Any:
 
 
 def repart(jvm: Jvm, table: Any, change: Reparting) -> None:
-    """Change the partition spec of a table, by which its files are parted from now on."""
+    """Change the partition spec of a table; it applies to files that are written from now on."""
     of, update = jvm.java("org.apache.iceberg.expressions.Expressions"), table.updateSpec()
     for name in change.gone:
         update.removeField(name)
@@ -277,7 +276,7 @@ def repart(jvm: Jvm, table: Any, change: Reparting) -> None:
 
 
 def empty(catalog: Any, identifier: Any) -> None:
-    """Let a table begin again without rows, in its folder and with its columns; no list of its files is read."""
+    """Replace a table by one without rows, in the same folder and with the same columns; read no list of its files."""
     table = catalog.loadTable(identifier)
     builder = catalog.buildTable(identifier, table.schema()).withPartitionSpec(table.spec())
     transaction = builder.withLocation(table.location()).replaceTransaction()
@@ -286,5 +285,5 @@ def empty(catalog: Any, identifier: Any) -> None:
 
 
 def members(java_list: Any) -> Iterator[Any]:
-    """The members of a list of the JVM: Python's own loop over it ends by an exception there, which costs 40 ms."""
+    """Iterate over a JVM list: Python's own loop ends with an exception in the JVM, which costs 40 ms."""
     return (java_list.get(at) for at in range(java_list.size()))

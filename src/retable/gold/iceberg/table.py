@@ -1,4 +1,4 @@
-"""One gold table through Iceberg's own API in Spark's JVM: what Spark SQL cannot do, or not in one transaction."""
+"""One gold table through Iceberg's API in Spark's JVM: for what Spark SQL cannot do, or not in one transaction."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -45,11 +45,11 @@ _FORMAT = {
 
 
 class IcebergCatalog:
-    """Iceberg's catalog behind one Spark session."""
+    """Iceberg's catalog in one Spark session."""
 
     def __init__(self, spark: "SparkSession", lake: Lake) -> None:
         self.lake = lake
-        # A session loads its catalogs with the settings of the thread's active session, so a statement comes first.
+        # A session loads its catalogs with the settings of the thread's active session, so run a statement first.
         spark.sql(f"USE {CATALOG}")
         self._jvm = cast(Any, spark._jvm)
         self.gateway: Any = spark.sparkContext._gateway
@@ -60,13 +60,13 @@ class IcebergCatalog:
         self._catalog: Any = load(spark._jsparkSession, CATALOG)
 
     def java(self, path: str) -> Any:
-        """A class of the JVM, or a static member of one: each name on the way is a question, so it is asked once."""
+        """A JVM class or static member, cached: each name on its path needs a call to the JVM."""
         if path not in self._known:
             self._known[path] = reduce(getattr, path.split("."), self._jvm)
         return self._known[path]
 
     def metadata(self, name: str, table: Any) -> TableMetadata:
-        """All that a loaded table says of itself, from its own file.
+        """The metadata of a loaded table, from its metadata file.
 
         A text of more than 8 kB takes 40 ms from the JVM to here: its end waits for the receipt of its beginning.
         """
@@ -76,7 +76,7 @@ class IcebergCatalog:
         return self._read[name][1]
 
     def find_metadata(self, name: str) -> GoldMetadata | None:
-        """What `namespace.table` says of itself, in half of the time of `load`; None when it is not there."""
+        """The metadata of `namespace.table`, in half of the time of `load`; None if there is no such table."""
         return GoldMetadata(table.metadata) if (table := self.lake.find(name)) is not None else None
 
     def load(self, name: str) -> "GoldTable | None":
@@ -88,7 +88,7 @@ class IcebergCatalog:
             raise
 
     def create(self, name: str, with_part: bool, location: str, format_version: int) -> "GoldTable":
-        """Create an empty table at `location`, never at a path made of its name; one that is there is loaded."""
+        """Create an empty table at `location`, never at a path made from its name; load the table if it exists."""
         schema = self.java("org.apache.iceberg.SchemaParser.fromJson")(first_schema_json(with_part))
         properties = self.java("java.util.HashMap")()
         for key, value in {**_FORMAT, "format-version": str(format_version), NAME_PROPERTY: name}.items():
@@ -112,7 +112,7 @@ class IcebergCatalog:
             self._say(to, NAME_PROPERTY, to)
 
     def empty(self, name: str) -> None:
-        """Let a table stand without rows, also where its lists of files cannot be read; its former snapshots stay."""
+        """Leave a table without rows, also if its file lists cannot be read; its former snapshots stay."""
         with self.conflicts(name):
             empty(self._catalog, self._identifier(name))
 
@@ -122,7 +122,7 @@ class IcebergCatalog:
             self._catalog.dropTable(self._identifier(name), False)
 
     def _say(self, name: str, key: str, value: str) -> None:
-        """Let a table say of itself what a catalog that is made again from the warehouse must know."""
+        """Set a property that a catalog needs when it is made again from the warehouse."""
         self._catalog.loadTable(self._identifier(name)).updateProperties().set(key, value).commit()
 
     def names(self, namespace: str) -> list[str]:
@@ -130,7 +130,7 @@ class IcebergCatalog:
         try:
             found = self._catalog.listTables(wanted)
         except Py4JJavaError:
-            # Each catalog has an error of its own for a namespace that is not there.
+            # Each catalog raises another error for a namespace that does not exist.
             if not self._catalog.namespaceExists(wanted):
                 return []
             raise
@@ -141,7 +141,7 @@ class IcebergCatalog:
 
     @contextmanager
     def conflicts(self, name: str) -> Iterator[None]:
-        """Turn a commit that lost its race into Fenced."""
+        """Turn the error of a commit that lost a race into Fenced."""
         try:
             yield
         except Py4JJavaError as error:
@@ -150,7 +150,7 @@ class IcebergCatalog:
             raise
 
     def _ensure_namespace(self, namespace: str) -> None:
-        """Make a namespace unless it is there; of two that make it at once one fails, and finds the other's."""
+        """Create a namespace if it does not exist; if another process created it first, use that one."""
         wanted = self._namespace(namespace)
         try:
             if not self._catalog.namespaceExists(wanted):
@@ -188,7 +188,7 @@ class GoldTable(GoldMetadata):
         self._metadata = self.catalog.metadata(self.name, self._table)
 
     def expand(self, evolution: Evolution, defaults: Mapping[str, Value]) -> None:
-        """Add and promote columns; what a killed run left behind goes first."""
+        """Drop what a killed run left, then add and promote columns."""
         with self.catalog.conflicts(self.name):
             if evolution.leftovers:
                 cleaning = self._table.updateSchema()
@@ -209,7 +209,7 @@ class GoldTable(GoldMetadata):
         self._decided_on = self.fields()
 
     def part_by(self, fields: list[tuple[str, PartitionField]]) -> None:
-        """Part files by these transforms of columns from now on."""
+        """Partition new files by these transforms of columns."""
         change = Reparting.of(self._metadata, fields)
         if change.gone or change.fresh:
             with self.catalog.conflicts(self.name):
@@ -217,14 +217,14 @@ class GoldTable(GoldMetadata):
             self._refresh()
 
     def replace(self, change: RowChange | RemoteChange, run: RunTasks[Any], run_id: str, window: str) -> bool:
-        """Write vectors for the rows that go and files for those that come, which `publish` makes one snapshot of."""
+        """Write deletion vectors and data files; `publish` makes one snapshot of them."""
         if self.has_defaults():
             summary = {RUN_PROPERTY: run_id, WINDOW_SUMMARY: window}
             self._prepared = self._writer().prepare(None if self.is_empty else self.base, change, run, summary)
         return self._prepared is not None
 
     def branch(self, run_id: str) -> str:
-        """Open this run's branch at the base; branches of runs that died are removed."""
+        """Create this run's branch at the base, and remove the branches of dead runs."""
         with self.catalog.conflicts(self.name):
             for name, ref in self._metadata.refs.items():
                 if name.startswith(BRANCH) and ref.snapshot_ref_type == SnapshotRefType.BRANCH:
@@ -236,7 +236,7 @@ class GoldTable(GoldMetadata):
         return name
 
     def append(self, change: RowChange | RemoteChange, run: RunTasks[Any], run_id: str, window: str) -> None:
-        """Append the rows that come to the branch of this run."""
+        """Append the new rows to the branch of this run."""
         self._refresh()
         addition = self._table.newFastAppend().toBranch(self._branch)
         addition = addition.set(RUN_PROPERTY, run_id).set(WINDOW_SUMMARY, window)
@@ -260,11 +260,11 @@ class GoldTable(GoldMetadata):
         on_progress: Callable[[str], None],
         tag: str | None = None,
     ) -> None:
-        """Make the rows, the schema and the properties visible in one transaction, or nothing of them.
+        """Make the rows, the schema and the properties visible in one transaction, or make nothing visible.
 
-        Fenced when main, the columns or Retable's properties are not those that this run decided on. Whether a commit
-        whose reply was lost was applied is read from the table itself. A name of a run does not tell: whoever
-        schedules runs again under the name of one that published.
+        Raise Fenced if main, the columns or Retable's properties are not those that this run decided on. If the reply
+        of a commit is lost, the table itself shows whether it was applied. The name of a run does not show this: a
+        scheduler may start a run again under the name of a run that published.
         """
         self._refresh()
         if self.snapshot_id != self.base or not self._is_as_decided():
@@ -295,7 +295,7 @@ class GoldTable(GoldMetadata):
         return (self.fields(), self._own_properties()) == (self._decided_on, self._said)
 
     def _is_published(self, head: int, properties: dict[str, str]) -> bool:
-        """Whether main came by the head of this run, whose number no other has; without one, its properties tell."""
+        """Whether main contains this run's head snapshot; if the run has none, compare the properties."""
         self._refresh()
         if head == self.base:
             return self._own_properties() == properties
@@ -305,7 +305,7 @@ class GoldTable(GoldMetadata):
         transaction = self._table.newTransaction()
         if tag is not None and tag not in self._metadata.refs:
             transaction.manageSnapshots().createTag(tag, self.base).commit()
-        # Iceberg repeats an append or a change of properties on whatever main is by then, but never one of a branch.
+        # Iceberg retries appends and property changes on a new main, but never a change of a branch.
         main = transaction.manageSnapshots()
         if self._branch is None:
             main.replaceBranch(MAIN, self.base).commit()
@@ -329,7 +329,7 @@ class GoldTable(GoldMetadata):
         return transaction
 
     def _head_of(self, head: Any) -> str:
-        """What to say of the snapshot that rows were written to last: what was said, where none are written."""
+        """The head property: this snapshot, or the recorded one if this run writes no rows."""
         here = f"{head.snapshotId()} {head.sequenceNumber()}"
         return self._said.get(HEAD_PROPERTY, here) if self._branch is None and self._prepared is None else here
 

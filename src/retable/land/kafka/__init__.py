@@ -1,1 +1,1 @@
-"""Messages of Kafka: clients, positions, and the messages of a range."""
+"""Read messages from Kafka: clients, positions, and the messages of a range."""

@@ -1,4 +1,4 @@
-"""How brokers are reached: what a client is told, and what an error of theirs means."""
+"""Kafka clients: their configuration, and the meaning of broker errors."""
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
@@ -13,7 +13,7 @@ from retable.settings.load import read_variable
 from retable.settings.sources import KafkaSource
 
 REQUEST_SECONDS = 30.0
-"""How long brokers have to answer a question."""
+"""Timeout of a broker request, in seconds."""
 
 _REFUSED = {
     KafkaError._AUTHENTICATION,
@@ -41,18 +41,18 @@ _AWAY = {
 _READING = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
-    # A position that is not there is an error, never a jump to another one.
+    # A missing position is an error; the client must never jump to another position.
     "auto.offset.reset": "error",
     "enable.partition.eof": True,
     "isolation.level": "read_committed",
     "check.crcs": True,
-    # What a consumer fetches ahead stays bounded, and it fetches again as soon as there is room.
+    # Bound what a consumer fetches ahead, and fetch again as soon as there is room.
     "queued.max.messages.kbytes": 16 << 10,
     "fetch.queue.backoff.ms": 5,
     "fetch.max.bytes": 16 << 20,
-    # The end of what is committed shows in an answer that has nothing, which brokers otherwise hold back for longer.
+    # An empty answer shows the end of the committed messages; by default brokers delay such an answer for longer.
     "fetch.wait.max.ms": 50,
-    # A single message may be longer than all of these: it is fetched none the less.
+    # A single message may be longer than all of these limits; it is fetched all the same.
     "receive.message.max.bytes": (1 << 31) - 1,
 }
 
@@ -61,7 +61,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Brokers:
-    """The brokers of one source. What is secret is read from the environment when a client is made, and not kept."""
+    """The brokers of one source. Secrets are read from the environment for each new client, and are not kept."""
 
     def __init__(self, source: KafkaSource) -> None:
         self._source = source
@@ -70,13 +70,13 @@ class Brokers:
 
     @property
     def admin(self) -> AdminClient:
-        """The client that asks about topics and positions; an answer is lost where its client is gone."""
+        """The client that asks about topics and positions; keep it until its answers have arrived, or they are lost."""
         self._admin = self._admin or AdminClient(self._configuration())
         return self._admin
 
     @contextmanager
     def consumer(self, **options: object) -> Iterator[Consumer]:
-        """Make a client that reads what has been committed, of the partitions that it is assigned."""
+        """Make a client that reads committed messages of the partitions that are assigned to it."""
         group = {"group.id": self._source.kafka.group}
         consumer = Consumer({**self._configuration(), **group, **_READING, **options})
         try:
@@ -85,14 +85,14 @@ class Brokers:
             consumer.close()
 
     def meet(self, consumer: Consumer) -> None:
-        """Let a client learn at once who leads which partition: it asks by itself, but a second late for each topic."""
+        """Load the partition leaders now; a client would load them by itself, but a second late for each topic."""
         try:
             consumer.list_topics(timeout=REQUEST_SECONDS)
         except KafkaException as error:
             raise self.fault(error.args[0]) from error
 
     def answers(self, asked: Mapping[_Question, "Future[_Answer]"], but: int | None = None) -> dict[_Question, _Answer]:
-        """Wait for the answers to questions, but for those answered by the error `but`; another one says what to do."""
+        """Wait for the answers; leave out those that fail with the error code `but`, and raise for any other error."""
         found = {}
         for question, answer in asked.items():
             try:
@@ -105,7 +105,7 @@ class Brokers:
         return found
 
     def fault(self, error: KafkaError) -> RetableError:
-        """Give the error of the brokers in the words of the error tree."""
+        """Translate a broker error into an error of Retable."""
         if error.code() in _REFUSED:
             return self._refusal(error)
         if error.code() in _AWAY:
@@ -117,7 +117,7 @@ class Brokers:
         )
 
     def away(self, why: str) -> Unavailable:
-        """Say that the brokers are not there now."""
+        """Make the error for brokers that do not answer now."""
         return Unavailable(
             f"the brokers of sources.{self._source.name} ({self._source.bootstrap}) do not answer: {why}; try again"
         )
@@ -130,7 +130,7 @@ class Brokers:
         )
 
     def _hear(self, error: KafkaError) -> None:
-        """Keep why a connection was refused: whoever waits for it is told only that time ran out."""
+        """Keep why a connection was refused, because the waiting request only reports a timeout."""
         if error.code() in _REFUSED:
             self._refused = error
 
@@ -155,6 +155,6 @@ class Brokers:
             **{name: str(file) for name, file in files.items() if file is not None},
             **{name: read_variable(variable) for name, variable in variables.items() if variable is not None},
             "error_cb": self._hear,
-            # What goes wrong is raised; the client's own lines on stderr would repeat it many times.
+            # Failures are raised; the client's own lines on stderr would repeat them many times.
             "log_level": 2,
         }

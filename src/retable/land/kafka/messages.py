@@ -1,4 +1,4 @@
-"""The messages of a range of positions: all that were committed, and nothing else."""
+"""Read all committed messages of a range of positions, and nothing else."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,20 +16,20 @@ from retable.model.window import PartitionRange
 from retable.settings.sources import KafkaSource
 
 _WAIT_SECONDS, _PATIENCE = 0.1, 900
-"""Brokers that restart are waited for; after so many waits in which nothing came, the run gives up for now."""
+"""How long to wait for brokers that restart; after so many waits without a message the run gives up for now."""
 
 _AT_ONCE = 500
-"""A client collects as many messages, or those of one wait: what comes in that time bounds them where they are long."""
+"""Most messages that a client collects at once, or those of one wait; that time bounds the size of long messages."""
 
 _GONE = {KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE}
 
 
 def read_ranges(source: KafkaSource, ranges: Sequence[PartitionRange], seen: Counter[str]) -> Iterator[RawMessage]:
-    """Give the messages of some ranges in turn, and count into `seen` their `bytes`, and the `holes` between them.
+    """Give the messages of the ranges in turn; count their `bytes` and the `holes` between them into `seen`.
 
-    A hole is a position without a message to read: compaction took it, its transaction was aborted, or it is a mark of
-    the log's own. PositionsLost says that the log lost a position that was not read yet, Unavailable that the brokers
-    did not answer. Memory is bounded by what a client fetches ahead and by the longest message.
+    A hole is a position without a readable message: it was compacted, its transaction was aborted, or it is a marker of
+    the log itself. PositionsLost if the log lost a position that was not read yet, Unavailable if the brokers did not
+    answer. Memory is bounded by what a client fetches ahead and by the longest message.
     """
     brokers = Brokers(source)
     with brokers.consumer() as consumer:
@@ -41,9 +41,9 @@ def read_ranges(source: KafkaSource, ranges: Sequence[PartitionRange], seen: Cou
 
 
 def find_left(source: KafkaSource, ranges: Sequence[PartitionRange]) -> list[PartitionRange]:
-    """Give what the brokers still have of recorded ranges; PositionsLost where that is not all.
+    """Give what the brokers still have of recorded ranges; PositionsLost if anything is missing.
 
-    Where the source epoch was raised since they were recorded, what is gone is left out.
+    If the source epoch was raised after the ranges were recorded, missing positions are left out instead.
     """
     wanted = [each for each in ranges if each.count]
     named = find_named(Brokers(source), [each.address for each in wanted]) if wanted else []
@@ -53,7 +53,7 @@ def find_left(source: KafkaSource, ranges: Sequence[PartitionRange]) -> list[Par
 
 
 def split_ranges(ranges: Sequence[PartitionRange], least: int, most: int, shares: int) -> list[PartitionRange]:
-    """Cut ranges into pieces of equal length, at least `least` and at most `most` positions, for so many shares."""
+    """Cut ranges into pieces of equal length, for so many shares; a piece has between `least` and `most` positions."""
     total = sum(each.count for each in ranges)
     size = min(most, max(least, -(-total // shares)))
     return [
@@ -107,12 +107,12 @@ def _read(
 
 
 def _is_of(message: Message, wanted: PartitionRange) -> bool:
-    """Say whether a client gave something of a range; that it may join no group, or waits for one, is nothing."""
+    """Say whether a client gave something of a range; errors about groups do not matter here."""
     return (message.topic(), message.partition()) == wanted.address
 
 
 def _failure(source: KafkaSource, brokers: Brokers, left: PartitionRange, error: KafkaError) -> RetableError:
-    """Say why reading stopped: what was lost meanwhile, or what the brokers say."""
+    """Say why reading stopped: positions were lost meanwhile, or the brokers report an error."""
     if error.code() not in _GONE:
         return brokers.fault(error)
     find_left(source, [left])
@@ -120,7 +120,7 @@ def _failure(source: KafkaSource, brokers: Brokers, left: PartitionRange, error:
 
 
 def _check_ids(source: KafkaSource, brokers: Brokers, ranges: Sequence[PartitionRange]) -> None:
-    """Check that what was read is of the topics that were recorded: none was made anew meanwhile."""
+    """Check that the topics that were read are the recorded ones, and that none was created again meanwhile."""
     ids = topic_ids(brokers, {each.topic for each in ranges})
     for each in ranges:
         if each.topic_id and ids.get(each.topic) != each.topic_id:

@@ -1,4 +1,4 @@
-"""The topics, partitions and positions of a source, as its brokers tell them now."""
+"""The topics, partitions and positions of a source, as its brokers report them now."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,7 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # it says so in prose only
+from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # exported in its documentation only
 
 from retable.errors import NotFound
 from retable.formats.options import nearest
@@ -26,16 +26,16 @@ _LATEST: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]  # it
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
 _NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-"""The id of a topic where brokers are older than ids: all zeros."""
+"""The topic id, all zeros, that brokers give if they are too old to have topic ids."""
 
 _LOOK = {"queued.max.messages.kbytes": 1 << 10, "fetch.max.bytes": 1 << 20, "fetch.message.max.bytes": 64 << 10}
-"""A search reads a little of many partitions."""
+"""Fetch limits of a search: it reads a little of many partitions."""
 
 _WAIT_SECONDS, _PATIENCE = 0.1, 300
 
 
 def find_log(source: KafkaSource, now: datetime) -> FoundLog:
-    """Find all partitions of a source's topics, and where what is committed begins and ends in each."""
+    """Find all partitions of a source's topics, and where the committed messages begin and end in each."""
     brokers = Brokers(source)
     partitions = find_partitions(source, brokers)
     ends = {each.address: each.end for each in partitions}
@@ -43,12 +43,12 @@ def find_log(source: KafkaSource, now: datetime) -> FoundLog:
 
 
 def find_partitions(source: KafkaSource, brokers: Brokers) -> list[FoundPartition]:
-    """List the partitions of a source's topics; NotFound says which topic there is not."""
+    """List the partitions of a source's topics; NotFound names a topic that does not exist."""
     return find_named(brokers, _partitions(source, brokers))
 
 
 def find_named(brokers: Brokers, named: Iterable[PartitionAddress]) -> list[FoundPartition]:
-    """Give those of some partitions that are there, but for those of topics that Kafka itself needs."""
+    """Give those of the named partitions that exist, without those of Kafka's internal topics."""
     wanted = list(named)
     ids = topic_ids(brokers, {topic for topic, _ in wanted})
     there = [at for at in wanted if at[0] in ids]
@@ -59,7 +59,7 @@ def find_named(brokers: Brokers, named: Iterable[PartitionAddress]) -> list[Foun
 
 
 def topic_ids(brokers: Brokers, topics: Iterable[str]) -> dict[str, str]:
-    """Give the brokers' own ids of topics that are there, but for those that Kafka itself needs."""
+    """Give the brokers' ids of the topics that exist, without Kafka's internal topics."""
     names = sorted(topics)
     asked = brokers.admin.describe_topics(TopicCollection(names), request_timeout=REQUEST_SECONDS) if names else {}
     found = brokers.answers(asked, but=KafkaError.UNKNOWN_TOPIC_OR_PART)
@@ -92,7 +92,7 @@ def _partitions(source: KafkaSource, brokers: Brokers) -> list[PartitionAddress]
 
 
 def _ask(brokers: Brokers, wanted: Mapping[PartitionAddress, OffsetSpec]) -> dict[PartitionAddress, int]:
-    """Ask for a position of each partition that is there; -1 where it has none."""
+    """Ask for a position of each partition that exists; -1 if it has none."""
     if not wanted:
         return {}
     asked = brokers.admin.list_offsets(
@@ -113,8 +113,8 @@ def _search(
 ) -> dict[PartitionAddress, Stamped]:
     """Find the first message of each partition, from its position on, that is stamped between `time` and `now`.
 
-    The brokers know the first such position of the whole log, a transaction's marker included, whose stamp is none of
-    a message; from there on messages are looked at, usually one.
+    The brokers find the first such position in the whole log, but that may be a transaction marker, whose stamp is not
+    a message's stamp. So messages are read from there on, usually one.
     """
     asked = _ask(brokers, dict.fromkeys(begins, OffsetSpec.for_timestamp(_milliseconds(time))))
     starts = {at: max(found, begins[at]) for at, found in asked.items() if found >= 0}

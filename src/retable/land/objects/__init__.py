@@ -1,1 +1,1 @@
-"""Messages in files and buckets: objects, their lines, and what a line is."""
+"""Messages in files and buckets: the objects, their lines, and the layout of a line."""

@@ -1,4 +1,4 @@
-"""The objects of a bucket: listed page by page, read in one version only, and taken up again where a line broke."""
+"""The objects of a bucket: listed by page, read in the recorded version only, resumed after a broken connection."""
 
 import io
 import time
@@ -19,7 +19,7 @@ from retable.settings.sources import FilesSource
 from retable.settings.storage import Bucket, S3Settings
 
 ATTEMPTS = 8
-"""How often a request is sent, or the rest of an object asked for, before the store counts as away."""
+"""How often a request, or a read of the rest of an object, is tried before the store counts as unavailable."""
 
 _CONNECT_SECONDS, _READ_SECONDS = 10, 60
 _LONGEST_PAUSE = 10.0
@@ -37,33 +37,33 @@ _REFUSED = {
 
 @dataclass(frozen=True, slots=True)
 class BucketObjects:
-    """The objects under a prefix, as any machine reaches them: it goes to Spark's workers with what opens it.
+    """The objects under a prefix; it is pickled to Spark's workers with everything that a client needs.
 
-    An object of this kind does not grow: its etag stands for one content, and another etag is another object.
+    A bucket object does not grow: an etag identifies one content, and another etag is another object.
     """
 
     bucket: Bucket
     opening: tuple[tuple[str, object], ...] = field(repr=False)
 
     def list(self) -> list[FoundObject]:
-        """List the objects, by name; left out is what writers leave around theirs, as in a folder."""
+        """List the objects by name, without the files that writers leave next to theirs, as in a folder."""
         start = self._key("")
         with _explained(self.bucket):
             pages = self._client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket.name, Prefix=start)
-            # A page that a store gives twice adds nothing.
+            # A store may give a page twice: a dict keeps each object once.
             found = {entry["Key"]: entry for page in pages for entry in page.get("Contents", ())}
         keys = sorted(key for key in found if not _is_left_out(key.removeprefix(start), found[key]["Size"]))
         return [_found(key.removeprefix(start), found[key]) for key in keys]
 
     def check(self, items: Iterable[SourceObject]) -> None:
-        """Check that objects are still those that were recorded; PositionsLost names one that is not."""
+        """Check that objects are still the recorded ones; PositionsLost names one that is not."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             for _ in pool.map(self._check, items):
                 pass
 
     @contextmanager
     def open(self, item: SourceObject) -> Iterator[BinaryIO]:
-        """Read the recorded version of an object, whole; an end that comes too early is none."""
+        """Read the recorded version of an object, all of it; if the content breaks off early, reading resumes."""
         with _explained(self.bucket), _Content(self, item) as content:
             yield cast(BinaryIO, content)
 
@@ -71,7 +71,7 @@ class BucketObjects:
         return False
 
     def ask(self, item: SourceObject, at: int) -> Any:
-        """Ask for an object from a byte on, if it is the recorded version; give boto3's answer."""
+        """Request the recorded version of an object from byte `at` on; give boto3's answer."""
         only = {"IfMatch": f'"{item.etag}"'} if item.etag else {}
         rest = {"Range": f"bytes={at}-"} if at else {}
         try:
@@ -79,7 +79,7 @@ class BucketObjects:
         except _client_error() as error:
             raise self._lost(item, _code(error)) or error from error
         if item.etag and (_etag(answer), at + answer.get("ContentLength", 0)) != (item.etag, item.size):
-            # An answer may be cut off within its head, so it is not enough to call an object another one.
+            # An answer may break off in its headers, so a difference here does not prove that the object changed.
             self._check(item)
             raise _incomplete(item)
         return answer["Body"]
@@ -117,7 +117,7 @@ class BucketObjects:
 
 
 def bucket_objects(source: FilesSource, bucket: Bucket) -> BucketObjects:
-    """Open the bucket of a source, with the keys of this process's environment."""
+    """Open the bucket of a source, with the keys from this process's environment."""
     return BucketObjects(bucket, tuple(_opening(source.s3).items()))
 
 
@@ -134,7 +134,7 @@ def _opening(s3: S3Settings) -> dict[str, object]:
 
 @lru_cache(64)
 def _client_of(opening: tuple[tuple[str, object], ...]) -> Any:
-    """Make a client; those of one process and one store share it, and it may be used from many threads."""
+    """Make a client; all threads of a process share one for each store."""
     try:
         import boto3
         from botocore.config import Config
@@ -152,7 +152,7 @@ def _client_of(opening: tuple[tuple[str, object], ...]) -> Any:
 
 
 class _Content(io.RawIOBase):
-    """The bytes of one version of an object; where a connection breaks, the next one begins at that byte."""
+    """The bytes of one version of an object; after a broken connection, reading resumes at the same byte."""
 
     def __init__(self, objects: BucketObjects, item: SourceObject) -> None:
         self._objects, self._item = objects, item
@@ -196,7 +196,7 @@ class _Content(io.RawIOBase):
 
 @contextmanager
 def _explained(bucket: Bucket) -> Iterator[None]:
-    """Turn what boto3 says into the error that says what to do."""
+    """Turn a boto3 error into an error that says what to do."""
     from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, NoRegionError
 
     try:
@@ -224,7 +224,7 @@ def _answered(bucket: Bucket, error: Any) -> RetableError:
 
 
 def _is_left_out(key: str, size: int) -> bool:
-    """Whether a key is no object of a source: a writer's, or the empty one that stands for a folder in a console."""
+    """Whether a key is not an object of a source: a writer's file, or an empty object that stands for a folder."""
     return is_unfinished(key) or (size == 0 and key.endswith("/")) or not key
 
 

@@ -1,4 +1,4 @@
-"""The objects of a folder: found, and found again unchanged."""
+"""The objects of a folder: list them, and check later that they are unchanged."""
 
 import hashlib
 import os
@@ -27,10 +27,10 @@ def list_objects(source: FilesSource) -> list[FoundObject]:
 
 
 def list_files(source: FilesSource, folder: Path) -> list[FoundObject]:
-    """List the objects of a source's folder and the folders in it, by name.
+    """List the objects of a source's folder and its subfolders, by name.
 
-    Left out are hidden names and what writers leave around their files: `_temporary`, `_SUCCESS`, `*.tmp`, `*.crc`. A
-    link to another place of the folder adds nothing; one that leaves the folder is refused.
+    Hidden names are left out, and what writers leave next to their files: `_temporary`, `_SUCCESS`, `*.tmp`, `*.crc`. A
+    link to another location in the folder is skipped; a link that leaves the folder is refused.
     """
     if not folder.is_dir():
         raise NotFound(f"sources.{source.name}.path: there is no folder {folder}", path=str(folder))
@@ -40,9 +40,9 @@ def list_files(source: FilesSource, folder: Path) -> list[FoundObject]:
 
 
 def check_object(folder: Path, item: SourceObject) -> None:
-    """Check that an object still begins with the bytes that were recorded; PositionsLost says what became of it.
+    """Check that an object still begins with the recorded bytes; PositionsLost says what happened to it.
 
-    An object that has only grown since is unchanged: its first `size` bytes are the recorded ones.
+    An object that has only grown counts as unchanged: its first `size` bytes are the recorded ones.
     """
     path = folder / item.key
     if not path.is_file():
@@ -54,7 +54,7 @@ def check_object(folder: Path, item: SourceObject) -> None:
 
 
 def begins_with(folder: Path, item: SourceObject, earlier: SourceObject) -> bool:
-    """Say whether a file is longer than an earlier object of its name was, and begins with all of it."""
+    """Say whether a file is longer than an earlier object of the same name, and begins with all of its bytes."""
     return item.size > earlier.size and _digest(folder / item.key, earlier.size) == earlier.etag
 
 

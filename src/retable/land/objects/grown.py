@@ -1,4 +1,4 @@
-"""Objects that were landed while they were still written, and landed again when they had more."""
+"""Handle objects that were landed while they were still written, and landed again after they had grown."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -16,9 +16,9 @@ from retable.settings.sources import FilesSource
 
 
 def close_outgrown(lake: Lake, source: FilesSource, window: Window, now: datetime) -> None:
-    """Close what is quarantined of lines that this window has again, whole: it counts once the window is replayed.
+    """Close quarantined lines that this window landed again in full; this counts once the window is replayed.
 
-    These are the lines of an object of an earlier window, with all of which an object of this one begins.
+    They are the lines of an object of an earlier window, if an object of this window begins with all of that object.
     """
     grown = {item.key: item for item in window.objects}
     earlier = {
@@ -44,7 +44,7 @@ def close_outgrown(lake: Lake, source: FilesSource, window: Window, now: datetim
 def _by_object(
     lake: Lake, source: FilesSource, earlier: dict[int, tuple[SourceObject, str]]
 ) -> Iterator[tuple[int, list[QuarantineRow]]]:
-    """The quarantined lines of these objects that have no other address than their place there."""
+    """The quarantined lines of these objects whose only address is their position in the object."""
     address = (source.name, own_partition(source))
     for name in sorted({window for _, window in earlier.values()}):
         lines = [row for row in list_quarantined(lake, source.name, name) if (row.topic, row.partition) == address]

@@ -1,4 +1,4 @@
-"""What a line of an object is: a raw message, with the address by which it is found again."""
+"""Turn the lines of an object into raw messages, each with the address that finds it again."""
 
 import base64
 import binascii
@@ -17,14 +17,14 @@ from retable.settings.sources import FilesSource
 
 _BOM = b"\xef\xbb\xbf"
 LINES_PER_OBJECT = 1 << 40
-"""A line without an address of its own has its number in the object, and so much for every object before it."""
+"""The offset of a line without an address is its number in the object, plus this for each object before it."""
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
 _Text = str | msgspec.UnsetType | None
 
 
 class DumpedRecord(msgspec.Struct, frozen=True):
-    """A Kafka record as one line of JSON; fields that are not here are skipped."""
+    """A Kafka record as one line of JSON; other fields are skipped."""
 
     topic: Annotated[str, msgspec.Meta(min_length=1)]
     partition: Annotated[int, msgspec.Meta(ge=0, le=2**31 - 1)]
@@ -44,12 +44,12 @@ _fields = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 def read_messages(
     source: FilesSource, item: SourceObject, objects: Objects | None = None
 ) -> Iterator[RawMessage | None]:
-    """Give the messages of an object, in order; None stands for an empty line that is no message.
+    """Give the messages of an object, in order; None for an empty line that is not a message.
 
-    `objects` are the source's, where they are open already: on another machine nothing else opens them.
+    Pass the source's `objects` if they are open already; on another machine nothing else can open them.
 
-    What cannot be read as the layout says becomes a message with a problem, so every line and every byte that an
-    object still has is accounted for.
+    A line that cannot be read in the source's layout becomes a message with a problem. So every line and every byte
+    that the object still has is accounted for.
     """
     read = _read_dumped if source.layout == "kafka_dump" else _read_line
     bounds = ObjectLimits(source.max_unpacked, source.max_ratio, source.max_lines)
@@ -59,7 +59,7 @@ def read_messages(
 
 
 def own_partition(source: FilesSource) -> int:
-    """The partition of lines that have no address but their place in an object: -1 beside those of dumped records."""
+    """The partition of lines whose only address is their position in an object: -1 next to dumped records, else 0."""
     return -1 if source.layout == "kafka_dump" else 0
 
 
@@ -86,10 +86,10 @@ def _read_dumped(source: FilesSource, item: SourceObject, line: ObjectLine) -> R
 
 
 def _check_names(text: bytes) -> None:
-    """Refuse a name that stands twice in one object, of which most readers take the last one in silence.
+    """Refuse a name that occurs twice in one object; most readers take the last one without an error.
 
-    Where the lengths of the fields add up to that of the line, written without blanks or with one behind each comma and
-    colon, no field was passed over; else a slower reader looks.
+    If the lengths of the fields add up to the length of the line, written without blanks or with one after each comma
+    and colon, no field was skipped; otherwise a slower reader checks it.
     """
     fields = _fields(text)
     length = 1 + sum(len(name) + len(value) + 4 for name, value in fields.items())

@@ -1,4 +1,4 @@
-"""The lines of an object, whatever it is packed in: bounded in memory, and nothing left out without a word."""
+"""Read the lines of a plain, gzip or zstd object in bounded memory, and report everything that is left out."""
 
 import gzip
 import io
@@ -11,13 +11,13 @@ import zstandard
 
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 _BLOCK = 1 << 18
-# One block of zstd is at least 4 bytes and at most 128 KiB of content, so a slice unpacks to 8 MiB at most.
+# One block of zstd has at least 4 bytes and at most 128 KiB of content, so a slice unpacks to at most 8 MiB.
 _ZSTD_SLICE = 256
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectLine:
-    """A line without its end, numbered from 0; `problem` says why `value` is not the whole of it."""
+    """A line without its line end, numbered from 0; `problem` says why `value` is not the whole line."""
 
     number: int
     value: bytes
@@ -26,18 +26,18 @@ class ObjectLine:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """The place where an object's content ends before it should, for a reason."""
+    """The point at which an object's content ends too early, with the reason."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectLimits:
-    """How much may come out of one object: bytes unpacked, bytes unpacked for each packed one, and lines.
+    """The limits of one object: its unpacked bytes, its unpacked bytes for each packed byte, and its lines.
 
-    The ratio counts beyond the first GiB: Debezium JSON with schemas packs 600:1 with zstd. A packed object has at most
-    ten lines for each of its bytes beyond the first 100,000 lines: a message takes some seven bytes of zstd, even where
-    only its time differs from that of the last one.
+    The ratio counts beyond the first GiB: Debezium JSON with schemas packs 600:1 with zstd. Beyond the first 100,000
+    lines a packed object may have ten lines for each of its bytes: a message takes some seven bytes of zstd, even if
+    only its time differs from the previous message.
     """
 
     unpacked: int
@@ -45,7 +45,7 @@ class ObjectLimits:
     lines: int
 
     def broken(self, size: int, unpacked: int, lines: int, packed: bool) -> str | None:
-        """Say which bound an object of `size` bytes broke, and its setting; None where it broke none."""
+        """Say which limit an object of `size` bytes exceeds, and the setting for it; None if it exceeds none."""
         if lines > self.lines:
             return f"more than {self.lines:,} lines; max_lines allows more"
         if not packed:
@@ -63,7 +63,7 @@ _FREE_BYTES, _FREE_LINES = 1 << 30, 100_000
 
 
 def read_lines(content: Iterable[bytes | Damage], longest: int) -> Iterator[ObjectLine]:
-    """Split content at LF or CRLF; of a line over `longest` bytes the beginning is kept, and `problem` says so."""
+    """Split content at LF or CRLF; of a line over `longest` bytes only the start is kept, and `problem` says so."""
     pending = _Pending(longest)
     for block in content:
         if isinstance(block, Damage):
@@ -79,7 +79,7 @@ def read_lines(content: Iterable[bytes | Damage], longest: int) -> Iterator[Obje
 
 
 def read_content(file: BinaryIO, size: int, bounds: ObjectLimits) -> Iterator[bytes | Damage]:
-    """Give the first `size` bytes of an object in blocks, unpacked where they begin as gzip or zstd does."""
+    """Give the first `size` bytes of an object in blocks, unpacked if they begin like gzip or zstd."""
     limited = io.BufferedReader(_Limited(file, size), _BLOCK)
     head = limited.peek(4)[:4]
     if head.startswith(_GZIP):
@@ -93,7 +93,7 @@ def read_content(file: BinaryIO, size: int, bounds: ObjectLimits) -> Iterator[by
 def _bounded(
     blocks: Iterable[bytes | Damage], size: int, bounds: ObjectLimits, *, packed: bool
 ) -> Iterator[bytes | Damage]:
-    """Give blocks until a bound is broken: the block that breaks it is left out."""
+    """Give blocks until one exceeds a limit; that block is left out."""
     unpacked = lines = 0
     for block in blocks:
         if isinstance(block, bytes):
@@ -131,7 +131,7 @@ def _unzstd(file: BinaryIO) -> Iterator[bytes | Damage]:
 
 
 class _Limited(io.RawIOBase):
-    """The first `size` bytes of a file: what was appended since it was recorded is not there."""
+    """The first `size` bytes of a file, without what was appended after it was recorded."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file, self._left = file, size
@@ -148,7 +148,7 @@ class _Limited(io.RawIOBase):
 
 @dataclass(slots=True)
 class _Pending:
-    """The line that has begun: what is kept of it, its length so far, and where in the content it began."""
+    """The current line: the kept bytes, its length so far, and where in the content it began."""
 
     longest: int
     number: int = 0

@@ -1,4 +1,4 @@
-"""The objects of a source, in a folder or in a bucket: what may be done with either."""
+"""The objects of a source in a folder or in a bucket, with the same operations for both."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -15,28 +15,28 @@ from retable.settings.storage import Bucket
 
 
 class Objects(Protocol):
-    """The objects of a source; it goes to Spark's workers."""
+    """The objects of a source; it is pickled to Spark's workers."""
 
     def list(self) -> list[FoundObject]:
-        """List them, by name."""
+        """List the objects by name."""
         ...
 
     def check(self, items: Iterable[SourceObject]) -> None:
-        """Check that these are still what was recorded; PositionsLost names one that is not."""
+        """Check that these objects are still the recorded ones; PositionsLost names one that is not."""
         ...
 
     def open(self, item: SourceObject) -> AbstractContextManager[BinaryIO]:
-        """Read one, from its first byte; PositionsLost where it is, or has become, another one than was recorded."""
+        """Read an object from its first byte; PositionsLost if it is, or becomes, different from the recorded one."""
         ...
 
     def has_grown(self, item: SourceObject, earlier: SourceObject) -> bool:
-        """Say whether one begins with all that an earlier one of its name had, and has more."""
+        """Say whether an object begins with all of an earlier object of its name, and is longer."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class FolderObjects:
-    """The files of a folder, and of the folders in it."""
+    """The files of a folder and its subfolders."""
 
     source: FilesSource
     folder: Path
@@ -60,7 +60,7 @@ class FolderObjects:
 
 
 def objects_of(source: FilesSource) -> Objects:
-    """Open where a `files` source keeps its objects, with the keys of this process's environment."""
+    """Open the folder or bucket of a `files` source, with the keys from this process's environment."""
     if isinstance(source.path, Bucket):
         return bucket_objects(source, source.path)
     return FolderObjects(source, source.path)

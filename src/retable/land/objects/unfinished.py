@@ -1,13 +1,13 @@
-"""What writers leave around their objects, and is none of a source's."""
+"""Recognize files that writers leave next to their objects and that do not belong to a source."""
 
 _ENDINGS = (".tmp", ".crc", "._COPYING_")
 _NAMES = ("_temporary", "_SUCCESS")
 
 
 def is_unfinished(key: str) -> bool:
-    """Whether a part of this name, between slashes, is hidden or is what a writer renames or removes when it is done.
+    """Whether a component of this name is hidden, or is one that a writer renames or removes when it is done.
 
-    `.` and `..` are names like others where a name is no path.
+    `.` and `..` are ordinary names, because an object name is not always a path.
     """
     return any(map(_is_unfinished, key.split("/")))
 

@@ -1,1 +1,1 @@
-"""The lake itself: its catalog, its files, who it says it is, and what their errors mean."""
+"""The lake: its catalog, its files, its identity, and the meaning of their errors."""

@@ -47,8 +47,8 @@ from retable.settings.catalogs import PostgresCatalog
 from retable.settings.lake import LakeSettings
 from retable.settings.load import CATALOG, Settings, read_variable
 
-# pyiceberg copies all that a table says of itself, its snapshots too, some twenty times a commit, which then costs what
-# the history weighs (apache/iceberg-python#3784). It is frozen: a copy may share it.
+# pyiceberg deep-copies a table's metadata, with all snapshots, some twenty times a commit, so a commit costs more
+# with a longer history (apache/iceberg-python#3784). The metadata is frozen, so a copy may share it.
 for _metadata in (TableMetadataV1, TableMetadataV2, TableMetadataV3):
     _metadata.__deepcopy__ = lambda self, memo=None: self.__copy__()  # type: ignore[method-assign]  # set from outside
 
@@ -64,7 +64,7 @@ class Lake:
     catalog: Catalog
 
     def find(self, name: str) -> Table | None:
-        """Load a table as it is now, or None where there is no such table."""
+        """Load a table as it is now; None if it does not exist."""
         with explained(self.settings.lake):
             try:
                 return self.catalog.load_table(name)
@@ -74,14 +74,14 @@ class Lake:
                 raise damaged_metadata(error, name) from error
 
     def load(self, name: str) -> Table:
-        """Load a table as it is now; NotFound where there is no such table."""
+        """Load a table as it is now; NotFound if it does not exist."""
         table = self.find(name)
         if table is None:
             raise NotFound(f"the lake has no table {name}", table=name)
         return table
 
     def ensure(self, name: str, properties: Mapping[str, str] = _NONE) -> Table:
-        """Load a system table, and make it first where it is missing; two processes may do so at once."""
+        """Load a system table, and create it first if it is missing; two processes may do so at once."""
         table = self.find(name)
         if table is None:
             shape = system_table(name)
@@ -97,9 +97,9 @@ class Lake:
             return sorted(".".join(name) for levels in namespaces for name in self.catalog.list_tables(levels))
 
     def outside(self, namespaces: Collection[str]) -> Iterator[tuple[str, Table | DamagedFile]]:
-        """Load every table that is in none of these namespaces, by name; a damaged one is there with its error.
+        """Load every table that is in none of these namespaces, by name; a damaged table comes as its error.
 
-        One that goes meanwhile is left out.
+        A table that disappears meanwhile is left out.
         """
         for name, load in sorted(self._loaders(namespaces).items()):
             try:
@@ -111,7 +111,7 @@ class Lake:
                     yield name, table
 
     def _loaders(self, namespaces: Collection[str]) -> dict[str, Callable[[], Table | None]]:
-        """What loads each table; a catalog in a database is asked once for all of them."""
+        """The function that loads each table; a database catalog is queried once for all tables."""
         if not isinstance(self.catalog, SqlCatalog):
             names = [name for name in self.names() if name.partition(".")[0] not in namespaces]
             return {name: partial(self.find, name) for name in names}
@@ -128,11 +128,11 @@ class Lake:
             with explained(self.settings.lake):
                 return catalog._convert_orm_to_iceberg(row)
         except (DamagedFile, NoSuchTableError):
-            # It may have gone since the catalog was asked, or be no table.
+            # The table may have gone since the query, or the row may not be an Iceberg table.
             return self.find(name)
 
     def new_location(self, layer: str) -> str:
-        """Give a new table its folder; no name is part of it, and no two tables ever share one."""
+        """Give the location of a new table; it contains no table name, and no two tables ever share one."""
         return f"{self.settings.lake.warehouse}/{layer}/{uuid.uuid4()}"
 
     def _create(self, name: str, shape: SystemTable, properties: Mapping[str, str]) -> None:
@@ -153,7 +153,7 @@ class Lake:
 
 
 class NoCatalog(NoopCatalog):
-    """A catalog without tables: what a reader sees where there is none yet."""
+    """A catalog without tables, for a reader of a lake that has no catalog yet."""
 
     def load_table(self, identifier: str | Identifier) -> Table:
         raise NoSuchTableError(f"there is no catalog yet, and no table {identifier}")
@@ -169,10 +169,10 @@ class NoCatalog(NoopCatalog):
 
 
 def open_lake(settings: Settings) -> Lake:
-    """Open the lake of these settings to write; an empty catalog and the folders are made where they are missing.
+    """Open the lake of these settings to write; a missing catalog and missing folders are created.
 
-    CatalogMismatch where its catalog is lost, older than the warehouse, or of another lake, or where an older Retable
-    wrote the lake: nothing is made then.
+    CatalogMismatch, and nothing is created, if the catalog is lost, older than the warehouse, or of another lake, or if
+    an older Retable wrote the lake.
     """
     lake = open_lake_to_read(settings)
     check_writable(lake)
@@ -180,7 +180,7 @@ def open_lake(settings: Settings) -> Lake:
 
 
 def open_lake_to_migrate(settings: Settings) -> Lake:
-    """Open the lake of these settings to write, whatever its layout is; CatalogMismatch as for `open_lake` else."""
+    """Open the lake of these settings to write, with any layout; CatalogMismatch otherwise as for `open_lake`."""
     lake = open_lake_to_read(settings)
     check_newest(lake)
     return _open_again(lake)
@@ -198,7 +198,7 @@ def _open_again(lake: Lake) -> Lake:
 
 
 def open_lake_to_read(settings: Settings) -> Lake:
-    """Open the lake of these settings to read; nothing is made, and a catalog that is not there counts as empty."""
+    """Open the lake of these settings to read; nothing is created, and a missing catalog counts as empty."""
     with explained(settings.lake):
         file = settings.lake.catalog_file
         if file is None:
@@ -210,7 +210,7 @@ def open_lake_to_read(settings: Settings) -> Lake:
 
 
 def runs_behind(lake: Lake) -> int:
-    """Give by how many runs the catalog of a lake is older than its warehouse; CatalogMismatch as `compare` says."""
+    """Give by how many runs a lake's catalog is older than its warehouse; CatalogMismatch as for `compare`."""
     return _compare(lake)[0]
 
 
@@ -220,7 +220,7 @@ def check_newest(lake: Lake) -> None:
 
 
 def check_writable(lake: Lake) -> None:
-    """Check that the catalog of a lake is not older than its warehouse, and that the lake is of the present layout."""
+    """Check that the catalog of a lake is not older than its warehouse, and that the lake has the present layout."""
     behind, recorded = _compare(lake)
     _check_newest(lake, behind)
     if (layout := _layout(lake, recorded)) < LAYOUT:
@@ -228,7 +228,7 @@ def check_writable(lake: Lake) -> None:
 
 
 def layout_of(lake: Lake) -> int:
-    """The layout that all tables of a lake have; one that is new has the present one."""
+    """The layout that all tables of a lake have; a new lake has the present one."""
     with explained(lake.settings.lake):
         table = _load_record(lake)
     return _layout(lake, None if table is None else record_of(table))
@@ -239,7 +239,7 @@ def _compare(lake: Lake) -> tuple[int, LakeRecord | None]:
     settings = lake.settings.lake
     with explained(settings):
         warehouse = Warehouse(settings)
-        # A run that begins now tells the catalog first: what is read last is never older.
+        # A starting run writes to the catalog first, so the catalog, which is read last here, is never the older one.
         record = read_record(warehouse)
         if record is not None:
             check_place(record, warehouse.address)
@@ -255,7 +255,7 @@ def _check_newest(lake: Lake, behind: int) -> None:
 
 
 def _layout(lake: Lake, recorded: LakeRecord | None) -> int:
-    """The layout of a lake; one that has no identity yet tells it by the first table of ops that it has."""
+    """The layout of a lake; if it has no identity yet, the first existing table of ops shows it."""
     if recorded is not None:
         return recorded.layout
     first = next((table for name in OPS if (table := lake.find(name)) is not None), None)
@@ -263,7 +263,7 @@ def _layout(lake: Lake, recorded: LakeRecord | None) -> int:
 
 
 def _load_record(lake: Lake) -> Table | None:
-    """Load the catalog's record of the lake; a catalog that names a file which is not there any more is an old one."""
+    """Load the catalog's record of the lake; CatalogMismatch if its metadata file is damaged or missing."""
     try:
         return lake.catalog.load_table(LAKE_TABLE)
     except NoSuchTableError:
@@ -278,19 +278,19 @@ def _load_record(lake: Lake) -> Table | None:
 
 
 def close_lake(lake: Lake) -> None:
-    """Close a lake that was written to: all of a SQLite catalog is in its file then, and a copy of that is whole."""
+    """Close a lake after writing; all of a SQLite catalog is then in its file, so a copy of the file is complete."""
     lake.catalog.close()
     if lake.settings.lake.catalog_file is not None:
         empty_write_ahead_log(lake.settings.lake.catalog_file)
 
 
 def _is_here(lake: LakeSettings) -> bool:
-    """Whether a part of the lake is a file or a folder of this machine, which may have to be made."""
+    """Whether a part of the lake is a file or a folder of this machine, which may have to be created."""
     return lake.catalog_file is not None or isinstance(lake.warehouse, Path)
 
 
 def widen(lake: Lake, table: Table) -> bool:
-    """Add the columns that a system table of an earlier version does not have; whether there were any to add.
+    """Add the columns that a system table of an earlier version lacks; give whether it lacked any.
 
     Another process may do so at once.
     """
@@ -303,7 +303,7 @@ def widen(lake: Lake, table: Table) -> bool:
 
 
 def _prepare(lake: LakeSettings) -> None:
-    """Make what is a folder or a file of this machine; a bucket, a database and a server are there already."""
+    """Create the folders and files on this machine; buckets, databases and servers exist already."""
     if isinstance(lake.warehouse, Path):
         lake.warehouse.mkdir(parents=True, exist_ok=True)
     if lake.catalog_file:
@@ -312,13 +312,13 @@ def _prepare(lake: LakeSettings) -> None:
 
 
 def connect(lake: LakeSettings, other: Mapping[str, str] = _NONE) -> Catalog:
-    """Connect to a catalog, whatever it holds; `open_lake` checks that it is the lake's."""
+    """Connect to a catalog, whatever it contains; `open_lake` checks that it belongs to the lake."""
     properties = {**lake.pyiceberg(read_variable), **other}
     for _ in SqlCatalogBaseTable.metadata.tables:
         try:
             return _load(lake, properties)
         except (OperationalError, ProgrammingError, IntegrityError) as error:
-            # Another process made one of the catalog's own tables between our look and our CREATE.
+            # Another process created one of the catalog's own tables between pyiceberg's check and its CREATE.
             if not re.search("already exists|duplicate key", str(error)):
                 raise
     return _load(lake, properties)

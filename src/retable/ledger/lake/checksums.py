@@ -1,7 +1,7 @@
-"""Data files with a checksum of every page, and readers that compare it: a damaged file is an error, never other rows.
+"""Write data files with page checksums and verify them on reading: a damaged file is an error, never wrong rows.
 
-pyiceberg has an option for neither, so both are put into it here, for all that reads or writes through it
-(docs/decisions/2026-11-24-checksums-of-pages.md). Footers and headers of pages have no checksum.
+pyiceberg has no option for either, so this module patches it, for all reads and writes through it
+(docs/decisions/2026-11-24-checksums-of-pages.md). Footers and page headers have no checksum.
 """
 
 import zlib
@@ -35,17 +35,17 @@ from retable.ledger.lake.damage import damaged_file, missing_file
 __all__ = ["deleted_rows", "open_parquet", "read_vector", "write_file"]
 
 _STORE = "AWS Error"
-"""What Arrow says where a bucket did not give a file: that tells nothing of the file."""
+"""The text in Arrow's error if a bucket did not give a file; such an error says nothing about the file."""
 
 _AROUND = 4
-"""Bytes before and behind what the checksum of a deletion vector covers: its length, the checksum."""
+"""Bytes before and after those that the checksum of a deletion vector covers: its length, and the checksum."""
 
 _Deletes = dict[str, pa.ChunkedArray]
 
 
 @contextmanager
 def open_parquet(io: FileIO, path: str) -> Iterator[pq.ParquetFile]:
-    """Open a data file whose pages are checked as they are read; DamagedFile names one that cannot be read."""
+    """Open a data file and check its pages as they are read; DamagedFile names a file that cannot be read."""
     with _reading(path), io.new_input(path).open() as stream:
         yield pq.ParquetFile(stream, pre_buffer=True, page_checksum_verification=True)
 
@@ -59,7 +59,7 @@ def read_vector(io: FileIO, path: str, offset: int, size: int) -> bytes:
 
 
 def deleted_rows(io: FileIO, task: FileScanTask) -> npt.NDArray[np.int64]:
-    """The positions, from 0, of the rows that are deleted from a data file; DamagedFile names a file of deletes."""
+    """The positions, from 0, of the deleted rows of a data file; DamagedFile names an unreadable delete file."""
     path = task.file.file_path
     found = [deletes[path] for file in task.delete_files if path in (deletes := iceberg._read_deletes(io, file))]
     return np.concatenate([np.asarray(each.combine_chunks(), np.int64) for each in found] or [np.zeros(0, np.int64)])
@@ -67,7 +67,7 @@ def deleted_rows(io: FileIO, task: FileScanTask) -> npt.NDArray[np.int64]:
 
 @contextmanager
 def _reading(path: str) -> Iterator[None]:
-    """Take what goes wrong for damage of this file, but for what the disk, the network or the memory says."""
+    """Report errors as damage to this file, except errors of the disk, the network or the memory."""
     try:
         yield
     except FileNotFoundError as error:
@@ -80,13 +80,13 @@ def _reading(path: str) -> Iterator[None]:
 
 @contextmanager
 def _reading_avro(path: str) -> Iterator[None]:
-    """The same for a manifest or a list of them: their reader fails with any error where the bytes are not Avro."""
+    """The same for a manifest or a manifest list; their reader may raise any error if the bytes are not Avro."""
     try:
         with _reading(path):
             yield
     except (RetableError, OSError, MemoryError):
         raise
-    except Exception as error:  # for bytes that are not Avro its reader has no error of its own: any may come
+    except Exception as error:  # the reader of Avro has no error class for bytes that are not Avro: any may come
         raise damaged_file(path, str(error) or type(error).__name__) from error
 
 
@@ -176,12 +176,12 @@ FileFormatFactory._registry[FileFormat.PARQUET] = _Parquet()
 iceberg._get_file_format = lru_cache(_checked(iceberg._get_file_format))
 iceberg._task_to_record_batches = _rows_named(iceberg._task_to_record_batches)
 iceberg._read_deletes = _deletes_named(iceberg._read_deletes)
-iceberg.deletion_vectors_from_puffin_file = _vectors_checked(  # type: ignore[attr-defined]  # it imported the name
+iceberg.deletion_vectors_from_puffin_file = _vectors_checked(  # type: ignore[attr-defined]  # a name imported there
     deletion_vectors_from_puffin_file
 )
-# pyiceberg has no hook where it reads metadata and manifests.
+# pyiceberg has no hook for reading metadata and manifests.
 FromInputFile.table_metadata = _metadata_named(FromInputFile.table_metadata)  # type: ignore[method-assign]  # no hook
 ManifestFile.fetch_manifest_entry = _manifest_named(  # type: ignore[method-assign]  # pyiceberg has no hook there
     ManifestFile.fetch_manifest_entry
 )
-snapshots._manifests = _list_named(snapshots._manifests)  # type: ignore[attr-defined]  # it imported the name
+snapshots._manifests = _list_named(snapshots._manifests)  # type: ignore[attr-defined]  # a name imported there

@@ -1,7 +1,7 @@
-"""Rows of a system table as data files: read and written where they are worked on, then committed together.
+"""Read and write rows of a system table as data files on the workers, then commit the files together.
 
-Through Spark's own reader and writer each row would go into the JVM, and back: that costs several times what decoding
-does (docs/internals/performance.md).
+Spark's own reader and writer would move each row into the JVM and back, which costs several times as much as decoding
+(docs/internals/performance.md).
 """
 
 import hashlib
@@ -33,21 +33,21 @@ from retable.ledger.lake.error_translation import explained
 _BATCH_BYTES, _BATCH_ROWS = 16 << 20, 10_000
 _FOR_FILES = ("s3.", "client.", "py-io-impl")
 FORMER_LOCATION = "retable.former-location"
-"""Where the folder of a table was when its lake was made, as JSON: nothing that rewrites addresses takes it for one."""
+"""The folder of a table when its lake was made, as JSON, so that no rewriting of addresses changes it."""
 
 _SAME = re.compile(r"/same-([0-9a-f]{16})-[^/]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class FileReader:
-    """Reads data files of one system table, on whatever machine it is pickled to; `columns` are top-level names."""
+    """Reads data files of one system table; it can be pickled to another machine; `columns` are top-level names."""
 
     io: FileIO
     metadata: TableMetadata
     columns: tuple[str, ...]
 
     def read(self, task: FileScanTask) -> Iterator[pa.RecordBatch]:
-        """Give a file's rows in batches that are bounded in bytes; one from which rows were deleted is read whole."""
+        """Give a file's rows in batches of bounded size in bytes; a file with deleted rows is read whole."""
         if task.delete_files:
             schema = self.metadata.schema().select(*self.columns)
             yield from ArrowScan(self.metadata, self.io, schema, AlwaysTrue()).to_record_batches([task])
@@ -72,16 +72,16 @@ def _whole(rows: pa.Table, schema: Schema) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class PartitionWriter:
-    """Writes data files of one system table, on whatever machine it is pickled to."""
+    """Writes data files of one system table; it can be pickled to another machine."""
 
     io: FileIO
     metadata: TableMetadata
 
     def write(self, rows: pa.Table, values: Mapping[str, str | None], same_as: str | None = None) -> DataFile:
-        """Write rows of the partition that has these values as one file, which nothing points at yet.
+        """Write rows of the partition with these values as one file, which no snapshot references yet.
 
-        Columns that the rows do not have, as those of an older Retable do not, are empty.
-        `same_as` is the digest of the files whose rows these are: the new ones keep it.
+        Columns that the rows lack, as rows of an older Retable do, are empty. `same_as` is the digest of the files
+        whose rows these are; the new file keeps it in its name.
         """
         schema, spec = self.metadata.schema(), self.metadata.spec()
         fields = [PartitionFieldValue(field=field, value=values[field.name]) for field in spec.fields]
@@ -100,7 +100,7 @@ class PartitionWriter:
 
 @dataclass(frozen=True)
 class _Task(WriteTask):
-    """Names a file by the digest of those whose rows it has, where there are such."""
+    """Names a file by the digest of the files whose rows it has, if `same_as` gives it."""
 
     same_as: str | None = None
 
@@ -110,15 +110,15 @@ class _Task(WriteTask):
 
 
 def stands_for_others(path: str) -> bool:
-    """Whether a file has the rows of others, and their digest in its name."""
+    """Whether a file is a rewrite of other files, with their digest in its name."""
     return _SAME.search(path) is not None
 
 
 def digest_files(table: Table, paths: Iterable[str]) -> str:
-    """Digest data files of a table by their names: another digest means another content.
+    """Digest the names of a table's data files: another digest means other content.
 
-    Files that were merely written anew have the digest of those that they stand for in their names. In a lake that was
-    moved files count under the names that they had before: what was replayed from them stays replayed.
+    Rewritten files have the digest of the original files in their names. In a lake that was moved, files count under
+    their former addresses, so what was replayed from them stays replayed.
     """
     here, recorded = table.location(), table.properties.get(FORMER_LOCATION)
     former = here if recorded is None else str(json.loads(recorded)[0])
@@ -130,12 +130,12 @@ def digest_files(table: Table, paths: Iterable[str]) -> str:
 
 
 def worker_io(table: Table) -> FileIO:
-    """The files of a table for Spark's workers: what opens them, and nothing that opens the catalog."""
+    """The FileIO of a table for Spark's workers: it opens the files, but not the catalog."""
     return for_workers(table.io, table.location())
 
 
 def for_workers(io: FileIO, location: str) -> FileIO:
-    """The same of what opens the files of a lake here."""
+    """The same, made from a FileIO that opens the lake's files here."""
     kept = {name: value for name, value in io.properties.items() if name.startswith(_FOR_FILES)}
     return load_file_io(kept, location)
 
@@ -147,7 +147,7 @@ def standing_files(lake: Lake, table: Table, values: Mapping[str, str]) -> list[
 
 
 def is_whole(lake: Lake, table: Table, values: Mapping[str, str]) -> bool:
-    """Whether all files of a partition are there, and have the rows that were written; they are read for it."""
+    """Whether all files of a partition exist and have all rows that were written; this reads the files."""
     reader = FileReader(worker_io(table), table.metadata, tuple(field.name for field in table.schema().fields))
     try:
         with explained(lake.settings.lake):
@@ -161,9 +161,9 @@ def is_whole(lake: Lake, table: Table, values: Mapping[str, str]) -> bool:
 def replace_files(
     lake: Lake, table: Table, values: Mapping[str, str], files: Sequence[DataFile], properties: dict[str, str]
 ) -> None:
-    """Put these files in place of a partition, in one commit; ConflictError where another run changed it meanwhile.
+    """Replace the files of a partition in one commit; ConflictError if another run changed it meanwhile.
 
-    Files of a commit that failed stay where they are, for upkeep to find: a reply that was lost is no failure.
+    The files of a failed commit stay for upkeep to find, because a lost reply does not prove that the commit failed.
     """
     with (
         explained(lake.settings.lake),
@@ -178,7 +178,7 @@ def replace_files(
 
 
 def remove_files(io: FileIO, files: Iterable[DataFile]) -> None:
-    """Remove files that no table ever pointed at."""
+    """Remove files that no table ever referenced."""
     for file in files:
         with suppress(OSError):
             io.delete(file.file_path)

@@ -1,4 +1,4 @@
-"""What can go wrong with the catalog and the warehouse, in the words of the error tree."""
+"""Translate failures of the catalog and of the warehouse into the errors of Retable."""
 
 import re
 import sqlite3
@@ -86,7 +86,7 @@ _MISSING_JAR = re.compile(
 )
 _JARS = "`spark-submit --jars` takes it (src/retable/jars.sha256 names all)"
 _GONE = re.compile(r"An error occurred while calling \S+$")
-"""What Py4J says of a JVM that did not answer; of an error inside the JVM it says more."""
+"""Py4J's whole message if the JVM did not answer; for an error inside the JVM the message is longer."""
 
 _NO_HEAP = re.compile(r"java\.lang\.OutOfMemoryError.*")
 _MEMORY = (
@@ -98,14 +98,14 @@ _NOT_THERE = re.compile(r"NotFoundException: (?:Failed to open input stream for 
 _SHORT = re.compile(r"RuntimeIOException: Failed to fetch file: (.+)")
 _UNOPENED = re.compile(r"RuntimeIOException: Failed to open file: (.+)")
 _AVRO = re.compile(r"iceberg\.(?:shaded\.org\.apache\.)?avro\.")
-"""A manifest, or a list of manifests, is read by that; it fails with whatever error its bytes lead it to."""
+"""The reader of manifests and manifest lists; it can fail with any error if their bytes are damaged."""
 
 _DAMAGED = re.compile(
     r"ParquetDecodingException: .*|can not read class \S+(?:PageHeader|FileMetaData).*"
     r"|ZstdIOException: .*|.* is not a Parquet file.*"
 )
 _READING = re.compile(r"iceberg\.spark\.source\.BaseReader\.next|parquet\.hadoop\.ParquetFileReader\.")
-"""A data file is read by that; where its footer was changed, it fails with whatever error that leads it to."""
+"""The readers of data files; they can fail with any error if a footer is damaged."""
 _CAUSE = "Caused by: "
 _DISK = re.compile(
     r"No space left on device|Read-only file system|Permission denied|Mkdirs failed|Input/output error"
@@ -115,7 +115,7 @@ _DISK = re.compile(
 
 @contextmanager
 def explained(lake: LakeSettings) -> Iterator[None]:
-    """Turn a failure of the catalog or of its files into the error that says what to do."""
+    """Turn a failure of the catalog or of its files into an error that says what to do."""
     try:
         yield
     except RetableError:
@@ -133,11 +133,11 @@ def explained(lake: LakeSettings) -> Iterator[None]:
     except RESTError as error:
         raise _rest_fault(lake, f"{type(error).__name__}: {error}") from error
     except OSError as error:
-        # Only a catalog behind a server imports requests, which takes its time.
+        # Compare the name: importing requests is slow, and only a catalog behind a server needs it.
         if type(error).__module__ == "requests.exceptions":
             raise _rest_fault(lake, f"{type(error).__name__}: {error}") from error
         raise _file_fault(lake, str(error)) from error
-    except Exception as failure:  # boto3 and botocore make their classes when they run; it is raised again
+    except Exception as failure:  # boto3 and botocore make their classes at run time; it is raised again
         translated = _translate_aws(lake, failure)
         if translated is None:
             raise
@@ -146,7 +146,7 @@ def explained(lake: LakeSettings) -> Iterator[None]:
 
 @contextmanager
 def spark_explained(lake: LakeSettings) -> Iterator[None]:
-    """Do the same around Spark, whose failures are told by their text; one that says nothing of the lake stays."""
+    """Do the same for Spark, whose failures are recognized by their text; a failure unrelated to the lake stays."""
     try:
         with explained(lake), _alive():
             yield
@@ -161,17 +161,17 @@ def spark_explained(lake: LakeSettings) -> Iterator[None]:
 
 @contextmanager
 def _alive() -> Iterator[None]:
-    """Tell what a JVM leaves behind that is gone: to Python it is a network that fails."""
+    """Turn the failures that a dead JVM causes into SparkDied; Python sees them as network failures."""
     try:
         yield
-    except Exception as failure:  # Py4J's errors have no class in common with sockets; what is not told is raised again
+    except Exception as failure:  # Py4J's errors have no class in common with sockets; any other is raised again
         if not _is_gone(failure):
             raise
         raise spark_died() from failure
 
 
 def spark_died() -> SparkDied:
-    """What to say where Spark's process is gone."""
+    """The error if Spark's process is gone."""
     return SparkDied(
         "Spark died (out of memory? `dmesg` tells); nothing is lost: run the same command again. If it dies again, "
         f"free memory of the machine, or set how much Spark takes: {_MEMORY}"
@@ -208,8 +208,8 @@ def _translate_text(lake: LakeSettings, text: str) -> RetableError | None:
 
 
 def _damaged(text: str) -> DamagedFile | None:
-    """What Spark says of a data file that it cannot read; of one whose pages are damaged only its log has the name."""
-    # Java calls a file "not found", and a reading failed, for reasons of the disk as well.
+    """Find a data file that Spark cannot read; if its pages are damaged, only Spark's log has its name."""
+    # Java also reports problems of the disk as a file "not found" or as a failed read.
     if "does not exist" in text and (gone := _NOT_THERE.search(text)):
         return missing_file(gone[1].strip())
     if "EOFException" in text and (short := _SHORT.search(text)):
@@ -230,7 +230,7 @@ def _damaged(text: str) -> DamagedFile | None:
 
 
 def _worker_said(name: str, message: str) -> RetableError | None:
-    """The error of ours that a worker of Spark raised, of which only the text comes here."""
+    """The Retable error that a worker of Spark raised; only its text arrives here."""
     kind = getattr(errors, name, None)
     if not (isinstance(kind, type) and issubclass(kind, RetableError)):
         return None
@@ -239,7 +239,7 @@ def _worker_said(name: str, message: str) -> RetableError | None:
 
 
 def _places(lake: LakeSettings) -> Iterator[tuple[str, object, dict[str, str]]]:
-    """The parts of a lake that another machine may have, with what each says."""
+    """The remote components of a lake, each with the remedies for its messages."""
     match lake.catalog:
         case PostgresCatalog():
             yield "catalog", lake.catalog, _POSTGRES
@@ -256,7 +256,7 @@ def _is_remote(lake: LakeSettings) -> bool:
 
 
 def _translate_aws(lake: LakeSettings, failure: Exception) -> RetableError | None:
-    """Explain what boto3 says of Glue: its errors have a code, or there was no answer."""
+    """Translate an error of boto3 from Glue: it has a code, or there was no answer."""
     if not type(failure).__module__.startswith(("botocore", "boto3")):
         return None
     text = f"{type(failure).__name__}: {failure}"

@@ -1,8 +1,8 @@
-"""What a lake says of itself in two places, its warehouse and its catalog, and what it means where they differ.
+"""The record of a lake in its warehouse and in its catalog, and the meaning of a difference between the two.
 
-Either may be lost, restored from a copy, or copied without the other. So each carries the lake's id and the number of
-its newest run, and whoever opens a lake compares the two before anything is written or removed. The catalog is written
-first: one that is ahead of the warehouse is healthy, as a run may have died between the two.
+Either may be lost, restored from a copy, or copied without the other. So each has the lake's id and the number of its
+newest run, and every process that opens a lake compares the two before it writes or removes anything. The catalog is
+written first: a catalog ahead of the warehouse is healthy, because a run may have died between the two writes.
 """
 
 import json
@@ -19,14 +19,14 @@ from retable.ledger.lake.warehouse import Warehouse
 from retable.settings.lake import LakeSettings
 
 RECORD = "retable-lake.json"
-"""The warehouse's record of the lake: a file that stands directly in it."""
+"""The warehouse's record of the lake: a file directly in the warehouse."""
 
 LAYOUT, OLDEST_LAYOUT = 2, 1
-"""The version of the tables' layout that this Retable writes, and the oldest that it reads and `retable migrate` brings
-over. 2: cuts and promises of what changed alone, statements in tables of their own, rows of ops with their commit."""
+"""The layout version that this Retable writes, and the oldest that it reads and that `retable migrate` upgrades. 2:
+cuts and watermark records of changes only, statements in separate tables, rows of ops with their commit."""
 
 LEFT_PROPERTY = "retable.left"
-"""Set on a table that is taken out of the catalog on purpose, while its files stay."""
+"""Set on a table that was taken out of the catalog on purpose, while its files stay."""
 
 _ID, _LAYOUT, _PLACE, _CATALOG, _RUN = (
     f"retable.lake.{name}" for name in ("id", "layout", "warehouse", "catalog", "run.")
@@ -38,10 +38,10 @@ _RECOVER = "`retable recover` makes the catalog again from the warehouse"
 
 @dataclass(frozen=True, slots=True)
 class LakeRecord:
-    """A lake as one of its two places has it.
+    """The record of a lake as its warehouse or its catalog has it.
 
-    Its id, the version of its layout, the addresses of its warehouse and of its catalog, and the number of its newest
-    run.
+    The lake's id, the version of its layout, the addresses of its warehouse and of its catalog, and the number of its
+    newest run.
     """
 
     id: str
@@ -52,7 +52,7 @@ class LakeRecord:
 
 
 def read_record(warehouse: Warehouse) -> LakeRecord | None:
-    """Read the warehouse's record; None where it has none, CatalogMismatch where the file is damaged."""
+    """Read the warehouse's record; None if it has none, CatalogMismatch if the file is damaged."""
     content = warehouse.read(RECORD)
     if content is None:
         return None
@@ -69,7 +69,7 @@ def read_record(warehouse: Warehouse) -> LakeRecord | None:
 
 
 def write_record(warehouse: Warehouse, record: LakeRecord) -> None:
-    """Write the warehouse's record, whole or not at all."""
+    """Write the warehouse's record atomically."""
     facts = {
         "lake": record.id,
         "layout": record.layout,
@@ -91,12 +91,12 @@ def record_of(table: Table) -> LakeRecord:
 
 
 def new_record(lake: LakeSettings, run: int = 0) -> LakeRecord:
-    """The record of a lake that begins its own life now, at the addresses of these settings."""
+    """The record of a new lake at the addresses of these settings."""
     return LakeRecord(str(uuid.uuid4()), LAYOUT, str(lake.warehouse), str(lake.catalog), run)
 
 
 def to_properties(record: LakeRecord) -> dict[str, str]:
-    """Render the catalog's record."""
+    """Render a record as table properties for the catalog."""
     return {
         _ID: record.id,
         _LAYOUT: str(record.layout),
@@ -109,8 +109,8 @@ def to_properties(record: LakeRecord) -> dict[str, str]:
 def count_run(load: Callable[[], Table], above: int = 0) -> LakeRecord:
     """Give the next run its number in the catalog, one that is higher than `above`.
 
-    Every number is a property of its own and the highest counts. So a writer that is slow cannot take back what
-    another one wrote meanwhile, with any catalog.
+    Each number is a separate property and the highest counts. So a slow writer cannot undo what another writer wrote
+    meanwhile, with any catalog.
     """
     for _ in range(_ATTEMPTS):
         table = load()
@@ -123,7 +123,7 @@ def count_run(load: Callable[[], Table], above: int = 0) -> LakeRecord:
 
 
 def set_layout(load: Callable[[], Table]) -> None:
-    """Let the catalog say that all tables of the lake have the present layout."""
+    """Record in the catalog that all tables of the lake have the present layout."""
     for _ in range(_ATTEMPTS):
         if _changed(load(), {_LAYOUT: str(LAYOUT)}):
             return
@@ -131,13 +131,13 @@ def set_layout(load: Callable[[], Table]) -> None:
 
 
 def _changed(table: Table, properties: Mapping[str, str], removed: Iterable[str] = ()) -> bool:
-    """Whether the catalog's record was changed; False where another run changed it first."""
+    """Change the catalog's record; False if another run changed it first."""
     try:
         with table.transaction() as change:
             change.set_properties(dict(properties))
             change.remove_properties(*removed)
     except (CommitFailedException, KeyError):
-        # A KeyError of pyiceberg: another run removed an old number first.
+        # pyiceberg raises KeyError if another run removed an old number first.
         return False
     return True
 
@@ -155,8 +155,8 @@ def compare(
 ) -> int:
     """Give by how many runs the catalog is older than the warehouse: 0 in a healthy lake and in one without records.
 
-    The warehouse is where its record says (`check_place`). CatalogMismatch where the two do not belong together, or one
-    of them is lost.
+    The caller has checked that the warehouse is where its record says (`check_place`). CatalogMismatch if the two do
+    not belong together, or one of them is lost.
     """
     here = str(lake.warehouse)
     if warehouse is None:
@@ -189,7 +189,7 @@ def compare(
 
 
 def older(lake: LakeSettings, runs: int) -> str:
-    """Say that the catalog is older than the warehouse, and what that means."""
+    """The message that the catalog is older than the warehouse, and what that means."""
     return (
         f"the catalog {lake.catalog} is older than the warehouse {lake.warehouse} by {runs:,} runs: it was restored "
         f"from a copy, and does not know the newest tables and rows; {_RECOVER}"
@@ -197,7 +197,7 @@ def older(lake: LakeSettings, runs: int) -> str:
 
 
 def too_old(lake: LakeSettings, layout: int) -> str:
-    """Say that a lake is of an older layout, and what brings it over."""
+    """The message that a lake has an older layout, and how to upgrade it."""
     return (
         f"the lake at {lake.warehouse} was written by an older Retable (layout {layout}, this one writes {LAYOUT}); it "
         f"can be read as it is; `retable migrate` brings it over, `retable migrate --dry-run` says how much that is"
@@ -205,7 +205,7 @@ def too_old(lake: LakeSettings, layout: int) -> str:
 
 
 def is_same_place(one: str, other: str) -> bool:
-    """Whether two addresses are one folder, by whatever path, or one prefix of a bucket."""
+    """Whether two addresses are the same folder, by any path, or the same prefix of a bucket."""
     if one == other:
         return True
     try:
@@ -215,7 +215,7 @@ def is_same_place(one: str, other: str) -> bool:
 
 
 def check_place(record: LakeRecord, here: str) -> None:
-    """Check that a warehouse's record is of this place, and of a layout that this Retable knows."""
+    """Check that a warehouse's record names this storage location, and a layout that this Retable knows."""
     if record.layout > LAYOUT:
         raise CatalogMismatch(
             f"the lake at {here} was written by a newer Retable (layout {record.layout}, this one knows {LAYOUT}); "

@@ -1,7 +1,7 @@
-"""Rows of tables that are made of many small files, of which a process reads each one once: a file never changes.
+"""Read tables of many small files, and cache the files in the process: a data file never changes.
 
-The record of a day is hundreds of files of some kilobytes, to open one takes longer than to plan a whole scan, and one
-run asks for the same ones again and again.
+The record of a day is hundreds of files of some kilobytes. To open one takes longer than to plan a whole scan, and one
+run reads the same files again and again.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from retable.ledger.lake.damage import check_rows
 from retable.ledger.lake.tables import COMMITTED
 
 SMALL = 256 << 10
-"""Bytes of a file up to which it is read whole, and kept, if it has no more than so many rows."""
+"""A file of at most so many bytes is read whole and cached, if it has at most `_SMALL_ROWS` rows."""
 
 _SMALL_ROWS = 4096
 
@@ -47,7 +47,7 @@ _keeping = Lock()
 
 
 def planned(table: Table, condition: BooleanExpression) -> list[tuple[FileScanTask, int]]:
-    """The files that a scan of a table reads, each with the number of the commit that brought it, oldest first."""
+    """The files that a scan of a table reads, each with the number of the commit that added it, oldest first."""
     snapshot, numbers = table.current_snapshot(), dict[str, int]()
     if snapshot is None:
         return []
@@ -63,10 +63,10 @@ def planned(table: Table, condition: BooleanExpression) -> list[tuple[FileScanTa
 
 
 def read_rows(table: Table, condition: BooleanExpression, columns: Sequence[str] | None = None) -> pa.Table:
-    """Read what a scan of a table reads, in the order in which it was committed; a file holds its rows newest first.
+    """Read the rows of a scan in the order of their commits; a file holds its rows newest first.
 
-    The commit of a row is the number in its column `committed` or, where that is empty or missing, that of its file.
-    `columns`: only these, of which large files are read no others.
+    The commit of a row is the number in its column `committed`; if that is empty or missing, it is the commit of the
+    file. `columns`: give only these; of large files no others are read.
     """
     schema, number = table.schema(), table.metadata.current_schema_id
     asked = [field.name for field in schema.fields] if columns is None else [*columns]
@@ -99,13 +99,13 @@ def read_rows(table: Table, condition: BooleanExpression, columns: Sequence[str]
         whole.append(numbered(mine, commit)[::-1] if is_numbered else mine[::-1])
     if not whole:
         return schema_to_pyarrow(chosen, include_field_ids=False).empty_table().select(asked)
-    # Where a file has no row for the condition, its columns are of the larger types of an empty table.
+    # A file without a row for the condition gives an empty table, whose columns have Arrow's larger types.
     rows = pa.concat_tables(whole, promote_options="permissive")
     return (rows.sort_by(COMMITTED) if is_numbered else rows).select(asked)
 
 
 def _read_small(table: Table, task: FileScanTask, wanted: list[_Column]) -> pa.Table:
-    """Read a file as it is, if its columns are those of the table: that takes a third of the time of a scan of it."""
+    """Read a file directly if it has the table's columns; this takes a third of the time of a scan."""
     path = task.file.file_path
     with open_parquet(table.io, path) as file:
         if _columns_of(file.schema_arrow) == wanted:
@@ -116,13 +116,13 @@ def _read_small(table: Table, task: FileScanTask, wanted: list[_Column]) -> pa.T
 
 
 def _columns_of(schema: pa.Schema) -> list[_Column]:
-    """The columns by name, number and type, of which Arrow has a large variant that holds the same values."""
+    """The columns by name, field id and type; Arrow's large types count as the normal ones with the same values."""
     plain = _pyarrow_schema_ensure_small_types(schema)
     return [(field.name, field.metadata, field.type) for field in plain]
 
 
 def numbered(rows: pa.Table, commit: int) -> pa.Table:
-    """Rows of a file that say of each by which commit it came: by that of the file, where they do not say it yet."""
+    """Rows of a file with the commit of each row; a row without one gets the commit of the file."""
     if COMMITTED not in rows.column_names:
         return rows.append_column(COMMITTED, pa.array([commit] * rows.num_rows, pa.int64()))
     at = rows.column_names.index(COMMITTED)
@@ -130,6 +130,6 @@ def numbered(rows: pa.Table, commit: int) -> pa.Table:
 
 
 def _is_kept(task: FileScanTask) -> bool:
-    """Whether a file is small, and nothing says that rows of it are deleted: that may come any time."""
+    """Whether a file is small and has no deleted rows; rows of a file may be deleted at any time."""
     is_small = task.file.file_size_in_bytes <= SMALL and task.file.record_count <= _SMALL_ROWS
     return is_small and not task.delete_files

@@ -1,4 +1,4 @@
-"""The file of a SQLite catalog: how it is opened to read and to write, and what makes it whole."""
+"""The file of a SQLite catalog: open it to read or write, complete it, and back it up."""
 
 import os
 import sqlite3
@@ -14,9 +14,9 @@ _SWITCHES, _BETWEEN_SECONDS, _CLOSING_SECONDS = 100, 0.05, 1
 
 
 def address_to_read(file: Path) -> str | None:
-    """Give the address by which pyiceberg reads a catalog's file, None where it holds no catalog; nothing is made.
+    """Give the address with which pyiceberg reads a catalog's file, None if it has no catalog; nothing is created.
 
-    EnvironmentFault where a read-only disk keeps SQLite from finishing what a killed run left in its write-ahead log.
+    EnvironmentFault if a disk is read-only and a killed run left commits in the write-ahead log.
     """
     if not file.exists():
         return None
@@ -37,7 +37,7 @@ def address_to_read(file: Path) -> str | None:
 
 
 def use_write_ahead_log(file: Path) -> None:
-    """Switch a catalog to WAL, in which readers do not block a writer; EnvironmentFault where it cannot be written."""
+    """Switch a catalog to WAL, so that readers do not block a writer; EnvironmentFault if it cannot be written."""
     if file.exists() and not _is_writable(file):
         raise EnvironmentFault(
             f"the catalog {file} cannot be written; check who owns it and its folder, and that its disk is not mounted "
@@ -53,14 +53,14 @@ def use_write_ahead_log(file: Path) -> None:
 
 
 def empty_write_ahead_log(file: Path) -> None:
-    """Write what stands in the write-ahead log into the file, unless somebody else is at it."""
+    """Write the content of the write-ahead log into the file, unless another process uses the file."""
     if file.exists():
         with suppress(sqlite3.Error), closing(sqlite3.connect(file, timeout=_CLOSING_SECONDS)) as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def back_up(file: Path, to: Path) -> None:
-    """Write a whole copy of a catalog's file, whatever others do to it meanwhile; InvalidSetting where one is there."""
+    """Write a consistent copy of a catalog's file, even while others write to it; InvalidSetting if `to` exists."""
     if to.exists():
         raise InvalidSetting(f"{to} is there already; name a file that is not")
     to.parent.mkdir(parents=True, exist_ok=True)
@@ -75,12 +75,12 @@ def back_up(file: Path, to: Path) -> None:
 
 
 def _is_writable(file: Path) -> bool:
-    """Whether SQLite may write a file and its log beside it; nobody may on a read-only disk."""
+    """Whether SQLite may write a file and the log next to it; on a read-only disk it may not."""
     return os.access(file, os.W_OK) and os.access(file.parent, os.W_OK)
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> str:
-    """Switch, and give the mode that is now; SQLite does not wait where another process switches at this moment."""
+    """Switch, and give the resulting mode; SQLite does not wait if another process switches at the same moment."""
     for _ in range(_SWITCHES):
         with suppress(sqlite3.OperationalError):
             return str(connection.execute("PRAGMA journal_mode=WAL").fetchone()[0])

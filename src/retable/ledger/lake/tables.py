@@ -12,10 +12,10 @@ from retable.ledger.lake.identity import LAYOUT
 from retable.ledger.lake.warehouse import LAKE_TABLE
 
 LAYOUT_PROPERTY = "retable.layout"
-"""The property of a table of ops that says by which layout of a lake its rows are written."""
+"""The property of a table of ops that names the layout version of its rows."""
 
 COMMITTED = "committed"
-"""The column of a table of ops that numbers the commit by which a row came; empty: that of its file."""
+"""The column of a table of ops with the number of a row's commit; if it is empty, the file's commit counts."""
 
 _TIME = pa.timestamp("us", tz="UTC")
 _TEXTS = pa.list_(pa.string())
@@ -28,7 +28,7 @@ _SOURCE_TABLE = {"database": pa.string(), "schema": pa.string(), "table": pa.str
 
 @dataclass(frozen=True, slots=True)
 class SystemTable:
-    """The shape of one system table: its columns, its partition columns, its own table properties."""
+    """The shape of one system table: its columns, its partition columns, its table properties."""
 
     columns: pa.Schema
     partitions: tuple[str, ...]
@@ -53,8 +53,8 @@ BRONZE = SystemTable(
         }
     ),
     ("window",),
-    # A window is one partition: distributing by partition would land it through a single task. Without a codec named,
-    # Spark packs the files of a table that pyiceberg made by gzip, in Java.
+    # A window is one partition: distributing by partition would land it through a single task. Without a named codec,
+    # Spark compresses the files of a table that pyiceberg made with gzip, in Java.
     {
         "write.distribution-mode": "none",
         "write.spark.fanout.enabled": "true",
@@ -86,7 +86,7 @@ SILVER = SystemTable(
         }
     ),
     ("window", "kind"),
-    # A task reads the rows of some keys: they lie together, and it passes over other groups.
+    # A task reads the rows of some keys; they are stored together, so it skips the other row groups.
     {"write.parquet.row-group-limit": "4096"},
 )
 
@@ -108,7 +108,7 @@ STATEMENTS = SystemTable(
 )
 
 SAME_STATEMENTS = "retable.same-statements"
-"""The property of a snapshot of silver with the statements of the one before: files written anew, rows dropped."""
+"""Set on a snapshot of silver with the same statements as the previous one: files were rewritten, or rows dropped."""
 
 QUARANTINE = SystemTable(
     pa.schema(
@@ -125,16 +125,16 @@ QUARANTINE = SystemTable(
     ("stage", "window"),
 )
 
-# An append to ops that lost a race is repeated, but for one that was decided on the rows which it found there
+# An append to ops that lost a race is repeated, except an append that was decided from the rows that it found
 # (`append_to_loaded`).
 _REPEATED = {"commit.retry.num-retries": "20", "commit.retry.max-wait-ms": "2000"}
 
 
-# A commit adds a manifest, and a look at the table opens them all: 600 cost a second, merged ones 0.04 s.
+# Each commit adds a manifest, and a reader opens all of them: 600 cost a second, merged ones 0.04 s.
 _MERGED = {"commit.manifest-merge.enabled": "true", "commit.manifest.min-count-to-merge": "16"}
 
 
-# A year of windows is one file after upkeep; a reader of one window, or of windows as a whole, opens few groups of it.
+# After upkeep a year of windows is one file; a reader of one window, or of windows as a whole, opens few groups.
 _GROUPED = {"write.parquet.row-group-limit": "16384"}
 
 
@@ -294,7 +294,7 @@ OPS = {
     ),
 }
 
-# The lake's record (retable.ledger.lake.identity) are properties; a table has a column.
+# The lake's record (retable.ledger.lake.identity) is in table properties; a table needs a column.
 LAKE = SystemTable(pa.schema({"run": pa.int64()}), ())
 
 _LAYERS = {"bronze": BRONZE, "silver": SILVER, "statements": STATEMENTS, "quarantine": QUARANTINE}

@@ -1,4 +1,4 @@
-"""The files of a warehouse as they are stored, without the help of a catalog: in a local folder or in a bucket."""
+"""The files of a warehouse as they are stored, read without a catalog: in a local folder or in a bucket."""
 
 import os
 import re
@@ -21,20 +21,20 @@ from retable.settings.lake import LakeSettings
 from retable.settings.load import read_variable
 
 NAME_PROPERTY = "retable.name"
-"""What each table says it is called: a catalog can be made again from that."""
+"""The property with a table's name, so that a catalog can be made again from the tables."""
 
 LAKE_TABLE = "ops.lake"
-"""The catalog's record of the lake: a table without rows, whose properties tell."""
+"""The catalog's record of the lake: a table without rows, with the record in its properties."""
 
 LAYERS = ("ops", "bronze", "silver", "statements", "quarantine", "gold")
-"""The folders of a warehouse: each holds one folder a table, whose name is no name of the table."""
+"""The folders of a warehouse; each has one folder for each table, and its name does not contain the table's name."""
 
 _METADATA = re.compile(r"v?(\d+)(-[^/]*)?\.metadata\.json(\.gz)?|v?(\d+)(-[^/]*)?\.gz\.metadata\.json")
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataFile:
-    """One metadata file of a table: `version` is the number in its name, which every commit raises by one."""
+    """One metadata file of a table; `version` is the number in its name, which increases by one with every commit."""
 
     address: str
     version: int
@@ -49,15 +49,15 @@ class TableFolder:
 
     @property
     def newest(self) -> tuple[MetadataFile, ...]:
-        """The metadata files of the highest version: two where two writers met, of which one lost."""
+        """The metadata files of the highest version; two files if two writers met and one lost."""
         return tuple(file for file in self.metadata if file.version == self.metadata[0].version)
 
 
 class Warehouse:
-    """The warehouse of these settings; nothing is made before something is written."""
+    """The warehouse of these settings; nothing is created before the first write."""
 
     def __init__(self, lake: LakeSettings, address: str | None = None) -> None:
-        """Open the warehouse of these settings, or one at another address that is reached in the same way."""
+        """Open the warehouse of these settings, or one at another address with the same access."""
         self.address = address or str(lake.warehouse)
         self.io = cast(PyArrowFileIO, load_file_io(lake.pyiceberg(read_variable), self.address))
         scheme, host, self._root = PyArrowFileIO.parse_location(self.address)
@@ -69,7 +69,7 @@ class Warehouse:
         return plain_path(address).startswith(f"{self._root.rstrip('/')}/")
 
     def read(self, name: str) -> bytes | None:
-        """Read a file that stands directly in the warehouse; None where there is none."""
+        """Read a file directly in the warehouse; None if it does not exist."""
         path = f"{self._root}/{name}"
         if self._files.get_file_info(path).type != FileType.File:
             return None
@@ -77,7 +77,7 @@ class Warehouse:
             return bytes(stream.read())
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file directly into the warehouse, whole or not at all."""
+        """Write a file directly in the warehouse, atomically."""
         path = f"{self._root}/{name}"
         if not self._is_local:
             with self._files.open_output_stream(path) as stream:
@@ -104,19 +104,19 @@ class Warehouse:
                         yield found
 
     def table(self, address: str) -> TableFolder | None:
-        """Give the folder of one table by its address; None where it has no metadata."""
+        """Give the folder of one table by its address; None if it has no metadata."""
         files = self._metadata_of(address)
         return TableFolder(address, files) if files else None
 
     def files(self, address: str) -> Iterator[tuple[str, datetime]]:
-        """Give every file below a folder: its path as the storage has it, and when it was written."""
+        """Give every file below a folder: its path in the storage, and when it was written."""
         _, _, path = PyArrowFileIO.parse_location(address)
         for file in self._files.get_file_info(FileSelector(path, recursive=True, allow_not_found=True)):
             if file.type == FileType.File:
                 yield str(file.path), file.mtime
 
     def take(self, other: "Warehouse", path: str, to: str) -> bool:
-        """Copy a file of another warehouse to a path of this one; False where it is not there."""
+        """Copy a file of another warehouse to a path in this one; False if the file does not exist."""
         if other._files.get_file_info(path).type != FileType.File:
             return False
         self._files.create_dir(to.rpartition("/")[0], recursive=True)
@@ -124,11 +124,11 @@ class Warehouse:
         return True
 
     def remove(self, path: str) -> None:
-        """Remove a file by its path as the storage has it."""
+        """Remove a file by its path in the storage."""
         self._files.delete_file(path)
 
     def metadata(self, file: MetadataFile) -> TableMetadata | None:
-        """Read a metadata file; None where it is damaged or gone."""
+        """Read a metadata file; None if it is damaged or missing."""
         try:
             return FromInputFile.table_metadata(self.io.new_input(file.address))
         except DamagedFile:
@@ -149,12 +149,12 @@ class Warehouse:
 
 
 def plain_path(address: str) -> str:
-    """An address as the storage has it, without what a local one or one in a bucket may begin with."""
+    """The path of an address in the storage, without a scheme."""
     return str(PyArrowFileIO.parse_location(address)[2]).rstrip("/")
 
 
 def has_tables(warehouse: Warehouse) -> bool:
-    """Whether a warehouse has a table besides the lake's record, which the very first run makes before all others."""
+    """Whether a warehouse has a table besides the lake's record, which the very first run creates before all others."""
     for folder in warehouse.tables():
         metadata = warehouse.metadata(folder.newest[0])
         if metadata is None or metadata.properties.get(NAME_PROPERTY) != LAKE_TABLE:

@@ -1,1 +1,1 @@
-"""A lake that lies elsewhere now: addresses inside Iceberg's metadata, rewritten in place."""
+"""Rewrite addresses inside Iceberg's metadata, in place, after a lake was moved."""

@@ -1,4 +1,4 @@
-"""Addresses of a lake that lies elsewhere now, and its files as one whole write each."""
+"""Addresses of a lake that was moved, and atomic reads and writes of its files."""
 
 import os
 import shutil
@@ -18,17 +18,17 @@ _BESIDE = ".relocating"
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """From where to where the folder of a lake went: `old/x` became `new/x`."""
+    """The old and the new location of a lake's folder: `old/x` became `new/x`."""
 
     old: str
     new: str
 
     @classmethod
     def of(cls, old: str, new: str, inside: str) -> Self:
-        """Check a move by a file that lies under the new folder.
+        """Make a move, and check it with a file under the new folder.
 
-        Of a folder that was moved into itself, or out of itself, an address can be read in two ways where the tables'
-        own folders repeat the name between the two: such a move is refused.
+        If a folder was moved into or out of itself, and the tables' own folders repeat the name between the two, an
+        address has two meanings: such a move is refused.
         """
         move = cls(old.rstrip("/"), new.rstrip("/"))
         if not move.has_arrived(inside):
@@ -42,7 +42,7 @@ class Move:
         return move
 
     def __call__(self, address: str) -> str:
-        """Give the address at which a file lies now; what is not of the old folder stays."""
+        """Give the present address of a file; an address outside the old folder stays."""
         rest = _rest(address, self.old)
         if rest is None or (_rest(self.new, self.old) and self.has_arrived(address)):
             return address
@@ -50,17 +50,17 @@ class Move:
         return f"{scheme if self.new.startswith('/') else ''}{self.new}{rest}"
 
     def has_arrived(self, address: str) -> bool:
-        """Whether an address lies under the new folder."""
+        """Whether an address is under the new folder."""
         return _rest(address, self.new) is not None
 
 
 def plain(address: str) -> str:
-    """Spell a path of this machine without `file:`; what lies in a store has one spelling."""
+    """Give a local path without `file:`; an address in object storage has one spelling already."""
     return _split(address)[1]
 
 
 def _rest(address: str, folder: str) -> str | None:
-    """What an address has after its folder, from the slash on; None where it does not lie there."""
+    """The rest of an address after its folder, from the slash on; None if it is not in the folder."""
     path, start = plain(address), plain(folder)
     if path == start:
         return ""
@@ -68,7 +68,7 @@ def _rest(address: str, folder: str) -> str | None:
 
 
 def _split(address: str) -> tuple[str, str]:
-    """Split off how a path of this machine may be spelled as an address."""
+    """Split a local address into its scheme and its path."""
     for scheme in _LOCAL:
         if address.startswith(scheme + "/"):
             return scheme, address[len(scheme) :]
@@ -76,7 +76,7 @@ def _split(address: str) -> tuple[str, str]:
 
 
 def read_whole(io: FileIO, address: str) -> bytes | None:
-    """Read a file; None where it is missing."""
+    """Read a file; None if it is missing."""
     try:
         with io.new_input(address).open() as stream:
             return stream.read()
@@ -85,9 +85,9 @@ def read_whole(io: FileIO, address: str) -> bytes | None:
 
 
 def write_whole(io: FileIO, address: str, data: bytes) -> None:
-    """Put a file in the place of another: a reader, or a machine that lost its power, sees the one or the other.
+    """Replace a file atomically: after a power loss, or to a reader, it is either the old or the new file.
 
-    The checksum that Hadoop keeps beside a file of this machine would be wrong; without one it reads the file too.
+    Hadoop's checksum file next to a local file would be wrong, so it is removed; Hadoop reads a file without one too.
     """
     path = plain(address)
     if not path.startswith("/"):
@@ -117,7 +117,7 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def understood(address: str) -> Iterator[None]:
-    """Name the file whose bytes are not what they should be."""
+    """Turn an error about a file's content into one that names the file."""
     try:
         yield
     except RetableError:

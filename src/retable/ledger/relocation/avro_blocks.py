@@ -1,7 +1,7 @@
-"""Records of an Avro file, changed where they are: its header, and each block that stays, are the same byte for byte.
+"""Change records of an Avro file in place; its header and all unchanged blocks stay the same byte for byte.
 
-Values are read as Avro stores them, without logical types: what a library makes of a date or a decimal could come
-back otherwise, and a timestamp after the year 9999 not at all.
+Values are read as Avro stores them, without logical types: through a library's dates and decimals a value could change,
+and a timestamp after the year 9999 would fail.
 """
 
 import io
@@ -20,7 +20,7 @@ _END = b"\x00"
 
 
 class _Container:
-    """An Avro file: what stands before its first block, and how blocks are read and written."""
+    """An Avro file: the bytes before its first block, and the reading and writing of blocks."""
 
     def __init__(self, data: bytes) -> None:
         if not data.startswith(_MAGIC):
@@ -32,11 +32,11 @@ class _Container:
         self.mark = self._take(_SYNC)
         self.header = data[: self._stream.tell()]
         self._codec = KNOWN_CODECS[facts.get("avro.codec", b"null").decode()]
-        # A block is what Avro calls a block of an array, so a library reads all of its records at once.
+        # An Avro block has the encoding of an array's block, so a library can read all of its records at once.
         self._records = fastavro.parse_schema({"type": "array", "items": _stored(json.loads(facts["avro.schema"]))})
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
-        """Give how many records each block has, and its bytes as they are stored."""
+        """Give the number of records of each block, and its bytes as they are stored."""
         end = len(self._stream.getbuffer())
         while self._stream.tell() < end:
             count, size = _read_long(self._stream), _read_long(self._stream)
@@ -52,7 +52,7 @@ class _Container:
         return records
 
     def write(self, records: list[AvroRecord], before: bytes) -> bytes:
-        """Give the bytes of a block; those before where its records are the same."""
+        """Give the bytes of a block; the bytes `before` if its records are unchanged."""
         stream = io.BytesIO()
         fastavro.schemaless_writer(stream, self._records, records)
         data = stream.getvalue()[len(_long(len(records))) : -len(_END)]
@@ -91,7 +91,7 @@ def change_records(data: bytes, change: Callable[[AvroRecord], None]) -> bytes:
 
 
 def _stored(schema: Any) -> Any:
-    """A schema without logical types: each value is what its bytes say."""
+    """A schema without logical types, so that each value is read as it is stored."""
     if isinstance(schema, list):
         return [_stored(part) for part in schema]
     if isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""Files that say which rows are deleted: they hold the addresses of the data files whose rows these are."""
+"""Rewrite addresses in delete files, which name the data files whose rows are deleted."""
 
 import json
 
@@ -14,9 +14,9 @@ _PUFFIN, _TAIL = b"PFA1", 12
 
 
 def move_vectors(data: bytes, move: Move) -> bytes:
-    """Move the addresses of a Puffin file, which stand in its footer; its vectors stay where they are in it.
+    """Rewrite the addresses of a Puffin file, which are in its footer; the vectors keep their positions in the file.
 
-    The footer is `PFA1`, JSON, the length of that, four bytes of flags, `PFA1` (Iceberg's Puffin specification).
+    The footer is `PFA1`, JSON, the length of the JSON, four bytes of flags, `PFA1` (Iceberg's Puffin specification).
     """
     if data[:4] != _PUFFIN or data[-4:] != _PUFFIN:
         raise ValueError("it is no Puffin file")
@@ -39,7 +39,7 @@ def move_vectors(data: bytes, move: Move) -> bytes:
 
 
 def move_positions(data: bytes, move: Move) -> bytes:
-    """Move the addresses of a Parquet file of position deletes, a row group at a time."""
+    """Rewrite the addresses of a Parquet file of position deletes, one row group at a time."""
     source = pq.ParquetFile(pa.BufferReader(data))
     schema = source.schema_arrow
     column = next(at for at, field in enumerate(schema) if _field_id(field) == _FILE_PATH)
@@ -77,10 +77,10 @@ def _move_column(addresses: pa.ChunkedArray, move: Move) -> pa.ChunkedArray:
 
 
 def move_bounds(entry: AvroRecord, move: Move) -> None:
-    """Move the least and the greatest address that the record of a file of position deletes names, or drop both.
+    """Rewrite the lowest and the highest address in the manifest entry of a position delete file, or drop both.
 
-    Where both lie under the old folder, all that is between them does too, and keeps its order. A bound may also be
-    cut short, and then says nothing of the new folder; a reader without bounds only reads more.
+    If both are under the old folder, all addresses between them are too, and the order stays. A bound may be truncated,
+    and then says nothing about the new folder; a reader without bounds only reads more.
     """
     bounds = [entry.get(name) or [] for name in ("lower_bounds", "upper_bounds")]
     found = [bound for side in bounds for bound in side if bound["key"] == _FILE_PATH]

@@ -1,7 +1,7 @@
-"""The addresses of a table whose files lie elsewhere now: all that its metadata leads to, rewritten in place.
+"""Rewrite all addresses of a table whose files were moved, in place, in everything that its metadata names.
 
-Iceberg's own action for this reads the files where they were, which a folder that was moved no longer has; this one
-needs only the files where they are now, and no JVM.
+Iceberg's own action reads the files at their old location, which no longer exists after a move. This module needs only
+the files at their present location, and no JVM.
 """
 
 import gzip
@@ -35,8 +35,8 @@ _Result = TypeVar("_Result")
 class Relocated:
     """What was done to the files of a table.
 
-    `written` counts those that were replaced. `missing` are named by others and are not there. `outside` are the
-    folders of files that lie neither under the old folder nor under the new one: they stay as they are.
+    `written` counts the replaced files. `missing` are files that others name but that do not exist. `outside` are the
+    folders of files that are neither under the old folder nor under the new one; they stay as they are.
     """
 
     written: int
@@ -47,9 +47,9 @@ class Relocated:
 def relocate_table(io: FileIO, metadata_path: str, old: str, new: str) -> Relocated:
     """Rewrite every address of a table, in place under `new`: `old/x` becomes `new/x`.
 
-    It may be killed anywhere and run again: a file is replaced as a whole, after all that it names, and an address
-    under `new` stays. It writes only under `new`, and neither reads nor writes data files. Nobody may change the
-    table meanwhile.
+    It may be killed anywhere and run again: a file is replaced as a whole, after all files that it names, and an
+    address under `new` stays. It writes only under `new`, and neither reads nor writes data files. No other process may
+    change the table meanwhile.
     """
     work = _Relocation(io, Move.of(old, new, metadata_path))
     work.relocate(plain(metadata_path))
@@ -57,10 +57,9 @@ def relocate_table(io: FileIO, metadata_path: str, old: str, new: str) -> Reloca
 
 
 def addresses(io: FileIO, *metadata_paths: str) -> Iterator[str]:
-    """Name every file that metadata files of one table lead to, once, and these files last.
+    """Give every file that the metadata files of one table name, once, and these metadata files last.
 
-       Paths of this machine come without `file:`.
-    A file that is named may be missing: of the older metadata files some often are.
+    Local paths come without `file:`. A file that is named may be missing; this is common for older metadata files.
     """
 
     def read_manifests(path: str) -> list[str]:
@@ -94,7 +93,7 @@ class _Relocation:
     outside: set[str] = field(default_factory=set)
 
     def relocate(self, metadata_path: str) -> None:
-        """Rewrite leaves first, the metadata file last."""
+        """Rewrite the leaves first, the metadata file last."""
         document = _read_document(self.io, metadata_path)
         lists = set(map(self.move, _named(document, _LISTS)))
         manifests: dict[str, int] = {}
@@ -115,7 +114,7 @@ class _Relocation:
         self._rewrite([metadata_path], self._move_document)
 
     def _rewrite(self, paths: Iterable[str], change: Callable[[str, bytes], bytes]) -> dict[str, int]:
-        """Change files, and give the size that each one has then; one that is missing has none."""
+        """Change files, and give the new size of each; a missing file has no size."""
 
         def rewrite(path: str) -> tuple[str, int] | None:
             data = self._read(path)
@@ -136,7 +135,7 @@ class _Relocation:
         }
 
     def _read_deletes(self, path: str) -> dict[str, str]:
-        """The files of a manifest that hold addresses themselves, and their formats."""
+        """The files of a manifest that contain addresses, with their formats."""
         return {
             plain(self.move(entry["data_file"]["file_path"])): entry["data_file"]["file_format"].upper()
             for entry in _records(path, self._read(path))
@@ -213,7 +212,7 @@ def _records(path: str, data: bytes | None) -> Iterator[AvroRecord]:
 
 
 def _at_once(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
-    """Give the results of some threads in order; the next items wait until results are taken."""
+    """Give the results of some threads in order; further items start as results are taken."""
     with ThreadPoolExecutor(_WRITERS) as threads:
         waiting: deque[Future[_Result]] = deque()
         for item in items:

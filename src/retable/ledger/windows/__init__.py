@@ -1,1 +1,1 @@
-"""Windows: which objects and positions each takes, recorded once."""
+"""Windows: the objects and positions of each, recorded once."""

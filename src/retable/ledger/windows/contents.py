@@ -1,4 +1,4 @@
-"""What silver holds for each window: whether that changed since a replay."""
+"""The content of each window in silver: whether it changed since a replay."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -13,13 +13,13 @@ from retable.ledger.lake.data_files import digest_files
 from retable.ledger.retained import is_dropped, kept_from
 
 NO_FILES = "empty"
-"""The content of a window for which silver has no file."""
+"""The content of a window that has no file in silver."""
 
 
 def silver_files(lake: Lake, source: str, windows: Collection[str] | None = None) -> dict[str, str]:
-    """Digest, per window, the data files that silver holds for it: another digest means another content.
+    """Digest, for each window, its data files in silver: another digest means other content.
 
-    `windows`: only of these.
+    `windows`: only these windows.
     """
     table = lake.find(f"silver.{source}")
     snapshot = None if table is None else table.current_snapshot()
@@ -29,7 +29,7 @@ def silver_files(lake: Lake, source: str, windows: Collection[str] | None = None
         AlwaysTrue() if windows is None else In(term=Reference("window"), literals={literal(name) for name in windows})
     )
     files: dict[str, list[str]] = defaultdict(list)
-    # A scan would also work out, for each file, what is left of the condition: that costs more than to list them.
+    # A scan would also compute the residual condition of each file, which costs more than listing the files.
     manifests = ManifestGroupPlanner(table.metadata, table.io, wanted).plan_manifest_entries(
         snapshot.manifests(table.io)
     )
@@ -42,7 +42,7 @@ def silver_files(lake: Lake, source: str, windows: Collection[str] | None = None
 def window_contents(
     lake: Lake, source: str, replayed: Mapping[str, str | None], windows: Collection[str] | None = None
 ) -> dict[str, str]:
-    """The same; what lies behind the horizon has the content with which it was `replayed`, by window."""
+    """The same; a window before the horizon has the content with which it was `replayed`."""
     horizon = kept_from(lake, "silver", source)
     gone = {name: content for name, content in replayed.items() if content and is_dropped(name, horizon)}
     return {**silver_files(lake, source, windows), **gone}

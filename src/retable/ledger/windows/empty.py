@@ -1,4 +1,4 @@
-"""Windows in which nothing arrived: no stage has anything to do, and one row of a stage says so for many in a row."""
+"""Windows in which nothing arrived: the stages have nothing to do, and one ledger row covers many such windows."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -20,7 +20,7 @@ _COUNTS: dict[Stage, dict[str, int]] = {
 
 
 def close_empty(lake: Lake, windows: Sequence[Window], run_id: str, now: datetime) -> None:
-    """Write the ledger of windows in which nothing arrived as the three stages would, where it is not there yet."""
+    """Write the missing ledger rows of windows in which nothing arrived, as the three stages would."""
     if not windows:
         return
     source = windows[0].source

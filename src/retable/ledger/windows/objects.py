@@ -1,4 +1,4 @@
-"""Which objects go into which window: pure, so that its laws can be tried."""
+"""Assign objects to windows; the functions are pure, so that their properties can be tested."""
 
 import re
 from collections import defaultdict
@@ -20,8 +20,8 @@ _CLOCKS_APART = timedelta(hours=1)
 class FoundObject:
     """An object as a `files` source lists it.
 
-    `modified` is the time its writer gave it, `changed` the time at which its storage last saw it change. `etag`
-    digests its first `size` bytes when called; the same key with another etag is another object.
+    `modified` is the time from its writer, `changed` the time of its last change in the storage. `etag` digests its
+    first `size` bytes when called; the same key with another etag is another object.
     """
 
     key: str
@@ -40,12 +40,11 @@ class _Waiting:
 def plan_windows(
     source: FilesSource, recorded: Sequence[Window], found: Iterable[FoundObject], due: datetime, now: datetime
 ) -> list[Window]:
-    """Continue `recorded` by the windows that start before `due`: with them, every object is in exactly one window.
+    """Continue `recorded` by the windows that start before `due`; each object is then in exactly one window.
 
-    Of the recorded windows, in order, those are needed that have a version of a found object, the last one with any
-    object, and the last one.
-    A window takes the objects of no earlier window whose hour is before its end: a late object goes to the next one.
-    The first window is that of the earliest object, or of `start`.
+    `recorded` must contain, in order, the windows that have a version of a found object, the last window with any
+    object, and the last window. A window takes the remaining objects whose hour is before its end, so a late object
+    goes to the next window. The first window is that of the earliest object, or of `start`.
     """
     waiting = _waiting(source, recorded, found)
     begin = _begin(source, recorded, waiting)
@@ -86,7 +85,7 @@ def _waiting(source: FilesSource, recorded: Sequence[Window], found: Iterable[Fo
 
 
 def _is_recorded(item: FoundObject, versions: Sequence[tuple[SourceObject, datetime]]) -> bool:
-    """Say whether a window has this object; one that nothing touched since it was recorded is not read for it."""
+    """Say whether a window has this object; an object that was not touched since its recording is not read."""
     if not versions:
         return False
     newest, recorded_at = versions[-1]
@@ -97,12 +96,12 @@ def _is_recorded(item: FoundObject, versions: Sequence[tuple[SourceObject, datet
 
 
 def is_untouched(item: FoundObject, size: int, recorded_at: datetime) -> bool:
-    """Whether nothing has touched an object since the newest version of its name, of this size, was recorded."""
+    """Whether an object was not touched since the newest version of its name, with this size, was recorded."""
     return item.size == size and item.changed < recorded_at - _CLOCKS_APART
 
 
 def next_ordinal(recorded: Sequence[Window]) -> int:
-    """The number of the window behind the last recorded one."""
+    """The number of the window after the last recorded one."""
     return recorded[-1].ordinal + 1 if recorded else 0
 
 
@@ -114,7 +113,7 @@ def _begin(source: FilesSource, recorded: Sequence[Window], waiting: Collection[
 
 
 def next_start(source: SourceSettings, recorded: Sequence[Window]) -> datetime:
-    """Give the end of the last recorded window; InvalidSetting where windows are of another length by now."""
+    """Give the end of the last recorded window; InvalidSetting if the settings give windows another length now."""
     every = recorded[-1].end - recorded[-1].start
     if every != source.every:
         raise InvalidSetting(
@@ -125,12 +124,12 @@ def next_start(source: SourceSettings, recorded: Sequence[Window]) -> datetime:
 
 
 def floor(source: SourceSettings, time: datetime) -> datetime:
-    """Give the start of the window that has a time."""
+    """Give the start of the window that contains a time."""
     return time - (time - _EPOCH) % source.every
 
 
 def count_windows(source: SourceSettings, begin: datetime, due: datetime, because: str = "") -> int:
-    """Count the windows that start from `begin` on and before `due`; InvalidSetting where nobody can mean so many."""
+    """Count the windows that start at or after `begin` and before `due`; InvalidSetting if there are too many."""
     count = -((begin - due) // source.every)
     if count > _MOST_WINDOWS:
         raise InvalidSetting(
@@ -146,7 +145,7 @@ def _because(waiting: Collection[_Waiting]) -> str:
 
 
 def _hour(source: FilesSource, item: FoundObject) -> datetime:
-    """Give the time of an object: what its name says in UTC, else its modification time."""
+    """Give the time of an object: from its name, in UTC, else its modification time."""
     match = linear_pattern(source.hour).search(item.key) if source.hour else None
     text = match[1] if match else None
     if text is None:

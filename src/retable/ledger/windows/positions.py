@@ -1,4 +1,4 @@
-"""Which positions of a log go into which window: pure, so that its laws can be tried."""
+"""Assign the positions of a log to windows; the functions are pure, so that their properties can be tested."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ PartitionAddress = tuple[str, int]
 """A topic and a partition."""
 
 _FIRST_YEAR = datetime(2000, 1, 1, tzinfo=UTC)
-"""A stamp before it is a producer's mistake, as the epoch itself, and does not say where a source begins."""
+"""An earlier stamp, such as the epoch itself, is a producer's mistake, and does not show where a source begins."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundPartition:
-    """A partition as the brokers tell it now: its positions run from `low` on, and before `end`.
+    """A partition as the brokers report it now, with positions from `low` to before `end`.
 
-    `end` is the last stable offset: positions behind it may still belong to an open transaction.
+    `end` is the last stable offset: later positions may still belong to an open transaction.
     """
 
     topic: str
@@ -45,13 +45,13 @@ class Stamped:
 Search = Callable[[datetime, Mapping[PartitionAddress, int]], Mapping[PartitionAddress, Stamped]]
 """Find in each of these partitions, from the given position on, the first message stamped at or after a time.
 
-A stamp ahead of the clock does not count, and one with no such message is left out.
+A stamp ahead of the clock does not count; a partition without such a message is left out.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class FoundLog:
-    """All partitions of a source's topics, as they were at one moment, and how to find a time in them."""
+    """All partitions of a source's topics at one moment, and a search by time in them."""
 
     partitions: tuple[FoundPartition, ...]
     search: Search
@@ -60,12 +60,12 @@ class FoundLog:
 def plan_ranges(
     source: KafkaSource, recorded: Sequence[Window], log: FoundLog, due: datetime, now: datetime
 ) -> list[Window]:
-    """Continue `recorded` by the windows that start before `due`: with them, every position is in exactly one window.
+    """Continue `recorded` by the windows that start before `due`; each position is then in exactly one window.
 
-    Of the recorded windows, in order, those are needed that are the last one of some partition, and the last one.
-    A live window, recorded before twice its delay is over, ends where the partitions end now. One that is caught up
-    ends before the first message stamped `delay` after the window's end, or, where there is none, where they end now.
-    PositionsLost says that positions between the last window and the log are gone.
+    `recorded` must contain, in order, the last window of each partition, and the last window. A live window, which is
+    recorded before twice its delay is over, ends at the present end of each partition. A window that is recorded later
+    ends before the first message stamped `delay` after the window's end or, if there is none, at the present end.
+    PositionsLost if positions between the last window and the log are gone.
     """
     known = {each.address: each for window in recorded for each in window.ranges}
     _check_there(source, known, log)
@@ -100,7 +100,7 @@ def plan_ranges(
 
 
 def lost(source: KafkaSource, topic: str, what: str) -> PositionsLost:
-    """Say which positions are gone, and how to go on without them."""
+    """The error that says which positions are gone, and how to continue without them."""
     return PositionsLost(
         f"sources.{source.name}: {what}; nothing was advanced. To go on without them, set "
         f"sources.{source.name}.source_epoch to {source.source_epoch + 1} and resync the tables (docs/operations.md)",
@@ -124,7 +124,7 @@ def _range(
 def _ends(
     source: KafkaSource, log: FoundLog, begins: Mapping[PartitionAddress, int], end: datetime, now: datetime
 ) -> dict[PartitionAddress, int]:
-    """Give where a window that ends at `end` ends in each partition, never before it begins there."""
+    """Give the end of a window in each partition, for a window that ends at `end`; never before its beginning."""
     ends = {found.address: max(found.end, begins[found.address]) for found in log.partitions}
     if now < end + 2 * source.delay:
         return ends
@@ -134,7 +134,7 @@ def _ends(
 
 
 def _first(source: KafkaSource, log: FoundLog, now: datetime) -> tuple[datetime | None, dict[PartitionAddress, int]]:
-    """Give where the first window starts, in time and in each partition; no time where nothing ever arrived."""
+    """Give the beginning of the first window, in time and in each partition; no time if nothing ever arrived."""
     lows = {found.address: found.low for found in log.partitions}
     if source.start == "latest":
         return floor(source, now), {found.address: found.end for found in log.partitions}
@@ -152,9 +152,9 @@ def _first(source: KafkaSource, log: FoundLog, now: datetime) -> tuple[datetime 
 
 
 def _begin(source: KafkaSource, known: PartitionRange | None, found: FoundPartition) -> int:
-    """Give where a partition goes on: where its last window ended, or at its beginning where it has none yet.
+    """Give where a partition continues: at the end of its last window, or at its beginning if it has none yet.
 
-    Where the source epoch was raised since, what is gone is gone, and a topic made anew is read from its beginning.
+    If the source epoch was raised since, missing positions are skipped, and a new topic is read from its beginning.
     """
     if known is None:
         return found.low

@@ -1,4 +1,4 @@
-"""Which of the recorded windows a look at a source needs: found in columns, without a window's objects being made.
+"""Find the recorded windows that an inspection of a source needs, in columns, without making their objects.
 
 A year of windows has hundreds of thousands of objects.
 """
@@ -15,10 +15,10 @@ from retable.ledger.windows.objects import FoundObject, is_untouched
 
 @dataclass(frozen=True, slots=True)
 class RecordedItems:
-    """What the windows of a source have: of each object or range the number of its window, and some of its fields.
+    """The content of a source's windows: for each object or range the number of its window, and some of its fields.
 
-    `items` are in order, `recorded_at` says when each row of windows was recorded, by the number of its first one, and
-    `end` is the end of the last window; None: there is no window.
+    `items` are in order, `recorded_at` gives when each row of windows was recorded, by the number of its first window,
+    and `end` is the end of the last window; None if there is no window.
     """
 
     items: pa.Table
@@ -26,7 +26,7 @@ class RecordedItems:
     end: datetime | None
 
     def unsure(self, found: Sequence[FoundObject]) -> tuple[list[FoundObject], set[int]]:
-        """The found objects that may not be recorded, and the windows that decide on them; all others are recorded."""
+        """The found objects that may not be recorded, and the windows needed to decide; all others are recorded."""
         newest_first = self.items[::-1]
         at = pc.index_in(pa.array([item.key for item in found], pa.string()), value_set=newest_first["key"])
         sizes, numbers = (newest_first[name].take(at).to_pylist() for name in ("size", "ordinal"))
@@ -48,12 +48,12 @@ class RecordedItems:
         return self._ends() | {*newest["ordinal_max"].to_pylist()}
 
     def _ends(self) -> set[int]:
-        """The last row, and the last one that has anything."""
+        """The last row, and the last row that has any item."""
         return {*list(self.recorded_at)[-1:], *self.items["ordinal"][-1:].to_pylist()}
 
 
 def recorded_items(rows: pa.Table, column: str, fields: Sequence[str]) -> RecordedItems:
-    """Take apart rows of ops.windows: the lists of a column, of whose items these fields are wanted."""
+    """Flatten rows of ops.windows: take these fields of the items in the lists of a column."""
     rows = rows.sort_by("ordinal")
     lists = rows[column].combine_chunks()
     at, items = pc.list_parent_indices(lists), pc.list_flatten(lists)

@@ -1,4 +1,4 @@
-"""The windows of a source: which positions each run takes, recorded once and for ever."""
+"""The windows of a source: the positions of each window, recorded once and never changed."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import asdict, replace
@@ -25,21 +25,21 @@ _TABLE = "ops.windows"
 _ATTEMPTS = 20
 _OF_WINDOWS = ("ordinal", "end", "recorded_at")
 _LISTS = {FilesSource: ("objects", ("key", "size")), KafkaSource: ("ranges", ("topic", "partition"))}
-"""Of each kind of source the column that has what its windows hold, and what tells one from another there."""
+"""For each kind of source, the column with the content of its windows, and the fields that identify an item there."""
 
 
 _Settings = TypeVar("_Settings", bound=SourceSettings)
 FoundPositions = list[FoundObject] | FoundLog
-"""What there is at a source now: the objects of a folder, or the partitions of topics."""
+"""What a source holds now: the objects of a folder, or the partitions of topics."""
 
 
 def read_windows(lake: Lake, source: str, since: str | None = None) -> list[Window]:
-    """Give the recorded windows of a source, in order: all, or those from the named one on."""
+    """Give the recorded windows of a source, in order: all, or those from `since` on."""
     return _windows(lake, lake.find(_TABLE), source, since)
 
 
 def read_ordinals(lake: Lake, source: str) -> dict[str, int]:
-    """Give the numbers of the recorded windows of a source, by name, in order; nothing else is read of them."""
+    """Give the numbers of a source's recorded windows, by name, in order; only these columns are read."""
     table = lake.find(_TABLE)
     if table is None:
         return {}
@@ -59,7 +59,7 @@ def read_ordinals(lake: Lake, source: str) -> dict[str, int]:
 
 
 def count_empty(lake: Lake, source: str) -> int:
-    """Count the recorded windows of a source in which nothing arrived, without making what arrived in others."""
+    """Count the recorded windows of a source in which nothing arrived, without making the items of other windows."""
     table = lake.find(_TABLE)
     if table is None:
         return 0
@@ -75,14 +75,14 @@ def count_empty(lake: Lake, source: str) -> int:
 
 
 def find_recorded(lake: Lake, source: str, name: str) -> Window | None:
-    """Give a recorded window, and read no other one; None where it is not recorded."""
+    """Give a recorded window, without reading others; None if it is not recorded."""
     begun = LessThanOrEqual(term=Reference("start"), value=literal(window_start(name).isoformat()))
     rows = scan(lake, lake.find(_TABLE), {"window": name}, begun, source=source).to_pylist()
     return next((window for row in rows for window in _read(source, row) if window.name == name), None)
 
 
 def find_window(lake: Lake, source: str, name: str) -> Window:
-    """Give a recorded window; NotFound says which ones there are."""
+    """Give a recorded window; NotFound names the first and the last recorded one."""
     found = find_recorded(lake, source, name)
     if found is not None:
         return found
@@ -96,7 +96,7 @@ def find_window(lake: Lake, source: str, name: str) -> Window:
 
 
 def as_recorded(source: _Settings, window: Window) -> _Settings:
-    """Give a source with the source epoch under which a window was recorded; one that was raised later is not its."""
+    """Give a source with the source epoch under which a window was recorded, not one that was raised later."""
     epoch = window.ranges[0].epoch if window.ranges else window.epoch
     return source if epoch is None else source.model_copy(update={"source_epoch": epoch})
 
@@ -106,9 +106,9 @@ def record_windows(
 ) -> list[Window]:
     """Record every window that starts before `until` and is not recorded; give those that this call recorded.
 
-    A window that has not begun by `now` is not recorded: what it will hold has not arrived; nor is any of a source that
-    the settings pause. Of two processes that record at once one wins, and the other one looks again and finds the
-    winner's windows. Of what is recorded little more than a list of names is read, however much that is.
+    A window that has not begun by `now` is not recorded, because its content has not arrived; nor is any window of a
+    source that the settings pause. If two processes record at once, one wins, and the other reads again and finds the
+    winner's windows. Of the recorded windows little more than a list of names is read, however many there are.
     """
     lake.ensure(_TABLE)
     due = min(until, now)
@@ -152,12 +152,12 @@ def _plan(
 
 
 def _items(lake: Lake, table: Table, source: str, column: str, fields: Sequence[str]) -> RecordedItems:
-    """What the recorded windows of a source have in a column, read without their other columns."""
+    """The content of a source's recorded windows in a column, read without their other columns."""
     return recorded_items(scan(lake, table, columns=[*_OF_WINDOWS, column], source=source), column, fields)
 
 
 def _numbered(lake: Lake, table: Table, source: str, numbers: Collection[int]) -> list[Window]:
-    """The windows of the rows that begin with these numbers, in order."""
+    """The windows of the rows whose first window has one of these numbers, in order."""
     if not numbers:
         return []
     wanted = In(term=Reference("ordinal"), literals={literal(number) for number in numbers})
@@ -166,7 +166,7 @@ def _numbered(lake: Lake, table: Table, source: str, numbers: Collection[int]) -
 
 
 def _stretches(windows: Sequence[Window]) -> Iterator[list[Window]]:
-    """Cut windows into those of one row each: what something arrived in stands alone."""
+    """Group windows by row: consecutive empty windows share a row, every other window has a separate one."""
     for (is_empty, *_), group in groupby(windows, key=lambda each: (each.is_empty, each.ranges, each.epoch)):
         stretch = list(group)
         yield from [stretch] if is_empty else ([window] for window in stretch)
@@ -184,7 +184,7 @@ def _windows(lake: Lake, table: Table | None, source: str, since: str | None = N
 
 
 def _read(source: str, row: dict[str, Any]) -> Iterator[Window]:
-    """Read a row: a window, or so many in a row in which nothing arrived."""
+    """Read a row: one window, or `count` consecutive windows in which nothing arrived."""
     count, start, end = row.get("count") or 1, row["start"].astimezone(UTC), row["end"].astimezone(UTC)
     every = (end - start) / count
     first = Window(

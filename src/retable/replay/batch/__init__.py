@@ -1,1 +1,1 @@
-"""Many rows of one table at a time, column by column."""
+"""Process many rows of one table at a time, column by column."""

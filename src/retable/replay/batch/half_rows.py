@@ -1,4 +1,4 @@
-"""Updates that a source writes as two messages, a row each: which halves find each other, many at a time."""
+"""Updates that a source writes as two messages, one row each: find which halves belong together, many at a time."""
 
 from collections.abc import Collection
 
@@ -19,24 +19,24 @@ def are_halves(rows: pa.Table) -> Flags:
 
 
 def pair_columns(rows: pa.Table) -> dict[str, pa.ChunkedArray]:
-    """What the two halves of an update have in common."""
+    """The columns that identify an update, equal in both of its halves."""
     members = [pc.struct_field(rows["sequence"], name) for name in ("epoch", "hi")]
     return dict(zip(PAIR, [*members, rows["part"]], strict=True))
 
 
 def pair_table(halves: pa.Table) -> pa.Table:
-    """The halves of updates, with what the two of one have in common."""
+    """The halves of updates with the columns that identify their update."""
     return pa.table({**pair_columns(halves), "image": halves["image"], "key_hash": pc.fill_null(halves["key_hash"], 0)})
 
 
 def of_pairs(halves: pa.Table, pairs: Collection[Pair]) -> pa.Table:
-    """The halves that are of one of these pairs, or of another one with the same number."""
+    """The halves of these pairs; also those of other pairs with the same `hi`."""
     his = pa.array(sorted({hi for _, hi, _ in pairs}), pc.struct_field(halves["sequence"], "hi").type)
     return halves.filter(pc.is_in(pc.struct_field(halves["sequence"], "hi"), his))
 
 
 def lack_other_half(rows: pa.Table, apart: Hashes) -> Flags:
-    """Which rows are halves of which the other one is not among the rows of the same number."""
+    """Which rows are halves whose other half is not among the rows with the same number in `apart`."""
     found = np.zeros(rows.num_rows, bool)
     places = np.flatnonzero(are_halves(rows))
     if not len(places):
@@ -53,7 +53,7 @@ def lack_other_half(rows: pa.Table, apart: Hashes) -> Flags:
 
 
 def _runs(table: pa.Table, order: Places) -> Places:
-    """The number of the run of equal rows in which each row of an order is."""
+    """The number of the run of equal rows for each row, in the given order."""
     same = np.ones(table.num_rows, bool)
     for column in table.take(pa.array(order)).combine_chunks().columns:
         mine, before = column[1:], column[:-1]
@@ -64,9 +64,9 @@ def _runs(table: pa.Table, order: Places) -> Places:
 
 
 def foreign_halves(halves: pa.Table) -> pa.Table:
-    """Halves of which the other is there, each with the key hash of that one in the place of a key that it left.
+    """Halves whose other half is there, each with the other half's key hash as its old key hash.
 
-    So they are read where their others are; those that have several are there several times.
+    So each half is also read with its other half; a half with several others is there several times.
     """
     mine = pa.table({**_filled(halves), "place": pa.array(np.arange(halves.num_rows)), "image": halves["image"]})
     others = pa.table({**_filled(halves), "other": halves["image"], "old_key_hash": halves["key_hash"]})
@@ -78,6 +78,6 @@ def foreign_halves(halves: pa.Table) -> pa.Table:
 
 
 def _filled(halves: pa.Table) -> dict[str, pa.ChunkedArray]:
-    """A join finds no NULL."""
+    """The columns of a pair without NULL, because a join does not match NULLs."""
     columns = pair_columns(halves)
     return {**columns, "part": pc.fill_null(pc.binary_join_element_wise("=", columns["part"], ""), "")}

@@ -1,4 +1,4 @@
-"""Row images, many at a time, to one array of raw values, or of numbers, for each of their columns."""
+"""Parse many row images into one array of raw values, or of numbers, for each column."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -20,9 +20,9 @@ _TOKENS = msgspec.json.Decoder(dict[str, Raw])
 
 
 def read_columns(images: pa.ChunkedArray, numbers: Mapping[str, pa.DataType | None]) -> dict[str, pa.Array]:
-    """Give the raw values of columns as `read_image` reads them, null where an image, or a column of it, is left out.
+    """Give the raw values of columns as `read_image` reads them; null if an image, or a column of it, is absent.
 
-    A column whose type is given may be of that type, where a number stands in each image.
+    A column whose type is given may have that type, if each image has a number there.
     """
     first = [_TOKENS.decode(image) for image in _texts(images[:_LOOKED_AT])]
     as_tokens = frozenset(name for name in numbers if any(name in image and _tells(image[name]) for image in first))
@@ -33,7 +33,7 @@ def read_columns(images: pa.ChunkedArray, numbers: Mapping[str, pa.DataType | No
 
 
 def _typed_columns(images: pa.ChunkedArray, columns: Mapping[str, pa.DataType]) -> dict[str, pa.Array]:
-    """Columns of strings, and of numbers of these types; none where anything else stands in one of them."""
+    """Columns of strings, and of numbers of these types; an empty result if a column has any other value."""
     options = pj.ParseOptions(explicit_schema=pa.schema(columns), unexpected_field_behavior="ignore")
     decimals = [name for name, kind in columns.items() if pa.types.is_decimal(kind)]
     tables = []
@@ -54,7 +54,7 @@ def _typed_columns(images: pa.ChunkedArray, columns: Mapping[str, pa.DataType]) 
 
 
 def _may_be_quoted(texts: pa.Array, names: Sequence[str]) -> bool:
-    """Whether a number of one of these may stand as a string, in which Arrow takes more for a number than we do."""
+    """Whether a number column may have strings; Arrow reads more strings as numbers than Retable does."""
     if not all(map(_SPELLED_ONE_WAY.fullmatch, names)):
         return True
     return bool(pc.any(pc.match_substring_regex(texts, rf'"(?:{"|".join(names)})"\s*:\s*"')).as_py())
@@ -81,7 +81,7 @@ def _columns(texts: Sequence[str], names: Sequence[str], as_tokens: frozenset[st
 
 
 def _raw_values(tokens: list[Raw]) -> pa.Array:
-    """What tokens stand for; where all are numbers and the like, they are taken as they are."""
+    """The raw values of tokens; if no token is a string, the tokens are the raw values."""
     texts = pa.array(list(map(bytes, tokens)), pa.binary()).cast(pa.string())
     if pc.any(pc.starts_with(texts, '"')).as_py():
         return pa.array([raw_value_of(bytes(token)) for token in tokens], pa.string())
@@ -89,5 +89,5 @@ def _raw_values(tokens: list[Raw]) -> pa.Array:
 
 
 def _tells(token: Raw) -> bool:
-    """Whether the token itself is the raw value: a number, a truth, an object or an array."""
+    """Whether the token itself is the raw value: a number, a boolean, an object or an array."""
     return bytes(token)[:1] not in (b'"', b"n")

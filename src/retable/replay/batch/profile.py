@@ -1,4 +1,4 @@
-"""What a window has of big tables, looked at by tasks: a piece of its files each, of which only a sample comes back."""
+"""Profile the big tables of a window by tasks: each task reads some files, and only a sample comes back."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -30,14 +30,14 @@ from retable.replay.batch.silver_rows import HALVES, ROW_COLUMNS, SKETCH_COLUMNS
 
 Positions = tuple[Sequence, ...]
 _FEW_TABLES = 10
-"""So many tables are read one after the other; of more, all rows of a piece are read at once."""
+"""Up to this many tables are read one after the other; if there are more, all rows of a piece are read at once."""
 _SMALL_PIECES = 4
-"""So many pieces a task slot: those that take longer than others are not the last ones."""
+"""Pieces for each task slot: with small pieces, slow ones do not delay the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Rows of one table that a task saw: the first and the last one of each kind, and what is true for all of them."""
+    """The rows of one table that a task read: the first and the last of each kind, and what is true for all of them."""
 
     sample: pa.Table
     is_plain: bool
@@ -53,7 +53,7 @@ class Profile:
 
     @classmethod
     def sketched(cls, rows: pa.Table) -> "Profile":
-        """Profile rows of which only is known where they stand."""
+        """Profile rows of which only the positions were read."""
         return cls(
             sample=rows.take(pa.array(ends_of(rows))),
             is_plain=True,
@@ -90,7 +90,7 @@ class Profile:
 
 
 def _counts(rows: pa.Table, order: pa.Array) -> dict[tuple[str, str | None], PartCount]:
-    """The counts of each partition in each window; `order` is that of sequences."""
+    """The counts of each partition in each window; `order` sorts the rows by sequence."""
     sequences = sequences_of(rows)
     names = sequences.column_names
     placed = sequences.append_column("window", rows["window"]).append_column("part", rows["part"]).take(order)
@@ -106,7 +106,7 @@ def _counts(rows: pa.Table, order: pa.Array) -> dict[tuple[str, str | None], Par
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Looks at a piece of a window; where it is `sketched`, only at where rows stand."""
+    """Profile a piece of a window; if `sketched`, read only the positions of the rows."""
 
     piece: WindowRows
     tables: Mapping[TableName, Positions]
@@ -123,7 +123,7 @@ class _Look:
         return found
 
     def _rows(self) -> Iterator[tuple[TableName, pa.Table]]:
-        """The rows of each table; where they are of many tables, the piece is read but once."""
+        """The rows of each table; if there are many tables, the piece is read only once."""
         without = {*ROW_COLUMNS} - {*SKETCH_COLUMNS} if self.sketched else ()
         if len(self.tables) > _FEW_TABLES:
             found = by_table(self.piece.read_others((), without))
@@ -139,9 +139,9 @@ def profiled(
     ordinals: Mapping[str, int],
     sketched: bool = False,
 ) -> dict[TableName, list[RowBatch]]:
-    """Batches of the rows of tables, parted at positions of statements; the rows stay where they are.
+    """Batches of the rows of tables, split at the positions of statements; the rows stay in silver's files.
 
-    Of rows that are only `sketched` the two at the ends stand for all.
+    If `sketched`, the sample of a batch is only its first and last row.
     """
     pieces = window.pieces(_SMALL_PIECES * store.slots())
     seen: dict[tuple[TableName, int], list[Profile]] = defaultdict(list)

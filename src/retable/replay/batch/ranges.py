@@ -1,4 +1,4 @@
-"""Many rows of one table, a range of key hashes after the other: no more of them are read at once."""
+"""Process many rows of one table by ranges of key hashes, to limit how many rows are read at once."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from collections.abc import Sequence as Seq
@@ -17,17 +17,18 @@ from retable.replay.batch.vectorized import VectorizedRows, all_keys, fold_vecto
 
 ROWS_AT_ONCE = 100_000
 BYTES_AT_ONCE = 512 << 20
-"""Less than the 2 GiB of text that one array of Arrow's holds."""
+"""This is less than the 2 GiB of text that one Arrow array holds."""
 _HASHES = 2.0**64
 _ROUNDED = 1 << 16
-"""By how much a double may miss a hash."""
+"""The largest error of a hash as a double."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyRanges:
-    """Neighbours among `count` equal ranges of key hashes: those from `first` up to `end`, which is none of them.
+    """Neighbours among `count` equal ranges of key hashes: from `first` up to `end`, without `end`.
 
-    Keys of `linked` hashes belong to no range, but all to the one that `takes_linked`, and no others do.
+    Keys with `linked` hashes belong to no range. They all belong to the object with `takes_linked`, which has no
+    others.
     """
 
     first: int
@@ -38,12 +39,12 @@ class KeyRanges:
 
     @property
     def part(self) -> int:
-        """The number of these neighbours, from 0, where all ranges are parted into as many together as these are."""
+        """The number of this group, from 0, if all ranges are divided into groups of the same size."""
         return self.first // (self.end - self.first)
 
     @property
     def parts(self) -> int:
-        """How many such neighbours there are."""
+        """The number of groups of this size."""
         return self.count // (self.end - self.first)
 
     def owns(self, hashes: Hashes) -> Flags:
@@ -54,20 +55,20 @@ class KeyRanges:
         return np.asarray((numbers >= self.first) & (numbers < self.end) & ~are_linked)
 
     def each(self) -> "Iterator[KeyRanges]":
-        """Ranges that are folded by themselves."""
+        """The ranges one by one, as each is folded separately."""
         if self.takes_linked:
             return iter([self])
         return (replace(self, first=at, end=at + 1) for at in range(self.first, self.end))
 
     def speak_of(self, rows: pa.Table) -> Flags:
-        """Which rows have a key of these ranges, or left one."""
+        """Which rows have, or have left, a key of these ranges."""
         left = np.asarray(pc.is_valid(rows["old_key_hash"])) & self.owns(hashes_of(rows, "old_key_hash"))
         return self.owns(hashes_of(rows)) | left
 
     def read(self, stretches: Seq[Stretch], without: Collection[str] = ()) -> pa.Table:
-        """The rows of stretches of one window that speak of these ranges, and perhaps some more."""
+        """Read the rows of one window's stretches that have, or have left, a key of these ranges, and perhaps more."""
         if self.takes_linked:
-            # They may be anywhere: no more than a few files are in memory at once.
+            # These rows may be in any file: at most a few files are in memory at once.
             pieces = (read_stretches(piece, None, without) for piece in in_pieces(stretches, EACH_FILE))
             return pa.concat_tables([rows.filter(pa.array(self.speak_of(rows))) for rows in pieces])
         all_of_them = 1 << 64
@@ -84,13 +85,11 @@ def fold_by_ranges(
     shard: str | None,
     late: Mapping[str, Sequence] | None = None,
 ) -> VectorizedRows | None:
-    """Reduce rows as `fold_vectorized` does, with the same result, whatever the ranges.
+    """Reduce rows like `fold_vectorized`, with the same result, one range at a time.
 
-    Rows up to the marks of their partitions are `late`.
-
-    Key hashes are of keys as they are written, so two spellings of one key may lie in two ranges: then all rows are
-    read at once. So are those with a floating key, of which two may be one though they differ (0.0 and -0.0). None
-    where that may be more text than an array holds.
+    Rows up to the high-water marks of their partitions are `late`. Key hashes are of keys as they are written, so two
+    spellings of one key may be in two ranges; then all rows are read at once. So are rows with float keys, as different
+    floats may be equal (0.0 and -0.0). None if this may be more text than an array holds.
     """
 
     def fold(rows: pa.Table, owns: Callable[[Hashes], Flags] = all_keys) -> VectorizedRows:
@@ -117,7 +116,7 @@ def fold_by_ranges(
 
 
 def range_numbers(hashes: Hashes, count: int) -> Places:
-    """The ranges in which hashes lie, from 0, where there are `count` of them."""
+    """The number of each hash's range, from 0, if there are `count` ranges."""
     return np.floor((hashes / _HASHES + 0.5) * count).clip(0, count - 1).astype(np.int64)
 
 
@@ -126,10 +125,10 @@ def _is_in_range(at: int, count: int, hashes: Hashes) -> Flags:
 
 
 def ranges_of(rows: int, nbytes: int, rows_at_once: int) -> int:
-    """How many ranges rows are parted into: so many of them, and so many bytes, lie in one; moved ones lie in two."""
+    """The number of ranges for rows, so that each has at most so many rows and bytes; count moved rows twice."""
     return max(-(-rows // rows_at_once), -(-nbytes // BYTES_AT_ONCE))
 
 
 def has_twice(keys: pa.Table) -> bool:
-    """Whether a key is there twice."""
+    """Whether a key occurs twice."""
     return bool(keys.group_by(keys.column_names).aggregate([]).num_rows < keys.num_rows)

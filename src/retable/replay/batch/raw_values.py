@@ -1,8 +1,7 @@
-"""Raw values of one column to an Arrow column: as the reader of values reads each of them, only many at a time.
+"""Raw values of one column to an Arrow column: same results as the reader of single values, but many at a time.
 
-Numbers may come as such (`number_type`).
-A short cut takes raw values of the usual shape of a form. Where one has another shape, all of the column go through the
-reader of values: what a raw value means is told there, and only there.
+Numbers may come as numbers (`number_type`). A short cut takes raw values of the usual shape of an encoding. If a value
+has another shape, the whole column goes through the reader of values: only this reader defines what raw values mean.
 """
 
 from collections.abc import Callable
@@ -40,13 +39,13 @@ _ZONED_FROM, _ZONED_UNTIL = 0, 2_145_916_800_000_000
 
 
 class _Unusual(Exception):
-    """A raw value has not the shape that a short cut takes."""
+    """A raw value does not have the shape that a short cut takes."""
 
 
 def column_reader(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> _Reader:
-    """Compile the reader of a column; it raises what the reader of values raises of the first value that it refuses."""
+    """Compile the reader of a column; it raises the error of the value reader for the first value that this refuses."""
     encoding = value_encoding(source_format, wire_type, gold, rules, declared)
     read = read_value_of(encoding, wire_type or declared, gold, rules)
     short = _short_cut(encoding, gold, rules)
@@ -68,7 +67,7 @@ def column_reader(
 def number_type(
     source_format: str, wire_type: str | None, gold: GoldType, rules: ValueRules, declared: str | None
 ) -> pa.DataType | None:
-    """What holds all numbers of a column's form; None where a raw value is more than its number."""
+    """The Arrow type for all numbers of a column's encoding; None if a raw value is more than its number."""
     match value_encoding(source_format, wire_type, gold, rules, declared), gold.kind:
         case (Whole(truths=False), "int" | "long") | (EpochMicros() | EpochMillis(), _):
             return pa.int64()
@@ -107,7 +106,7 @@ def _as_it_is(texts: pa.Array) -> pa.Array:
 
 
 def _shaped(texts: pa.Array, shape: str) -> pa.Array:
-    """The same texts, of which each has a shape; numbers that were read as such need none."""
+    """Check that each text has a shape; values that were read as numbers need no check."""
     if not pa.types.is_string(texts.type):
         return texts
     if pc.all(pc.match_substring_regex(texts, shape)).as_py() is False:
@@ -132,7 +131,7 @@ def _wall_clock(texts: pa.Array) -> pa.Array:
 
 
 def _instant(zone: str) -> _Reader:
-    """Wall-clock times of a zone; where its rules are those of another age, each is looked at by itself."""
+    """Read wall-clock times of a zone; times outside the range of the zone's known rules are read one by one."""
     if zone == "UTC":
         return lambda texts: _wall_clock(texts).cast(pa.timestamp("us", "UTC"))
 
@@ -149,7 +148,7 @@ def _instant(zone: str) -> _Reader:
 
 
 def _shown(gold: GoldType, zone: str) -> _Reader:
-    """Microseconds since the epoch as points in time, or as the wall clock that a zone shows then."""
+    """Microseconds since the epoch as points in time, or as the wall-clock time of a zone."""
 
     def show(micros: pa.Array) -> pa.Array:
         if len(micros) > micros.null_count:

@@ -1,4 +1,4 @@
-"""Rows of silver by table, as columns, with the few of them that stand for all where rules ask about rows."""
+"""Rows of silver by table, as columns, with a sample for the rules that look at rows."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -27,21 +27,21 @@ _SEQUENCE = ("epoch", "hi", "lo")
 _PLACE = ["sequence", "part"]
 _ARRIVAL = ("window", "topic", "partition", "offset", "row_index")
 EACH_FILE = 1_000_000
-"""More pieces than a table has files: each is one of them."""
+"""Larger than the number of a table's files: each piece is one file."""
 ROWS_ONE_BY_ONE = 5_000
-"""So many rows of a table in a window are folded one by one where they are of several kinds; more are left to tasks."""
+"""Up to this many rows of a table in a window are folded one by one if they are of several kinds; tasks fold more."""
 _FEW_RUNS = 10_000
 _FEW_ROWS = 1_000
-"""So few rows become events at once: of more, a sample stands for all."""
+"""Up to this many rows become events at once; if there are more, a sample represents them."""
 STRETCH = "stretch"
-"""The column that tells of which of several stretches a row is, by its place among them."""
+"""The column with the index of a row's stretch, if there are several stretches."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Rows of a table in a window, which a task can read: those of stretch `number` between statements, if there are.
+    """Rows of a table in a window, which a task can read: those of stretch `number`, if statements divide the window.
 
-    Statements stand at `positions`: rows up to the first one are stretch 0, those at it 1, those up to the next one 2.
+    Statements are at `positions`: rows below the first one are stretch 0, those at it 1, those up to the next one 2.
     """
 
     window: WindowRows
@@ -67,12 +67,12 @@ class PartCount:
 
 @dataclass(frozen=True, kw_only=True)
 class RemoteRows:
-    """Rows that stay where silver has them, until somebody asks for them here: `num_rows`, of so many bytes in memory.
+    """Rows that stay in silver's files until they are read here: `num_rows` rows, of `nbytes` in memory.
 
-    `counts` are of each partition in each window, which is told by its ordinal. `moved` rows changed their key.
-    `is_hashed`: all have a key hash. `has_halves`: some are halves of updates. `is_partial`: some tell only some
-    columns of their row; `has_partial_halves`: some of these are halves; `links_keys`: some change their key.
-    `waits`: they are few, and are read here when it is their table's turn.
+    `counts` are by window ordinal and partition. `moved` rows changed their key. `is_hashed`: all have a key hash.
+    `has_halves`: some are halves of updates. `is_partial`: some have partial images; of these, `has_partial_halves`:
+    some are halves, and `links_keys`: some change their key. `waits`: the rows are few and are read when their table's
+    turn comes.
     """
 
     stretches: tuple[Stretch, ...]
@@ -95,7 +95,7 @@ class RemoteRows:
 def read_stretches(
     stretches: Seq[Stretch], hashes: tuple[int, int] | None = None, without: Collection[str] = ()
 ) -> pa.Table:
-    """The rows of stretches of one window, as `WindowRows.read` gives them; of several, each tells its `STRETCH`."""
+    """Read the rows of stretches of one window, as `WindowRows.read`; if there are several, add a `STRETCH` column."""
     found = []
     for (table, positions), mine in groupby(enumerate(stretches), lambda each: (each[1].table, each[1].positions)):
         places = {stretch.number: (at, stretch.window) for at, stretch in mine}
@@ -109,18 +109,18 @@ def read_stretches(
 
 
 def in_pieces(stretches: Seq[Stretch], count: int) -> list[tuple[Stretch, ...]]:
-    """The same rows in about so many pieces, or in more."""
+    """Split the same rows into about `count` pieces, or more."""
     window = stretches[0].window
     return [tuple(replace(each, window=piece) for each in stretches) for piece in window.pieces(count)]
 
 
 @dataclass(frozen=True, slots=True)
 class RowBatch:
-    """Rows of one table of the source in one window, and those among them that stand for all.
+    """Rows of one source table in one window, and a sample that represents them.
 
-    `sample` has, of each kind of rows, the first and the last one: rows are of one kind that tell the same columns,
-    types and key, in one partition. `is_plain`: all rows are whole ones, or whole halves, and of one kind but for their
-    partitions. Where several tables go into one, `shard` is the label of the one that they are of.
+    `sample` has the first and the last row of each kind: rows of one kind have the same columns, types, key and
+    partition. `is_plain`: all rows are whole rows, or whole halves, and of one kind except for their partitions. If
+    several tables go into one gold table, `shard` is the label of the rows' table.
     """
 
     source: pa.Table | RemoteRows
@@ -146,22 +146,22 @@ class RowBatch:
 
     @property
     def first(self) -> RowEvent:
-        """The row of the lowest sequence."""
+        """The row with the lowest sequence."""
         return min(self.sample, key=lambda event: event.sequence)
 
     @property
     def last(self) -> RowEvent:
-        """The row of the highest sequence."""
+        """The row with the highest sequence."""
         return max(self.sample, key=lambda event: event.sequence)
 
     @property
     def types(self) -> Mapping[str, str | None]:
-        """The columns of plain rows, with their wire types, where rows tell them."""
+        """The columns of plain rows, with their types in the messages, if messages name these."""
         first = self.sample[0]
         return first.types or dict.fromkeys(read_image(first.after or first.before or "{}"))
 
     def events(self, ordinals: Mapping[str, int]) -> list[RowEvent]:
-        """Every row as an event of its own."""
+        """Every row as a separate event."""
         if len(self.sample) == self.source.num_rows:
             return self.sample
         return self.events_of(self.rows, ordinals)
@@ -171,17 +171,17 @@ class RowBatch:
         return to_events(rows, ordinals, self.shard)
 
     def waiting(self) -> "RowBatch":
-        """The same, read here only when it is its table's turn."""
+        """The same batch, whose rows are read here only when its table's turn comes."""
         return replace(self, source=replace(self.source, waits=True)) if isinstance(self.source, RemoteRows) else self
 
     def read(self) -> "RowBatch":
-        """The same with its rows here, if they waited for that."""
+        """The same batch; rows that wait are read now."""
         if not (isinstance(self.source, RemoteRows) and self.source.waits):
             return self
         return replace(self, source=read_stretches(self.source.stretches))
 
     def of(self, shard: str | None) -> "RowBatch":
-        """The same rows as those of one of several tables."""
+        """The same rows, as rows of one of several tables."""
         return replace(self, sample=_labelled(self.sample, shard), shard=shard)
 
 
@@ -191,13 +191,13 @@ def events_of_all(batches: Iterable[RowBatch], ordinals: Mapping[str, int]) -> l
 
 
 def is_mixed(batch: RowBatch) -> bool:
-    """Whether many rows of a table with a key are not all of one kind: tasks vectorize those between two statements."""
+    """Whether a table with a key has many rows of several kinds: tasks vectorize each stretch between statements."""
     has_key = all(event.keys for event in batch.sample)
     return has_key and not batch.is_plain and batch.source.num_rows > ROWS_ONE_BY_ONE
 
 
 def merged(batches: Iterable[RowBatch]) -> list[RowBatch]:
-    """Plain batches of one table as one; none where they are not of one kind."""
+    """Plain batches of one table as one batch for each shard; empty if they are not of one kind."""
     by_shard: dict[str | None, list[RowBatch]] = {}
     for batch in batches:
         by_shard.setdefault(batch.shard, []).append(batch)
@@ -211,16 +211,16 @@ def merged(batches: Iterable[RowBatch]) -> list[RowBatch]:
 
 
 def are_of_one_kind(batches: Seq[RowBatch]) -> bool:
-    """Whether batches are plain, and all of one kind, but for their partitions."""
+    """Whether batches are plain, and all of one kind except for their partitions."""
     if not all(batch.is_plain for batch in batches) or len({e.keys for batch in batches for e in batch.sample}) > 1:
         return False
     return all([*batch.types.items()] == [*batches[0].types.items()] for batch in batches)
 
 
 def by_table(rows: pa.Table) -> Iterator[tuple[TableName, pa.Table]]:
-    """The rows by the name that their messages gave, in their order; those without one belong to no table.
+    """Group rows by the table name of their messages, in their order; skip rows without a name.
 
-    Files of silver have the rows of a table together, and a piece of them need not be taken row by row.
+    Files of silver have the rows of a table together, so slices of a piece are enough.
     """
     ends = _runs(rows)
     if len(ends) > _FEW_RUNS:
@@ -236,13 +236,13 @@ def by_table(rows: pa.Table) -> Iterator[tuple[TableName, pa.Table]]:
 
 
 def _runs(rows: pa.Table) -> list[int]:
-    """Where each run of rows with one name ends."""
+    """The end of each run of rows with the same name."""
     ends = [pc.run_end_encode(rows[part].combine_chunks()).run_ends for part in _NAME]
     return sorted({end for each in ends for end in each.to_pylist()})
 
 
 def to_events(rows: pa.Table, ordinals: Mapping[str, int], shard: str | None = None) -> list[RowEvent]:
-    """Rows of silver as events that count, those of a `shard` as its own."""
+    """Rows of silver as counted events, labelled with their `shard` if there is one."""
     return _labelled([to_event(record, ordinals, counted=True) for record in rows.to_pylist()], shard)
 
 
@@ -251,7 +251,7 @@ def _labelled(events: list[RowEvent], shard: str | None) -> list[RowEvent]:
 
 
 def sequences_of(rows: pa.Table) -> pa.Table:
-    """The members of the sequences of rows, narrow where all of them are: wide decimals take long to compare."""
+    """The members of the sequences of rows, as narrow integers if possible: wide decimals are slow to compare."""
     columns = {name: pc.struct_field(rows["sequence"], name) for name in _SEQUENCE}
     with suppress(pa.ArrowInvalid):
         columns["hi"] = columns["hi"].cast(pa.int64())
@@ -259,18 +259,18 @@ def sequences_of(rows: pa.Table) -> pa.Table:
 
 
 def in_order(columns: pa.Table) -> pa.Array:
-    """The places of rows by these columns, the first one first."""
+    """The indices that sort rows by these columns, ascending."""
     return pc.sort_indices(columns, [(name, "ascending") for name in columns.column_names])
 
 
 def order_of_arrival(rows: pa.Table) -> pa.Array:
-    """The places of rows by their sequence, and of equal ones, which are redeliveries, as they arrived."""
+    """The indices that sort rows by sequence; rows of equal sequence, which are redeliveries, by arrival."""
     columns = dict(zip(_SEQUENCE, sequences_of(rows).columns, strict=True))
     return in_order(pa.table({**columns, **{name: rows[name] for name in _ARRIVAL}}))
 
 
 def above(rows: pa.Table, position: Sequence, or_at: bool = False) -> npt.NDArray[np.bool_]:
-    """Which rows have a higher sequence than a position, or that one too."""
+    """Which rows have a higher sequence than a position, or, with `or_at`, also the same one."""
     found = pa.repeat(or_at, rows.num_rows)
     for name, wanted in reversed([*zip(_SEQUENCE, position, strict=True)]):
         column = pc.struct_field(rows["sequence"], name)
@@ -280,7 +280,7 @@ def above(rows: pa.Table, position: Sequence, or_at: bool = False) -> npt.NDArra
 
 
 def up_to(rows: pa.Table, marks: Mapping[str, Sequence]) -> npt.NDArray[np.bool_]:
-    """Which rows are not above the mark of their partition."""
+    """Which rows are not above the high-water mark of their partition."""
     found, parts = np.zeros(rows.num_rows, bool), pc.fill_null(rows["part"], "")
     for part, mark in marks.items():
         found |= np.asarray(pc.equal(parts, part)) & ~above(rows, mark)
@@ -288,19 +288,19 @@ def up_to(rows: pa.Table, marks: Mapping[str, Sequence]) -> npt.NDArray[np.bool_
 
 
 def ends_of(rows: pa.Table) -> list[int]:
-    """The places of a row of the lowest sequence, and of one of the highest, if that is another one."""
+    """The index of a row with the lowest sequence, and of one with the highest, if that is another row."""
     columns = sequences_of(rows)
     orders = [[(name, order) for name in columns.column_names] for order in ("ascending", "descending")]
     return list(dict.fromkeys(pc.select_k_unstable(columns, 1, order)[0].as_py() for order in orders))
 
 
 def read_batches(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool) -> dict[TableName, RowBatch]:
-    """The rows of a window by table; of those that are only `sketched` the two at the ends stand for all."""
+    """The rows of a window by table; if `sketched`, a sample is only the first and the last row."""
     return {table: batch_of(mine, ordinals, sketched) for table, mine in by_table(rows)}
 
 
 def batch_of(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool = False) -> RowBatch:
-    """Rows of one table, with their sample; where they are few, all are in it, unless they are plain."""
+    """Make a batch with its sample; a few rows that are not plain are all in the sample."""
     plain = sketched or is_plain(rows)
     if not plain and rows.num_rows <= _FEW_ROWS:
         return RowBatch(rows, to_events(rows, ordinals), is_plain=False)
@@ -309,9 +309,9 @@ def batch_of(rows: pa.Table, ordinals: Mapping[str, int], sketched: bool = False
 
 
 def sample_of(rows: pa.Table, plain: bool, order: pa.Array | None = None) -> list[int]:
-    """The places of the first and of the last row of each kind; `plain` rows are of one but for their partitions.
+    """The indices of the first and the last row of each kind; `plain` rows are of one kind except for their partitions.
 
-    `order` is that of arrival, where it is known.
+    `order` is the order of arrival, if it is known.
     """
     if plain and pc.count_distinct(rows["part"], mode="all").as_py() == 1:
         return ends_of(rows)
@@ -321,7 +321,7 @@ def sample_of(rows: pa.Table, plain: bool, order: pa.Array | None = None) -> lis
 def cut_at(
     batch: RowBatch, positions: Collection[Sequence], ordinals: Mapping[str, int], sketched: bool
 ) -> list[RowBatch]:
-    """The rows of a batch between these positions, and at each of them, as batches of their own."""
+    """Split a batch into batches of the rows between these positions, and of those at each position."""
     stretches = stretches_of(batch.rows, positions)
     found = np.unique(stretches).tolist()
     return [batch_of(batch.rows.filter(pa.array(stretches == each)), ordinals, sketched) for each in found]

@@ -1,7 +1,7 @@
-"""Which rows are of one kind: they tell the same columns, types and key, in one partition.
+"""Find rows of one kind: rows with the same columns, types, key and partition.
 
-What rules ask of rows (their keys, the columns that they bring, their partitions) has the same answer for all rows of a
-kind, so it is enough to ask its first row and its last one.
+What rules ask about rows (their keys, columns and partitions) has the same answer for all rows of a kind. So it is
+enough to look at its first and last row.
 """
 
 from collections.abc import Sequence as Seq
@@ -28,9 +28,9 @@ Places = npt.NDArray[np.int64]
 
 
 def first_and_last_of_kinds(rows: pa.Table, order: Places, alike: bool = False) -> list[int]:
-    """The places of the first and of the last row of each kind in an `order` of all rows, in that order.
+    """The indices of the first and the last row of each kind, sorted by `order`, which is an order of all rows.
 
-    Where rows are `alike`, they differ in nothing but their partitions and source epochs.
+    If rows are `alike`, they differ only in their partitions and source epochs.
     """
     kinds = (_codes_of_all(_places_of(rows)) if alike else kinds_of(rows))[order]
     first = np.unique(kinds, return_index=True)[1]
@@ -40,17 +40,17 @@ def first_and_last_of_kinds(rows: pa.Table, order: Places, alike: bool = False) 
 
 
 def kinds_of(rows: pa.Table) -> Codes:
-    """A number for the kind of each row: a hash, in 64 bits, of all that makes a kind."""
+    """A 64-bit hash of the kind of each row."""
     return _codes_of_all([*_places_of(rows), _codes_of_lists(rows["keys"]), codes_of_types(rows)])
 
 
 def _places_of(rows: pa.Table) -> list[Codes]:
-    """Numbers for the partition and the source epoch of each row."""
+    """Hashes of the partition and of the source epoch of each row."""
     return [_codes(rows["part"]), _codes(pc.struct_field(rows["sequence"], "epoch").cast(pa.string()))]
 
 
 def _codes_of_all(columns: Seq[Codes]) -> Codes:
-    """A number for what each row has in all these columns."""
+    """Combine the hashes of several columns into one for each row."""
     found: Codes = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
         found = mixed(found ^ column)
@@ -58,7 +58,7 @@ def _codes_of_all(columns: Seq[Codes]) -> Codes:
 
 
 def codes_of_types(rows: pa.Table) -> Codes:
-    """A number for the columns and types that each row tells; where it tells no types, for the columns of its image."""
+    """A hash of the columns and types of each row; without types, of the columns of its image."""
     types = rows["column_types"]
     codes = _codes_of_lists(types)
     untold = np.flatnonzero(np.asarray(pc.or_kleene(pc.is_null(types), pc.equal(_lengths(types), 0))))
@@ -70,12 +70,12 @@ def codes_of_types(rows: pa.Table) -> Codes:
 
 
 def have_keys(rows: pa.Table, keys: Seq[str]) -> bool:
-    """Whether all rows name just these columns as their key."""
+    """Whether all rows name exactly these columns as their key."""
     return bool(name_keys(rows, keys).all())
 
 
 def name_keys(rows: pa.Table, keys: Seq[str]) -> Flags:
-    """Which rows name just these columns as their key."""
+    """Which rows name exactly these columns as their key."""
     told = pa.chunked_array([pa.array([[*keys]], rows["keys"].type)])
     return np.asarray(_codes_of_lists(rows["keys"]) == _codes_of_lists(told)[0])
 
@@ -86,7 +86,7 @@ def _lengths(lists: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _codes_of_lists(lists: pa.ChunkedArray) -> Codes:
-    """A number for each list of texts, or map of texts, in the order of its members."""
+    """A hash of each list or map of texts; it depends on the order of the members."""
     found = [_codes_of_list_array(chunk) for chunk in lists.chunks]
     return np.concatenate(found) if found else np.zeros(0, np.uint64)
 
@@ -112,7 +112,7 @@ def _codes_of_list_array(lists: pa.Array) -> Codes:
 
 
 def _codes(texts: pa.ChunkedArray) -> Codes:
-    """A number for each text, the same in every array."""
+    """A hash of each text, the same in every array."""
     found = []
     for chunk in texts.chunks:
         encoded = chunk.dictionary_encode(null_encoding="encode")
@@ -135,7 +135,7 @@ def mixed(codes: Codes) -> Codes:
 
 
 def is_plain(rows: pa.Table) -> bool:
-    """Whether the rows of one table are all whole, and tell the same columns, types and key."""
+    """Whether the rows of one table are all whole, and have the same columns, types and key."""
     return bool(
         pc.all(pc.is_in(rows["op"], _OPS)).as_py()
         and pc.all(pc.is_in(rows["image"], _IMAGES)).as_py()
@@ -147,13 +147,13 @@ def is_plain(rows: pa.Table) -> bool:
 
 
 def leave_partly(rows: pa.Table) -> Flags:
-    """Which rows leave their key, and tell only some of their columns."""
+    """Which rows leave their key and have a partial image."""
     moved, partial = pc.is_valid(rows["old_key_hash"]), pc.fill_null(rows["partial_after"], False)
     return np.asarray(pc.and_(moved, partial))
 
 
 def _are_untyped_alike(rows: pa.Table) -> bool:
-    """Whether no row tells types, and all images have the same columns in the same order."""
+    """Whether no row has types, and all images have the same columns in the same order."""
     return rows["column_types"].null_count == rows.num_rows and len(set(codes_of_types(rows).tolist())) == 1
 
 
@@ -164,12 +164,12 @@ def _all_equal(lists: pa.ChunkedArray) -> bool:
 
 
 def _is_uniform(array: pa.Array) -> bool:
-    """The same of rows that lie together; of all rows the lists may be too long for one array."""
+    """Whether all rows of one chunk are equal; the lists of all rows may be too long for one array."""
     if array.null_count:
         return False
     first, offsets = len(array[0]), array.offsets
     if pa.types.is_map(array.type):
-        # The members of a map are those of the array of which it is a slice.
+        # `keys` and `items` ignore the slice of a map array, so apply its offsets.
         members = [each[offsets[0].as_py() : offsets[-1].as_py()] for each in (array.keys, array.items)]
     else:
         members = [array.flatten()]
@@ -180,5 +180,5 @@ def _is_uniform(array: pa.Array) -> bool:
 
 
 def _repeats(values: pa.Array | pa.ChunkedArray, period: int) -> bool:
-    """Whether values begin anew after each period."""
+    """Whether values repeat after each period."""
     return bool(values[period:].equals(values[: len(values) - period]))

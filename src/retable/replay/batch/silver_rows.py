@@ -1,4 +1,4 @@
-"""A row event as silver has it: its columns, and the event that they make."""
+"""The columns of a row event in silver, and how to make an event of them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -19,20 +19,20 @@ ROW_COLUMNS = (
     *("op", "image", "partial_after", "before", "after", "column_types", "keys", "sequence", "part"),
     *("key_hash", "old_key_hash"),
 )
-"""What a replay reads of a row event."""
+"""The columns of a row event that a replay reads."""
 
 SKETCH_COLUMNS = ("database", "schema", "table", "window", "sequence", "part")
-"""What tells which row events there are, and whose they are."""
+"""The columns that show which row events there are and which table they belong to."""
 
 TIME_COLUMNS = ("database", "schema", "table", "window", "sequence", "part", "event_time_ms")
-"""What tells where row events stand in the order of their source."""
+"""The columns that give the position and the source time of row events."""
 
 HALVES: dict[str, Half] = {"before_half": "before", "after_half": "after"}
 """The images of an update that its source writes as two messages."""
 
 
 def with_all_columns(rows: pa.Table) -> pa.Table:
-    """Rows of which some columns were read, and null for the others that a replay reads."""
+    """Add the columns of a replay that were not read, as null."""
     for name in ROW_COLUMNS:
         if name not in rows.column_names:
             rows = rows.append_column(name, pa.nulls(len(rows), SILVER.columns.field(name).type))
@@ -40,7 +40,7 @@ def with_all_columns(rows: pa.Table) -> pa.Table:
 
 
 def to_event(record: RowDict, ordinals: Mapping[str, int], counted: bool) -> RowEvent:
-    """Read a row event of silver."""
+    """Make an event of a row of silver."""
     fields = cast(dict[str, Any], record)
     types = fields["column_types"]
     return RowEvent(
@@ -75,7 +75,7 @@ def table_name(record: RowDict) -> TableName | None:
 
 
 def by_name(records: Iterable[RowDict]) -> dict[TableName, list[RowDict]]:
-    """Row records by the name that their messages gave."""
+    """Group row records by the table name of their messages; skip records without a name."""
     found: dict[TableName, list[RowDict]] = defaultdict(list)
     for record in records:
         name = table_name(record)

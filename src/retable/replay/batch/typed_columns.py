@@ -1,4 +1,4 @@
-"""Images of rows, many at a time, as columns of gold; which rows a column refuses."""
+"""Convert many row images to columns of gold, and find the rows that a column refuses."""
 
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Seq
@@ -17,7 +17,7 @@ from retable.replay.batch.row_kinds import Flags, Places
 from retable.schema_history.shards.parts import SHARD_ID
 
 Wires = Seq[Wire]
-"""What images call each column, by identity, and its type there: in all rows, or in those of each `STRETCH`."""
+"""The name in images, and the type there, of each column by identity: for all rows, or for those of each `STRETCH`."""
 
 
 def typed_columns(
@@ -29,7 +29,7 @@ def typed_columns(
     places: Seq[int],
     deletes: Flags,
 ) -> tuple[list[pa.Array], Flags]:
-    """Read columns of images, but for what is no key of a row that goes, and say which rows a column refuses."""
+    """Read columns of images, and flag the rows that a column refuses; deleted rows get only their key columns."""
     if len(wires) == 1:
         return _columns_alike(images, reader, wires[0], shard, places, deletes)
     apart = [np.flatnonzero(stretches == at) for at in range(len(wires))]
@@ -46,7 +46,7 @@ def typed_columns(
 def _columns_alike(
     images: pa.ChunkedArray, reader: TableReader, wire: Wire, shard: str | None, places: Iterable[int], deletes: Flags
 ) -> tuple[list[pa.Array], Flags]:
-    """The same of images that call their columns alike."""
+    """Read columns of images that all have the same names for their columns."""
     columns, refused = [], np.zeros(len(images), bool)
     wanted = [(at, reader.columns[at]) for at in places]
     kinds = {
@@ -65,7 +65,7 @@ def _columns_alike(
         name, wire_type = wire[column.id]
         raw_values = found[name]
         if at not in reader.key_columns:
-            # Nobody reads what else stands in a row that goes.
+            # Other values than the key of a deleted row are not used.
             raw_values = pc.if_else(pa.array(deletes), pa.scalar(None, raw_values.type), raw_values)
         read = column_reader(reader.source_format, wire_type, column.type, reader.rules, column.source_type)
         array, are_refused = _refusing(raw_values, read)
@@ -79,7 +79,7 @@ def whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def _refusing(raw_values: pa.Array, read: Callable[[pa.Array], pa.Array]) -> tuple[pa.Array, Flags]:
-    """A column, null where a value is refused, and which these are."""
+    """Read a column, with null for refused values, and flag the rows that have these."""
     try:
         return read(raw_values), np.zeros(len(raw_values), bool)
     except RetableError:

@@ -1,4 +1,4 @@
-"""A hash of typed keys: equal keys have equal ones, however messages wrote them, and in every process."""
+"""A hash of typed keys: equal keys have equal hashes, in every process, however messages write them."""
 
 from hashlib import blake2b
 
@@ -31,7 +31,7 @@ def typed_hashes(keys: pa.Table) -> Hashes:
 
 
 def _numbers(column: pa.ChunkedArray) -> Codes:
-    """A number for each value of a column of booleans, whole numbers, days or times."""
+    """A hash of each value of a column of booleans, integers, days or times."""
     stored = pa.int32() if pa.types.is_date32(column.type) else pa.int64()
     numbers: Codes = np.asarray(column.cast(stored).cast(pa.int64()).fill_null(0)).astype(np.uint64)
     return np.where(np.asarray(column.is_null()), _NULL, mixed(numbers))

@@ -1,9 +1,9 @@
-"""Whole rows of one epoch, many at a time: the last row of every key, as the fold has it, without an object for each.
+"""Fold many whole rows of one epoch at a time: the last row of every key, without a Python object for each row.
 
-A row that leaves its key for another one is two entries: that of its new key, and of its old one, where it was.
+A row that changes its key is two entries: one of its new key, and one of its old key.
 
-What is not plain (a value that its column refuses, a row of which only gold tells whether it is the one that left) is
-left to the fold, with all rows that speak of its keys. Those of other keys have no bearing on it.
+What is not plain (a value that its column refuses, a row of which only gold shows whether it left its key) is left to
+the fold, together with all rows that have its keys. Other keys do not depend on these rows.
 """
 
 from collections import Counter
@@ -29,9 +29,9 @@ from retable.schema_history.shards.parts import join_part
 
 @dataclass(frozen=True, slots=True)
 class VectorizedRows:
-    """What plain rows come to: the `keys` whose rows go, the `rows` that come, the verdicts by window.
+    """The result of plain rows: the `keys` whose rows are deleted, the new `rows`, the verdicts by window.
 
-    `rest` are the hashes of the keys that are left to the fold, `unchanged` other keys of which nothing is told.
+    `rest` are the hashes of keys that are left to the fold, `unchanged` are other keys without new events.
     """
 
     keys: pa.Table
@@ -47,7 +47,7 @@ class VectorizedRows:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Rows of silver as columns of gold: their keys, the keys that they left, and which of them are not plain."""
+    """Rows of silver as columns of gold: their keys, their old keys, and which rows are not plain."""
 
     columns: list[pa.Array]
     keys: list[pa.Array]
@@ -74,10 +74,10 @@ def fold_vectorized(
 ) -> VectorizedRows:
     """Reduce rows of silver, all whole, to the last state of every key whose hash it `owns`.
 
-    The two halves of an update are a row that goes and one that comes, where both are of one key. Keys of which a row
-    is `late`, or another half, are left to the fold; so are those that several partitions speak of. The columns of the
-    result are in the reader's order, by position. They may be all of one `shard`, and then of one partition. Keys of
-    which no row stands at `since` or behind it are `unchanged`: their rows are counted alone.
+    If both halves of an update have the same key, they are a row that is deleted and a new row. Keys with a `late` row
+    or with another half are left to the fold; so are keys with rows of several partitions. The columns of the result
+    are called by their position in the reader. The rows may be all of one `shard`, and then of one partition. Keys
+    without a row at or after `since` are `unchanged`: their rows are only counted.
     """
     silver = silver.combine_chunks()
     read = _read(silver, reader, wires, shard, late)
@@ -110,7 +110,7 @@ def fold_vectorized(
 
 
 def join_vectorized(vectorized_batches: Seq[VectorizedRows]) -> VectorizedRows:
-    """One of several, whose keys are not the same ones."""
+    """Join results whose keys are all different."""
     return VectorizedRows(
         pa.concat_tables(vectorized.keys for vectorized in vectorized_batches),
         pa.concat_tables(vectorized.rows for vectorized in vectorized_batches),
@@ -120,7 +120,7 @@ def join_vectorized(vectorized_batches: Seq[VectorizedRows]) -> VectorizedRows:
 
 
 def hashes_of(rows: pa.Table, name: str = "key_hash") -> Hashes:
-    """The hashes of the keys of rows; 0 where there is none."""
+    """The key hashes of rows; 0 if a row has none."""
     return np.asarray(pc.fill_null(rows[name], 0))
 
 
@@ -149,7 +149,7 @@ def _read(
     back = np.zeros(silver.num_rows, np.int64)
     back[where] = np.arange(len(where))
     old_keys = [whole(column).take(pa.array(back, mask=~moved)) for column in left]
-    # A key that is written in another way than before stays the same one.
+    # A key with the same value in another spelling is not a change of the key.
     stays = np.ones(silver.num_rows, bool)
     for one, other in zip(keys, old_keys, strict=True):
         unplain |= np.asarray(pc.is_null(one)) | (moved & np.asarray(pc.is_null(other)))
@@ -158,12 +158,12 @@ def _read(
 
 
 def _goes(silver: pa.Table) -> Flags:
-    """Which rows go, so that the image before the change tells them."""
+    """Which rows are deletes, so that their key is in the before image."""
     return np.asarray(pc.or_(pc.equal(silver["op"], "DELETE"), pc.equal(silver["image"], "before_half")))
 
 
 def _stretches(silver: pa.Table, wires: Wires) -> Places:
-    """Of which of the `wires` each row is."""
+    """The index in `wires` for each row."""
     if len(wires) == 1:
         return np.zeros(silver.num_rows, np.int64)
     return np.asarray(silver[STRETCH]).astype(np.int64)
@@ -172,7 +172,7 @@ def _stretches(silver: pa.Table, wires: Wires) -> Places:
 def read_keys(
     silver: pa.Table, reader: TableReader, wires: Wires, shard: str | None = None
 ) -> tuple[pa.Table, Places, pa.Table]:
-    """The keys of whole rows, the places of those that left one, and these; null where a column refuses a value."""
+    """The keys of whole rows, the indices of rows that left a key, and these old keys; null for refused values."""
     deletes, stretches = _goes(silver), _stretches(silver, wires)
     images = pc.if_else(pa.array(deletes), silver["before"], silver["after"])
     moved = np.asarray(pc.is_valid(silver["old_key_hash"]))
@@ -196,10 +196,10 @@ def _sequences(silver: pa.Table, with_part: bool, shard: str | None) -> pa.Struc
 
 @dataclass(frozen=True, slots=True)
 class _Entries:
-    """What rows at `places` say of one key each: a row of its new key, or, where it `is_out`, of its old one.
+    """Entries of rows at `places`, with one key each: the new key of the row or, if `is_out`, its old key.
 
-    `codes` number the keys, and `parts` the partitions of all rows; `order` are all rows as they follow each other, and
-    `ranks` tell in this order which of them have one sequence.
+    `codes` number the keys, `parts` the partitions of all rows; `order` sorts all rows, and `ranks`, in this order, are
+    equal for rows of the same sequence.
     """
 
     places: Places
@@ -211,7 +211,7 @@ class _Entries:
     ranks: Places
 
     def _by_key(self, left_out: Flags) -> tuple[Places, Places, Flags]:
-        """The entries of each key as they follow each other, their keys, and which are redeliveries."""
+        """The entries sorted by key and order, the codes of their keys, and which are redeliveries."""
         position = np.empty(len(self.order), np.int64)
         position[self.order] = np.arange(len(self.order))
         kept = np.flatnonzero(~left_out)
@@ -222,9 +222,9 @@ class _Entries:
         return kept, codes, again
 
     def undecided(self, left_out: Flags, moved: Flags) -> Hashes:
-        """The hashes of keys of which a row leaves that may be another one than that which is there.
+        """The hashes of keys that a row leaves, if this row may not be the one that the key has.
 
-        That is where one moved to the key just before, or where gold alone tells which row is there, or where rows come
+        This is so if a row moved to the key just before, or if only gold knows which row the key has, or if rows come
         from several partitions, whose sequences do not compare.
         """
         kept, codes, again = self._by_key(left_out)
@@ -245,9 +245,9 @@ class _Entries:
         return undecided
 
     def last(self, left_out: Flags, windows: Places, names: list[str]) -> tuple[Places, Counter[tuple[str, str]]]:
-        """The last entry of every key, and what became of the rows of each window; of a redelivered one the first.
+        """The last entry of every key, and the verdicts of rows by window; of redelivered entries the first one counts.
 
-        `windows` are those of all rows, by their places in `names`.
+        `windows` has the index in `names` of each row's window.
         """
         kept, codes, again = self._by_key(left_out)
         became = {"duplicate": kept[again]}
@@ -264,7 +264,7 @@ class _Entries:
 
 
 def _ranked(silver: pa.Table) -> tuple[Places, Places]:
-    """The places of the rows by sequence, with its rank; equal ones, which are redeliveries, as they arrived."""
+    """The indices of rows by sequence, and their ranks; rows of equal sequence, which are redeliveries, by arrival."""
     sequences, order = sequences_of(silver), order_of_arrival(silver)
     same = np.ones(silver.num_rows, bool)
     for column in sequences.take(order).combine_chunks().columns:
@@ -273,10 +273,10 @@ def _ranked(silver: pa.Table) -> tuple[Places, Places]:
 
 
 def _codes(keys: Seq[pa.Array]) -> npt.NDArray[np.int64]:
-    """A number for each key: rows have the same one where their keys are equal."""
+    """A number for each row: equal keys have equal numbers."""
     codes = np.zeros(len(keys[0]), np.int64)
     for column in keys:
-        # Zero has two floats, and both are one key.
+        # A float has two zeros, and both are the same key.
         values = pc.add(column, 0.0) if pa.types.is_floating(column.type) else column
         encoded = values.dictionary_encode(null_encoding="encode")
         numbers = np.asarray(encoded.indices.cast(pa.int64()))

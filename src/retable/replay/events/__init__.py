@@ -1,1 +1,1 @@
-"""Which events a table is decided by, of its window and of others, and in which shares they are folded."""
+"""Find the events that a table's result depends on, in its window and in others, and divide them into shares."""

@@ -1,4 +1,4 @@
-"""Which events of other windows a replay needs beside its own: of late keys, of updates in halves, or all."""
+"""Find the events of other windows that a replay needs: for late keys, for updates in halves, or all."""
 
 from collections.abc import Iterator, Set
 
@@ -14,16 +14,16 @@ from retable.replay.table.table_replay import TableReplay, Truncations
 from retable.schema_history.history import TableHistory
 
 _WRITTEN_ONE_WAY = frozenset({"boolean", "int", "long", "string"})
-"""The types of gold whose values a source writes in one way: not `1.5` and `1.50`."""
+"""Gold types whose values have only one spelling at the source (not `1.5` and `1.50`)."""
 
 
 def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
-    """Whether a window's fold takes all events of the table, as silver's key hashes do not tell the rows of a key.
+    """Whether a window's fold needs all events of the table, because silver's key hashes do not find the rows of a key.
 
-    Events that are newer than all that gold has need none but their own, and gold's rows: those of their keys, or,
-    without a key, how many equal rows there are and whether more of them were deleted (`GoldState.debts`). All are
-    needed where the settings name another key than that by which gold has its rows, or, for late rows, one whose values
-    may be written in several ways.
+    If the window's events are newer than all of gold, the fold needs only these events and gold's rows: those of their
+    keys or, without a key, how many equal rows there are and whether more of them were deleted (`GoldState.debts`). All
+    events are needed if the settings name another key than that of gold's rows, or, for late rows, a key whose values
+    may have several spellings.
     """
     state = work.state
     if work.has_all or not work.events or state is None:
@@ -40,15 +40,15 @@ def needs_all(work: TableReplay, reader: TableReader, window: str) -> bool:
 
 
 def _is_read_otherwise(work: TableReplay) -> bool:
-    """Whether gold has rows that were read by other settings, by which equal rows are not the same ones."""
+    """Whether gold has rows that were read with other settings, so that equal rows may now differ."""
     done = {} if work.state is None else work.state.applied
     return len({identity.partition(":")[2] for identity in (*done.values(), *work.applied.values())}) > 1
 
 
 def owed(work: TableReplay, history: TableHistory, truncations: Truncations) -> int | None:
-    """What gold owes (`GoldState.debts`) before a window is folded over it; None where all events are folded.
+    """The debts of gold (`GoldState.debts`) before a window is folded; None if all events are folded.
 
-    EventsMissed where gold does not tell.
+    Raise EventsMissed if gold does not have this number.
     """
     state = work.state
     if state is None or work.has_all:
@@ -65,7 +65,7 @@ def owed(work: TableReplay, history: TableHistory, truncations: Truncations) -> 
 
 
 def events_of(work: TableReplay, window: str) -> list[RowEvent]:
-    """The window's events and, for the late ones among them, all others of their keys."""
+    """The window's events and, for the late ones among them, all other events of their keys."""
     if work.has_all or not work.events or work.state is None:
         return work.events
     alone = set(unpaired(work.events))
@@ -86,7 +86,7 @@ def events_of(work: TableReplay, window: str) -> list[RowEvent]:
 
 
 def late_events(work: TableReplay, window: str, joined: Set[Pair] = frozenset()) -> Iterator[RowEvent]:
-    """The events of the window that gold may be ahead of: all where it has the window, and halves that it waits for."""
+    """The window's events that may be older than gold: all if gold has the window, and halves for which gold waits."""
     if work.state is None:
         return
     again = window in work.state.applied
@@ -98,11 +98,11 @@ def late_events(work: TableReplay, window: str, joined: Set[Pair] = frozenset())
 def _whole_stories(
     work: TableReplay, hashes: frozenset[int], keys: tuple[str, ...]
 ) -> tuple[list[RowEvent], frozenset[int]]:
-    """All events of some keys, and of those that their rows had before or since, and the hashes of all these keys.
+    """All events of some keys, and of the keys that their rows had before or since, and the hashes of all these keys.
 
-    Some of the events tell only a part of their row.
+    Use this if some of the events have partial images.
 
-    Each round knows more of the table's keys than the one before it.
+    Each round finds more of these keys, until there are no new ones.
     """
     while True:
         found = older(work, LateKeys(hashes, keys, LOWEST))
@@ -114,7 +114,7 @@ def _whole_stories(
 
 
 def other_halves(work: TableReplay, alone: set[Pair]) -> list[RowEvent]:
-    """The other halves of updates, from other windows, where they are there."""
+    """The other halves of updates, from other windows, as far as they are there."""
     if not alone:
         return []
     found = work.older(Halves(frozenset(hi for _, hi, _ in alone)))

@@ -1,4 +1,4 @@
-"""The rows of a big window by their keys: each share is folded as if it were all, so few lie in memory as objects."""
+"""Divide the rows of a big window by their keys: each share is folded alone, so few rows are Python objects at once."""
 
 from collections.abc import Callable
 from collections.abc import Sequence as Seq
@@ -33,10 +33,10 @@ EVENTS_AT_ONCE = 100_000
 
 @dataclass(frozen=True, slots=True)
 class KeyShare:
-    """Some keys, or, without a key, some rows, that are told by their hashes: those that it `owns`.
+    """The keys or, without a key, the rows whose hashes it `owns`.
 
-    Its `events` are all that speak of these. A row that leaves one key for another is in the shares of both: it is
-    counted where its new key is, and `foreign` where its old one is.
+    `events` are all events of these keys. A row that changes its key is in the shares of both keys: it is counted in
+    that of its new key, and `foreign` in that of its old key.
     """
 
     events: list[RowEvent]
@@ -44,7 +44,7 @@ class KeyShare:
     owns: Callable[[Hashes], Flags]
 
     def fold(self, reader: TableReader, bounds: Bounds) -> Folded:
-        """What becomes of its own keys. SpelledTwice where a key is written in two ways, and only one is its own."""
+        """Fold its own keys. SpelledTwice if a key has two spellings, and only one of them is its own."""
         hashes: dict[tuple[object, ...], int] = {}
         others: dict[tuple[object, ...], set[int]] = {}
         left: set[tuple[object, ...]] = set()
@@ -85,10 +85,10 @@ Fold = Callable[[], tuple[list[RowEvent], Folded]]
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
-    """What a table is decided by: all events, or, where these are many, its `shares`.
+    """The events that decide about a table: all events, or, if there are many, its `shares`.
 
-    `sample` stands for all of them where rules ask; `in_gold` are those that gold has from before. The shares may be
-    made `in_tasks`.
+    `sample` represents all events for the rules; `in_gold` are events that gold already has. The shares may be made
+    `in_tasks`.
     """
 
     sample: list[RowEvent]
@@ -97,7 +97,7 @@ class Gathered:
     in_tasks: bool = False
 
     def folds(self, key_changes: Seq[KeyChange], reader: TableReader, bounds: Bounds) -> list[Fold]:
-        """How to get the events of each share, and what becomes of its keys: one after the other, to hold but one."""
+        """A function for each share that gives its events and folds them; call one at a time to save memory."""
 
         def fold(share: Callable[[], KeyShare]) -> tuple[list[RowEvent], Folded]:
             made = share()
@@ -108,7 +108,7 @@ class Gathered:
         return [lambda: (self.sample, fold_key_changes(self.sample, key_changes, reader, bounds))]
 
     def kept(self, replacement: Replacement, folded: Folded, reader: TableReader, with_part: bool) -> "ShareOutcome":
-        """What a share comes to: as columns, where there are others, which take less memory."""
+        """The result of a share; if there are other shares, as columns, which take less memory."""
         if not self.shares:
             return ShareOutcome(replacement)
         rows = to_table(replacement.rows, columns_of(reader), with_part)
@@ -117,24 +117,24 @@ class Gathered:
 
 
 def touched_keys(folded: Folded, reader: TableReader) -> pa.Table:
-    """The keys, or, without a key, the rows that events speak of; columns are called by their place."""
+    """The keys or, without a key, the rows of all events; columns are named by their index."""
     return to_keys([*folded.touched], key_of(reader))
 
 
 def key_of(reader: TableReader) -> list[tuple[str, GoldType]]:
-    """The columns of the key, or, without one, all, by their place."""
+    """The columns of the key or, without a key, all columns, named by their index."""
     columns = columns_of(reader)
     return [columns[at] for at in reader.key_columns] or columns
 
 
 def columns_of(reader: TableReader) -> list[tuple[str, GoldType]]:
-    """All columns, by their place."""
+    """All columns, named by their index."""
     return [(str(at), column.type) for at, column in enumerate(reader.columns)]
 
 
 @dataclass(frozen=True, slots=True)
 class ShareOutcome:
-    """What becomes of the keys of a share; of several, as columns, with all keys that it speaks of."""
+    """The result of a share; if there are several, as columns, with all keys of its events."""
 
     replacement: Replacement
     columns: VectorizedRows | None = None
@@ -142,7 +142,7 @@ class ShareOutcome:
 
 
 def join_outcomes(change: Change, outcomes: list[ShareOutcome]) -> Change:
-    """What becomes of all keys. NotParted where a key is in two shares, as it is written in two ways."""
+    """The result of all shares. NotParted if a key is in two shares, because it has two spellings."""
     debts = None if change.debts is None else change.debts + sum(each.replacement.debts for each in outcomes)
     columns = [each.columns for each in outcomes if each.columns is not None]
     if not columns:
@@ -154,11 +154,11 @@ def join_outcomes(change: Change, outcomes: list[ShareOutcome]) -> Change:
 
 
 class NotParted(Exception):
-    """The events are to be looked at all at once."""
+    """The events cannot be divided: they must be folded all at once."""
 
 
 class SpelledTwice(NotParted):
-    """A key is written in two ways, and so its hash does not bring its events together."""
+    """A key has two spellings, so its hash does not find all of its events."""
 
 
 def is_big(work: TableReplay) -> bool:
@@ -172,19 +172,19 @@ def _rows(work: TableReplay) -> pa.Table:
 
 
 def check_parted(work: TableReplay, reader: TableReader) -> None:
-    """NotParted unless what becomes of a key depends on the events of that key alone, which its hash tells."""
+    """NotParted unless the result of a key depends only on the events of this key, which its hash finds."""
     check_apart(work, reader)
     if not are_hashed(work, reader):
         raise NotParted
 
 
 def are_hashed(work: TableReplay, reader: TableReader) -> bool:
-    """Whether silver has the hash of each key; without a key, rows are known by the hash of all that they have."""
+    """Whether silver has the hash of each key; a row without a key is identified by the hash of all its values."""
     return work.hashed if reader.keys else not any(event.keys or event.partial for event in work.events)
 
 
 def check_apart(work: TableReplay, reader: TableReader) -> None:
-    """NotParted unless what becomes of a key depends on the events of that key alone."""
+    """NotParted unless the result of a key depends only on the events of this key."""
     history = reader.history
     columns = [column for epoch in history.epochs for column in epoch.columns]
     depends = history.shards or history.rekeyed or any(casts_of(columns)) or retention_floor(work.state, history)
@@ -193,12 +193,12 @@ def check_apart(work: TableReplay, reader: TableReader) -> None:
 
 
 def part(work: TableReplay, window: str) -> Gathered:
-    """Part the rows of a window, and the events of other windows that their keys need, by their keys.
+    """Divide the rows of a window, and the events of other windows that their keys need, by key.
 
-    NotParted where different rows of a table without a key are at one place, and so one is a redelivery of the other.
+    Raise NotParted if a table without a key has different rows at one position: one is then a redelivery of the other.
 
-    Keys that the two halves of an update have are in one share. So are those that a row leaves for another one, where
-    rows tell only some of their columns: the others are those that it had under the old key.
+    The keys of both halves of an update are in one share. If rows have partial images, so are the old and the new key
+    of a row: the missing columns are those of the old key.
     """
     rows = _rows(work)
     if not work.events[0].keys and _has_others_at_one_place(rows):
@@ -232,7 +232,7 @@ def part(work: TableReplay, window: str) -> Gathered:
 
 
 def _has_others_at_one_place(rows: pa.Table) -> bool:
-    """Whether changes of different rows, but for those of a full load, have one sequence in one partition."""
+    """Whether changes of different rows, without those of a full load, have the same sequence and partition."""
     changes = rows.filter(pc.not_equal(rows["op"], "READ"))
     places = sequences_of(changes).append_column("part", changes["part"])
     hashes = places.append_column("key_hash", changes["key_hash"])
@@ -241,7 +241,7 @@ def _has_others_at_one_place(rows: pa.Table) -> bool:
 
 
 def is_much(batch: RowBatch, hashes: Hashes) -> bool:
-    """Whether more rows speak of these keys than become events at once."""
+    """Whether these keys have more rows than become events at once."""
     return bool(speak_of(batch.rows, hashes).sum() > EVENTS_AT_ONCE)
 
 
@@ -251,7 +251,7 @@ def share_of(
     events_of: Callable[[pa.Table], list[RowEvent]],
     more: Seq[RowEvent] = (),
 ) -> KeyShare:
-    """The keys of these hashes, of one table, with `more` events of other windows."""
+    """The share of the keys with these hashes, of one table, with `more` events of other windows."""
     rows = rows.filter(pa.array(speak_of(rows, hashes)))
     are_home = np.isin(hashes_of(rows), hashes).tolist()
     return share(events_of(rows), are_home, [*more], lambda found: np.isin(found, hashes))
@@ -260,9 +260,9 @@ def share_of(
 def share(
     here: list[RowEvent], are_home: list[bool], more: list[RowEvent], owns: Callable[[Hashes], Flags]
 ) -> KeyShare:
-    """A share of a window's events, of which those that are not at home have left one of its keys, and of others.
+    """A share of a window's events and of `more` events; events that are not at home have left one of its keys.
 
-    Counted ones among `more` are of the window, too, and not at home.
+    Counted events among `more` are of the window, too, and not at home.
     """
     guests = [event for event, home in zip(here, are_home, strict=True) if not home]
     guests += [event for event in more if event.counted]
@@ -278,7 +278,7 @@ def speak_of(rows: pa.Table, hashes: Hashes) -> Flags:
 
 
 def _linked(rows: pa.Table, halves: pa.Table, others: list[RowEvent]) -> Hashes:
-    """The hashes of keys that are in one share, as they have an update in common."""
+    """The hashes of keys that must be in one share, because they have an update in common."""
     moved = rows.filter(pc.is_valid(rows["old_key_hash"]))
     if not pc.any(rows["partial_after"]).as_py():
         moved = moved.slice(0, 0)
@@ -295,7 +295,7 @@ def _linked(rows: pa.Table, halves: pa.Table, others: list[RowEvent]) -> Hashes:
 def _related(work: TableReplay, rows: pa.Table, halves: pa.Table, window: str) -> list[RowEvent]:
     """The events of other windows: for late rows all others of their keys, and the other halves of updates.
 
-    They are those of `related.events_of`. NotParted where rows tell only some columns: then it takes more.
+    They are those of `related.events_of`. NotParted if rows have partial images, which need more events.
     """
     if work.state is None:
         return []
@@ -325,7 +325,7 @@ def _related(work: TableReplay, rows: pa.Table, halves: pa.Table, window: str) -
 
 
 def _late(work: TableReplay, rows: pa.Table, window: str) -> Flags:
-    """Which rows gold may be ahead of: all where it has the window."""
+    """Which rows may be older than gold: all if gold has the window."""
     state = work.state
     if state is None or window in state.applied:
         return np.full(rows.num_rows, state is not None)

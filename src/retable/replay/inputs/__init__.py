@@ -1,1 +1,1 @@
-"""What a replay goes by: statements, rows, rules, and what was replayed before."""
+"""The inputs of a replay: statements, rows, rules, and what was replayed before."""

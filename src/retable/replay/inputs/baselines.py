@@ -1,4 +1,4 @@
-"""The baselines of a source as every tracing takes them into account: where one was taken, its table starts anew."""
+"""The baselines of a source for the tracing of statements: a table starts again at its baseline."""
 
 from collections.abc import Callable
 
@@ -12,12 +12,12 @@ from retable.schema_history.statement import Statement
 
 
 def read_whole_baselines(lake: Lake, source: str) -> Baselines:
-    """The baselines of a source of which every piece is there."""
+    """The baselines of a source that have all of their pieces."""
     return whole_baselines(read_baselines(lake, source))
 
 
 def read_unfinished(lake: Lake, source: str) -> list[Unfinished]:
-    """The baselines of a source that ended before their end."""
+    """The baselines of a source that stopped before their end."""
     rows = read_baselines(lake, source)
     return unfinished_baselines(rows, read_replayed_pieces(lake, source)) if rows else []
 

@@ -1,4 +1,4 @@
-"""What people decided about a source's statements and rows, as the lake keeps it."""
+"""The decisions of people about a source's statements and rows, as the lake stores them."""
 
 from datetime import datetime
 from typing import cast

@@ -1,4 +1,4 @@
-"""What dumps of a source's schema told of its tables, as the lake keeps it: every tracing takes it into account."""
+"""The imported schema dumps of a source, as the lake stores them: every tracing uses them."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from retable.schema_history.statement import Statement
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """A table as a dump shows it, and where in the order of its source the dump was taken."""
+    """A table as a dump shows it, and the position in the source's order at which the dump was taken."""
 
     table: DeclareTable
     position: Sequence
@@ -48,7 +48,7 @@ class Imports:
         return self.each[0].dialect if self.each else None
 
     def statements(self, takes: Callable[[TableName], bool]) -> list[Statement]:
-        """The imports of tables that the settings take, as statements at their positions, behind the stream's own."""
+        """The imports of tables that the settings take, as statements at their positions, after those of the stream."""
         return [
             Statement(
                 position=each.position,
@@ -63,14 +63,14 @@ class Imports:
         ]
 
     def fingerprint(self, identity: str, name: TableName) -> str:
-        """Digest what was imported of a table, by its first name and by the one that it has; "" where nothing was."""
+        """Digest the imports of a table, by its first and its present name; "" if there are none."""
         names = {str(name), identity.rpartition("@")[0]}
         mine = [each for each_name in names for each in self._of.get(each_name, ())]
         facts = sorted((str(each.position), to_json(each.table)) for each in mine)
         return hashlib.sha256(repr(facts).encode()).hexdigest()[:16] if mine else ""
 
     def newest(self, name: TableName) -> Import | None:
-        """The import of the highest position of a table."""
+        """The import of a table with the highest position."""
         return max(self._of.get(str(name), ()), key=lambda each: each.position, default=None)
 
 

@@ -1,4 +1,4 @@
-"""The tables that gold has though no statement made them, each with its first row."""
+"""The tables of gold that no statement created, each with the position of its first row."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
@@ -10,9 +10,9 @@ from retable.model.sequence import Sequence, parse_sequence
 
 
 class FirstRows(NamedTuple):
-    """Where the rows of a table begin: the first window with any, and the lowest sequence of each partition, as text.
+    """The start of a table's rows: the first window with any, and the lowest sequence of each partition, as text.
 
-    No window: it had none yet.
+    Without a window, the table has no rows yet.
     """
 
     window: str | None
@@ -23,7 +23,7 @@ NO_ROWS = FirstRows(None, {})
 
 
 def first_rows(lowest: Mapping[str, Mapping[str, str]]) -> FirstRows:
-    """Where rows begin of which these are the lowest, by window and partition."""
+    """The start of rows whose lowest sequences, by window and partition, are these."""
     found: dict[str, str] = {}
     windows = [window for window, parts in lowest.items() if parts]
     for window in windows:
@@ -33,7 +33,7 @@ def first_rows(lowest: Mapping[str, Mapping[str, str]]) -> FirstRows:
 
 
 def find_first_rows(ledger: LedgerRows, tables: Collection[str]) -> dict[str, FirstRows]:
-    """Where the rows of gold tables begin, as the ledger counted them, by gold name."""
+    """The start of the rows of gold tables, by gold name, as the ledger counted them."""
     return {
         table: first_rows({window: counted.lowest for window, counted in rows.items()})
         for table, rows in ledger.of_tables(tables).items()
@@ -41,7 +41,7 @@ def find_first_rows(ledger: LedgerRows, tables: Collection[str]) -> dict[str, Fi
 
 
 def joined(one: FirstRows, other: FirstRows) -> FirstRows:
-    """Where rows begin of which some begin here, and others there."""
+    """The earlier start of two."""
     windows = [each.window for each in (one, other) if each.window is not None]
     parts = {**other.lowest, **one.lowest}
     both = {part: min(text, other.lowest.get(part, text), key=parse_sequence) for part, text in parts.items()}
@@ -49,21 +49,21 @@ def joined(one: FirstRows, other: FirstRows) -> FirstRows:
 
 
 def begins_with(first: FirstRows, window: str, lowest: Mapping[str, str]) -> bool:
-    """Whether rows might begin elsewhere if those of a window, of which these were the lowest, were others."""
+    """Whether the start of rows might change if a window, with these lowest sequences, got other rows."""
     return first.window == window or any(first.lowest.get(part) == text for part, text in lowest.items())
 
 
 def recorded_first(row: TableRow) -> FirstRows | None:
-    """What ops.tables says of where a table's rows begin; None where an older Retable wrote it."""
+    """The start of a table's rows in ops.tables; None if an older Retable wrote the row."""
     return None if row.lowest is None else FirstRows(row.first_window, row.lowest)
 
 
 def known_tables(rows: Iterable[TableRow], ledger: LedgerRows, kept_from: str) -> dict[TableName, Sequence | None]:
-    """The tables by the name that they came under, with the position of their first row.
+    """The undeclared tables by the name under which their rows came, with the position of their first row.
 
-    None where nothing orders the first rows, or retention dropped some of the table: then it was there from the
-    beginning, and no statement that comes late can give its name to another. The ledger says where
-    the rows of tables begin of which ops.tables does not say it.
+    None if the first rows have no order, or if retention dropped some rows: then the table was there from the
+    beginning, and no late statement can give its name to another table. If ops.tables does not have the start, it comes
+    from the ledger.
     """
     mine = [row for row in rows if is_undeclared(row)]
     lacking = {row.gold for row in mine if row.lowest is None}
@@ -73,7 +73,7 @@ def known_tables(rows: Iterable[TableRow], ledger: LedgerRows, kept_from: str) -
 
 
 def is_undeclared(row: TableRow) -> bool:
-    """Whether no statement made a table that gold has."""
+    """Whether gold has a table that no statement created."""
     return row.identity == f"{row.name}@base" and row.state != "dropped"
 
 

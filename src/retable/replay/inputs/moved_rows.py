@@ -1,7 +1,7 @@
-"""What other gold tables have of the rows of one: the settings, or a RENAME, sent these elsewhere before.
+"""Rows of a table that other gold tables have, because the settings, or a RENAME, sent the rows there before.
 
-No replay brings them: the table is held (`MOVED`) until it is rebuilt. Only a RENAME that comes after rows which it
-gives to another table than the one into which they were replayed rebuilds that table by itself.
+No replay brings these rows: the table is held (`MOVED`) until it is rebuilt. A table is rebuilt by itself only after a
+late RENAME: one that gives it rows that were already replayed into another table.
 """
 
 import hashlib
@@ -23,11 +23,11 @@ from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 
 _LATE = "late"
-"""What was replayed into a table whose rows are another's by a late statement: they are counted once."""
+"""Marks a table whose rows belong to another table by a late statement: these rows are counted once."""
 
 
 class MovedRows:
-    """The gold tables of a source that have rows of others, as far as tables of several have any part in it."""
+    """The gold tables of a source that have rows of other tables: by late statements, or as tables with shards."""
 
     def __init__(self, recorded: RecordedState, locator: TableLocator) -> None:
         self._recorded = recorded
@@ -37,9 +37,9 @@ class MovedRows:
         self._there: frozenset[str] = frozenset()
 
     def see(self, histories: Iterable[TableHistory], positions: Collection[Sequence] | None) -> None:
-        """Look for rows that were replayed into another table than the one whose they are by statements at `positions`.
+        """Find rows that were replayed into another table than the one that statements at `positions` give them to.
 
-        None: by any statement.
+        None means any statement.
         """
         histories = list(histories)
         self._there = frozenset(each for history in histories for each in (history.identity, *history.identities))
@@ -63,14 +63,14 @@ class MovedRows:
                         self._late.setdefault(history.identity, set()).update(late)
 
     def _has_rows_from(self, row: TableRow, end: Sequence) -> bool:
-        """Whether a gold table may have rows that came under a name after it had that no more."""
+        """Whether a gold table may have rows that came under a name after it lost that name."""
         state = self._locator.find(row.identity, row.gold).state
         if state is None or str(end) in state.changes:
             return False
         return any(end <= sequence for sequence in state.high_water.values())
 
     def replaced(self, identities: Iterable[str]) -> list[TableRow]:
-        """The recorded gold tables that these take the place of: no statement tells of them any more."""
+        """The recorded gold tables that these replace: no statement names them any more."""
         gone = {each for identity in identities for each in self._late.get(identity, ())} - self._there
         return [self._recorded.tables[identity] for identity in sorted(gone)]
 
@@ -81,11 +81,11 @@ class MovedRows:
 
     @property
     def undeclared(self) -> set[TableName]:
-        """The tables that went into one of several, and that no statement made."""
+        """The tables that went into a table with shards and that no statement created."""
         return {name for state in self._wholes.values() for name in state.undeclared_shards}
 
     def of(self, history: TableHistory) -> dict[str, str]:
-        """Which other gold tables have, or had, rows of a table: by identity, what was replayed into them."""
+        """The other gold tables that have, or had, rows of a table: by identity, what was replayed into them."""
         mine = history.identities
         others = {identity for identity, state in self._wholes.items() if not mine.isdisjoint(state.shards)}
         if history.shards:
@@ -94,11 +94,11 @@ class MovedRows:
         return late | {identity: self._digest(identity) for identity in others - {history.identity}}
 
     def missing(self, history: TableHistory) -> list[str]:
-        """The gold tables with rows of a table that its own gold does not have yet: by name, as they are recorded."""
+        """The recorded names of gold tables with rows of a table that its own gold does not have yet."""
         return sorted(self._recorded.tables[identity].gold for identity in self._missing(history))
 
     def are_late(self, history: TableHistory) -> bool:
-        """Whether gold lacks rows that were replayed elsewhere before the statement that makes them this table's."""
+        """Whether gold lacks rows that were replayed elsewhere before the statement that gives them to this table."""
         return any(how == _LATE for how in self._missing(history).values())
 
     def _missing(self, history: TableHistory) -> dict[str, str]:
@@ -110,7 +110,7 @@ class MovedRows:
         return {identity: how for identity, how in elsewhere.items() if gathered.get(identity) != how}
 
     def dropped(self, history: TableHistory) -> RetentionFloor | None:
-        """What silver no longer holds of the rows that those have; None: it holds all that count."""
+        """What silver no longer has of the rows in those tables; None: silver has all that count."""
         elsewhere = self.of(history)
         mine = {each.identity: each.truncated_at for _, each in history.parts() if each.identity in elsewhere}
         for identity, truncated_at in (dict.fromkeys(self._late.get(history.identity, ())) | mine).items():
@@ -130,9 +130,9 @@ class MovedRows:
 
 @dataclass(frozen=True, slots=True)
 class RowsElsewhere:
-    """A gold table with rows of a source's table that go to another one now, and are not all there yet.
+    """A gold table with rows of a source table that now go to another gold table, which does not have all of them yet.
 
-    `gold` has them, `to` gets them: the gold name, of a table that need not be there yet.
+    `gold` has the rows, `to` gets them: the name of a gold table that need not exist yet.
     """
 
     table: TableName
@@ -146,9 +146,9 @@ def find_moved(
     states: Mapping[str, GoldState],
     applied: Callable[[str], Mapping[str, str | None]],
 ) -> list[RowsElsewhere]:
-    """Give what the settings send elsewhere since; `states` are all gold tables of a source, by name.
+    """Give the rows that the settings now send elsewhere; `states` are all gold tables of a source, by name.
 
-    `applied` gives, by window, what was replayed into one of them, as the ledger says.
+    `applied` gives what was replayed into one of them, by window, according to the ledger.
     """
     known = {state.identity: state for state in states.values()}
     found = []
@@ -171,7 +171,7 @@ def tables_to_rebuild(
     states: Mapping[str, GoldState],
     applied: Callable[[str], Mapping[str, str | None]],
 ) -> dict[str, str]:
-    """Give the tables that lack such rows, or have them still, with why: by name; not one that nothing goes into."""
+    """Give the fed tables that lack such rows, or still have them, by name, with the reason."""
     found: dict[str, str] = {}
     for each in find_moved(settings, source, states, applied):
         left = states[each.gold]
@@ -182,6 +182,6 @@ def tables_to_rebuild(
 
 
 def ledger_digest(applied: Mapping[str, str | None]) -> str:
-    """Tell what was replayed into a gold table, by window, from anything else that might have been."""
+    """A digest of what was replayed into a gold table, by window."""
     mine = sorted((window, str(what)) for window, what in applied.items())
     return hashlib.sha256(repr(mine).encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Which gold tables a run concerns: histories from the statements, owners for the rows, names for the tables."""
+"""The gold tables that a run concerns: their histories by the statements, the owners of rows, their names."""
 
 import hashlib
 from collections import defaultdict
@@ -29,7 +29,7 @@ REMEDY_CLASH = "give one of the two another database or exclude it, then: retabl
 
 
 class Tables:
-    """The tables of a source at one horizon, and to which of them each row belongs."""
+    """The tables of a source at one horizon, and the table that each row belongs to."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Tables:
         self._histories = self._gather()
 
     def _gather(self) -> dict[str, TableHistory]:
-        """The tables of gold: those of the source, and what the settings make of several."""
+        """The tables of gold: those of the source, and those with shards."""
         shards: dict[TableName, list[TableHistory]] = defaultdict(list)
         found = {}
         for history in self._timeline.histories():
@@ -60,7 +60,7 @@ class Tables:
         return found
 
     def _spans(self, name: TableName) -> list[tuple[NameSpan, TableHistory, str | None]]:
-        """When a name meant which table of gold, and as which shard."""
+        """The spans in which a name meant a table of gold, each with the label of its shard."""
         return [
             (span, history, label)
             for history in self._histories.values()
@@ -78,10 +78,10 @@ class Tables:
         known: Mapping[TableName, Sequence | None],
         holder: Callable[[str], str | None] = lambda _: None,
     ) -> "Tables":
-        """Trace the statements; of the `known` tables those that no statement made or changed are there from their
-        first row on, or before all.
+        """Trace the statements; `known` tables that no statement created or changed start at their first row.
 
-        `holder` gives the identity of the table that has a gold name now.
+        A known table without a first row was there before all. `holder` gives the identity of the table that has a gold
+        name.
         """
         inferred = list(inferred)
         takes = rules.source.takes
@@ -94,7 +94,7 @@ class Tables:
             timeline = trace(statements, rules.dialect(), inferred, undeclared, rules.decisions)
         decisions = rules.decisions
         for _ in rules.decisions:
-            # What is decided about a table may be what gives it the name by which the next decision calls it.
+            # A decision may give a table the name by which the next decision calls it.
             found = of_shards(decisions, timeline.histories())
             if found == decisions:
                 break
@@ -113,16 +113,16 @@ class Tables:
         return list(self._histories.values())
 
     def names_of(self, identity: str) -> set[TableName]:
-        """Every name that a table had; none for a table that no statement speaks of."""
+        """Every name that a table had; none for a table that no statement refers to."""
         history = self._histories.get(identity)
         return set() if history is None else history.names
 
     def references(self) -> list[ForeignKeyReference]:
-        """The foreign keys by which the source changes rows without an event; other databases than these log it."""
+        """The foreign keys by which the source changes rows without an event; none if the database logs them."""
         return trace_references(self._statements) if find_dialect(self.rules.system).cascades_silently else []
 
     def is_declared_only(self, history: TableHistory) -> bool:
-        """Whether all that begins a table is the statement of a snapshot, which captures not all that it declares."""
+        """Whether only a snapshot's statements declare a table; a snapshot may declare tables it does not capture."""
         firsts = [each.changes[0] for _, each in history.parts() if each.changes]
         places = [(each.position, source_part(each.part), each.statement) for each in firsts]
         return bool(places) and self._declared.issuperset(places)
@@ -136,7 +136,7 @@ class Tables:
         return list(self._timeline.recorded)
 
     def split(self, rows: dict[TableName, list[RowEvent]]) -> dict[str, list[RowEvent]]:
-        """Row events by the identity of their table; a name that no statement told is a table of its own."""
+        """Group row events by the identity of their table; a name that no statement declares is a separate table."""
         owned: dict[str, list[RowEvent]] = defaultdict(list)
         for name, events in rows.items():
             spans = self._spans(name)
@@ -152,7 +152,7 @@ class Tables:
         return dict(owned)
 
     def claims(self, history: TableHistory) -> dict[TableName, list[Claim]]:
-        """Who owns rows of each name of a table: the first span that covers one says it."""
+        """The owners of rows of each name of a table: the first span that covers a row decides."""
         found = {name: reversed(self._spans(name)) for name in history.names}
         return {
             name: [Claim(span, owner.identity == history.identity, label) for span, owner, label in spans]
@@ -160,7 +160,7 @@ class Tables:
         }
 
     def dividing(self, name: TableName, first: Sequence, last: Sequence) -> set[Sequence]:
-        """Where, between two rows of a name, a statement may make of it another table, or other columns of its rows."""
+        """The positions between two rows at which a statement may change a name's table, or its rows' columns."""
         spans = self._spans(name)
         places = {at for span, _, _ in spans for at in (span.start, span.end) if at is not None}
         for _, history, label in spans:
@@ -170,7 +170,7 @@ class Tables:
         return {at for at in places if first <= at <= last and first < last}
 
     def undeclared(self, owned: dict[str, list[RowEvent]], holds: Mapping[str, Hold | None]) -> list[InferredColumn]:
-        """The columns that rows below a hold bring though no statement told of them."""
+        """The columns that rows below a hold have and no statement declares."""
         found: list[InferredColumn] = []
         for identity, events in owned.items():
             history = self._histories[identity]
@@ -182,9 +182,9 @@ class Tables:
         return found
 
     def gold_names(self) -> dict[str, tuple[str, Hold | None]]:
-        """The gold name of each table; of two that meet the later one is held, under a name of its own.
+        """The gold name of each table; if two get the same name, the later one is held, under a separate name.
 
-        A dropped table makes room for a live one that took its name; one whose rows are in another by now keeps it.
+        A dropped table gives its name to a live one; a table whose rows are now in another table keeps its name.
         """
         names: dict[str, tuple[str, Hold | None]] = {}
         elsewhere = {each for history in self._histories.values() if history.shards for each in history.identities}
@@ -204,7 +204,7 @@ class Tables:
         return names
 
     def touched_by(self, statements: Collection[Statement], known: Collection[str]) -> set[str]:
-        """The tables on which these statements have a bearing; one that starts anew is none until gold has it."""
+        """The tables that these statements affect; a restart of a table that gold does not have affects nothing."""
         places = {(statement.position, statement.part) for statement in statements}
 
         def changes_it(history: TableHistory) -> bool:
@@ -223,7 +223,7 @@ def _is_start(change: SchemaChange) -> bool:
 
 
 def _starts(history: TableHistory) -> set[tuple[Sequence, TableName | None]]:
-    """Where a table may start anew, under each of its names."""
+    """The positions at which a table may start again, with each of its names."""
     return {(at, span.name) for _, each in history.parts() for at, _ in each.truncations for span in each.spans}
 
 

@@ -1,4 +1,4 @@
-"""What the record says of a source before a run: its windows, what was done with them, its tables."""
+"""The record of a source before a run: its windows, what was done with them, its tables."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -25,15 +25,15 @@ class RecordedState:
     """The past of one source.
 
     `ordinals` numbers the recorded windows by name: they are named by their start, so their names sort as they do.
-    `replayed` gives, by window, what silver held for it when its record was whole, and `ledger` what was counted of
-    gold tables. `tables` are the known tables by identity. `silver` digests the
-    content of a window in silver, or of all of them for None: another digest means another content, and a window
-    that has none is empty; from windows before `kept_from` retention may have dropped rows. `left_out` says whether
-    some window was decoded without one of these tables of the source, though the settings take it now. `decisions` are
-    what people decided about its statements and rows, `imports` what dumps of its schema told, `baselines` the full
-    copies whose pieces are windows, too; `suspects` are rows that the source cannot have any more.
+    `replayed` gives, by window, what silver had for it when its record was whole, and `ledger` what was counted of gold
+    tables. `tables` are the known tables by identity. `silver` digests the content of a window in silver, or of all
+    windows for None: another digest means another content, and a window without a digest is empty. Retention may have
+    dropped rows of windows before `kept_from`. `left_out` says whether some window was decoded without one of these
+    tables, though the settings take it now. `decisions` are those of people about statements and rows, `imports` those
+    of schema dumps, `baselines` the full copies, whose pieces are windows, too; `suspects` are rows that the source
+    cannot have any more.
 
-    What grows with the windows and tables of a source is read only where it is asked for.
+    Data that grows with the number of windows and tables is read only when it is needed.
     """
 
     ordinals: Mapping[str, int]
@@ -64,7 +64,7 @@ class RecordedState:
         return {name: files.get(name, NO_FILES) for name in self.replayed}
 
     def records(self, silver: Mapping[str, str]) -> bool:
-        """Whether the record of these windows is whole, and of this content of silver."""
+        """Whether the record of these windows is whole, and silver still has this content."""
         return all(self.replayed.get(window) == content for window, content in silver.items())
 
     def missing(
@@ -72,8 +72,8 @@ class RecordedState:
     ) -> RetentionFloor | None:
         """What silver lacks of the rows from `truncated_at` on that were counted under names; None: nothing.
 
-        `there` tells how many it has of each window, by ordinal.
-        Rows may lack where retention dropped some, or `everywhere`, where nothing tells all tables that they are of.
+        `there` is how many rows silver has of each window, by ordinal. Rows may be missing if retention dropped some of
+        a window, or `everywhere`, if not all tables of the rows are known.
         """
         dropped: dict[str, Sequence] = {}
         counted = [each for rows in self.ledger.of_tables(names).values() for each in rows.items()]
@@ -86,10 +86,10 @@ class RecordedState:
         return RetentionFloor(dropped, -1, partial=True).above(truncated_at)
 
     def in_gold(self, state: GoldState | None) -> set[str]:
-        """The windows that a table of this state has: those that were replayed, and those that it names itself."""
+        """The windows that a table of this state has: those that were replayed, and those that its state names."""
         return ({*self.replayed} | ({*state.applied} if state is not None else set())) & self.ordinals.keys()
 
     def visible(self, window: str) -> list[str]:
-        """The decoded windows up to this one, or to the highest that was ever replayed: what gold may know of."""
+        """The decoded windows up to this one, or to the highest one ever replayed: those that gold may depend on."""
         last = max([window, *self.replayed])
         return sorted(name for name in self.decoded if name <= last)

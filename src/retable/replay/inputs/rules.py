@@ -1,4 +1,4 @@
-"""What settings, dialect and dumps say of the tables of a source: types, names, keys."""
+"""The rules of the settings, the dialect and schema dumps for the tables of a source: types, names, keys."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from retable.values.baseline_encoding import baseline_type, is_baseline
 
 @dataclass(frozen=True, slots=True)
 class SourceRules:
-    """What the settings, the dialect and dumps of the schema of one source say of types, names and keys."""
+    """The rules of the settings, the dialect and schema dumps of one source for types, names and keys."""
 
     settings: Settings
     source: SourceSettings
@@ -45,17 +45,17 @@ class SourceRules:
     baselines: Baselines = NO_BASELINES
 
     def fingerprint(self, identity: str, name: TableName) -> str:
-        """Digest what decides how a table is decoded and typed: settings, and what was imported of its schema."""
+        """Digest what decides how a table is decoded and typed: the settings and the imports of its schema."""
         digests = (self.settings.fingerprint(self.source.name, name), self.imports.fingerprint(identity, name))
         return "+".join(filter(None, digests))
 
     def are_typed_otherwise(self, state: GoldState) -> bool:
-        """Whether columns that only images told of have types by other settings, and all their images are there."""
+        """Whether undeclared columns have their types by former settings, and silver still has all their images."""
         now = self.settings.typing(self.source.name, state.table)
         return bool(state.inferred) and state.typing not in ("", now) and state.missing is None
 
     def started_by(self, window: str) -> set[Statement]:
-        """The start of the table of which this window is a piece of a baseline: the piece may have no row."""
+        """The starts of tables of which this window is a piece of a baseline: the piece may have no rows."""
         mine = Baselines(tuple(row for row in self.baselines.rows if row.window == window))
         return set(start_statements(mine, self.source.takes))
 
@@ -63,7 +63,7 @@ class SourceRules:
         return SchemaRules(self._declared, partial(keeps_values, self.system), describe, self.policies, self._read)
 
     def value_rules(self, table: TableName) -> ValueRules:
-        """How the values of a table are read where messages leave it open."""
+        """How to read the values of a table, for what the messages leave open."""
         source, rules = self.source, self.settings.rules(table)
         return ValueRules(
             time_zone=source.time_zone,
@@ -76,7 +76,7 @@ class SourceRules:
         )
 
     def policies(self, table: TableName) -> Policies:
-        """What the settings say of changes of a table."""
+        """The settings' policies for schema changes of a table."""
         return self.settings.rules(table).policies
 
     def _read(self, text: str, table: TableName) -> tuple[SchemaChange, ...]:
@@ -95,9 +95,9 @@ class SourceRules:
         return GoldType("string") if dated and "string" in (rules.zero_date, rules.far_date) else kind
 
     def seen(self, table: TableName, name: str, wire: str | None) -> tuple[str | None, GoldType]:
-        """The source type, where messages or settings tell one, and the type of a column that no statement told of.
+        """The source type, if messages or settings name one, and the gold type of an undeclared column.
 
-        Text where nothing does. InvalidSetting where settings name a source's type and nothing tells the database.
+        Text if nothing names a type. InvalidSetting if settings name a source type and the database is not known.
         """
         if wire is not None and is_baseline(wire):
             return None, self._ruled(table, name, baseline_type(wire)) or GoldType("string")
@@ -114,7 +114,7 @@ class SourceRules:
         return wire if isinstance(default, str) else None, self._ruled(table, name, kind) or GoldType("string")
 
     def column_names(self, history: TableHistory) -> dict[str, str]:
-        """Gold names of the final columns by identity; NameClash where two meet."""
+        """Gold names of the final columns by identity; NameClash if two columns get the same name."""
         names = {column.id: self._column_name(column) for column in history.final.columns}
         taken: dict[str, str] = {}
         for column in history.final.columns:
@@ -136,7 +136,7 @@ class SourceRules:
     ) -> tuple[str, ...]:
         """The key columns: of the settings, else of the statements, else of the messages below a hold; () = none.
 
-        KeyUnknown where messages of one table name different keys, or another one than the statements.
+        Raise KeyUnknown if messages of one table name different keys, or another key than the statements.
         """
         rules = self.settings.rules(history.name)
         last = tuple(column.name for column in history.final.columns if column.id == SHARD_ID)
@@ -163,7 +163,7 @@ class SourceRules:
     def former_keys(
         self, history: TableHistory, events: Iterable[RowEvent], hold: Hold | None
     ) -> tuple[FormerKey, ...]:
-        """The keys that the table had before: of the statements, else of the messages; none where settings name one."""
+        """The former keys of the table: from the statements, else from messages; none if settings name a key."""
         if not history.rekeyed or self.settings.rules(history.name).keys:
             return ()
         events, start = list(events), history.truncated_at
@@ -184,9 +184,9 @@ class SourceRules:
         return tuple(found)
 
     def hashed_by(self, keys: tuple[str, ...], history: TableHistory, events: Iterable[RowEvent]) -> bool:
-        """Whether silver's key hashes, which are of the keys of events as they are written, tell these keys apart.
+        """Whether these keys are those of silver's key hashes, which are made of the keys as messages write them.
 
-        Where a message tells no key, an event has that which the settings named when it was decoded.
+        If a message names no key, its event has the key that the settings named when it was decoded.
         """
         if not keys:
             return False
@@ -200,7 +200,7 @@ class SourceRules:
         return len(named) == 1 and same == {tuple(key.lower() for key in keys)} and len(written) == len(key)
 
     def _hashed_alike(self, keys: tuple[str, ...], history: TableHistory, events: Iterable[RowEvent]) -> bool:
-        """The same of several tables, which have to write their keys alike: under the same names and types."""
+        """The same for shards, which must write their keys alike: with the same names and types."""
         key = [at for at in key_columns(history, keys) if history.final.columns[at].id != SHARD_ID]
         written = set()
         for shard in history.shards:
@@ -232,9 +232,9 @@ def _identity_in(epoch: Epoch) -> Callable[[str], str]:
 
 
 def names_by_identity(history: TableHistory, shard: str | None = None) -> dict[str, str]:
-    """The final names of columns; of one that stands in another's place, also for that one's identity.
+    """The final names of columns by identity; a column that replaces another one also has that one's identity.
 
-    Of a `shard` they are by the identities that its columns have.
+    For a `shard`, use the identities of its own columns.
     """
     final = history.final.columns
     own = final if shard is None else history.shard(shard).columns
@@ -245,7 +245,7 @@ def names_by_identity(history: TableHistory, shard: str | None = None) -> dict[s
 
 
 def named_now(state: GoldState, history: TableHistory) -> tuple[str, ...]:
-    """The key columns that gold knows, under the names that they have now; none where one is gone, or the key is."""
+    """Gold's key columns under their present names; none if one of them is gone, or if the key was changed."""
     if any(str(position) not in state.changes for position in history.key_changes):
         return ()
     identities = {column.name: column.id for column in state.columns}

@@ -1,4 +1,4 @@
-"""What a run has before it: statements, rows by the table that owns them, and gold as it stands."""
+"""What a run works on: statements, rows by the table that owns them, and the present state of gold."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Set
@@ -34,7 +34,7 @@ from retable.settings.load import Settings
 from retable.settings.sources import SourceSettings
 
 ROWS_OF_SMALL_TABLES = 1_000_000
-"""So many rows of tables that are not big by themselves are read at once; of more, each table's when it is its turn."""
+"""Up to this many rows of small tables are read at once; if there are more, each table's rows when its turn comes."""
 
 RowsByName = dict[TableName, list[RowEvent]]
 Batches = dict[TableName, list[RowBatch]]
@@ -43,11 +43,10 @@ Owned = dict[str, list[RowEvent]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayScope:
-    """The tables that a run concerns: what was made of them, their rows and batches, their gold; by identity.
+    """The tables that a run concerns, by identity: their history, rows and batches, and gold.
 
-    `statements` are those of the `visible` windows, with the window of each; `inferred` the columns that only images
-    told of, and `endless` the tables, by the identity at the source, whose columns came to no end, with what is told
-    of it.
+    `statements` are those of the `visible` windows, with the window of each; `inferred` are the undeclared columns, and
+    `endless` the tables, by the identity at the source, whose undeclared columns were never complete, with the reason.
     """
 
     statements: dict[Statement, str]
@@ -68,7 +67,7 @@ class ReplayScope:
 
 
 class ScopeReader:
-    """Sees what one run concerns, as messages, statements and settings say; it writes nothing."""
+    """Read what one run concerns, from messages, statements and settings; it writes nothing."""
 
     def __init__(
         self,
@@ -93,9 +92,9 @@ class ScopeReader:
 
     # --- entrances -----------------------------------------------------------------------------------------------
     def window(self, name: str, sketched: bool = False) -> ReplayScope:
-        """See all tables of a window; `sketched`: of the rows only where they stand, which tells what is done.
+        """Read all tables of a window; `sketched`: only the positions of the rows, which show what is already done.
 
-        Each round cuts batches where statements part them, or sees more of the windows that there are.
+        Each round splits batches at statements, or takes more of the existing windows into account.
         """
         batches = self._batches(name, sketched)
         visible = self._recorded.visible(name)
@@ -107,7 +106,7 @@ class ScopeReader:
             pending |= self.rules.started_by(name)
             trace = partial(self._trace, statements, visible, pending, None, {name}, counted)
             seen, batches = self._parted(batches, trace, sketched)
-            # A run that died before its record may have brought gold to a later window than the record tells.
+            # A run that died before it was recorded may have brought gold to a later window than the record shows.
             visible = self._recorded.visible(max(name, self._recorded.windows.get(self._locator.horizon, name)))
             if visible == seen.visible:
                 return replace(seen, batches=_by_identity(seen.tables, batches))
@@ -115,9 +114,9 @@ class ScopeReader:
     def table(
         self, tables: Tables, identity: str, name: TableName, remembered: tuple[InferredColumn, ...], *, is_big: bool
     ) -> ReplayScope:
-        """See all that was replayed of one table of these; `remembered` are its inferred columns.
+        """Read all that was replayed of one table; `remembered` are its undeclared columns.
 
-        The rows of a big one stay where they are.
+        The rows of a big table stay in silver's files.
         """
         replayed, names = self._recorded.replayed, tables.names_of(identity) or {name}
         visible = self._recorded.visible(max(replayed))
@@ -136,7 +135,7 @@ class ScopeReader:
         return sum(each.counts.get("rows", 0) for each in found) > EVENTS_AT_ONCE
 
     def find(self, tables: Tables, gold: str) -> tuple[str, TableName]:
-        """The identity and the name at the source of a gold table, which may be one that no run made yet."""
+        """The identity and the source name of a gold table, which may be one that no run created yet."""
         row = rows_by_name(self._recorded.tables.values()).get(gold)
         if row is not None:
             return row.identity, row.name
@@ -146,14 +145,14 @@ class ScopeReader:
         raise NotFound(f"the source {self._source.name} has no table {gold}", table=gold)
 
     def tables(self) -> Tables:
-        """The tables up to the last window that was replayed, as statements alone tell them."""
+        """The tables up to the last window that was replayed, according to statements alone."""
         statements = self._statements(self._recorded.visible(max(self._recorded.replayed)))
         return Tables.trace([*statements], self.rules, [], self._known(), self._holder)
 
     def older(
         self, tables: Tables, history: TableHistory, until: str, windows: Set[str], needed: LateKeys | Halves | None
     ) -> list[RowEvent]:
-        """The table's events in some windows; what those call by its name may be another table."""
+        """The table's events in some windows; there, its names may refer to other tables, too."""
         found = self._rows.table_rows(until, history.names, needed)
         events = self._events([record for record in found if record["window"] in windows], counted=False)
         return tables.split(events).get(history.identity, [])
@@ -161,7 +160,7 @@ class ScopeReader:
     def _parted(
         self, batches: Batches, trace: Callable[[RowsByName], ReplayScope], sketched: bool = False
     ) -> tuple[ReplayScope, Batches]:
-        """See tables by the samples of batches, and cut these until no statement stands between rows of one."""
+        """Trace tables by the samples of batches, and split these until no statement is between the rows of a batch."""
         while True:
             seen = trace({table: [e for batch in mine for e in batch.sample] for table, mine in batches.items()})
             parted = {table: self._cut(seen.tables, table, mine, sketched) for table, mine in batches.items()}
@@ -170,7 +169,7 @@ class ScopeReader:
             batches = parted
 
     def _batches(self, name: str, sketched: bool) -> Batches:
-        """The rows of a window by table; those of big tables stay where they are, and all where they are many."""
+        """The rows of a window by table; those of big tables, or of all if they are many, stay in silver's files."""
         ordinals = self._recorded.ordinals
         if (window := self._rows.big_window(name)) is None:
             rows = self._rows.window_rows(name, SKETCH_COLUMNS if sketched else ROW_COLUMNS)
@@ -184,7 +183,7 @@ class ScopeReader:
         return found | self._with_tasks(name, read_batches(window.read_others(big), ordinals, sketched))
 
     def _with_tasks(self, name: str, read: Mapping[TableName, RowBatch]) -> Batches:
-        """The batches of a window; those of mixed rows are read again by tasks, which can vectorize them."""
+        """The batches of a window; batches of mixed rows are profiled by tasks, which can vectorize them."""
         mixed = {self._goes_to(table) for table, batch in read.items() if is_mixed(batch)}
         apart = [table for table in read if self._goes_to(table) in mixed]
         window = self._rows.big_table({name}, apart) if apart else None
@@ -192,18 +191,18 @@ class ScopeReader:
         return {table: [batch] for table, batch in read.items()} | found
 
     def _big_among(self, counts: Mapping[TableName, int]) -> list[TableName]:
-        """The tables with many rows, by themselves or with those that go into one with them."""
+        """The tables with many rows, alone or together with those that go into the same gold table."""
         together: Counter[TableName] = Counter()
         for name, count in counts.items():
             together[self._goes_to(name)] += count
         return [name for name in counts if together[self._goes_to(name)] > EVENTS_AT_ONCE]
 
     def _goes_to(self, name: TableName) -> TableName:
-        """The name that rows of a table go by in gold: that of the one that several go into, or their own."""
+        """The table that rows go into: the one that the settings name for several source tables, or their own."""
         return self._settings.target(name) or name
 
     def _cut(self, tables: Tables, table: TableName, batches: list[RowBatch], sketched: bool) -> list[RowBatch]:
-        """The batches of a table, parted by the statements between their rows."""
+        """The batches of a table, split at the statements between their rows."""
         places = [tables.dividing(table, batch.first.sequence, batch.last.sequence) for batch in batches]
         if isinstance(remote := batches[0].source, RemoteRows) and any(places):
             stretch = remote.stretches[0]
@@ -217,12 +216,12 @@ class ScopeReader:
 
     # --- what there is -------------------------------------------------------------------------------------------
     def _taken(self) -> dict[str, TableRow]:
-        """The tables that gold has and the settings take: those that they leave out stay as they are."""
+        """The tables that gold has and the settings take: other tables stay as they are."""
         tables = self._recorded.tables.items()
         return {i: row for i, row in tables if self._settings.feeds(self._source, row.name, is_sharded(i))}
 
     def _holder(self, gold: str) -> str | None:
-        """The identity of the table that has a gold name, as far as it is recorded."""
+        """The identity of the recorded table that has a gold name."""
         if gold not in self._holders:
             known = (identity for identity, row in self._recorded.tables.items() if row.gold == gold)
             there = (each for each in known if self._locator.find(each, gold).state is not None)
@@ -230,13 +229,13 @@ class ScopeReader:
         return self._holders[gold]
 
     def _known(self) -> dict[TableName, Sequence | None]:
-        """The tables that gold has though no statement made them."""
+        """The tables of gold that no statement created."""
         recorded = self._recorded
         own = known_tables(recorded.tables.values(), recorded.ledger, recorded.kept_from)
         return {**own, **dict.fromkeys(self.moved.undeclared)}
 
     def _left(self, tables: Tables) -> set[str]:
-        """The gold tables of several of the source's that some of these left, or left the name of."""
+        """The gold tables with shards that a source table has left, or in which one has another name now."""
         wholes = [each for each in tables.histories() if each.shards and each.identity in self._recorded.tables]
         golds = {each.identity: self._recorded.tables[each.identity].gold for each in wholes}
         states = ((each, self._locator.find(each.identity, golds[each.identity]).state) for each in wholes)
@@ -270,11 +269,10 @@ class ScopeReader:
         counted: Set[str],
         events: RowsByName,
     ) -> ReplayScope:
-        """Trace until every column that rows bring is known: `remembered`, else remembered by gold, or seen just now.
+        """Trace until every column of the rows is known: `remembered`, else remembered by gold, or seen just now.
 
-        What gold remembers by other settings, or below a hold that may end by itself, is looked for anew, in all its
-        rows: of `own` windows, and of others.
-        `counted` are the tables that had rows before, and may have none now.
+        If gold remembers columns by other settings, or below a hold that may end by itself, look for them again in all
+        rows: of `own` windows, and of others. `counted` are the tables that had rows before, and may have none now.
         """
         inferred, stored, widenings = list(remembered or ()), remembered is None, Widenings()
         found: dict[str, LocatedTable] = {}

@@ -1,4 +1,4 @@
-"""What silver holds for a replay: which files a window is made of, its statements, its row events."""
+"""Read silver for a replay: the files of a window, its statements, its row events."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
@@ -49,7 +49,7 @@ def read_removals(
 ) -> list[RowDict]:
     """Read the row events of tables in the windows from `first` to `last` that are one of `ops`, with their times.
 
-    `of_key`: of updates only those that change their row's key, or may.
+    `of_key`: of updates, only those that change their row's key, or may change it.
     """
     between = And(
         GreaterThanOrEqual(term=Reference("window"), value=literal(first)),
@@ -64,7 +64,7 @@ def read_removals(
 
 
 def read_times(lake: Lake, source: str, names: Collection[TableName], until: str) -> list[RowDict]:
-    """Read where the row events of tables stand in the order of their source, in the windows up to `until`."""
+    """Read the positions and times of tables' row events in the windows up to `until`."""
     wanted = LessThanOrEqual(term=Reference("window"), value=literal(until))
     return _of_tables(lake, source, names, wanted, TIME_COLUMNS)
 
@@ -83,12 +83,12 @@ def _of_tables(
 
 
 def of_kind(kind: str) -> BooleanExpression:
-    """The events of silver that are a `row`, or a `schema` event."""
+    """A filter for silver's events of a kind: `row` or `schema`."""
     return EqualTo(term=Reference("kind"), value=literal(kind))
 
 
 def system_of(records: Iterable[RowDict], setting: str | None) -> str:
-    """The database whose dialect a source speaks: what its statements' messages tell, else the setting, else MySQL."""
+    """The database whose dialect a source uses: from its statements' messages, else the setting, else MySQL."""
     systems = [cast(str | None, record["source_system"]) for record in records]
     return next(
         (system.lower() for system in (*systems, setting) if system and is_known(system)), (setting or DEFAULT).lower()
@@ -96,9 +96,9 @@ def system_of(records: Iterable[RowDict], setting: str | None) -> str:
 
 
 def to_statement(record: RowDict, default_system: str | None, spoken: str | None = None) -> Statement:
-    """Read a schema event of silver; what its text means is decided under its source's dialect.
+    """Read a schema event of silver; the meaning of its text depends on its source's dialect.
 
-    `spoken` is the dialect of all of the source: column types of two databases do not compare.
+    `spoken` is the dialect of the whole source: column types of two databases do not compare.
     """
     name = table_name(record)
     text = cast(str | None, record["ddl_text"]) or ""
@@ -143,7 +143,7 @@ def _read_text(
 
 
 def taken(statement: Statement, takes: Callable[[TableName], bool]) -> Statement:
-    """The statement without what it does to tables that the source leaves out."""
+    """The statement without its changes of tables that the source leaves out."""
     kept = tuple(
         Unsupported(change.to, f"it was {change.table}, which the settings leave out, so its rows are not here")
         if isinstance(change, RenameTable) and takes(change.to) and not takes(change.table)

@@ -1,4 +1,4 @@
-"""Where each table's gold is, and the names that it should have."""
+"""Find each table's gold, and give it the name that it should have."""
 
 import uuid
 from collections.abc import Callable, Iterable, Mapping
@@ -17,9 +17,9 @@ REMEDY = "move or rebuild the table that has the name, then: retable rebuild TAB
 
 @dataclass(slots=True)
 class LocatedTable:
-    """A table's gold as it stands: its name and what it says of itself; no state where there is none yet.
+    """A table's gold as it is: its name and its state; no state if there is no such table yet.
 
-    `hold` is what only ops.tables knows: the metadata was damaged or lost, and what came since may lack.
+    `hold` is known only from ops.tables: the metadata was damaged or lost, and the table may lack later changes.
     """
 
     gold: str
@@ -28,10 +28,10 @@ class LocatedTable:
 
 
 class TableLocator:
-    """The gold tables of one source. `recorded` is what ops.tables says; what a table itself says decides.
+    """The gold tables of one source. `recorded` are the rows of ops.tables; the state of the table itself decides.
 
-    `is_fed` says whether the settings still take a recorded table.
-    `horizon` is the highest window whose statements made one of the tables that were looked at.
+    `is_fed` says whether the settings still take a recorded table. `horizon` is the highest `horizon` of the tables
+    that were looked at.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class TableLocator:
         self._on_progress = on_progress
 
     def find(self, identity: str, desired: str, former: Iterable[str] = (), *, lives: bool = True) -> LocatedTable:
-        """Find a table's gold under its recorded name, the one it should have, or, after a crash, anywhere near.
+        """Find a table's gold by its recorded name, by the desired one or, after a crash, in the same namespaces.
 
-        `former` are the names that it may have had before. A run that died before its record leaves tables that no
-        record names, under any name of the same namespaces. One that is recorded, and that `lives` at its source, is
-        lost where it is nowhere.
+        `former` are names that it may have had before. A run that died before it was recorded leaves tables that no
+        record names, under any name of these namespaces. A recorded table that `lives` at its source and is not found
+        is lost.
         """
         row = self.recorded.get(identity)
         likely = [desired] if row is None else [row.gold, desired]
@@ -71,13 +71,13 @@ class TableLocator:
         return LocatedTable(desired if self._catalog.find_metadata(desired) is None else row.gold, lost, lost.hold)
 
     def _all(self, namespace: str) -> list[LocatedTable]:
-        """The tables of a namespace, as they were when they were first asked for."""
+        """The tables of a namespace, as they were at the first call."""
         if namespace not in self._near:
             self._near[namespace] = [self._found(name) for name in self._catalog.names(namespace)]
         return self._near[namespace]
 
     def _found(self, name: str) -> LocatedTable:
-        """A table as it stands; without a state where it is not there, or not of this source."""
+        """A table as it is; without a state if it does not exist or is not of this source."""
         row = self._rows.get(name)
         try:
             table = self._catalog.find_metadata(name)
@@ -93,9 +93,9 @@ class TableLocator:
         return LocatedTable(name, state, recorded_hold(row))
 
     def rename(self, wanted: Mapping[str, str], found: Mapping[str, LocatedTable]) -> dict[str, Hold]:
-        """Give tables their names; a circle of names is broken by a name in between.
+        """Rename tables; a cycle of names is broken with a temporary name.
 
-        A name that a table keeps which has no reason to move cannot be given: the hold of that table comes back.
+        If another table keeps a name, the rename is not possible: the hold of the table is returned.
         """
         there = {i: f for i, f in found.items() if f.state is not None and not f.state.is_unread}
         moves = {i: wanted[i] for i, f in there.items() if f.gold != wanted[i]}

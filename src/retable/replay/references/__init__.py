@@ -1,1 +1,1 @@
-"""Rows that a foreign key took, without a message of them."""
+"""Rows that a foreign key deleted or changed without a message."""

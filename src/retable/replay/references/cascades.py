@@ -1,7 +1,7 @@
-"""Rows that the source cannot have any more: it deleted or changed them by a foreign key, and logged nothing of it.
+"""Find rows that the source cannot have any more: a foreign key deleted or changed them, and nothing logged it.
 
-A look costs only where rows of a parent were deleted, or got other values. An application that deletes the children
-itself leaves none. A row that came later than the parent's change is none either: the source had it then.
+The search costs time only if rows of a parent were deleted or got other values. If an application deletes the children
+itself, no row is found. A row that came later than the parent's change does not count: the source had it then.
 """
 
 from collections import defaultdict
@@ -25,12 +25,12 @@ from retable.schema_history.references import ForeignKeyReference, Moment
 from retable.schema_history.shards.parts import shard_of, source_part
 
 _FIRST, _LAST = "", "~"
-"""Before and behind the name of every window."""
+"""Names that sort before and after the name of every window."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A row that refers to what its parent lost, and that loss."""
+    """A row that refers to a value that its parent lost, and that loss."""
 
     row: CurrentRow
     lost: Lost
@@ -38,9 +38,9 @@ class _Found:
 
 @dataclass(slots=True, kw_only=True)
 class _Inspection:
-    """One table of gold, or one of several that go into it, by those of its columns that refer to a parent.
+    """One gold table, or one shard of it, with those of its columns that refer to a parent.
 
-    `read` are the columns that are read of its rows: these, then those to which others refer in their turn.
+    `read` are the columns to read of its rows: these, then those to which other tables refer.
     """
 
     identity: str
@@ -57,14 +57,14 @@ class _Inspection:
         return self.identity, tuple(column.id for column in self.columns)
 
     def values(self, row: CurrentRow, names: Iterable[str]) -> Values | None:
-        """A row's values in columns by the source's names; None where one is not read, or null."""
+        """The values of a row by the source's column names; None if a column is not read, or null."""
         at = {column.name.lower(): number for number, column in enumerate(self.read)}
         values = tuple(row.values[at[name.lower()]] if name.lower() in at else None for name in names)
         return None if None in values else values
 
 
 class Cascades:
-    """Looks for such rows after a run, in gold as it is then; it writes nothing."""
+    """Find such rows after a run, in gold as it is then; it writes nothing."""
 
     def __init__(
         self,
@@ -92,9 +92,9 @@ class Cascades:
         self._times: dict[str, dict[Moment, int | None]] = {}
 
     def inspect(self, anew: Collection[str]) -> list[Suspect]:
-        """What became suspect by this run, what is settled, and what has other rows by now.
+        """The suspects that this run adds, settles or changes.
 
-        Of the tables that were written `anew`, and of what came late, the losses of all windows count.
+        For tables that were written `anew`, and for late rows, the losses of all windows count.
         """
         for reference in self._references:
             self._take(reference, anew)
@@ -115,12 +115,12 @@ class Cascades:
 
     # --- what parents lost ---------------------------------------------------------------------------------------
     def _counts(self, reference: ForeignKeyReference) -> bool:
-        """Whether both tables are there, and the settings do not leave the rows of the child alone."""
+        """Whether both tables exist, and the settings want suspects for the child."""
         rules = self._tables.rules.settings.rules(reference.child)
         return {reference.child, reference.key.parent} <= self._parts.keys() and rules.on.cascade == "suspect"
 
     def _take(self, reference: ForeignKeyReference, anew: Collection[str]) -> None:
-        """Take what the parent lost in this window; in all of them, where a table is written anew, or comes late."""
+        """Take the parent's losses of this window; also later ones for late rows, all for a table written again."""
         parent, child = self._parts[reference.key.parent][0], self._parts[reference.child][0]
         first = last = self._window
         came = self._results.get(child.identity)
@@ -142,7 +142,7 @@ class Cascades:
             self._add(inspection, lost)
 
     def _other_halves(self, part: TableHistory, records: list[RowDict]) -> list[RowDict]:
-        """The halves of updates that stand in other windows than their other half."""
+        """The halves of updates that are in other windows than their other half."""
         events = [to_event(record, self._recorded.ordinals, False) for record in records]
         alone = frozenset(pair[1] for pair in unpaired(events))
         found = self._rows.table_rows(_LAST, part.names, Halves(alone)) if alone else []
@@ -154,7 +154,7 @@ class Cascades:
         return history.of(label)
 
     def _add(self, inspection: _Inspection, lost: Lost) -> bool:
-        """Take a loss unless it is known, or a person accepted the rows that it leaves."""
+        """Add a loss unless it is known, or a person accepted the rows that it concerns."""
         kinds = [column.type for column in inspection.columns]
         values = typed(lost.values, kinds)
         if values is None:
@@ -169,7 +169,7 @@ class Cascades:
 
     # --- what children still have --------------------------------------------------------------------------------
     def _inspection_of(self, reference: ForeignKeyReference) -> _Inspection | None:
-        """The look at the table whose rows refer; None where gold does not have it, or its columns."""
+        """The inspection of the referring table; None if gold does not have the table or its columns."""
         history, label = self._parts[reference.child]
         state = self._state(history)
         named = {} if state is None else {column.name.lower(): column.id for column in state.columns}
@@ -179,7 +179,7 @@ class Cascades:
         return self._begin(history.identity, label, tuple(cast(list[str], columns)), str(reference))
 
     def _begin(self, identity: str, label: str | None, ids: tuple[str, ...], constraint: str) -> _Inspection | None:
-        """Begin a look with what was suspect before; None where gold does not have the table, or a column of it."""
+        """Start an inspection with the former suspects; None if gold does not have the table or a column of it."""
         if (identity, ids) in self._inspections:
             return self._inspections[identity, ids]
         if not self._tables.has(identity):
@@ -222,7 +222,7 @@ class Cascades:
         return None if state is None or state.is_unread or state.state == "dropped" else state
 
     def _suspicious(self, inspection: _Inspection) -> list[_Found]:
-        """The rows that came before their parent lost what they refer to."""
+        """The rows that came before their parent lost the values that they refer to."""
         lost: dict[Values, list[Lost]] = defaultdict(list)
         for each in inspection.lost:
             lost[each.values].append(each)
@@ -237,7 +237,7 @@ class Cascades:
         return found
 
     def _precedes(self, inspection: _Inspection, row: CurrentRow, lost: Lost) -> bool:
-        """Whether a row came before a loss; where two partitions have one time for both, or none, it may have."""
+        """Whether a row came before a loss, or may have: two partitions may have the same time for both, or no time."""
         moment = Moment(row.sequence, source_part(row.part))
         before = moment.is_before(lost.moment)
         if before is None:
@@ -245,7 +245,7 @@ class Cascades:
         return before is not False
 
     def _time(self, inspection: _Inspection, moment: Moment) -> int | None:
-        """The source time of a row; of one that a full copy brought, the time when that was recorded."""
+        """The source time of a row; for a row of a full copy, the time when the copy was recorded."""
         if inspection.identity not in self._times:
             copied = {row.window: int(row.recorded_at.timestamp() * 1000) for row in self._recorded.baselines.rows}
             records = self._rows.times(self._tables.history(inspection.identity).names, _LAST)
@@ -264,7 +264,7 @@ class Cascades:
         return referred_columns(reference, self._parent_of(reference))
 
     def _chain(self, inspection: _Inspection) -> set[SuspectPlace]:
-        """Take what others lose that refer to the rows found; gives where that is new."""
+        """Add the losses of tables that refer to the found rows; give the places with new losses."""
         own = next((each for each in self._references if self._inspection_of(each) is inspection), None)
         fresh: set[SuspectPlace] = set()
         if own is None or not inspection.found:
@@ -285,7 +285,7 @@ class Cascades:
 
     # --- what to say ---------------------------------------------------------------------------------------------
     def _changed(self, inspection: _Inspection) -> list[Suspect]:
-        """What is said of a table otherwise than before, by the window of the loss."""
+        """The suspects of a table that differ from the former ones, by the window of the loss."""
         before = {
             each.window: each
             for each in self._recorded.suspects

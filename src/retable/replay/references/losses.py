@@ -1,4 +1,4 @@
-"""What rows of a parent no longer have in the columns that others refer to, as silver's events of it tell."""
+"""Find the values that rows of a parent lost in the columns that other tables refer to, from silver's events."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
@@ -16,7 +16,7 @@ from retable.schema_history.references import ForeignKeyReference, Moment
 
 
 def referred_columns(reference: ForeignKeyReference, parent: TableHistory) -> tuple[str, ...]:
-    """The columns of the parent that a reference is to; none where nothing tells them."""
+    """The columns of the parent that a reference refers to; none if they are not known."""
     return reference.key.parent_columns or parent.final.keys or ()
 
 
@@ -27,7 +27,7 @@ def losses(
     rules: SourceRules,
     ordinals: Mapping[str, int],
 ) -> Iterator[Lost]:
-    """What these row events took away while the reference may have stood; what their images do not tell is left out."""
+    """The values that these row events removed while the reference may have existed; absent columns are left out."""
     columns = [parent.final.column(name) for name in referred_columns(reference, parent)]
     if not columns or None in columns:
         return
@@ -51,7 +51,7 @@ def losses(
 
 
 def moment_of(record: RowDict) -> Moment:
-    """Where a row event stands in the order of its source."""
+    """The position of a row event in the order of its source."""
     return Moment(sequence_of(record), cast(str | None, record["part"]), cast(int | None, record.get("event_time_ms")))
 
 

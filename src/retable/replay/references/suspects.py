@@ -1,4 +1,4 @@
-"""Rows of gold that their source cannot have any more, as the record keeps them."""
+"""Rows of gold that their source cannot have any more, as they are recorded."""
 
 import json
 from collections.abc import Sequence as Seq
@@ -19,7 +19,7 @@ from retable.schema_history.references import Moment
 from retable.settings.sources import SourceSettings
 
 SuspectPlace = tuple[str, tuple[str, ...]]
-"""The identity of a table, and of columns of it."""
+"""The identity of a table, and the identities of some of its columns."""
 
 _PYTHON: dict[str, Any] = {
     **dict.fromkeys(("int", "long", "date", "timestamp", "timestamptz"), int),
@@ -33,9 +33,9 @@ _PYTHON: dict[str, Any] = {
 
 
 class Lost(NamedTuple):
-    """What rows of a parent no longer have in the columns that others refer to, since when, and by what.
+    """Values that rows of a parent lost in the columns that other tables refer to, when, and by which event.
 
-    `window` is where the parent's change stands in silver.
+    `window` is the window of the parent's change in silver.
     """
 
     values: Values
@@ -48,8 +48,8 @@ class Lost(NamedTuple):
 class Suspect:
     """Rows of a table that still refer, by its `columns`, to what their parent lost in one window.
 
-    `columns` are identities of gold's columns; `label` names one of several tables that go into one; `lost` is that of
-    these rows.
+    `columns` are identities of gold's columns; `label` names one of several tables that go into one; `lost` are the
+    losses that these rows refer to.
     """
 
     identity: str
@@ -67,21 +67,21 @@ class Suspect:
         return self.identity, self.columns
 
     def has(self, lost: Lost, kinds: Seq[GoldType]) -> bool:
-        """Whether a loss is one of those that are told here; `kinds` are the types of the columns now."""
+        """Whether a loss is recorded here; `kinds` are the present types of the columns."""
         mine = (each for each in self.lost if (each.moment, each.event) == (lost.moment, lost.event))
         return any(typed(each.values, kinds) == lost.values for each in mine)
 
     def is_same(self, other: "Suspect") -> bool:
-        """Whether another tells the same, whatever types the values had when they were told."""
+        """Whether another suspect has the same content, whatever types the values had when it was recorded."""
         return suspect_facts(self) == suspect_facts(other) and self.rows == other.rows
 
     def settled(self) -> "Suspect":
-        """The same, of which no row is left."""
+        """The same suspect without any rows left."""
         return replace(self, rows=0, state="settled")
 
 
 def open_suspects(lake: Lake, source: SourceSettings) -> dict[str, list[SuspectRow]]:
-    """What is suspect of a source's tables, by identity; not what the settings ignore by now."""
+    """The open suspects of a source's tables, by identity, without those that the settings now ignore."""
     found: dict[str, list[SuspectRow]] = {}
     names = {row.identity: row.name for row in read_tables(lake, source.name)} if lake.find("ops.suspects") else {}
     for row in read_suspects(lake, source.name) if names else ():
@@ -91,7 +91,7 @@ def open_suspects(lake: Lake, source: SourceSettings) -> dict[str, list[SuspectR
 
 
 def words_of(rows: Seq[SuspectRow]) -> str:
-    """What a person should know of a table's suspect rows."""
+    """A text for people about a table's suspect rows."""
     first = min(rows, key=lambda row: row.window)
     more = "" if len(rows) == 1 else f", and by {len(rows) - 1} more such changes"
     return (
@@ -101,7 +101,7 @@ def words_of(rows: Seq[SuspectRow]) -> str:
 
 
 def remedy_of(gold: str) -> str:
-    """What a person can do about a table's suspect rows."""
+    """A text about what a person can do about a table's suspect rows."""
     return (
         f"messages that are on their way may settle it; else `retable baseline {gold}` or `retable resync {gold}` "
         f"brings the rows as the source has them; where gold's are right, `retable accept-rows {gold} --reason ...`"
@@ -109,7 +109,7 @@ def remedy_of(gold: str) -> str:
 
 
 def typed(values: Values, kinds: Seq[GoldType]) -> Values | None:
-    """Values as columns of these types compare them; None where one cannot be of its type."""
+    """Values in the form in which columns of these types compare them; None if a value does not fit its type."""
     try:
         return tuple(
             msgspec.convert(value, _PYTHON[kind.kind], strict=not isinstance(value, str))
@@ -120,7 +120,7 @@ def typed(values: Values, kinds: Seq[GoldType]) -> Values | None:
 
 
 def suspect_facts(suspect: Suspect) -> str:
-    """What the parent of a suspect's rows lost, and which of several tables they are of, as JSON text."""
+    """The losses of a suspect, and its label among several tables, as JSON text."""
     lost = [
         [each.values, str(each.moment.sequence), each.moment.part, each.moment.time, each.event]
         for each in suspect.lost
@@ -147,7 +147,7 @@ def suspect_row(source: str, suspect: Suspect, now: datetime) -> SuspectRow:
 
 
 def read_all_suspects(lake: Lake, source: str) -> tuple[Suspect, ...]:
-    """What was ever suspect of a source, as it is now."""
+    """All suspects that a source ever had, in their present state."""
     return tuple(map(_suspect, read_suspects(lake, source)))
 
 

@@ -1,1 +1,1 @@
-"""The replay of one table: what is decided, and written."""
+"""The replay of one table: decide what changes, and write it."""

@@ -1,4 +1,4 @@
-"""Keys that rows of several source tables have, where these go into one and readers do not see which is whose."""
+"""Keys that rows of several source tables have, if these go into one gold table and readers do not see the source."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,7 +9,7 @@ from retable.schema_history.shards.joined import HIDDEN
 
 
 def hidden_key(history: TableHistory, keys: tuple[str, ...]) -> list[int]:
-    """Where the columns of a key stand which readers see; none where no column of it is hidden from them."""
+    """The indices of the key columns that readers see; empty if no key column is hidden from them."""
     return key_columns(history, tuple(key for key in keys if key != HIDDEN)) if HIDDEN in keys else []
 
 
@@ -22,8 +22,8 @@ def count_clashes(rows: pa.Table, on: list[str]) -> int:
 def clashes_after(before: int, present: pa.Table, gone: pa.Table, rows: pa.Table, on: list[str]) -> int:
     """Count the clashes of a table that had `before` of them.
 
-    `present` are its rows of all keys that a write touches, by their whole key; `gone` the whole keys that go, and
-    `rows` what comes.
+    `present` are its rows of all keys that a write touches, by their whole key; `gone` are the whole keys of deleted
+    rows, and `rows` the new rows.
     """
     names = gone.column_names
     present = present.select(names).cast(gone.schema)

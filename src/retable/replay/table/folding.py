@@ -1,4 +1,4 @@
-"""One round of deciding about a table: events are folded, by shares, and compared with gold's rows of their keys."""
+"""One round of deciding about a table: fold events by shares, and compare them with gold's rows of their keys."""
 
 from collections.abc import Callable, Collection
 from collections.abc import Sequence as Seq
@@ -40,9 +40,9 @@ from retable.schema_history.history import Hold
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """What became of all shares: the lowest `hold` that rows bring, with the `late` ones among these, or the change.
+    """The result of all shares: the change, or the lowest `hold` by rows, with the `late` ones among these rows.
 
-    `folded` has what is counted of all events; the states of keys stay with their shares, or, `left`, with tasks.
+    `folded` has the counts of all events; the states of keys stay with their shares or, `left`, with tasks.
     """
 
     folded: Folded
@@ -55,13 +55,13 @@ class Outcome:
     left: LeftRows | None = None
 
     def stop(self, folded: Folded, late: list[RowEvent]) -> None:
-        """Take a hold that rows of a share bring, if it is the lowest one, or the first of those that is there."""
+        """Take the hold of a share's rows if it is the first hold, or if its row arrived before the present one's."""
         by, before = folded.stopped_by, self.stopped_by
         if self.hold is None or (by is not None and before is not None and by.arrival < before.arrival):
             self.hold, self.late, self.stopped_by = folded.hold, late, by
 
     def change(self) -> Change:
-        """What the shares come to; raises what one of them failed for."""
+        """The change of all shares; raises the failure of a share."""
         if self.failure is not None:
             raise self.failure
         assert self.evolved is not None
@@ -70,7 +70,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """What one round goes by; `complete`: it has all events of the table."""
+    """The inputs of one round; `complete`: it has all events of the table."""
 
     work: TableReplay
     table: GoldTable
@@ -83,12 +83,12 @@ class Round:
     complete: bool
 
     def of_shards(self) -> "list[Round]":
-        """The same for the rows of each of the tables that go into one, or, of one table, for all."""
+        """The round split by the source tables that go into one; a single table has one round."""
         labels = dict.fromkeys(batch.shard for batch in self.work.batches)
         return [replace(self, work=self.work.of_shard(label)) for label in labels]
 
     def fold(self) -> Outcome:
-        """Fold the shares, and compare each with gold unless the rows of one stop the table."""
+        """Fold the shares, and compare each with gold unless rows of a share stop the table."""
         outcome = Outcome(folded=Folded())
         for fold in self.found.folds(self.key_changes, self.reader, self.bounds):
             self._fold_share(fold, outcome)
@@ -116,7 +116,7 @@ class Round:
         outcome.folded.add(folded)
 
     def evolve(self) -> Change:
-        """The way to gold's columns, and what of its rows goes before any other."""
+        """The change of gold's columns, and the truncations that delete rows before other changes."""
         evolution = evolution_of(self.work, self.table, self.reader, self.names)
         truncations = [] if self.table.is_empty else new_truncations(self.work, self.reader.history)
         defaults = self.reader.defaults if self.table.has_defaults() else {}
@@ -127,7 +127,7 @@ class Round:
         return None if self.complete else owed(self.work, self.reader.history, change.truncations)
 
     def _replacement(self, change: Change, folded: Folded, events: list[RowEvent]) -> Replacement:
-        """What of gold's rows of the folded keys goes, and what comes."""
+        """The gold rows of the folded keys that are deleted, and the new rows."""
         work, reader, standing = self.work, self.reader, list[CurrentRow]()
         if not work.replaces_all:
             matching = None if self.table.is_empty else partial(self.rows.matching, self.table.name)
@@ -147,9 +147,9 @@ _KEYS_AT_ONCE = 50_000
 def of_other_parts(
     finder: KeyFinder, evolution: Evolution, reader: TableReader, rows: pa.Table, wires: Wires
 ) -> Hashes:
-    """The hashes of the keys that plain rows speak of, and gold has from another partition than theirs.
+    """The hashes of keys of plain rows that gold has from another partition than these rows.
 
-    NotHere where only Spark finds gold's rows.
+    Raise NotHere if only Spark can find gold's rows.
     """
     final, added = reader.history.final.columns, {column.id for _, column in evolution.adds}
     if not rows.num_rows or any(final[at].id in added for at in reader.key_columns):
@@ -167,7 +167,7 @@ def of_other_parts(
 def are_of_other_parts(
     store: RowStore, table: GoldTable, evolution: Evolution, reader: TableReader, rows: pa.Table, wires: Wires
 ) -> bool:
-    """Whether gold has, or may have, a key of plain rows from another partition than theirs."""
+    """Whether gold has, or may have, a key of plain rows from another partition than these rows."""
     try:
         return not table.is_empty and bool(
             of_other_parts(store.key_finder(table.name), evolution, reader, rows, wires).size
@@ -193,9 +193,9 @@ Matching = Callable[[Columns, list[int], list[Values]], list[CurrentRow]]
 def standing_rows(
     matching: Matching | None, evolution: Evolution, reader: TableReader, touched: Collection[tuple[object, ...]]
 ) -> list[CurrentRow]:
-    """Gold's rows of the touched keys, as rows of the final schema; a column to come shows its default.
+    """Gold's rows of the touched keys, as rows of the final schema; a new column has its default.
 
-    Without `matching` gold has no row.
+    Without `matching`, gold has no rows.
     """
     final = reader.history.final.columns
     added = {column.id for _, column in evolution.adds}

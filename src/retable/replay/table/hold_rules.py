@@ -1,4 +1,4 @@
-"""Which hold stops a table: one that stands, one that a statement brings, one that nothing orders."""
+"""Which hold stops a table: one that exists, one by a statement, or one by rows without a defined order."""
 
 from collections.abc import Iterable, Set
 
@@ -21,14 +21,14 @@ from retable.schema_history.shards.parts import SHARD_ID, shard_of
 REMEDY_PARTITION = "correct `partition` in the settings, then: retable hold release TABLE --retry --reason ..."
 REMEDY_LATE = REMEDY_MOVED = "retable rebuild TABLE --reason ..."
 MOVED = "MOVED"
-"""The code of what stops a table whose rows the settings, or a RENAME, take from it or give to it."""
+"""The code of a hold for rows that the settings, or a RENAME, take from the table or give to it."""
 ORDER_REASON = "rows and this statement came in several partitions: nothing tells which came first"
 LATE_REASON = "a schema change arrived that is older than rows already replayed: they were read under another schema"
 LATE_ROW = "a row arrived that is older than rows already replayed, and the windows replayed so far lack what it needs"
 
 
 def standing_hold(work: TableReplay) -> Hold | None:
-    """The hold that stands from before, or that a statement older than what gold was built on brings."""
+    """The hold from before, or the hold by a statement that is older than what gold was built on."""
     if work.clash is not None or work.state is None or work.mode == "rebuild":
         return work.clash
     if work.state.hold is not None and not work.lifts_hold:
@@ -44,7 +44,7 @@ def standing_hold(work: TableReplay) -> Hold | None:
 
 
 def moved_hold(history: TableHistory, state: GoldState | None, missing: list[str]) -> Hold | None:
-    """What stops a table which lacks rows that others have, `missing`, or has rows that go elsewhere now."""
+    """The hold of a table that lacks rows of other tables (`missing`), or has rows that go to another table now."""
     why = None
     if missing:
         why = f"{', '.join(missing)} {'has' if len(missing) == 1 else 'have'} rows that go into it now"
@@ -57,7 +57,7 @@ def moved_hold(history: TableHistory, state: GoldState | None, missing: list[str
 
 
 def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bool:
-    """Whether all rows of a plain batch are newer than all that gold will truncate, and stand where no hold can be.
+    """Whether all rows of a plain batch are newer than all that gold will truncate, and cannot be at a hold.
 
     Those that are not newer than gold's rows are late (`late_marks`).
     """
@@ -88,7 +88,7 @@ def is_newer(work: TableReplay, batch: RowBatch, window: str, empty: bool) -> bo
 
 
 def are_of_one_part(work: TableReplay, batches: Iterable[RowBatch]) -> bool:
-    """Whether all rows of a table, of each of these shards, come from one partition: those of gold, and these."""
+    """Whether the rows of each shard come from one partition: those of gold and those of the batches."""
     parts = {event.part or "" for batch in batches for event in batch.sample}
     shards = {shard_of(part) for part in parts}
     if work.state is not None and not work.replaces_all:
@@ -97,20 +97,20 @@ def are_of_one_part(work: TableReplay, batches: Iterable[RowBatch]) -> bool:
 
 
 def is_all_late(work: TableReplay, batch: RowBatch) -> bool:
-    """Whether gold may be ahead of all rows of a plain batch."""
+    """Whether all rows of a plain batch may be older than gold."""
     state = work.state
     return state is not None and all(is_late(state, event.part, event.sequence) for event in batch.sample)
 
 
 def late_marks(work: TableReplay, batch: RowBatch) -> dict[str, Sequence]:
-    """Up to where gold may be ahead of rows of a plain batch, by the partitions in which it is ahead of some."""
+    """The high-water marks of the partitions in which rows of a plain batch may be older than gold."""
     state = work.state
     late = () if state is None else (e for e in batch.sample if is_late(state, e.part, e.sequence))
     return {} if state is None else {event.part or "": state.high_water[event.part or ""] for event in late}
 
 
 def lifted_from(work: TableReplay) -> Sequence | None:
-    """From where on a table whose hold is lifted has to look at events; None: at all, as settings changed."""
+    """The position from which a table with a lifted hold must look at events; None: all, as settings changed."""
     if work.state is None or work.state.hold is None or not work.lifts_hold or work.history.shards:
         return None
     done = work.state.applied
@@ -119,7 +119,7 @@ def lifted_from(work: TableReplay) -> Sequence | None:
 
 
 def touched_from(folded: Folded, position: Sequence | None) -> set[tuple[object, ...]]:
-    """What events from a position on touch, and what these need of gold; all, where there is none."""
+    """The keys of events from a position on, and the keys that these need of gold; all keys without a position."""
     if position is None:
         return folded.touched
     latest = folded.winners | folded.latest
@@ -131,7 +131,7 @@ def touched_from(folded: Folded, position: Sequence | None) -> set[tuple[object,
 def is_behind(work: TableReplay, hold: Hold) -> bool:
     """Whether gold already has rows above a new hold: then the table stops as it is, and only a rebuild goes back.
 
-    What a row of one partition brings says nothing of those of another.
+    The position of a row of one partition does not compare with rows of other partitions.
     """
     if work.state is None or work.mode == "rebuild" or hold == work.state.hold or hold.position is None:
         return False
@@ -150,9 +150,9 @@ def late_hold(hold: Hold) -> Hold:
 
 
 def ordering_hold(work: TableReplay, history: TableHistory, events: list[RowEvent]) -> Hold | None:
-    """The hold at a change of the history that nothing orders against rows of another partition, or of those in gold.
+    """The hold at a change that has no order against rows of another partition, or against gold's rows.
 
-    A statement that holds the table is no change of it.
+    A statement that holds the table is not such a change.
     """
     return ordering_hold_at(work, history, {(event.part, event.sequence.epoch) for event in events})
 
@@ -177,7 +177,7 @@ def ordering_hold_at(work: TableReplay, history: TableHistory, places: Set[tuple
 
 
 def cut(work: TableReplay, hold: Hold | None) -> tuple[TableHistory, Hold | None]:
-    """The history below a hold, and the one that stops it there: a statement may do so before."""
+    """The history below a hold, and the hold that stops it there: an earlier statement may stop it, too."""
     if hold is not None and hold.position is None:
         return work.history, hold
     history = work.history if hold is None else work.history.until(hold)
@@ -186,9 +186,9 @@ def cut(work: TableReplay, hold: Hold | None) -> tuple[TableHistory, Hold | None
 
 
 def schema_hold(history: TableHistory, error: TableError) -> Hold:
-    """A schema that gold cannot have holds the table at the statement that made it; without one, wholly.
+    """The hold for a schema that gold cannot have: at the statement that made it, or without a position.
 
-    So do settings that part it by what it does not have: it stops as it is.
+    Settings with an impossible partition spec also hold the table as it is.
     """
     if isinstance(error, PartitionUnfit):
         return Hold(error.code, error.message, None, None, None, REMEDY_PARTITION)
@@ -203,7 +203,7 @@ def schema_hold(history: TableHistory, error: TableError) -> Hold:
 def cast_or_schema_hold(
     history: TableHistory, reader: TableReader, key_changes: list[KeyChange], events: list[RowEvent]
 ) -> Hold | None:
-    """The hold at a change of a type that is not exact for the values of rows, or that no value can take."""
+    """The hold at a type change that is not exact for the values of rows, or that no value can follow."""
     try:
         return cast_hold(history, reader, key_changes, events)
     except TableError as error:
@@ -211,7 +211,7 @@ def cast_or_schema_hold(
 
 
 def stop_of(work: TableReplay, error: TableError) -> Sequence | None:
-    """Where a failure stops the table: below the window, or, of a rebuild, below the row that failed (None: wholly)."""
+    """Where a failure stops a table: below the window or, in a rebuild, the failed row (None: the whole table)."""
     if isinstance(error, LateChange | BehindHorizon | PartitionUnfit):
         return None
     if work.mode == "rebuild":

@@ -1,4 +1,4 @@
-"""What becomes of a table of which retention has dropped rows: gold's rows stand for them, and nothing is guessed."""
+"""Replay a table of which retention has dropped rows: gold's rows represent them, and nothing is guessed."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +22,7 @@ _SHOWN = 3
 
 
 class UndecidedRows(Exception):
-    """Rows came behind the horizon of which nothing tells what they come to."""
+    """Rows came with sequences below the horizon, and their result is not known."""
 
     def __init__(self, events: list[RowEvent]) -> None:
         super().__init__(f"{len(events)} rows")
@@ -30,18 +30,18 @@ class UndecidedRows(Exception):
 
 
 def retention_floor(state: GoldState | None, history: TableHistory) -> RetentionFloor | None:
-    """What silver no longer holds of the rows of a table that count, under a history."""
+    """What silver no longer has of the rows that count, under a history."""
     return None if state is None or state.floor is None else state.floor.above(history.truncated_at)
 
 
 def check_whole(gold: str, state: GoldState | None, history: TableHistory, dropped: RetentionFloor | None) -> None:
-    """NotKept where a table cannot be built anew: rows that count were dropped, of it or of what goes into it now."""
+    """NotKept if rows that count were dropped, of a table or of what goes into it now: it cannot be built again."""
     if (floor := retention_floor(state, history) or dropped) is not None:
         raise not_kept(gold, floor, "it cannot be built anew from what is left")
 
 
 def not_kept(gold: str, floor: RetentionFloor, what: str) -> NotKept:
-    """Say what a table's horizon forbids, and what remains possible."""
+    """The error with what a table's horizon forbids, and what remains possible."""
     some = sorted(floor.dropped.items())[:_SHOWN]
     ends = ", ".join(f"{last} of {part}" if part else str(last) for part, last in some)
     return NotKept(
@@ -52,18 +52,18 @@ def not_kept(gold: str, floor: RetentionFloor, what: str) -> NotKept:
 
 
 def remembered(state: GoldState | None) -> tuple[InferredColumn, ...]:
-    """The columns that gold has of what images told, where the rows that told of them may be dropped."""
+    """The undeclared columns of gold, if the rows that have them may be dropped."""
     return () if state is None or state.floor is None else state.inferred
 
 
 def older(work: TableReplay, needed: LateKeys | None) -> list[RowEvent]:
-    """The events of other windows that a fold may go by: gold stands for those that are not above the floor."""
+    """The events of other windows that a fold may use: gold represents those below the floor."""
     floor = retention_floor(work.state, work.history)
     return [event for event in work.older(needed) if floor is None or not floor.covers(event.part, event.sequence)]
 
 
 def split_accounted(work: TableReplay, events: list[RowEvent]) -> tuple[list[RowEvent], list[RowEvent]]:
-    """The events to fold and, where a hold is lifted, those that gold has from before: what came behind may be gone."""
+    """The events to fold and, if a hold is lifted, those that gold already has: newer rows may be gone."""
     floor = retention_floor(work.state, work.history) if work.lifts_hold else None
     if floor is None:
         return events, []
@@ -75,13 +75,13 @@ def split_accounted(work: TableReplay, events: list[RowEvent]) -> tuple[list[Row
 
 
 def count_accounted(folded: Folded, events: Iterable[RowEvent], bounds: Bounds) -> None:
-    """Count the rows that gold has from before as superseded, but for those that count for nothing."""
+    """Count the rows that gold already has as superseded, unless they do not count."""
     for event in events:
         folded.verdicts[event.ordinal, bounds.verdict(event) or "superseded"] += event.counted
 
 
 def check_key(state: GoldState, reader: TableReader) -> None:
-    """BehindHorizon where the settings give another key: gold has no row under it that dropped rows came to."""
+    """BehindHorizon if the settings give another key: gold does not have the dropped rows by this key."""
     known = {column.name: column.id for column in state.columns}
     now = [reader.columns[at].id for at in reader.key_columns]
     if sorted(known.get(name, "") for name in state.keys) != sorted(now):
@@ -102,10 +102,10 @@ def settle(
     bounds: Bounds,
     waiting: Mapping[str, str],
 ) -> None:
-    """Leave out of a fold what gold knows better. UndecidedRows names the rows that neither silver nor gold decides.
+    """Remove from a fold what gold knows better. UndecidedRows has the rows that silver and gold cannot decide.
 
-    Gold's row of a key stands for all of its dropped rows: an older one is replaced, a newer one stays. Where rows
-    may tell only some columns, a newer one decides nothing. `waiting` are the halves that gold knows to wait.
+    Gold's row of a key represents all of its dropped rows: an older gold row is replaced, a newer one stays. If rows
+    may be partial, a newer gold row decides nothing. `waiting` are the halves that wait in gold's state.
     """
     found = list(events)
     late = [
@@ -142,7 +142,7 @@ def settle(
 
 
 def _keys_of(event: RowEvent, reader: TableReader) -> tuple[Key, ...]:
-    """The keys that an event touches, the one that it leaves a row at last; none where it cannot be read."""
+    """The keys that an event touches, with the key of its new row last; none if it cannot be read."""
     try:
         action = reader.read(event)
     except (MessageError, TableError):
@@ -151,7 +151,7 @@ def _keys_of(event: RowEvent, reader: TableReader) -> tuple[Key, ...]:
 
 
 def _supersede(folded: Folded, keys: set[Key], late: list[tuple[RowEvent, tuple[Key, ...]]]) -> None:
-    """Leave these keys as gold has them, and count what would have changed them as superseded."""
+    """Leave these keys as gold has them, and count their changes as superseded."""
     left = set(keys)
     for event, touched in sorted(late, key=lambda each: each[0].arrival):
         last = touched[-1] if touched else None
@@ -163,7 +163,7 @@ def _supersede(folded: Folded, keys: set[Key], late: list[tuple[RowEvent, tuple[
 
 
 def stopping(floor: RetentionFloor | None, hold: Hold, events: Iterable[RowEvent], bounds: Bounds) -> list[RowEvent]:
-    """The rows that brought a hold, where what came before them may be gone."""
+    """The rows that brought a hold, if rows before them may be gone."""
     here = (event for event in events if event.counted and event.sequence == hold.position)
     if floor is None:
         return []
@@ -173,7 +173,7 @@ def stopping(floor: RetentionFloor | None, hold: Hold, events: Iterable[RowEvent
 def left_or_held(
     work: TableReplay, undecided: list[RowEvent], left: LeftOut, hold: Hold | None
 ) -> tuple[Hold | None, LeftOut]:
-    """What to go on with at rows that nothing decides: without them, where a person left them out, or held."""
+    """The next step for undecided rows: leave them out if a person decided so, else hold the table."""
     said = [text for _, _, text in work.history.skipped if text is not None and text.startswith(BEHIND)]
     until = max((text.removeprefix(BEHIND) for text in said), default="")
     if any(work.windows[event.ordinal] > until for event in undecided):
@@ -182,7 +182,7 @@ def left_or_held(
 
 
 def _hold_behind(work: TableReplay, undecided: list[RowEvent]) -> Hold:
-    """The table stops as it is at rows that nothing decides."""
+    """The hold of a table at undecided rows: it stops as it is."""
     first = min(undecided, key=lambda event: event.arrival)
     came = work.windows[first.ordinal]
     reason = (
@@ -195,9 +195,9 @@ def _hold_behind(work: TableReplay, undecided: list[RowEvent]) -> Hold:
 
 # --- what needs all rows -----------------------------------------------------------------------------------------
 def without_rewriting(work: TableReplay, why: RewriteNeeded, decide: Callable[[TableReplay], ReplayPlan]) -> ReplayPlan:
-    """Stop a table below the statement that would write all of its rows anew, as silver no longer has them all.
+    """Stop a table below the statement that would rewrite all of its rows, as silver no longer has them all.
 
-    Where no statement of this run is the cause, the table stops as it is.
+    If no statement of this run is the cause, the table stops as it is.
     """
     where = "`retable plan` says which windows left it out" if isinstance(why, RowsMissing) else "retention.silver"
     reason = f"all of its rows would be written anew ({why}), and silver does not hold them all ({where})"

@@ -1,4 +1,4 @@
-"""The state in which a replay leaves gold: what stood, and what this run replayed."""
+"""The state of gold after a replay: the former state, and what this run replayed."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +21,7 @@ DROP_TAG = "retable_dropped_"
 
 
 def drop_tag(work: TableReplay, history: TableHistory, empty: bool) -> str | None:
-    """The name for gold's last snapshot from before the source dropped the table; None where nothing is to keep."""
+    """The tag for gold's last snapshot before the source dropped the table; None if there is nothing to keep."""
     if work.state is None or empty:
         return None
     before = work.state.truncated_at
@@ -32,7 +32,7 @@ def drop_tag(work: TableReplay, history: TableHistory, empty: bool) -> str | Non
 def _pending(
     work: TableReplay, folded: Folded, before: Mapping[str, str], truncated_at: Sequence | None
 ) -> dict[str, str]:
-    """The halves that wait, with their windows: those from before that nothing settled, voided or skipped; new ones."""
+    """The halves that wait, with their windows: former ones that are not settled, voided or skipped, and new ones."""
     settled = {pair[:2] for pair in folded.settled} | {place[:2] for place, _, _ in work.history.skipped}
     waiting = {text: window for text, window in before.items() if parse_sequence(text)[:2] not in settled}
     waiting |= {str(event.sequence): work.windows[event.ordinal] for event in folded.pending}
@@ -89,9 +89,9 @@ def gold_columns(
 
 
 def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ...], clashes: int | None) -> GoldState:
-    """The state to commit: what stood, and what this run replayed; a table held wholly keeps all but the hold.
+    """The state to commit: the former state and what this run replayed; without a change, only the hold is new.
 
-    `clashes` are those that it has then; None: as many as before.
+    `clashes` are those after the change; None: as many as before.
     """
     history, hold = plan.history, plan.hold
     before = work.state
@@ -139,7 +139,7 @@ def new_state(work: TableReplay, plan: ReplayPlan, columns: tuple[GoldColumn, ..
 
 
 def _not_held(work: TableReplay, hold: Hold | None) -> list[tuple[str | None, Sequence]]:
-    """Where events that do not wait stand, or some of them, with the highest of each partition."""
+    """The positions of events that are not held, at least the highest one of each partition."""
     if not work.batches or hold is None:
         bounds = Bounds(None, hold)
         return [(event.part, event.sequence) for event in work.events if bounds.verdict(event) is None]
@@ -147,7 +147,7 @@ def _not_held(work: TableReplay, hold: Hold | None) -> list[tuple[str | None, Se
         return []
     bounds, found = Bounds(None, hold), list[tuple[str | None, Sequence]]()
     for batch in work.batches:
-        # The sample has the highest row of each partition, and the lowest one.
+        # The sample has the highest and the lowest row of each partition.
         for part in {event.part for event in batch.sample}:
             mine = [event for event in batch.sample if event.part == part]
             free = [event for event in mine if bounds.verdict(event) is None]
@@ -158,7 +158,7 @@ def _not_held(work: TableReplay, hold: Hold | None) -> list[tuple[str | None, Se
 
 
 def _highest_below(batch: RowBatch, part: str | None, position: Sequence) -> Sequence:
-    """The highest sequence below a position among the rows of a partition, of which some are there."""
+    """The highest sequence below a position among the rows of a partition; there must be one."""
     rows = batch.places()
     own = part if batch.shard is None else source_part(part)
     mine = pc.is_in(rows["part"], pa.array([own], pa.string()))

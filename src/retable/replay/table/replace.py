@@ -1,4 +1,4 @@
-"""Which rows of gold go and which come, decided on values alone."""
+"""Decide which rows of gold are deleted and which are added, from values alone."""
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Exception)
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """`deletes` are keys (or, without a key, whole rows) whose rows go; `rows` come, each with where it is from.
+    """`deletes` are keys (or, without a key, whole rows) to delete; `rows` are new, each with its origin.
 
     `debts` is how many more rows of a table without a key were deleted than inserted.
     """
@@ -27,15 +27,15 @@ class Replacement:
 
 
 class EventsMissed(Exception):
-    """Gold has another row of a key than the events that were found for the key tell.
+    """Gold has another row of a key than the events that were found for the key show.
 
-    It is newer than all of them, as the key is written in two ways; or it is not the row that left the key. Or gold
-    does not tell how often the rows of a table without a key were inserted and deleted.
+    Gold's row is newer than all of them, as the key has two spellings; or it is not the row that left the key. Or, for
+    a table without a key, gold's state does not show how often rows were inserted and deleted.
     """
 
 
 def is_below(row: CurrentRow, history: TableHistory) -> bool:
-    """Whether a row of gold counts no more, as its table was emptied since."""
+    """Whether a row of gold no longer counts, as its table was emptied since."""
     truncated_at = history.shard_truncations.get(shard_of(row.part) or "") if history.shards else history.truncated_at
     return truncated_at is not None and row.sequence < truncated_at
 
@@ -43,11 +43,11 @@ def is_below(row: CurrentRow, history: TableHistory) -> bool:
 def replace_keys(
     folded: Folded, key_columns: list[int], standing: list[CurrentRow], complete: bool = True
 ) -> Replacement:
-    """Replace the touched keys whose last state is not what gold holds.
+    """Replace the touched keys whose last state differs from gold.
 
-    OrderUndefined where gold's row of a key was written by another partition: their sequences do not compare.
-    RowMissing where gold lacks a row of which only some columns are told. EventsMissed, unless the fold had all events
-    of the table (`complete`), where gold has another row than they tell. Of several failures `first_failure` is raised.
+    OrderUndefined: another partition wrote gold's row of a key, and their sequences do not compare. RowMissing: gold
+    lacks the row of a partial image. EventsMissed, unless the fold had all events of the table (`complete`): gold has
+    another row than they show. If there are several failures, `first_failure` is raised.
     """
     present: dict[Key, list[CurrentRow]] = defaultdict(list)
     for row in standing:
@@ -87,7 +87,7 @@ def _check_order(winner: Winner, old: list[CurrentRow], complete: bool) -> None:
 
 
 def first_failure(one: F | None, other: F) -> F:
-    """Which of two failures counts: what more events may settle, or else a hold; of two holds always the same one."""
+    """Which of two failures counts: one that more events may settle, or else a hold; the choice is deterministic."""
     return other if one is None else min(one, other, key=_rank)
 
 
@@ -98,7 +98,7 @@ def _rank(failure: Exception) -> tuple[bool, bool, Sequence, str]:
 
 
 def _base(winner: Winner, key: Key, present: dict[Key, list[CurrentRow]]) -> Values:
-    """Gold's row from which a partial one takes what it does not tell; RowMissing where gold has none."""
+    """Gold's row that has the missing columns of a partial image; RowMissing if gold has none."""
     if not (rows := present.get(key, [])):
         what = f"a change tells only some columns of the row {key!r}, which gold does not have"
         raise RowMissing(what, at=winner.sequence)
@@ -106,7 +106,7 @@ def _base(winner: Winner, key: Key, present: dict[Key, list[CurrentRow]]) -> Val
 
 
 def replace_newer(folded: Folded) -> Replacement:
-    """Replace the touched keys, whatever gold holds for them: all of it is older."""
+    """Replace the touched keys, whatever gold has for them: all of it is older."""
     winners = [(folded.winners[key], key) for key in folded.touched]
     return Replacement([key for _, key in winners], [(w.row, w) for w, _ in winners if w.row is not None])
 
@@ -114,11 +114,11 @@ def replace_newer(folded: Folded) -> Replacement:
 def replace_bag(folded: Folded, standing: list[CurrentRow], debts: int | None) -> Replacement:
     """Bring the number of each touched row to its count; a debt, rows deleted that were not inserted, leaves none.
 
-    The counts are of all events of the table, or, where `debts` are given, added to those of gold, which owed so many
-    rows before. EventsMissed where such a debt may be one of a row that comes now.
+    The counts are of all events of the table or, if `debts` are given, added to those of gold, which had that many
+    debts. EventsMissed if such a debt may be of a row that comes now.
     """
     present = Counter(row.values for row in standing)
-    # A row of which all changes are redeliveries of others is touched, and not counted.
+    # A row is touched but not counted if all of its changes are redeliveries of others.
     counts = {image: folded.counts.get(image, 0) for image in folded.counts.keys() | folded.touched}
     if debts is not None:
         if debts and any(count > 0 and not present[image] for image, count in counts.items()):

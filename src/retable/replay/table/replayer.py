@@ -1,4 +1,4 @@
-"""One table's replay: what was decided is written where no reader looks, and published."""
+"""Replay one table: write what was decided where readers do not see it, then publish it."""
 
 from collections.abc import Callable
 
@@ -29,7 +29,7 @@ _ATTEMPTS = 5
 
 
 class TableReplayer:
-    """Replays tables through one Spark session."""
+    """Replay tables through one Spark session."""
 
     def __init__(
         self, catalog: GoldCatalog, rows: RowStore, run_id: str, window: str, on_progress: Callable[[str], None]
@@ -42,7 +42,7 @@ class TableReplayer:
         self._deciding = Deciding(rows, window, on_progress)
 
     def replay(self, work: TableReplay, location: Callable[[], str]) -> ReplayResult:
-        """Decide, expand, write on a branch, publish; nothing is written where gold already says all this."""
+        """Decide, expand, write on a branch, publish; write nothing if gold already has this content."""
         table = self._load(work, location)
         try:
             work, plan = self._deciding.decide(work, table)
@@ -51,7 +51,7 @@ class TableReplayer:
             self._deciding.forget()
 
     def hold(self, work: TableReplay, hold: Hold, location: Callable[[], str]) -> ReplayResult:
-        """Let a table stop as it is, without a look at its rows."""
+        """Hold a table as it is, without reading its rows."""
         table = self._load(work, location)
         return self._committed(work, table, ReplayPlan(work.history, hold, all_held(work)))
 
@@ -71,7 +71,7 @@ class TableReplayer:
         )
 
     def _commit(self, work: TableReplay, table: GoldTable, plan: ReplayPlan) -> tuple[GoldState, bool]:
-        """Write and publish; where only the files of gold are others by then, what was decided is written again."""
+        """Write and publish; if only the files of gold have changed meanwhile, write the same decision again."""
         for left in reversed(range(_ATTEMPTS)):
             clashes = self._write(work, table, plan, is_first=left == _ATTEMPTS - 1)
             columns, evolution = () if work.state is None else work.state.columns, None
@@ -93,7 +93,7 @@ class TableReplayer:
         return state, True
 
     def _load(self, work: TableReplay, location: Callable[[], str]) -> GoldTable:
-        """The table as it was when its state was read, made where it is missing; Fenced where a run came between."""
+        """Load the table as it was when its state was read, or create it; Fenced if another run came between."""
         table = self._catalog.load(work.gold)
         if table is None and work.state is None:
             parts = [event.part for event in work.events] + [change.part for change in work.history.changes]
@@ -109,9 +109,9 @@ class TableReplayer:
 
     # --- writing -------------------------------------------------------------------------------------------------
     def _write(self, work: TableReplay, table: GoldTable, plan: ReplayPlan, is_first: bool) -> int | None:
-        """Expand, then write what goes and comes where no reader looks; gives the clashes that gold has then.
+        """Expand, then write deletes and new rows where readers do not see them; give gold's clashes after it.
 
-        None where no row changes, and they are as many as before.
+        None if no row changes, and the clashes are as many as before.
         """
         history, change = plan.history, plan.change
         if change is None:
@@ -149,7 +149,7 @@ class TableReplayer:
     def _row_change(
         self, table: GoldTable, plan: ReplayPlan, change: Change, columns: Columns
     ) -> RowChange | RemoteChange:
-        """What goes and comes, under the names that columns have in gold now."""
+        """The deleted and new rows, under the names that columns have in gold now."""
         on = key_columns(plan.history, plan.keys) or list(range(len(columns)))
         drops = change.evolution.drops
         dropped = [(name, kind) for _, name, kind in table.fields() if name in drops and kind is not None]
@@ -166,7 +166,7 @@ class TableReplayer:
     def _clashes_after(
         self, work: TableReplay, table: GoldTable, gone: pa.Table, rows: pa.Table, key: list[str]
     ) -> int:
-        """The clashes that gold has once the rows of these keys are gone, and those of others have come."""
+        """The clashes of gold after the rows of these keys are deleted and the new rows are added."""
         if table.is_empty:
             return count_clashes(rows, key)
         before = self._clashes_before(work, table, key)
@@ -174,7 +174,7 @@ class TableReplayer:
         return clashes_after(before, self._rows.of_keys(work.gold, gone.column_names, touched), gone, rows, key)
 
     def _clashes_before(self, work: TableReplay, table: GoldTable, key: list[str]) -> int:
-        """The clashes that gold has; while readers saw which row is whose, none was counted."""
+        """The clashes of gold; as long as readers saw the source of each row, none were counted."""
         if table.is_empty or work.state is None:
             return 0
         return work.state.clashes if HIDDEN in work.state.keys else self._rows.clashes(work.gold, None, key)
@@ -187,7 +187,7 @@ class TableReplayer:
         change: RowChange | RemoteChange,
         is_empty: bool,
     ) -> str:
-        """Delete and append by a commit each, which nobody sees, where one snapshot cannot hold both.
+        """Delete and append in separate commits on a branch, if one snapshot cannot have both.
 
         `is_empty`: gold has no row, or truncations leave none of them.
         """

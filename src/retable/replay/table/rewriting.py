@@ -1,4 +1,4 @@
-"""When all rows of a table are written anew: gold may have some that no event of the run tells how to find."""
+"""When to write all rows of a table again: gold may have rows that no event of the run can find."""
 
 from collections import Counter
 
@@ -19,11 +19,11 @@ from retable.schema_history.shards.columns import differs_by_shard
 DROP_IT = "drop the gold table in the catalog, which a rebuild then makes anew"
 _READ_ONE_WAY = frozenset({"boolean", "int", "long"})
 _SPELLED_ONE_WAY = frozenset({"decimal", "string"})
-"""What is read one way too, but of formats whose options tell how it stands."""
+"""These also have only one reading, except in formats whose options decide how numbers are read."""
 
 
 def evolution_of(work: TableReplay, table: GoldTable, reader: TableReader, names: dict[str, str]) -> Evolution:
-    """The way to the columns of the reader's history."""
+    """The evolution of gold's columns to those of the reader's history."""
     history = reader.history
     known = () if work.state is None else work.state.columns
     by_name = work.replaces_all or work.state is None
@@ -46,7 +46,7 @@ def evolution_of(work: TableReplay, table: GoldTable, reader: TableReader, names
 
 
 def check_findable(work: TableReplay, reader: TableReader) -> None:
-    """RewriteNeeded where gold lacks rows, or has some that were read otherwise, and no key tells which they are."""
+    """RewriteNeeded if gold lacks rows, or has rows that were read differently, and no key finds them."""
     if work.replaces_all or work.retired:
         return
     if work.state is None:
@@ -72,12 +72,12 @@ def check_findable(work: TableReplay, reader: TableReader) -> None:
 
 
 def _lost(work: TableReplay) -> type[RewriteNeeded]:
-    """What rows that gold lacks ask for: where silver does not have all of them, a rewrite would lose them."""
+    """The error for rows that gold lacks: if silver does not have all of them, a rewrite would lose them."""
     return RowsMissing if work.left_out() else RewriteNeeded
 
 
 def _check_alike(work: TableReplay, evolution: Evolution, history: TableHistory) -> None:
-    """RewriteNeeded where columns of several tables are put together otherwise than gold's rows have them."""
+    """RewriteNeeded if columns of several tables are combined differently than in gold's rows."""
     if work.replaces_all or work.state is None or not history.shards:
         return
     there = {name for name, _ in evolution.renames} | set(evolution.order)
@@ -96,7 +96,7 @@ def _check_alike(work: TableReplay, evolution: Evolution, history: TableHistory)
 
 
 def check_refused(work: TableReplay, folded: Folded) -> None:
-    """RewriteNeeded where more rows are refused than before: gold may have them, as they were read otherwise."""
+    """RewriteNeeded if more rows are refused than before: gold may have them, as they were read differently."""
     if work.retired or not folded.rejects or not _is_read_otherwise(work):
         return
     refused = Counter(work.windows[reject.event.ordinal] for reject in folded.rejects if reject.event.counted)
@@ -106,7 +106,7 @@ def check_refused(work: TableReplay, folded: Folded) -> None:
 
 
 def is_keyed_otherwise(work: TableReplay, events: list[RowEvent], bounds: Bounds, changed: Sequence) -> bool:
-    """Whether gold's rows do not have the key yet that they got at `changed`, or rows came that are older."""
+    """Whether gold's rows do not have the key of `changed` yet, or rows came that are older than this change."""
     if work.replaces_all or work.state is None:
         return False
     older = (event for event in events if event.counted and event.sequence <= changed)
@@ -114,9 +114,9 @@ def is_keyed_otherwise(work: TableReplay, events: list[RowEvent], bounds: Bounds
 
 
 def _is_read_otherwise(work: TableReplay) -> bool:
-    """Whether gold has rows of these windows by other settings, or as they were decoded before.
+    """Whether gold has rows of these windows by other settings, or of an earlier decoding.
 
-    Of windows that gold no longer remembers, the ledger does.
+    For windows that gold no longer remembers, use the ledger.
     """
     if work.has_all or work.state is None:
         return False
@@ -129,7 +129,7 @@ def _is_read_otherwise(work: TableReplay) -> bool:
 
 
 def is_rekeyed(state: GoldState, reader: TableReader) -> bool:
-    """Whether the reader's key is not that by which gold has its rows."""
+    """Whether the reader's key is not the key of gold's rows."""
     known = {column.name.lower(): column.id for column in state.columns}
     return {known.get(name.lower(), name) for name in state.keys} != {
         reader.columns[at].id for at in reader.key_columns
@@ -137,7 +137,7 @@ def is_rekeyed(state: GoldState, reader: TableReader) -> bool:
 
 
 def _is_key_read_one_way(reader: TableReader) -> bool:
-    """Whether rows have their key whatever the settings say of zones, dates, bytes and numbers."""
+    """Whether the key of rows does not depend on the settings for zones, dates, bytes and numbers."""
     columns = reader.history.final.columns
     may_vary = find_format(reader.source_format).options_decide_numbers
     one_way = _READ_ONE_WAY if may_vary else _READ_ONE_WAY | _SPELLED_ONE_WAY

@@ -1,4 +1,4 @@
-"""How deciding comes to an end: a round that brings no step towards it is the last one, and the table is held."""
+"""Make deciding end: if a round makes no progress, it is the last one, and the table is held."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -17,28 +17,28 @@ A_BUG = "this is a bug of Retable, please report it with this reason"
 REMEDY_UNDECIDED = f"{A_BUG}; with a version that has it no more: retable hold release TABLE --retry --reason ..."
 _SHOWN = 4
 _WIDENINGS = 40
-"""A whole number becomes a longer one and then a decimal, which has at most 38 digits."""
+"""An integer becomes a longer one and then a decimal, which has at most 38 digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What a round goes by: the hold below which it folds, the rows left out, and whether it has all events."""
+    """The inputs of a round: the hold below which it folds, the rows left out, and whether it has all events."""
 
     hold: Hold | None
     left: LeftOut = frozenset()
     complete: bool = False
 
     def below(self, work: TableReplay, hold: Hold | None) -> "Basis":
-        """The same below another hold; what stops one of several tables does not end what stops another."""
+        """The same below another hold; in a table with shards, the holds of several shards are combined."""
         return replace(self, hold=together(self.hold, hold) if work.history.shards else hold)
 
     def without(self, work: TableReplay, undecided: list[RowEvent], hold: Hold | None) -> "Basis":
-        """The same without rows that nothing decides, or below a hold where these have to wait."""
+        """The same without undecided rows, or below a hold if these must wait."""
         stop, left = left_or_held(work, undecided, self.left, hold)
         return replace(self.below(work, stop), left=left)
 
     def is_nearer_than(self, before: "Basis") -> bool:
-        """Whether it is a step towards the end: a lower hold, more rows left out or all events, and nothing back."""
+        """Whether it is progress: a lower hold, more rows left out or all events, and no step back."""
         mine, others = self._steps(), before._steps()
         return mine != others and mine[0] <= others[0] and mine[1] >= others[1] and mine[2] >= others[2]
 
@@ -54,11 +54,11 @@ class Basis:
 
 
 def in_rounds(work: TableReplay, first: Basis, decide: Callable[[Basis], ReplayPlan | Basis]) -> ReplayPlan:
-    """Decide about a table, each round by what the one before it found.
+    """Decide about a table, each round with what the previous round found.
 
-    It ends, as each round takes a step and none is taken back: holds stand at statements and rows of the table, and
-    those are as many as the rows that may be left out, and all events are asked for once. A round without a step would
-    come again for ever: it holds the table as it is.
+    It ends, because each round makes progress and none goes back. Holds are at statements and rows of the table; their
+    number is limited, and so is the number of rows to leave out. All events are requested once. A round without
+    progress would be repeated without end, so it holds the table as it is.
     """
     passed = [first]
     while isinstance(found := decide(passed[-1]), Basis):
@@ -75,10 +75,10 @@ def undecided(reason: str) -> Hold:
 
 
 class Widenings:
-    """How often each column of which only images tell came, in the rounds that trace until all are known.
+    """How often each undeclared column was found, in the rounds that trace until all columns are known.
 
-    Such rounds end: names, epochs and tables are those of rows and statements, and a column comes again only with a
-    wider type. The table of one that comes more often than types can widen is `endless`, with what is told of it.
+    Such rounds end: names, epochs and tables come from rows and statements, and a column is found again only with a
+    wider type. If a column is found more often than types can widen, its table is `endless`, with the reason.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class Widenings:
         self.endless: dict[str, str] = {}
 
     def fresh(self, columns: Iterable[InferredColumn], known: Iterable[InferredColumn]) -> list[InferredColumn]:
-        """The columns that the next round has to go by: those that are not known, but for those of endless tables."""
+        """The columns that are new for the next round, without those of endless tables."""
         known = list(known)
         found = [column for column in columns if column not in known]
         for column in found:

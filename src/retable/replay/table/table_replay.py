@@ -1,4 +1,4 @@
-"""What a run has to do for one table, what it decides, and what comes of it."""
+"""The work of a run for one table, its plan, and its result."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Set
@@ -27,7 +27,7 @@ from retable.schema_history.shards.parts import join_part
 from retable.schema_history.traced import InferredColumn
 
 Truncations = Seq[tuple[str | None, Sequence]]
-"""Positions below which rows count no more, each of one shard, or, without one, of the whole table."""
+"""Truncation points: rows below them do not count. Each is of one shard or, without a shard, of the whole table."""
 
 
 Mode = Literal["replay", "resume", "rebuild", "rewrite"]
@@ -35,30 +35,30 @@ Mode = Literal["replay", "resume", "rebuild", "rewrite"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableReplay:
-    """One table of one run: what the statements made of it, and the events to replay."""
+    """One table of one run: its history by the statements, and the events to replay."""
 
     source: str
     gold: str
     history: TableHistory
     state: GoldState | None
-    """What gold says of itself; None: there is no table yet."""
+    """The state of the gold table; None: there is no table yet."""
     mode: Mode
     """`replay`: the events of a window, over gold's rows. `resume`: all events of a table whose hold is lifted, over
-    the rows that it has. `rebuild`: all events, into rows and a record that begin anew. `rewrite`: all events, into
-    rows that begin anew under the record that stands."""
+    the rows that it has. `rebuild`: all events, with new rows and a new record. `rewrite`: all events, with new rows
+    under the present record."""
     lifts_hold: bool = False
-    """Whether the hold that stands is lifted: in `resume`, and in the `rewrite` that it may become."""
+    """Whether the present hold is lifted: in `resume`, and in the `rewrite` that it may become."""
     clash: Hold | None = None
-    """Holds the table whatever its rows say."""
+    """Holds the table whatever its rows are."""
 
     inferred: tuple[InferredColumn, ...]
-    """Columns of which only images tell."""
+    """The undeclared columns."""
     typing: str
-    """The digest of what decides their types."""
+    """The digest of the settings that decide their types."""
     keys: Callable[[TableHistory], tuple[str, ...]]
-    """The key that the table has at the end of a history."""
+    """The key of the table at the end of a history."""
     former: Callable[[TableHistory, list[RowEvent]], tuple[FormerKey, ...]]
-    """The keys that it had before."""
+    """The former keys of the table."""
     hashed: bool
     """Whether silver's key hashes are of the key."""
     keys_are_set: bool
@@ -69,46 +69,46 @@ class TableReplay:
     rules: ValueRules
     format_version: int = 3
     partition: tuple[PartitionField, ...] | None = None
-    """By what the settings part its files."""
+    """The partition fields of the settings."""
 
     events: list[RowEvent]
     batches: tuple[RowBatch, ...] = ()
-    """The rows of the window, where `events` are only a sample that stands for them (`RowBatch`)."""
+    """The rows of the window, if `events` are only a sample of them (`RowBatch`)."""
     others: Set[str]
-    """The other windows that gold has. One that waits for its turn is not among them, whatever silver has of it: gold
-    would have its rows already when it is its turn."""
+    """The other windows that gold has. A window that waits for its turn is not among them, even if silver has it:
+    otherwise gold would have its rows before its turn."""
     older: Callable[[LateKeys | Halves | None], list[RowEvent]]
-    """Fetch events of the same table in these: the other halves of updates, those of late keys, or all; the fold needs
-    them where an event is not newer than what gold holds."""
+    """Fetch events of the same table in these windows: the other halves of updates, those of late keys, or all; the
+    fold needs them if an event is not newer than gold."""
     claims: Mapping[TableName, Seq[Claim]]
-    """Which rows of its names are its own: those of which the first span that covers them says it."""
+    """Which rows of its names are its own: the first span that covers a row decides."""
     windows: Mapping[int, str]
     """Windows by ordinal."""
     ordinals: Mapping[str, int]
-    """Windows the other way round."""
+    """Ordinals by window."""
     applied: Mapping[str, str]
-    """What this run replays, by window: the content of silver, and the settings under which it is read."""
+    """What this run replays, by window: the content of silver, and the settings by which it is read."""
     before: Mapping[str, tuple[str | None, Mapping[str, int]]]
-    """What the ledger says that windows were applied as, and what it counted."""
+    """The identity and the counts of windows in the ledger."""
     identities: Callable[[], Mapping[str, str]]
-    """What the windows that were replayed would be applied as now."""
+    """The identities that the replayed windows would have now."""
     horizon: int
 
     retired: bool = False
     """Whether the settings leave the table out."""
     left_out: Callable[[], bool] = lambda: False
-    """Whether they did so when some windows were decoded."""
+    """Whether the settings left it out when some windows were decoded."""
     gathered: Mapping[str, str] = field(default_factory=dict)
     """The gold tables that have rows of it: by identity, what was replayed into them."""
 
     @property
     def replaces_all(self) -> bool:
-        """Whether gold's rows are all replaced."""
+        """Whether all of gold's rows are replaced."""
         return self.mode in ("rebuild", "rewrite")
 
     @property
     def has_all(self) -> bool:
-        """Whether its events are all of the table."""
+        """Whether its events are all events of the table."""
         return self.replaces_all or self.lifts_hold
 
     @property
@@ -127,16 +127,16 @@ class TableReplay:
         )
 
     def one_by_one(self) -> "TableReplay":
-        """The same with every row as an event of its own."""
+        """The same with every row as a separate event."""
         if not self.batches:
             return self
         return replace(self, events=events_of_all(self.batches, self.ordinals), batches=())
 
     def rewritten(self, without: Collection[str] = ()) -> "TableReplay":
-        """The same with all events of the table, so that every row of gold is written anew.
+        """The same with all events of the table, so that every row of gold is written again.
 
-        Windows whose identity is another by now are replayed with it: what their rows come to now, is counted now;
-        `without` those that are left to a run of their own. Where its tables have other names, all are.
+        Windows whose identity has changed are replayed with it, and counted again, without those in `without`, which
+        are left to a separate run. If the tables that go into it have other names, all windows are replayed.
         """
         done = {} if self.state is None else self.state.applied
         found = self.identities().items()
@@ -151,7 +151,7 @@ class TableReplay:
 
 @dataclass(frozen=True, slots=True)
 class ReplayPlan:
-    """What the events come to: the history up to the hold, and what that changes. No `change`: only the state."""
+    """The result of the events: the history up to the hold, and the change. No `change`: only the state changes."""
 
     history: TableHistory
     hold: Hold | None
@@ -162,10 +162,10 @@ class ReplayPlan:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The way to gold: columns, and rows. Rows below `truncations` go first: all of them, or those of a shard.
+    """The change of gold's columns and rows. Rows below `truncations` are deleted first: all, or those of a shard.
 
-    `debts` is what a table without a key owes then (`GoldState.debts`). Of a big window the rows are not here: tasks
-    have `left` them.
+    `debts` are those of a table without a key after the change (`GoldState.debts`). The rows of a big window are not
+    here: tasks have `left` them.
     """
 
     evolution: Evolution
@@ -179,9 +179,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class LeftRows:
-    """What becomes of keys, where tasks left it in an exchange: the keys whose rows go, and rows, by their numbers.
+    """The result that tasks left in an exchange: names of deleted keys and of new rows, with their numbers.
 
-    Columns are called by their place, those of `edges` (`RemoteChange`) too.
+    Columns are named by their index, also those of `edges` (`RemoteChange`).
     """
 
     exchange: Exchange
@@ -221,7 +221,7 @@ class WindowCounts:
 
 
 def counted_of(work: TableReplay) -> dict[int, WindowCounts]:
-    """What of a work counts, by window; one that had rows before, and has none, too."""
+    """The counted rows of a work by window; also windows that had rows before and have none now."""
     found: dict[int, WindowCounts] = {}
     for event in work.events if not work.batches else ():
         if event.counted:
@@ -247,7 +247,7 @@ def counted_of(work: TableReplay) -> dict[int, WindowCounts]:
 
 @dataclass(slots=True, kw_only=True)
 class ReplayResult:
-    """What came of a table, by window. `wrote`: gold has a new commit; a reader of main now sees `snapshot`."""
+    """The result for one table, by window. `wrote`: gold has a new commit; a reader of main now sees `snapshot`."""
 
     gold: str
     state: GoldState
@@ -261,13 +261,13 @@ class ReplayResult:
 
 
 def all_held(work: TableReplay) -> Folded:
-    """Every event kept back."""
+    """Count every event as held."""
     rows = {ordinal: counted.rows for ordinal, counted in counted_of(work).items()}
     return Folded(verdicts=Counter({(ordinal, "held"): count for ordinal, count in rows.items() if count}))
 
 
 def left_unread(work: TableReplay, state: GoldState) -> ReplayResult:
-    """What comes of a table whose metadata cannot be read: all its rows wait, and nothing is committed to it."""
+    """The result for a table whose metadata cannot be read: all its rows wait, and nothing is committed to it."""
     history = replace(work.history, changes=())
     verdicts = all_held(work).verdicts
     return ReplayResult(
@@ -282,7 +282,7 @@ def left_unread(work: TableReplay, state: GoldState) -> ReplayResult:
 
 
 def given_up(row: TableRow) -> ReplayResult:
-    """What comes of a table that is no more, as its rows are another's: nothing tells of it but its record."""
+    """The result for a dropped table whose rows are another's: only its record still names it."""
     state = GoldState(source=row.source, identity=row.identity, table=row.name, state="dropped")
     history = TableHistory(
         identity=row.identity, spans=(NameSpan(row.name, None, None),), epochs=(Epoch(None, (), None, complete=False),)

@@ -1,1 +1,1 @@
-"""Big windows of a table where Spark's workers are: what they look at, decide and leave for one another."""
+"""Replay tasks for big windows of a table: they profile, decide, and leave rows for each other on Spark's workers."""

@@ -1,4 +1,4 @@
-"""What no task can know alone: whether another one has the same key, or another row at the same place of the source."""
+"""Checks that need several tasks: whether two of them have the same key, or different rows at one position."""
 
 from collections.abc import Sequence as Seq
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from retable.replay.batch.typed_hashes import typed_hashes
 from retable.replay.batch.vectorized import hashes_of
 
 _WRITTEN_SO = frozenset({"string"})
-"""The types of keys of which equal ones have equal hashes, however they are written."""
+"""Key types whose equal values always have equal hashes, because they have only one spelling."""
 _SEQUENCE = ("epoch", "hi", "lo")
 
 
 def may_be_spelled_otherwise(reader: TableReader) -> bool:
-    """Whether keys, or, without a key, rows, may be equal though messages write them in two ways."""
+    """Whether keys or, without a key, rows may be equal although messages write them in two ways."""
     places = reader.key_columns or range(len(reader.columns))
     return not {reader.columns[at].type.kind for at in places} <= _WRITTEN_SO
 
 
 def rows_by_place(rows: pa.Table) -> pa.Table:
-    """The hash of where each change stands, with that of its row: but for a full load's, one place has one row."""
+    """Hash the position and the row of each change: one position has one row, except in a full load."""
     changes = rows.filter(pc.not_equal(rows["op"], "READ"))
     members = {name: pc.struct_field(changes["sequence"], name) for name in _SEQUENCE}
     places = typed_hashes(pa.table({**members, "part": changes["part"]}))
@@ -33,7 +33,7 @@ def rows_by_place(rows: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class _HasTwice:
-    """Says whether a hash is there twice in a part of what tasks left; with `rows`, only of two different ones."""
+    """Whether a hash occurs twice in one part of what tasks left; with a `row` column, with different rows."""
 
     exchange: Exchange
     names: tuple[str, ...]
@@ -47,7 +47,7 @@ class _HasTwice:
 
 
 def have_twice(store: RowStore, exchange: Exchange, names: Seq[str], parts: int) -> bool:
-    """Whether tasks have a key twice, or different rows at one place, by what each left in so many parts."""
+    """Whether tasks have a key twice, or different rows at one position; each task left its hashes in `parts` parts."""
     if not names:
         return False
     return any(store.run([_HasTwice(exchange, tuple(names), part) for part in range(parts)]))

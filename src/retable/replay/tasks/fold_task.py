@@ -1,4 +1,4 @@
-"""One task of a replay: some ranges of a table's keys are folded, compared with gold, and left as columns."""
+"""One task of a replay: fold some ranges of a table's keys, compare them with gold, and leave the result as columns."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -42,12 +42,11 @@ Failure = NotParted | NotHere | EventsMissed | TableError
 
 @dataclass(slots=True, kw_only=True)
 class TaskOutcome:
-    """What a task found: what is counted of its events, or the hold that stops it, or why it came to nothing.
+    """The result of a task: the counts of its events, and its hold or its failure, if any.
 
-    `gone` and `rows` are the names under which it left the keys whose rows go and the rows that come, with their
-    numbers, `doubts` those under which it left what is compared with other tasks. `edges` are those of
-    `RemoteChange`, `debts` those of its rows. `places` are the partitions, each with a source epoch, from which events
-    of other windows came.
+    `gone` and `rows` are the names under which it left the keys of deleted rows and the new rows, with their numbers;
+    `doubts` are the names of what is compared with other tasks. `edges` are those of `RemoteChange`, `debts` those of
+    its rows. `places` are the partitions, each with a source epoch, from which events of other windows came.
     """
 
     folded: Folded = field(default_factory=Folded)
@@ -65,11 +64,11 @@ class TaskOutcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldTask:
-    """What a task goes by. Where rows are `plain` they are vectorized; without a `finder` gold is empty.
+    """The inputs of a task. If rows are `plain`, they are vectorized; without a `finder`, gold is empty.
 
-    `others` are other windows, where some rows are late, `met` the halves of updates that are not where their others
-    are. `owed` are the debts that gold has, of a table without a key. Keys of which all events are below `since` are as
-    gold has them.
+    `others` are other windows, if some rows are late; `met` are the halves of updates whose other halves are in another
+    range. `owed` are gold's debts, for a table without a key. Keys whose events are all below `since` are as gold has
+    them.
     """
 
     rows: RangeRows
@@ -88,12 +87,12 @@ class FoldTask:
     since: Sequence | None
 
     def __call__(self) -> TaskOutcome:
-        """Fold one range after the other; what one fails for, or a hold, leaves the others to be searched for holds."""
+        """Fold one range after the other; after a failure or a hold, only search the other ranges for holds."""
         outcome, made, touched = TaskOutcome(), list[VectorizedRows](), list[pa.Table]()
         reader = self.facts.reader()
         own, met = self.rows.read(self.ranges, not_read(self.plain)), self.met.read(self.ranges)
         rows = pa.concat_tables([own, *met])
-        # Where both halves of an update are in this task, a range has its own one already.
+        # If both halves of an update are in this task, a range already has its own half.
         is_met = np.arange(rows.num_rows) >= own.num_rows
         try:
             parted = self._parted(rows, reader)
@@ -115,7 +114,7 @@ class FoldTask:
         return outcome
 
     def _parted(self, rows: pa.Table, reader: TableReader) -> Hashes:
-        """The keys, by hash, that gold has from another partition than one of plain rows. NotHere is raised."""
+        """The hashes of keys that gold has from another partition than a plain row; may raise NotHere."""
         if self.plain is None or not self.plain.parted or self.finder is None:
             return np.zeros(0, np.int64)
         return of_other_parts(self.finder, self.evolution, reader, rows, self.plain.wires)
@@ -130,7 +129,7 @@ class FoldTask:
         outcome: TaskOutcome,
         touched: list[pa.Table],
     ) -> Iterator[VectorizedRows]:
-        """What becomes of the keys of a range; all keys that were spoken of are added to `touched`.
+        """Fold the keys of a range; all keys of its events are added to `touched`.
 
         `joined` are both halves of the updates that it has in common with another window; keys that are `parted` are
         folded one by one.
@@ -170,7 +169,7 @@ class FoldTask:
             yield from self._compared(mine, reader, outcome, touched)
 
     def _more(self, rows: pa.Table, late: Flags, joined: list[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
-        """The events of other windows that late rows of a range, and updates in common with these, need."""
+        """The events of other windows that late rows of a range, and updates in common with them, need."""
         if self.others is None:
             raise NotParted
         here = {event.arrival for event in self._events(rows.filter(pa.array(late)))} if joined else set()
@@ -191,7 +190,7 @@ class FoldTask:
             if before is None or (by is not None and by.arrival < before.arrival):
                 outcome.folded.hold, outcome.folded.stopped_by = folded.hold, by
             return
-        # What other tasks, or windows, speak of is told there, and what they have settled waited for nobody.
+        # Other tasks or windows report their own rejects; a pair is settled only if gold's state has it waiting.
         folded.rejects = [reject for reject in folded.rejects if reject.event.counted]
         folded.settled = {pair for pair in folded.settled if pair[:2] in self.met.waiting}
         outcome.folded.add(folded)
@@ -214,7 +213,7 @@ class FoldTask:
         outcome.edges = edges_of(changes.keys)
 
     def _doubt(self, outcome: TaskOutcome, reader: TableReader, rows: pa.Table, touched: pa.Table) -> None:
-        """Leave what other tasks must not have, too."""
+        """Leave the hashes that no other task may have."""
         if may_be_spelled_otherwise(reader):
             outcome.doubts["keys"] = self._left(pa.table({"hash": typed_hashes(touched)}))
         if not reader.keys:

@@ -1,4 +1,4 @@
-"""Updates in two halves whose keys differ: tasks bring those of other ranges to where each half is folded."""
+"""Match updates in two halves whose keys differ: tasks bring each half to the range of the other one."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from retable.replay.tasks.others import event_hashes
 from retable.replay.tasks.task_rows import Plain, RangeRows, events_of, left_in_parts, not_read
 
 _FEW_ALONE = 10_000
-"""Halves of which the other one is in another window: more of them do not come to one process."""
+"""If more halves than this have their other half in another window, they do not come to one process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Leave:
-    """Leaves the halves of a task's ranges of which the other one is not in the same range, in parts by their pair."""
+    """Leave the halves of a task's ranges whose other half is not in the same range, in parts by their pair."""
 
     rows: RangeRows
     ranges: KeyRanges
@@ -40,7 +40,7 @@ class _Leave:
 
 @dataclass(frozen=True, slots=True)
 class _Meet:
-    """Brings halves together in one part of what tasks left; gives the rest, and leaves each for the other's range."""
+    """Match halves in one part of what tasks left; give the rest, and leave each half for the other's range."""
 
     exchange: Exchange
     names: tuple[str, ...]
@@ -60,10 +60,10 @@ class _Meet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Met:
-    """The halves that met, a part for each range of a task, and those of the window that are `alone`.
+    """The matched halves, a part for each range of a task, and the halves of the window that are `alone`.
 
-    `joined` are events of other windows that are the other halves of such; `waiting` tells which halves earlier windows
-    had alone, by source epoch and `hi`.
+    `joined` are their other halves, from other windows; `waiting` are the halves that earlier windows had alone, by
+    source epoch and `hi`.
     """
 
     exchange: Exchange
@@ -73,11 +73,11 @@ class Met:
     waiting: frozenset[tuple[int, int]] = frozenset()
 
     def read(self, ranges: KeyRanges) -> list[pa.Table]:
-        """The other halves of rows of a task's ranges, each as a row that left the key of such a one."""
+        """The other halves of rows of a task's ranges, each as a row that left the key of its other half."""
         return [self.exchange.get(name, ranges.part) for name in self.names]
 
     def stories(self, ranges: KeyRanges) -> list[RowEvent]:
-        """Both halves of the updates that two windows have, where one of these has a key of some ranges."""
+        """Both halves of the updates that two windows share, if one of the halves has a key of these ranges."""
         pairs = {event.pair for event in self.joined}
         events = [*self.joined, *(event for event in self.alone if event.pair in pairs)]
         are_here = ranges.owns(event_hashes(events)).tolist()
@@ -85,7 +85,7 @@ class Met:
         return [event for event in events if event.pair in here]
 
     def waiting_here(self) -> set[Pair]:
-        """The updates of which this window has a half, and no window the other one."""
+        """The updates of which this window has one half, and no window the other half."""
         return {event.pair for event in self.alone} - {event.pair for event in self.joined}
 
 
@@ -99,7 +99,7 @@ def meet(
     shard: str | None,
     left: set[str],
 ) -> Met:
-    """Let tasks bring halves together; the names of what they left are added to `left`."""
+    """Let tasks match halves; the names of what they left are added to `left`."""
     without = not_read(plain)
     leaving = [_Leave(rows=rows, ranges=each, exchange=exchange, without=without) for each in ranges]
     names = [name for name in store.run(leaving) if name]

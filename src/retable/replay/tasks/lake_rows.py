@@ -1,4 +1,4 @@
-"""What a replay reads of silver and gold without a job of Spark: here or in tasks."""
+"""Read silver and gold for a replay without a Spark job: here or in tasks."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
@@ -23,17 +23,16 @@ from retable.replay.tasks.row_choice import OfKeys, OtherTables
 from retable.replay.tasks.silver_files import SilverFiles
 
 ROWS_HERE = 100_000
-"""So many rows of a window are looked at all at once, and not by tasks."""
+"""Up to this many rows of a window are read all at once, and not by tasks."""
 ROWS_NEAR = 400_000
-"""Tasks for a window of no more rows run in this process: workers would take longer to start than the tasks take.
+"""Up to this many rows in a window, tasks run in this process: workers would take longer to start than the tasks take.
 
-Where rows may be folded one by one, that goes for windows of `ROWS_HERE`.
-"""
+If rows may be folded one by one, the limit is `ROWS_HERE`."""
 _ROWS_A_TASK_HERE = 100_000
 
 
 def _from(since: Sequence | None) -> BooleanExpression:
-    """What files are left out by that have only events of lower sequences."""
+    """A filter that leaves out files with only lower sequences."""
     if since is None:
         return AlwaysTrue()
     epoch, hi = Reference("sequence.epoch"), Reference("sequence.hi")
@@ -43,16 +42,16 @@ def _from(since: Sequence | None) -> BooleanExpression:
 
 @dataclass(slots=True)
 class WindowSize:
-    """How many rows the window has that is replayed; None: it is not known, or there are several windows.
+    """The number of rows of the replayed window; None: it is not known, or there are several windows.
 
-    `LakeRows.big_window` finds it out, for all sessions of a replay.
+    `LakeRows.big_window` sets it, for all sessions of a replay.
     """
 
     rows: int | None = None
 
 
 class LakeRows:
-    """The rows of silver and gold as their files have them."""
+    """The rows of silver and gold in their files."""
 
     def __init__(self, lake: Lake, source: str, size: WindowSize | None = None) -> None:
         self._lake = lake
@@ -75,7 +74,7 @@ class LakeRows:
         return None if self.size.rows <= ROWS_HERE else files
 
     def slots_here(self, are_long: bool) -> int:
-        """Into how many tasks a window is parted that run in this process; 0 where they do not."""
+        """The number of tasks for a window whose tasks run in this process; 0 if they run elsewhere."""
         rows, most = self.size.rows, ROWS_HERE if are_long else ROWS_NEAR
         return 0 if rows is None or rows > most else -(-rows // _ROWS_A_TASK_HERE)
 

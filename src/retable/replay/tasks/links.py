@@ -1,4 +1,4 @@
-"""Keys that are folded together: of a row that changes its key and tells some columns, the old key has the others."""
+"""Keys that are folded together: if a row with a partial image changes its key, the old key has the other columns."""
 
 from collections.abc import Iterable
 from collections.abc import Sequence as Seq
@@ -22,7 +22,7 @@ _MOST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """Gives the hashes of the keys that rows of stretches link."""
+    """Give the hashes of the keys that rows of stretches link."""
 
     stretches: tuple[Stretch, ...]
 
@@ -33,7 +33,7 @@ class _Look:
 
 
 def with_links(store: RowStore, ranges: Seq[KeyRanges], windows: Iterable[tuple[Stretch, ...]]) -> list[KeyRanges]:
-    """The ranges without the keys that rows of windows link, and these as one more; NotParted where they are many."""
+    """The ranges without the keys that rows of windows link, and one more with these; NotParted if there are many."""
     pieces = [piece for stretches in windows for piece in in_pieces(stretches, store.slots())]
     found = store.run([_Look(piece) for piece in pieces])
     linked = np.unique(np.concatenate([np.zeros(0, np.int64), *found]))

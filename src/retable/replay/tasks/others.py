@@ -1,4 +1,4 @@
-"""The events of other windows that late rows of a big window need, read by tasks where silver has them."""
+"""The events of other windows that late rows of a big window need, read by tasks from silver's files."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence as Seq
@@ -24,11 +24,11 @@ _HASHES = ("key_hash", "old_key_hash")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Others:
-    """Other windows of a table, and which rows of its big window need them: those up to `marks`, or all of them again.
+    """Other windows of a table, and which rows of its big window need them: those up to `marks`, or, `again`, all.
 
-    `marks` are the highest sequences that gold has, by partition. Events up to the `floor` count no more, as gold has
-    what they came to. `of_parts`: some tell only some columns of their row, so it takes all events of a key.
-    Where several tables go into one, they are those of one `shard`.
+    `marks` are the highest sequences that gold has, by partition. Events below the `floor` no longer count, as gold has
+    their result. `of_parts`: some rows have partial images, so all events of a key are needed. If several tables go
+    into one, the rows are of one `shard`.
     """
 
     window: WindowRows
@@ -41,13 +41,13 @@ class Others:
     shard: str | None
 
     def late(self, rows: pa.Table) -> Flags:
-        """Which rows gold may be ahead of."""
+        """Which rows may be older than gold."""
         if self.again:
             return np.ones(rows.num_rows, bool)
         return up_to(rows, self.marks)
 
     def elsewhere(self, rows: pa.Table, late: Flags, ranges: KeyRanges) -> Flags:
-        """Which late rows are of keys of which other windows have events, too; all, where gold has this window."""
+        """Which late rows have keys with events in other windows, too; all, if gold has this window."""
         if self.again or not late.any():
             return late
         hashes = _spoken_of(rows.filter(pa.array(late)), ranges)
@@ -59,10 +59,10 @@ class Others:
         return late & speak_of(rows, np.concatenate(there))
 
     def of(self, late: pa.Table, joined: Seq[RowEvent], ranges: KeyRanges) -> list[RowEvent]:
-        """The events that speak of the keys of late rows, and of `joined` ones, and are not below the lowest of these.
+        """The events with keys of late rows or of `joined` events, from the lowest sequence of these on.
 
-        Where they are `of_parts`, they are all events of these keys, and of those that such a row had before, or has
-        since. NotParted where some of them tell only some columns, and that was not known.
+        With `of_parts`, these are all events of these keys, and of the keys that such a row had before or since. Raise
+        NotParted if some of the events have partial images and this was not known.
         """
         of_joined = event_hashes(joined)
         hashes = np.union1d(_spoken_of(late, ranges), of_joined[ranges.owns(of_joined)])
@@ -80,7 +80,7 @@ class Others:
             hashes = np.union1d(hashes, more)
 
     def _of_hashes(self, hashes: Hashes, since: Sequence) -> list[RowEvent]:
-        """The events of a sequence, or behind it, that speak of the keys of these hashes."""
+        """The events, from a sequence on, that have or have left a key of these hashes."""
         found, asked = [], frozenset(hashes.tolist())
         for table, claims in self.claims.items():
             for piece in self.window.pieces(EACH_FILE):
@@ -97,24 +97,24 @@ class Others:
 
 
 def _spoken_of(rows: pa.Table, ranges: KeyRanges) -> Hashes:
-    """The hashes in some ranges of the keys that rows have, or have left."""
+    """The hashes, in some ranges, of the keys that rows have or have left."""
     found = np.unique(np.concatenate([np.asarray(rows[name].drop_null()) for name in _HASHES]))
     return found[ranges.owns(found)]
 
 
 def event_hashes(events: Seq[RowEvent]) -> Hashes:
-    """The key hashes of events; 0 where one has none."""
+    """The key hashes of events; 0 if an event has none."""
     return np.array([event.key_hash or 0 for event in events], np.int64)
 
 
 def is_owned(claims: Seq[Claim], sequence: Sequence) -> bool:
-    """Whether a row of a name is the table's."""
+    """Whether a row of a name belongs to the table."""
     return next((claim.is_own for claim in claims if claim.span.covers(sequence)), False)
 
 
 @dataclass(frozen=True, slots=True)
 class AreKeyedSo:
-    """Says whether all rows of some tables in a piece, from a sequence on, name these columns as their key."""
+    """Whether all rows of some tables in a piece, from a sequence on, name these columns as their key."""
 
     piece: WindowRows
     tables: tuple[TableName, ...]

@@ -1,4 +1,4 @@
-"""Which rows of silver are read: the ends of a row group tell whether it can have such, or no others."""
+"""Choose the rows of silver to read: the statistics of a row group show if it can have chosen rows, or only these."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _HASHES = ("key_hash", "old_key_hash")
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """The lowest and the highest value of a column in a row group; whether some are null, or all."""
+    """The lowest and the highest value of a column in a row group; whether some values are null, or all."""
 
     lowest: Any
     highest: Any
@@ -32,24 +32,24 @@ class Ends:
     is_null: bool
 
     def may_be(self, value: object) -> bool:
-        """Whether a value, or null, may be among them."""
+        """Whether a value, or null, may be in the column."""
         return self.has_null if value is None else self.may_reach(value, value)
 
     def may_reach(self, lowest: Any, highest: Any) -> bool:
-        """Whether a value from one up to another may be among them."""
+        """Whether a value in a range may be in the column."""
         return not self.is_null and bool(self.lowest <= highest and lowest <= self.highest)
 
     def is_all(self, value: object) -> bool:
-        """Whether each is this value, or null."""
+        """Whether each value is this one, or null."""
         return self.is_null if value is None else self.are_between(value, value)
 
     def are_between(self, lowest: Any, highest: Any) -> bool:
-        """Whether each is a value from one up to another."""
+        """Whether each value is in a range."""
         return not self.has_null and bool(lowest <= self.lowest and self.highest <= highest)
 
 
 GroupEnds = Mapping[str, Ends]
-"""Those of the columns of a row group, as far as they are known."""
+"""The ends of a row group's columns, as far as they are known."""
 
 
 def group_ends(group: pq.RowGroupMetaData, names: Collection[str]) -> GroupEnds:
@@ -68,21 +68,21 @@ class RowChoice(Protocol):
 
     @property
     def looks_at(self) -> tuple[str, ...]:
-        """The columns that tell."""
+        """The columns that the choice depends on."""
 
     def may_take(self, ends: GroupEnds) -> bool:
-        """Whether a row group can have rows that are taken."""
+        """Whether a row group may have chosen rows."""
 
     def takes_all(self, ends: GroupEnds) -> bool:
-        """Whether all rows of a row group are taken."""
+        """Whether all rows of a row group are chosen."""
 
     def takes(self, rows: pa.Table) -> Flags:
-        """Which rows are taken."""
+        """Which rows are chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfTable:
-    """The rows of a table; or those with hashes from one up to another, of their keys or of the keys that they left."""
+    """The rows of a table, all or those whose key hash, or old key hash, is in a range."""
 
     table: TableName
     hashes: tuple[int, int] | None = None
@@ -129,7 +129,7 @@ class OtherTables:
 
 @dataclass(frozen=True, slots=True)
 class OfKeys:
-    """The rows of some tables: those that late rows need, the halves of updates that are asked for, or all."""
+    """The rows of some tables: those that late rows need, the requested halves of updates, or all."""
 
     tables: frozenset[TableName]
     needed: LateKeys | Halves | None

@@ -1,4 +1,4 @@
-"""The row events of windows in the files of silver, read without Spark: by the driver, or by a task."""
+"""Read the row events of windows from silver's files without Spark: in the driver, or in a task."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ from retable.replay.batch.silver_rows import ROW_COLUMNS
 from retable.replay.tasks.row_choice import NAME, OfTable, OtherTables, RowChoice, group_ends
 
 _FILES_AT_ONCE = 4
-"""Decode writes files of 64 MB in memory, and upkeep some of 256."""
+"""Decode writes files of 64 MB in memory, and upkeep some of 256 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +57,13 @@ class SilverFiles:
 
     def chosen(self, choice: RowChoice, columns: Collection[str]) -> pa.Table:
         """These columns of the rows that a choice takes."""
-        # Not on pyiceberg's threads: those are what its scan of a file with deletes waits for.
+        # Do not use pyiceberg's threads: its scan of a file with deletes waits for them.
         with ThreadPoolExecutor(_FILES_AT_ONCE) as threads:
             found = threads.map(lambda task: self._chosen(task, choice, columns), self.files)
             return pa.concat_tables([_typed(pa.table({}), columns), *found])
 
     def _counts(self, task: FileScanTask) -> list[tuple[tuple[str | None, ...], int]]:
-        """How many rows of each name a file has; where a row group has but one, its ends tell it."""
+        """The number of rows of each name in a file, from the statistics of row groups that have only one name."""
         if task.delete_files:
             return _counted(self._without_deleted(task, NAME))
         found, mixed = [], []
@@ -87,7 +87,7 @@ class SilverFiles:
             wanted = [at for at in wanted if at not in flags or flags[at].any()]
             found = [_typed(pa.table({}), columns)]
             for is_whole, run in groupby(wanted, lambda at: at not in flags or bool(flags[at].all())):
-                # Of many groups that have a few rows each, one is in memory.
+                # Of groups with few chosen rows, only one is in memory at a time.
                 for groups in [[*run]] if is_whole else [[at] for at in run]:
                     rows = _read(file, task, groups, columns)
                     found.append(rows if is_whole else rows.filter(pa.array(flags[groups[0]])))
@@ -125,7 +125,7 @@ def _read(file: pq.ParquetFile, task: FileScanTask, groups: list[int], names: Co
 
 
 def _typed(rows: pa.Table, names: Iterable[str]) -> pa.Table:
-    """These columns as silver has them, null where a file is older than one."""
+    """These columns with silver's types; a column that is newer than the file is null."""
     kinds = {name: SILVER.columns.field(name).type for name in names}
     there = {*rows.column_names}
     found = [rows[name].cast(kind) if name in there else pa.nulls(len(rows), kind) for name, kind in kinds.items()]

@@ -1,7 +1,7 @@
-"""Rows of a big window by their typed keys: tasks leave them in an exchange, those of each range of hashes together.
+"""Divide the rows of a big window by typed key: tasks leave them in an exchange, by ranges of the keys' hashes.
 
-Silver has rows by a hash of their keys as they are written. Where a key is written in two ways, as 1.5 and 1.50, or
-where the settings name other columns than silver's hash is of, that hash does not bring its rows together.
+Silver has rows by a hash of their keys as they are written. If a key has two spellings, such as 1.5 and 1.50, or if the
+settings name other columns than those of silver's hash, that hash does not find all rows of a key.
 """
 
 from collections.abc import Mapping
@@ -30,9 +30,9 @@ _ROWS_AT_ONCE = 50_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpreadTask:
-    """Leaves the rows of stretches, a part for each of `ranges`; gives their name in the exchange.
+    """Leave the rows of stretches, a part for each of `ranges`; give their name in the exchange.
 
-    None where a row leaves its key, and tells only some of its columns.
+    The result is None if a row with a partial image leaves its key.
     """
 
     stretches: tuple[Stretch, ...]
@@ -54,9 +54,9 @@ class SpreadTask:
         return self.exchange.put(*(rows.filter(pa.array(each.speak_of(rows))) for each in self.ranges))
 
     def _hashes(self, rows: pa.Table, reader: TableReader) -> tuple[Hashes, pa.Array]:
-        """The hashes of the keys that rows have, and of those that they left, where they did.
+        """The hashes of the keys of rows, and of the old keys of rows that left one.
 
-        Those of a row that cannot be read stay: nothing becomes of a key by it.
+        A row that cannot be read keeps its hashes: it changes no key.
         """
         if self.plain is not None:
             shard = self.facts.shard

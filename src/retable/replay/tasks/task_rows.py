@@ -22,13 +22,13 @@ _ALIKE = ("keys", "column_types")
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """What all rows have in common: the key that they name, their types, if they tell them."""
+    """What all rows have in common: the key columns that they name, and their types if messages name these."""
 
     keys: tuple[str, ...]
     types: Mapping[str, str | None] | None
 
     def of(self, rows: pa.Table) -> pa.Table:
-        """Rows with these, in columns of their own, as silver has them."""
+        """Add these as columns to rows, as silver has them."""
         keys = pa.array([[*self.keys]] * rows.num_rows, SILVER.columns.field("keys").type)
         types = [None if self.types is None else [*self.types.items()]] * rows.num_rows
         kind = SILVER.columns.field("column_types").type
@@ -37,10 +37,10 @@ class Alike:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """How rows are read where they are vectorized: `wires` are those of `fold_vectorized`.
+    """How to read rows that are vectorized: `wires` are those of `fold_vectorized`.
 
-    Where they are all `alike`, silver's columns of the key that they name, and of their types, need not be read.
-    `parted`: they, or gold's rows, come from several partitions.
+    If all are `alike`, silver's columns for the named keys and for the types need not be read. `parted`: the rows, or
+    gold's rows, come from several partitions.
     """
 
     wires: Wires
@@ -51,12 +51,12 @@ class Plain:
 def events_of(
     rows: pa.Table, plain: Plain | None, ordinals: Mapping[str, int], shard: str | None = None
 ) -> list[RowEvent]:
-    """Rows of a task, which may lack the columns that are the same in all, as events that count."""
+    """Rows of a task as counted events; they may lack the columns that are the same in all rows."""
     return to_events(rows if plain is None or plain.alike is None else plain.alike.of(rows), ordinals, shard)
 
 
 def left_in_parts(exchange: Exchange, rows: pa.Table, hashes: Hashes, parts: int) -> str:
-    """Leave rows in so many parts by their hashes, one for each row; gives their name."""
+    """Leave rows in `parts` parts by their hashes, one hash for each row; give their name."""
     numbers = range_numbers(hashes, parts)
     return exchange.put(*(rows.filter(pa.array(numbers == part)) for part in range(parts)))
 
@@ -68,9 +68,9 @@ def not_read(plain: Plain | None) -> Collection[str]:
 
 @dataclass(frozen=True, slots=True)
 class ReaderFacts:
-    """What a `TableReader` is made of, as it is sent to a task.
+    """The inputs of a `TableReader`, as they are sent to a task.
 
-    Where several tables go into one, `shard` is the label of the one that the rows of the task are of.
+    If several tables go into one, `shard` is the label of the table of the task's rows.
     """
 
     history: TableHistory
@@ -84,15 +84,15 @@ class ReaderFacts:
 
 
 class RangeRows(Protocol):
-    """Where a task finds the rows of its ranges of key hashes."""
+    """The rows of a task's ranges of key hashes."""
 
     def read(self, ranges: KeyRanges, without: Collection[str]) -> pa.Table:
-        """The rows that speak of these ranges, and perhaps some more, but for some columns."""
+        """The rows that have, or have left, a key of these ranges, and perhaps more, without some columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class InSilver:
-    """Rows in the order of their keys as silver has them, in stretches of one window (`RangeRows`)."""
+    """Rows sorted by key hash in silver, in stretches of one window (`RangeRows`)."""
 
     stretches: tuple[Stretch, ...]
 

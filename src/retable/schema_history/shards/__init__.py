@@ -1,1 +1,1 @@
-"""Tables of the source that go into one of gold: their histories together."""
+"""Join the histories of source tables that go into one gold table."""

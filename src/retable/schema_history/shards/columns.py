@@ -1,4 +1,4 @@
-"""The columns of several tables that are one of the whole: which they are, how they are called, what they hold."""
+"""Match the columns of several source tables to the columns of one gold table: identity, name and type."""
 
 import hashlib
 from collections.abc import Sequence as Seq
@@ -14,23 +14,23 @@ OWN = "/"
 
 
 class Differ(Exception):
-    """The shards are not alike enough to be one table."""
+    """The shards are too different to be one table."""
 
     code, remedy = SHARDS_DIFFER, REMEDY
 
 
 class Refused(Differ):
-    """A statement that tables that go into one do not take, though all have it."""
+    """A statement that is not supported for shards, even if all of them have it."""
 
     code, remedy = "UNSUPPORTED_CHANGE", REMEDY_STATEMENT
 
 
 @dataclass(slots=True)
 class ShardColumn:
-    """A column of one shard through all its names, spelled as they were.
+    """A column of one shard through all its names, as they were spelled.
 
-    `lives`: the shard has it still; `added`: its table was there before it. It was there from `born` on (None: ever),
-    and no more where it `ended`.
+    `lives`: the shard still has it. `added`: the table existed before the column. The column exists from `born` (None:
+    always) to `ended`.
     """
 
     column: Column
@@ -42,7 +42,7 @@ class ShardColumn:
 
     @property
     def tells_default(self) -> bool:
-        """Whether rows are told apart by what they show from before the column."""
+        """Whether rows older than the column depend on its default."""
         return self.added or self.column.default is not None
 
     def was(self, name: str) -> bool:
@@ -51,7 +51,7 @@ class ShardColumn:
 
 @dataclass(slots=True)
 class Group:
-    """The columns of several shards that are one of the whole, by shard; `strangers` are otherwise called in theirs."""
+    """The columns of shards that are one column of the whole, by shard. `strangers` have another identity."""
 
     identity: str
     lines: dict[str, ShardColumn] = field(default_factory=dict)
@@ -62,13 +62,13 @@ class Group:
         return [line for line in self.lines.values() if line.lives]
 
     def ended_before(self, line: ShardColumn) -> bool:
-        """Whether all of it was gone when a column came."""
+        """Whether all columns of the group were dropped before a column was added."""
         ends = [each.ended for each in self.lines.values()]
         return line.born is not None and all(end is not None and end <= line.born for end in ends)
 
     @property
     def name(self) -> str:
-        """The name that all have, or else the former one, as long as some have that still."""
+        """The common name of all columns; while they differ, the former name, as long as some still have it."""
         names = sorted({line.names[-1].lower(): line.names[-1] for line in self.living}.items())
         former = [name for low, name in names if any(line.was(low) for line in self.lines.values())]
         return former[0] if former and len(names) > 1 else names[0][1]
@@ -82,7 +82,7 @@ class Group:
             kind = joined
         defaults = {line.column.default: line.column for line in self.lines.values() if line.tells_default}
         if len(defaults) > 1:
-            # Rows of each shard show its own, which no column of gold does for them: they are written into the rows.
+            # Rows of each shard show their own default. No single gold column can, so it is written into the rows.
             own = sorted((label, str(line.column.default)) for label, line in self.lines.items() if line.tells_default)
             identity = f"{self.identity}{OWN}{hashlib.sha256(repr(own).encode()).hexdigest()[:8]}"
             return Column(
@@ -101,14 +101,14 @@ class Group:
 
 
 def differs_by_shard(column: Column) -> bool:
-    """Whether rows older than a column of the whole show in it what their own shard's default is."""
+    """Say whether rows older than a column of the whole show the default of their own shard in it."""
     return OWN in column.id
 
 
 def group_columns(cut: Seq[TableHistory], living: set[str]) -> list[Group]:
-    """The columns that are one: of a common first name, or, of one that came later, of one name now.
+    """Group columns by a common first name; columns that were added later also by their name now.
 
-    One that came when all others of its first name were gone is another column.
+    A column that was added after all others of its first name were dropped is another column.
     """
     groups: dict[tuple[str, int], Group] = {}
     found = [
@@ -146,14 +146,14 @@ def at_place(position: Sequence | None) -> tuple[bool, Sequence | tuple[()]]:
 
 
 def _lines(history: TableHistory, lives: bool) -> dict[tuple[str, int], ShardColumn]:
-    """The columns of a shard by their first name, and how many of that name were before."""
+    """The columns of a shard by their first name, and the number of earlier columns of that name."""
     found: dict[tuple[str, bool], tuple[tuple[str, int], ShardColumn]] = {}
     counts: dict[str, int] = {}
     for epoch in history.epochs:
         here = {_of(column) for column in epoch.columns}
         anew = here.isdisjoint(found)
         if anew:
-            # The table was made anew: none of its columns was there before.
+            # The table was created again: none of its columns existed before.
             found, counts = {}, {}
         for origin, (_, line) in found.items():
             line.lives = origin in here

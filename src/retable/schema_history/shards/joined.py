@@ -1,8 +1,8 @@
-"""Several tables of a source (shards) as one of gold: their histories side by side, and the columns that all come to.
+"""Join several tables of a source (shards) into one gold table: their histories, and the columns of the whole.
 
-Every row is read under the history of its own shard, so a statement of one says nothing of the rows of another. A
-column that some have is one of the whole, as wide as the widest; it goes when all have dropped it, and takes a new name
-when all have renamed it. Where shards differ in a way that one column cannot hold, the whole is held.
+Each row is read under the history of its own shard, so a statement of one shard does not affect the rows of another. A
+column of some shards is a column of the whole, with the widest type. It is dropped when all shards have dropped it, and
+renamed when all have renamed it. If one column cannot hold the shards' differences, the whole is held.
 """
 
 from collections import defaultdict
@@ -31,28 +31,28 @@ from retable.schema_history.shards.columns import (
 from retable.schema_history.shards.parts import SHARD_ID, join_part, shard_of, source_part
 
 SHOWN, HIDDEN = "source_table", "_retable_source_table"
-"""The names of the column by which a row tells its shard: as readers see it, and as one of Retable's own."""
+"""The names of the column that contains a row's shard: visible to readers, or internal to Retable."""
 
 
 def identify(name: TableName) -> str:
-    """The identity of the table that several go into."""
+    """Give the identity of the gold table of several source tables."""
     return f"{name}@shards"
 
 
 def is_sharded(identity: str) -> bool:
-    """Whether an identity is of a table that several go into."""
+    """Say whether an identity is that of a table with shards."""
     return identity.endswith("@shards")
 
 
 def shard_column(shown: bool) -> Column:
-    """The column that names the shard of a row, the last of the key."""
+    """Give the column that contains the shard of a row. It is the last column of the key."""
     return Column(id=SHARD_ID, name=SHOWN if shown else HIDDEN, source_type=None, type=GoldType("string"))
 
 
 def join(name: TableName, histories: Iterable[TableHistory], shown: bool) -> TableHistory:
-    """Make one history of those of shards, whose names join the key; `shown`: in a column that readers see.
+    """Join the histories of shards into one. The shard's name joins the key; `shown`: in a column that readers see.
 
-    It is held where a shard is, and, for all, at the statement from which on they differ.
+    The result is held if a shard is held, and at the statement from which on the shards differ.
     """
     histories = sorted(histories, key=_age)
     labels = _labels(histories)
@@ -61,9 +61,9 @@ def join(name: TableName, histories: Iterable[TableHistory], shown: bool) -> Tab
 
 
 def together(one: Hold | None, other: Hold | None) -> Hold | None:
-    """What stops a table that two holds stop: the lower one; where nothing orders them, one that stops all of it.
+    """Combine two holds of a table: the lower one, or a hold of the whole table if nothing orders them.
 
-    Of these the one is told that ends by itself, so that it does.
+    If one of the two is SHARDS_DIFFER, the result is too, because that hold ends by itself.
     """
     if one is None or other is None:
         return one or other
@@ -77,21 +77,21 @@ def together(one: Hold | None, other: Hold | None) -> Hold | None:
 
 
 def waits_no_more(hold: Hold | None, history: TableHistory) -> bool:
-    """Whether a table is held where its shards differed, and they are alike by now."""
+    """Whether a table is held because its shards differed, and they no longer differ."""
     return (
         hold is not None and hold.code == SHARDS_DIFFER and (history.hold is None or history.hold.code != SHARDS_DIFFER)
     )
 
 
 def of_shard(event: RowEvent, label: str) -> RowEvent:
-    """A row as one of a shard."""
+    """Give a row as a row of a shard."""
     return event._replace(shard=label, part=join_part(label, event.part))
 
 
 def of_shards(decisions: tuple[Decision, ...], histories: Iterable[TableHistory]) -> tuple[Decision, ...]:
-    """Rulings on the whole as decisions on the shard that each is about.
+    """Convert decisions on the whole to decisions on the shard that each refers to.
 
-    One whose shard has another name by now is told to all that had the name: its place is in but one of them.
+    If that shard has another name now, all tables that had the name get the decision. Only one has its position.
     """
     if not any(is_sharded(decision.identity) for decision in decisions):
         return decisions
@@ -116,7 +116,7 @@ def _age(history: TableHistory) -> tuple[bool, Sequence | tuple[()], str]:
 
 
 def _labels(histories: Iterable[TableHistory]) -> dict[str, str]:
-    """The name of each table, by identity; of those that had one name only the last one, or the living, has it."""
+    """The name of each table, by identity. If several had one name, only the last or the living one keeps it."""
     latest = sorted(histories, key=lambda history: at_place(history.spans[-1].start), reverse=True)
     found: dict[str, str] = {}
     for history in sorted(latest, key=lambda history: history.dropped):
@@ -126,7 +126,7 @@ def _labels(histories: Iterable[TableHistory]) -> dict[str, str]:
 
 
 def _labelled(history: TableHistory, label: str) -> TableHistory:
-    """The history with the parts that rows and statements of this shard have."""
+    """The history with the shard in the partitions of its rows and statements."""
     hold = history.hold
     return replace(
         history,
@@ -139,7 +139,7 @@ def _labelled(history: TableHistory, label: str) -> TableHistory:
 
 
 def _held(name: TableName, shards: Seq[TableHistory], named: Column, hold: Hold | None) -> TableHistory:
-    """The whole up to a hold, or below that to the statement from which on its shards differ."""
+    """The whole up to a hold, or up to an earlier statement from which on its shards differ."""
     cut = [shard if hold is None else _until(shard, hold) for shard in shards]
     try:
         return _whole(name, shards, cut, named, hold)
@@ -163,7 +163,7 @@ def _held(name: TableName, shards: Seq[TableHistory], named: Column, hold: Hold 
 
 
 def _until(shard: TableHistory, hold: Hold) -> TableHistory:
-    """A shard below a hold; one whose positions do not compare with that of the hold goes on."""
+    """A shard below a hold. If its positions do not compare with the hold's, it continues."""
     parts = {source_part(change.part) for change in shard.changes}
     return shard.until(hold) if hold.part is None or source_part(hold.part) in parts else shard
 
@@ -171,7 +171,7 @@ def _until(shard: TableHistory, hold: Hold) -> TableHistory:
 def _whole(
     name: TableName, shards: Seq[TableHistory], cut: Seq[TableHistory], named: Column, hold: Hold | None
 ) -> TableHistory:
-    """The whole of shards as they are `cut`; `Differ` says why they are none."""
+    """The whole of shards up to their `cut`. `Differ` says why they cannot be joined."""
     living = {shard.label for shard in cut if not shard.dropped} or {shard.label for shard in cut}
     groups = group_columns(cut, living)
     columns = [group.column() for group in groups]
@@ -196,7 +196,7 @@ def _whole(
 
 
 def _shard(history: TableHistory, groups: Seq[Group], columns: Seq[Column]) -> Shard:
-    """A shard with its own columns for those of the whole, which tell their types and defaults."""
+    """A shard with its own columns for those of the whole, which give the types and defaults."""
     label = history.label
     own: list[Column] = []
     for column in columns:
@@ -210,7 +210,7 @@ def _shard(history: TableHistory, groups: Seq[Group], columns: Seq[Column]) -> S
 
 
 def _keys(whole: TableName, cut: Seq[TableHistory], living: set[str], groups: Seq[Group]) -> tuple[str, ...] | None:
-    """The key that all shards have; None where statements tell none."""
+    """The key of all shards; None if statements declare no key."""
     found: dict[tuple[str, ...], str] = {}
     for shard in cut:
         label = shard.label

@@ -1,1 +1,1 @@
-"""Types of MySQL and MariaDB: in gold, and what a change of type does to values."""
+"""Types of MySQL and MariaDB: their gold types, and the effect of a type change on values."""

@@ -1,4 +1,4 @@
-"""What MySQL stores of a value that a column of a type holds whole."""
+"""What MySQL stores of a value in a column whose type holds it whole."""
 
 from decimal import Decimal
 
@@ -77,7 +77,7 @@ def _utf8_length(text: str) -> int:
 
 
 def _unpadded(length: int) -> Store:
-    """A CHAR does not keep trailing blanks."""
+    """Refuse trailing blanks, which a CHAR does not keep."""
     short = no_longer_than(length, "characters")
 
     def store(text: str) -> str:
@@ -107,7 +107,7 @@ def _one_of(known: list[str]) -> Store:
 
 
 def _some_of(known: list[str]) -> Store:
-    """A SET shows each of its labels once, in the order of its definition."""
+    """Accept what a SET shows: each of its labels once, in the order of its definition."""
 
     def store(text: str) -> str:
         members = text.split(",") if text else []

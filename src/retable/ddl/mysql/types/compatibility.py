@@ -1,4 +1,4 @@
-"""Which changes of a MySQL type leave every stored value as it is."""
+"""Find the MySQL type changes that leave every stored value as it is."""
 
 import re
 
@@ -20,7 +20,7 @@ _BINARY = ("blob", "binary")
 
 
 def keeps_values(old: str, new: str) -> bool:
-    """Say whether MySQL keeps every stored value when a column goes from type `old` to `new`."""
+    """Say whether MySQL keeps every stored value when a column changes from type `old` to `new`."""
     before, after = parse_type(old), parse_type(new)
     if before is None or after is None or before[0] not in _KNOWN or after[0] not in _KNOWN:
         return old.strip().lower() == new.strip().lower()
@@ -56,30 +56,30 @@ def keeps_values(old: str, new: str) -> bool:
 
 
 def mariadb_keeps_values(old: str, new: str) -> bool:
-    """Say the same of MariaDB, where JSON is a LONGTEXT that is checked (its manual, JSON Data Type)."""
+    """Say the same for MariaDB, whose JSON is a checked LONGTEXT (its manual, JSON Data Type)."""
     return keeps_values(*("longtext" if kind.strip().lower() == "json" else kind for kind in (old, new)))
 
 
 def parse_type(text: str) -> tuple[str, str, str] | None:
-    """Cut a type into its name, what stands in its parentheses, and its options; ZEROFILL is UNSIGNED too."""
+    """Cut a type into its name, the text in its parentheses, and its options. ZEROFILL implies UNSIGNED."""
     match = _TYPE.match(text)
     if match is None:
         return None
     kind, arguments = match[1].lower(), match[2] or ""
     options = match[3].lower()
     if kind == "float" and arguments.strip().isdigit():
-        # One number is a precision, which names one of two types; two say how many digits are shown.
+        # One number is a precision and selects the type. Two numbers are how many digits are shown.
         kind, arguments = "double" if int(arguments) > LARGEST_FLOAT_PRECISION else "float", ""
     return _SYNONYMS.get(kind, kind), arguments, f"{options} unsigned" if "zerofill" in options else options
 
 
 def labels(arguments: str) -> list[str]:
-    """The labels of an ENUM or a SET, as the statement spells them between their quotes."""
+    """Give the labels of an ENUM or a SET, as the statement spells them between their quotes."""
     return [label.replace("''", "'") for label in _LABEL.findall(arguments)]
 
 
 def _keeps_labels(kind: str, old: list[str], new: list[str]) -> bool:
-    """Say whether every value keeps its text; a SET shows its labels in the order of its definition."""
+    """Say whether each value keeps its text. A SET shows its labels in the order of its definition."""
     return set(old) <= set(new) if kind == "enum" else [label for label in new if label in old] == old
 
 
@@ -97,7 +97,7 @@ def _holds_digits(kind: str, arguments: str) -> bool:
 
 
 def capacity(kind: str, arguments: str) -> int:
-    """How many characters (or bytes) fit; a TEXT is counted in bytes of which a character takes up to four."""
+    """Give how many characters (or bytes) fit. A TEXT counts bytes, and a character takes up to four."""
     if kind.endswith(("char", "binary")):
         return _number(arguments, 1)
     for prefix, bits in (("tiny", 8), ("medium", 24), ("long", 32)):

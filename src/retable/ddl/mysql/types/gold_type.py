@@ -46,11 +46,11 @@ _MYSQL_PLAIN: dict[str, GoldType] = {
 
 _ATTRIBUTES = frozenset({"unsigned", "signed", "zerofill"})
 LARGEST_FLOAT_PRECISION = 24
-"""Bits; a FLOAT(p) of more is a DOUBLE (MySQL's manual, Floating-Point Types)."""
+"""Bits. A FLOAT(p) with more is a DOUBLE (MySQL's manual, Floating-Point Types)."""
 
 
 def mysql_type_name(name: str) -> str:
-    """The name under which MySQL's information_schema shows a type: `tinyint(1)` for BOOL, `int` for INTEGER."""
+    """Give the type's name in MySQL's information_schema: `tinyint(1)` for BOOL, `int` for INTEGER."""
     return _MYSQL_SHORTHANDS.get(name.lower()) or _MYSQL_SYNONYMS.get(name.lower(), name)
 
 

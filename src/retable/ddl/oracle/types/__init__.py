@@ -1,1 +1,1 @@
-"""Types of Oracle: in gold, and what a change of type does to values."""
+"""Types of Oracle: their gold types, and the effect of a type change on values."""

@@ -1,4 +1,4 @@
-"""What Oracle stores of a value that a column of a type holds whole: it fills a CHAR, and refuses to cut anything."""
+"""What Oracle stores of a value in a column whose type holds it whole: it pads a CHAR, and cuts nothing."""
 
 from retable.ddl.type_text import read_type_text
 from retable.ddl.value_checks import Store, padded, refuse, same

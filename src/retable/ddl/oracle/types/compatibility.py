@@ -1,4 +1,4 @@
-"""Which changes of an Oracle type leave every stored value as it is."""
+"""Find the Oracle type changes that leave every stored value as it is."""
 
 from retable.ddl.type_text import read_type_text
 
@@ -16,10 +16,10 @@ _PADDED = frozenset({"char", "nchar"})
 
 
 def keeps_values(old: str, new: str) -> bool:
-    """Say whether Oracle keeps every stored value when a column goes from type `old` to `new`.
+    """Say whether Oracle keeps every stored value when a column changes from type `old` to `new`.
 
-    Oracle refuses what would cut a value: it shortens only what fits, and takes digits only from an empty column. But
-    it fills a CHAR with blanks to its new length.
+    Oracle refuses a change that would cut a value. It shortens only columns whose values fit, and removes digits only
+    from an empty column. But it pads a CHAR with blanks to its new length.
     """
     before, after = read_type_text(old), read_type_text(new)
     if before.name == after.name:

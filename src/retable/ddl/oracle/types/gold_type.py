@@ -28,10 +28,10 @@ _LENGTHS = re.compile(r"\s*\([^()]*\)\s*")
 
 
 def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
-    """Find the gold type; None: an unknown one.
+    """Find the gold type; None: an unknown type.
 
-    A number of which nothing bounds the digits is text with every digit: NUMBER without a precision, and FLOAT, REAL
-    and DOUBLE PRECISION, which count their digits in binary and keep them in decimal. A DATE has a time of day.
+    A number with unbounded digits is text with every digit: NUMBER without a precision, and FLOAT, REAL and DOUBLE
+    PRECISION, which count their digits in binary and keep them in decimal. A DATE has a time of day.
     """
     text = read_type_text(source_type)
     if text.name in ("number", "numeric", "decimal", "dec"):
@@ -40,7 +40,7 @@ def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
 
 
 def _number(text: TypeText, bare_is_whole: bool) -> GoldType | None:
-    """NUMBER(p,s): a negative scale adds digits before the point, one above the precision is all behind it.
+    """NUMBER(p,s): a negative scale adds digits before the point. A scale above the precision puts all after it.
 
     DECIMAL and NUMERIC without lengths are whole numbers of 38 digits; so is NUMBER(*,0).
     """

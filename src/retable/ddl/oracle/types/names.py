@@ -1,4 +1,4 @@
-"""The type of a column of Oracle, as its statement spells it, with single blanks."""
+"""Read the type of an Oracle column as the statement spells it, with single blanks."""
 
 from sqlglot import TokenType
 

@@ -1,1 +1,1 @@
-"""Types of SQL Server: in gold, and what a change of type does to values."""
+"""Types of SQL Server: their gold types, and the effect of a type change on values."""

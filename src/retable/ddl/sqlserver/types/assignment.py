@@ -1,4 +1,4 @@
-"""What SQL Server stores of a value that a column of a type holds whole."""
+"""What SQL Server stores of a value in a column whose type holds it whole."""
 
 from retable.ddl.type_text import TypeText, read_type_text
 from retable.ddl.value_checks import (
@@ -19,7 +19,7 @@ _BOUNDS = {"tinyint": (0, 255), "smallint": (-(2**15), 2**15 - 1), "int": (-(2**
 }
 _MOST = 2**31 - 1
 _TEN_MILLISECONDS = 10_000
-"""A datetime keeps ticks of 1/300 s: of these every multiple is one."""
+"""A datetime counts in ticks of 1/300 s. Each multiple of this value is a whole number of ticks."""
 
 
 def storer(source_type: str) -> Store:

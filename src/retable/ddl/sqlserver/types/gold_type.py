@@ -28,9 +28,9 @@ _PLAIN: dict[str, GoldType] = {
 
 
 def gold_type(source_type: str, has_lengths: bool) -> GoldType | None:
-    """Find the gold type; None: an unknown one, or one whose values are of many types (sql_variant).
+    """Find the gold type. None: an unknown type, or one whose values have many types (sql_variant).
 
-    TIMESTAMP is no time: it is the old name of ROWVERSION.
+    TIMESTAMP is not a time. It is the old name of ROWVERSION.
     """
     text = read_type_text(source_type.replace("[", "").replace("]", ""))
     name = text.name.removeprefix("sys.").removesuffix(" identity")
