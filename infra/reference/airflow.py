@@ -20,7 +20,7 @@ PUBLIC: dict[str, tuple[str, ...]] = {
 _DAGS = {
     "replay_changes": "replay_changes__<source>",
     "window": "replay_window",
-    "decide": "decide_hold",
+    "decide": "decide_hold`, `watch_holds",
     "upkeep": "keep_tables",
     "watch_tables": "watch_tables",
 }
